@@ -1,0 +1,59 @@
+"""The error classes, and the one shape of their messages: what was wrong, why, how to fix it, where."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_DEMOS = _PACKAGE + "demos" + os.sep
+_PLUMBING = (f"{os.sep}numpy{os.sep}", f"{os.sep}optree{os.sep}", f"{os.sep}functools.py", "<frozen", "<__array_function__")
+
+
+def user_line() -> str | None:
+    """Return `file:line` of the innermost frame that is the user's own code, or None."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) or name.startswith(_DEMOS):
+            if not any(part in name for part in _PLUMBING):
+                return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+class PrimadError(Exception):
+    """Base of primad's errors.
+
+    Args:
+        what: the operation, what was wrong with it, and what it got.
+        why: the reason, where it is not obvious.
+        fix: what to write instead.
+        where: `file:line`; by default the user's line that is running.
+    """
+
+    def __init__(self, what: str, why: str = "", fix: str = "", where: str | None = None) -> None:
+        where = where or user_line()
+        lines = [what, why and f"  {why}", fix and f"  Fix: {fix}", where and f"  in {where}"]
+        super().__init__("\n".join(line for line in lines if line))
+        self.what = what
+
+
+class ShapeError(PrimadError, ValueError):
+    """Shapes, axes, sizes, index letters or tree structures that do not fit together."""
+
+
+class IndexShapeError(ShapeError, IndexError):
+    """An index that does not fit the array (also an IndexError, which Python's iteration protocol expects)."""
+
+
+class TracingError(PrimadError, TypeError):
+    """A value was needed where only a type is known, or something was traced that cannot be."""
+
+
+class NotDifferentiableError(PrimadError, TypeError):
+    """The derivative that was asked for does not exist or has no rule."""
+
+
+class ProgramError(PrimadError, RuntimeError):
+    """A program is not well formed: a bug in primad or in a rule, or program text that was damaged."""

@@ -1,0 +1,262 @@
+"""Nodes and the arenas they live in.
+
+A `Node` is (op, inputs, params, type). A `Trace` is an arena: it holds the table in which building a node that exists
+returns the one that exists. A node belongs to the newest trace among its inputs; nodes of older traces are, seen from a
+newer one, just captured values. That rule alone keeps nested derivatives apart: there is no trace stack and no level.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from primad.errors import user_line
+from primad.types import ArrayType
+
+Params = tuple[tuple[str, Any], ...]
+
+
+class Operation(Protocol):
+    """What the IR needs to know of an op; `primitive.Primitive` is the full record."""
+
+    name: str
+
+    def infer(self, *types: ArrayType, **params: Any) -> ArrayType:
+        """Return the type of the output, or raise ShapeError."""
+
+    def rewrite(self, trace: Trace, inputs: tuple[Node, ...], params: Params) -> Node | None:
+        """Return a simpler node that equals this application (a constructor law), or None."""
+
+
+class Leaf:
+    """The op of a node without inputs."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+INPUT = Leaf("input")
+LITERAL = Leaf("literal")
+CAPTURED = Leaf("captured")
+
+
+WEAK: Params = (("weak", True),)
+
+
+class Constant:
+    """A captured array: a private copy, and the identity of the array it was copied from."""
+
+    __slots__ = ("array", "origin")
+
+    def __init__(self, array: np.ndarray[Any, Any], origin: object) -> None:
+        self.array = array
+        self.origin = origin
+
+
+class Node:
+    """One value of a program: an op applied to nodes. Compared by identity; immutable by convention."""
+
+    __slots__ = ("index", "inputs", "op", "params", "trace", "type")
+
+    def __init__(
+        self, op: Any, inputs: tuple[Node, ...], params: Params, type: ArrayType, trace: Trace, index: int
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.params = params
+        self.type = type
+        self.trace = trace
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name}: {self.type}>"
+
+
+def is_literal(node: Node, value: float) -> bool:
+    """Say whether `node` is the literal `value` (−0.0 is not 0)."""
+    if node.op is not LITERAL:
+        return False
+    found = node.params[0][1]
+    return bool(found == value) and not (found == 0 and struct.pack("d", float(found)) != struct.pack("d", float(value)))
+
+
+def literal_value(node: Node) -> Any:
+    """Return the Python scalar of a literal node."""
+    return node.params[0][1]
+
+
+def param_key(value: Any) -> Any:
+    """Return a hashable stand-in for a param that tells 0.0 from −0.0 and 1 from 1.0 from True."""
+    kind = type(value)
+    if kind is int or kind is str or value is None:
+        return value
+    if kind is bool:
+        return ("bool", value)
+    if kind is float:
+        return ("float", struct.pack("d", value))
+    if kind is tuple:
+        return tuple([param_key(item) for item in value])
+    return value
+
+
+_ages = itertools.count()
+
+
+class Trace:
+    """An arena of nodes: one function being recorded, or one program being built from another.
+
+    Attributes:
+        age: later traces have greater ages.
+        values: values of nodes, where the inputs' values are known; filled on demand by `evaluator`.
+        lines: the user's line for each node, recorded only while `recording`.
+    """
+
+    __slots__ = ("_captures", "_table", "age", "closed", "evaluator", "lines", "origin", "recording", "size", "values")
+
+    def __init__(
+        self, evaluator: Callable[[Node], np.ndarray[Any, Any]] | None = None, recording: bool = False, origin: str = ""
+    ) -> None:
+        self.age = next(_ages)
+        self.closed = False
+        self.values: dict[Node, Any] = {}
+        self.lines: dict[Node, str] = {}
+        self.evaluator = evaluator
+        self.recording = recording
+        self.origin = origin
+        self.size = 0
+        self._table: dict[Any, Node] = {}
+        self._captures: dict[int, Node] = {}
+
+    def _new(self, op: Any, inputs: tuple[Node, ...], params: Params, type: ArrayType) -> Node:
+        node = Node(op, inputs, params, type, self, self.size)
+        self.size += 1
+        if self.recording:
+            line = user_line()
+            if line is not None:
+                self.lines[node] = line
+        return node
+
+    def input(self, type: ArrayType, value: Any = None, weak: bool = False) -> Node:
+        """Return a fresh input. Inputs are nominal: two inputs are never the same node.
+
+        A weak input was a Python float: it adopts the dtype of the arrays that it meets.
+        """
+        node = self._new(INPUT, (), WEAK if weak else (), type)
+        if value is not None:
+            self.values[node] = value
+        return node
+
+    def literal(self, value: Any, type: ArrayType) -> Node:
+        """Return the node of a scalar that fills an array of `type`; keyed by dtype and bits."""
+        value = type.dtype.type(value).item()
+        key = (LITERAL, type, param_key(value))
+        node = self._table.get(key)
+        if node is None:
+            node = self._table[key] = self._new(LITERAL, (), (("value", value),), type)
+        return node
+
+    def capture(self, array: Any) -> Node:
+        """Return the node of an array that the program closes over; the array is copied, so later writes do not reach it.
+
+        Capturing the same array twice gives the same node, unless it was written to in between.
+        """
+        if isinstance(array, Constant):
+            constant, origin = array, array.origin
+        else:
+            constant, origin = None, array
+        known = self._captures.get(id(origin))
+        content = origin if constant is None else constant.array
+        if known is not None and same_bits(known.params[0][1].array, content):
+            return known
+        if constant is None:
+            frozen = np.array(array, order="K")
+            frozen.flags.writeable = False
+            constant = Constant(frozen, origin)
+        node = self._new(CAPTURED, (), (("array", constant),), ArrayType(constant.array.shape, constant.array.dtype))
+        self.values[node] = constant.array
+        self._captures[id(origin)] = node
+        return node
+
+    def build(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
+        """Return the node (op, inputs, params), simplified by the op's constructor laws; the same one every time."""
+        key = (op, inputs, tuple([(name, param_key(value)) for name, value in params]) if params else ())
+        node = self._table.get(key)
+        if node is None:
+            rewritten = op.rewrite(self, inputs, params)
+            if rewritten is None:
+                type = op.infer(*[node.type for node in inputs], **dict(params))
+                rewritten = self._new(op, inputs, params, type)
+            node = self._table[key] = rewritten
+        return node
+
+    def existing(self, op: Operation, inputs: tuple[Node, ...]) -> Node | None:
+        """Return the node (op, inputs) without params if this trace already has it."""
+        return self._table.get((op, inputs, ()))
+
+    def close(self) -> None:
+        """End the trace. Its nodes stay usable as parts of a Program; building with them is an error from now on."""
+        self.closed = True
+        self._table = {}
+        self._captures = {}
+        self.values = {}
+        self.lines = {}
+        self.evaluator = None
+
+
+def same_bits(x: np.ndarray[Any, Any], y: Any) -> bool:
+    """Say whether two arrays have the same type and the same bits (so NaN equals NaN, and 0.0 is not −0.0)."""
+    if x is y:
+        return True
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return False
+    if x.dtype.kind == "f":
+        integers = f"u{x.dtype.itemsize}"
+        x, y = np.ascontiguousarray(x).view(integers), np.ascontiguousarray(y).view(integers)
+    return bool((x == y).all())
+
+
+def reachable(outputs: Iterable[Node], trace: Trace) -> tuple[list[Node], list[Node]]:
+    """Walk back from `outputs` without recursion.
+
+    Returns:
+        the nodes of `trace` in an order where inputs come first, and the captured nodes of other traces.
+    """
+    inside: list[Node] = []
+    captured: list[Node] = []
+    seen: set[Node] = set()
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.trace is trace:
+            inside.append(node)
+            stack.extend(node.inputs)
+        else:
+            captured.append(node)
+    inside.sort(key=_index)
+    captured.sort(key=lambda node: (node.trace.age, node.index))
+    return inside, captured
+
+
+def _index(node: Node) -> int:
+    return node.index
+
+
+def uses(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[Node, int]:
+    """Count how often each node is an operand or an output."""
+    counts: dict[Node, int] = {}
+    for node in nodes:
+        for operand in node.inputs:
+            counts[operand] = counts.get(operand, 0) + 1
+    for node in outputs:
+        counts[node] = counts.get(node, 0) + 1
+    return counts

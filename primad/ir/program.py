@@ -1,0 +1,306 @@
+"""Programs: inputs, outputs, and the nodes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from primad.errors import ProgramError
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node, Trace, literal_value, param_key, reachable
+from primad.types import ArrayType
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run of a program costs, by counting: `flops`, `matmul_flops`, `bytes` written, `nodes`.
+
+    A multiply-add of a contraction counts as two flops, any other element computed as one; bytes are those of all
+    values that an op computes (views of other values count nothing).
+    """
+
+    flops: int = 0
+    matmul_flops: int = 0
+    bytes: int = 0
+    nodes: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.flops + other.flops,
+            self.matmul_flops + other.matmul_flops,
+            self.bytes + other.bytes,
+            self.nodes + other.nodes,
+        )
+
+
+class Program:
+    """A recorded function: nominal inputs, outputs, and the trees that say how users pass and receive them.
+
+    Attributes:
+        inputs: the input nodes, flattened.
+        outputs: the output nodes, flattened.
+        in_tree, out_tree: pytree structures (optree), or None for a flat tuple.
+        names: a name for each input.
+        lines: the user's `file:line` for nodes recorded from user code.
+        values: the values of inputs, where the trace knew them.
+    """
+
+    evaluate: ClassVar[Callable[[Program, tuple[Any, ...], dict[str, Any]], Any]]
+    """Runs a program on arguments; set by the runtime, which lies above this layer."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        in_tree: Any = None,
+        out_tree: Any = None,
+        names: Sequence[str] | None = None,
+        label: str = "program",
+    ) -> None:
+        self.trace = trace
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(len(self.inputs)))
+        self.label = label
+        self.lines = trace.lines
+        self.values = [trace.values.get(node) for node in self.inputs]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return Program.evaluate(self, args, kwargs)
+
+    @cached_property
+    def _walk(self) -> tuple[list[Node], list[Node]]:
+        return reachable(self.outputs, self.trace)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes that the outputs depend on, operands first (leaves included)."""
+        return self._walk[0]
+
+    @property
+    def captured(self) -> list[Node]:
+        """Nodes of older, still open traces that this program closes over."""
+        return self._walk[1]
+
+    @property
+    def in_types(self) -> list[ArrayType]:
+        """Types of the inputs."""
+        return [node.type for node in self.inputs]
+
+    @property
+    def out_types(self) -> list[ArrayType]:
+        """Types of the outputs."""
+        return [node.type for node in self.outputs]
+
+    def __str__(self) -> str:
+        from primad.ir.text import render  # text renders programs, and programs print as their text
+
+        return render(self)
+
+    def __repr__(self) -> str:
+        types = ", ".join(f"{name}: {type}" for name, type in zip(self.names, self.in_types, strict=True))
+        return f"<Program ({types}) -> ({', '.join(map(str, self.out_types))}), {len(self.nodes)} nodes>"
+
+    def check(self) -> Program:
+        """Re-infer every type and check the order and ownership of nodes; return the program.
+
+        Raises:
+            ProgramError: naming the first node that is not well formed.
+        """
+        seen: set[Node] = set(self.inputs) | set(self.captured)
+        for node in self.nodes:
+            if not isinstance(node.op, Leaf):
+                for operand in node.inputs:
+                    if operand not in seen:
+                        raise ProgramError(f"{node} uses {operand} before it is computed")
+                inferred = node.op.infer(*[operand.type for operand in node.inputs], **dict(node.params))
+                if inferred != node.type:
+                    raise ProgramError(
+                        f"node {node} has type {node.type} but its op infers {inferred}", why="This is a bug in primad."
+                    )
+            elif node.op is INPUT and node not in self.inputs:
+                raise ProgramError(f"input {node} is not among the program's inputs")
+            seen.add(node)
+        return self
+
+    def cost(self) -> Cost:
+        """Count flops, matrix-product flops, bytes and nodes of one run (see `Cost`)."""
+        total = Cost()
+        for node in self.nodes:
+            if not isinstance(node.op, Leaf):
+                total = total + node.op.cost(node)
+        return total
+
+    @cached_property
+    def _structure(self) -> tuple[Any, list[Node]]:
+        """The canonical key, and the leaves that it abstracts from (in the order of their holes)."""
+        static: set[Node] = set()
+        for node in self.nodes:
+            for position in getattr(node.op, "static_operands", ()):
+                static.add(node.inputs[position])
+        number: dict[Node, int] = {}
+        for node in self.inputs:
+            number[node] = len(number)
+        sources: list[Node] = []
+        rows: list[Any] = [tuple(self.in_types)]
+        for node in self.captured:
+            number[node] = len(number)
+            sources.append(node)
+            rows.append(("hole", node.type))
+        for node in self.nodes:
+            if node in number:
+                continue
+            number[node] = len(number)
+            if node.op is CAPTURED or (node.op is LITERAL and node not in static and not _is_structural(node)):
+                sources.append(node)
+                rows.append(("hole", node.type))
+            elif node.op is LITERAL:
+                rows.append((LITERAL, param_key(literal_value(node)), node.type))
+            else:
+                params = tuple([(name, param_key(value)) for name, value in node.params]) if node.params else ()
+                rows.append((node.op, tuple([number[operand] for operand in node.inputs]), params))
+        rows.append(tuple([number[node] for node in self.outputs]))
+        return Key(tuple(rows)), sources
+
+    @property
+    def key(self) -> Key:
+        """The canonical key: equal for programs that are the same up to captured arrays and general scalars."""
+        return self._structure[0]
+
+    @property
+    def sources(self) -> list[Node]:
+        """Leaves and older nodes that `hoisted()` turns into inputs, in order."""
+        return self._structure[1]
+
+    def hoisted(self) -> Program:
+        """Return the program in which captured values and general scalars have become trailing inputs.
+
+        Scalars 0, ±1 and exponents stay, since laws and rules look at them.
+        """
+        trace = Trace()
+        inputs = [trace.input(node.type) for node in self.inputs]
+        mapping = dict(zip(self.inputs, inputs, strict=True))
+        for node in self.sources:
+            mapping[node] = trace.input(node.type)
+        replay(self.nodes, mapping, trace)
+        outputs = [mapping[node] for node in self.outputs]
+        lines = {mapping[node]: line for node, line in self.lines.items() if node in mapping}
+        names = list(self.names) + [f"c{i}" for i in range(len(self.sources))]
+        hoisted = Program(trace, [*inputs, *(mapping[node] for node in self.sources)], outputs, names=names)
+        hoisted.lines = lines
+        trace.close()
+        return hoisted
+
+
+def _is_structural(node: Node) -> bool:
+    value = literal_value(node)
+    return value in (0, 1, -1) or not node.type.is_float
+
+
+class Key:
+    """A hashable tuple that computes its hash once."""
+
+    __slots__ = ("_hash", "rows")
+
+    def __init__(self, rows: tuple[Any, ...]) -> None:
+        self.rows = rows
+        self._hash = hash(rows)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Key) and self._hash == other._hash and self.rows == other.rows)
+
+
+class ClosedProgram:
+    """A program as the param of a composite: compared by its canonical key, its captured values being operands.
+
+    Attributes:
+        program: the program as it was traced.
+        out_types: types of its outputs.
+    """
+
+    __slots__ = ("_hoisted", "key", "out_types", "program")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.key = program.key
+        self.out_types = program.out_types
+        self._hoisted: Program | None = None
+
+    @property
+    def hoisted(self) -> Program:
+        """The program with its captured values as trailing inputs."""
+        if self._hoisted is None:
+            self._hoisted = self.program.hoisted()
+        return self._hoisted
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClosedProgram) and self.key == other.key
+
+
+def replay(nodes: Sequence[Node], mapping: dict[Node, Node], trace: Trace) -> None:
+    """Rebuild `nodes` on the operands that `mapping` gives, adding each new node to `mapping`.
+
+    Each goes to the newest trace among its operands; leaves go to `trace`. Nodes of older traces stand for themselves.
+    """
+    for node in nodes:
+        if node not in mapping:
+            mapping[node] = rebuild(node, mapping, trace)
+
+
+def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace) -> Node:
+    """Build one node again on mapped operands (see `replay`)."""
+    if node.op is LITERAL:
+        return trace.literal(literal_value(node), node.type)
+    if node.op is CAPTURED:
+        return trace.capture(node.params[0][1])
+    if node.op is INPUT:
+        raise ProgramError(f"input {node} has no value in this context")
+    inputs = tuple([mapping.get(operand, operand) for operand in node.inputs])
+    return newest(inputs, trace).build(node.op, inputs, node.params)
+
+
+def newest(inputs: Sequence[Node], default: Trace) -> Trace:
+    """Return the newest trace among the nodes, or `default` when there are none."""
+    if not inputs:
+        return default
+    found = inputs[0].trace
+    for node in inputs[1:]:
+        if node.trace.age > found.age:
+            found = node.trace
+    return found
+
+
+def carry_lines(source: Program, mapping: Mapping[Node, Node], target: Trace) -> None:
+    """Copy the user's lines of `source` to the nodes that replaced its own."""
+    lines = target.lines
+    for node, line in source.lines.items():
+        new = mapping.get(node)
+        if new is not None and new.trace is target:
+            lines.setdefault(new, line)
+
+
+def variable_names(taken: Sequence[str]) -> Iterator[str]:
+    """Yield a, b, …, z, aa, ab, … without the names taken."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    avoid = set(taken)
+    index = 0
+    while True:
+        name, rest = "", index
+        while True:
+            name = letters[rest % 26] + name
+            rest = rest // 26 - 1
+            if rest < 0:
+                break
+        index += 1
+        if name not in avoid:
+            yield name

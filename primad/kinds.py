@@ -1,0 +1,399 @@
+"""The kinds of primitive. Declare the kind; the rules follow.
+
+- *elementwise*: the output at an index depends on the operands at that index; give the partial derivatives.
+- *linear*: linear in the listed operands together (others are fixed); give the transpose. The JVP is the op itself.
+- *multilinear*: linear in each operand alone; give one transpose per operand. The JVP is the product rule.
+- *piecewise constant*: the derivative is zero wherever it exists; give nothing.
+- *custom*: give one JVP contribution per operand.
+- *composite*: a definition in terms of other ops; differentiating lowers it.
+
+Rules never see a zero: the kinds skip absent tangents (`Zero`). The output is an argument of every JVP rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from primad.errors import NotDifferentiableError, ShapeError
+from primad.ir.node import Node
+from primad.ir.program import Cost
+from primad.primitive import Law, Primitive, tangent_sum
+from primad.trace import TracedArray, record
+from primad.types import ArrayType, Zero
+
+Rule = Callable[..., Any]
+
+
+def same_type(*types: ArrayType, **params: Any) -> ArrayType:
+    """Infer the type of a pointwise op: its operands must agree in shape and dtype."""
+    first = types[0]
+    for other in types[1:]:
+        if other is not first and other != first:
+            raise ShapeError(
+                f"a pointwise primitive got operands of types {', '.join(map(str, types))}",
+                why="Primitives neither broadcast nor promote.",
+                fix="call the function of primad.numpy (or the operator), which inserts broadcast and cast.",
+            )
+    return first
+
+
+def _float_type(name: str) -> Callable[..., ArrayType]:
+    def infer(*types: ArrayType, **params: Any) -> ArrayType:
+        type = same_type(*types)
+        if not type.is_float:
+            raise ShapeError(f"{name} needs floating-point operands, got {type}", fix="convert with .astype(float).")
+        return type
+
+    return infer
+
+
+def pointwise_axes(*types: ArrayType, **params: Any) -> tuple[tuple[tuple[Any, ...], ...], tuple[Any, ...]]:
+    """Axis map of pointwise ops: every index of the output is the same index of each operand."""
+    labels = tuple(range(types[0].ndim))
+    return tuple([labels] * len(types)), labels
+
+
+def pointwise_insert(batched: tuple[bool, ...], *types: ArrayType, **params: Any) -> dict[str, Any] | None:
+    """Params of pointwise ops do not change; all operands must be batched."""
+    return params if all(batched) else None
+
+
+def _by_position(name: str, rules: Sequence[Rule | None]) -> Rule:
+    """Join one transpose per operand into the record's single function."""
+    table = tuple(rules)
+
+    def transpose(position: int, cotangent: Any, *inputs: Any, **params: Any) -> Any:
+        rule = table[position]
+        if rule is None:
+            raise NotDifferentiableError(f"{name} is not linear in operand {position}")
+        return rule(cotangent, *inputs, **params)
+
+    return transpose
+
+
+def elementwise(
+    name: str,
+    numpy: Rule,
+    partials: Sequence[Rule],
+    laws: Sequence[Law] = (),
+    infer: Callable[..., ArrayType] | None = None,
+    static_operands: tuple[int, ...] = (),
+    doc: str = "",
+) -> Primitive:
+    """Make an elementwise primitive.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays; it also runs on object arrays, or `primad.verify` is told the symbolic function.
+        partials: one rule `(out, *inputs) -> partial derivative` per operand, written with operators and primitives.
+        laws: constructor identities.
+        infer: output type, by default that of the operands, which must be floats.
+        static_operands: operands whose literal values rules look at (exponents).
+        doc: one line for the reference.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> cube = primad.elementwise("cube", lambda x: x * x * x, partials=[lambda out, x: 3.0 * x * x])
+        >>> primad.grad(cube)(2.0)
+        np.float64(12.0)
+    """
+    if not partials:
+        raise TypeError(f"elementwise primitive {name!r} needs one partial derivative per operand")
+    rules = tuple(partials)
+
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        terms = [
+            rules[i](out, *inputs, **params) * tangent for i, tangent in enumerate(tangents) if not isinstance(tangent, Zero)
+        ]
+        return tangent_sum(terms)
+
+    return Primitive(
+        name,
+        "elementwise",
+        numpy,
+        infer or _float_type(name),
+        jvp,
+        None,
+        pointwise_axes,
+        pointwise_insert,
+        laws=tuple(laws),
+        pointwise=True,
+        static_operands=static_operands,
+        doc=doc,
+        partials=rules,
+    )
+
+
+def linear(
+    name: str,
+    numpy: Rule,
+    infer: Callable[..., ArrayType],
+    transpose: Rule | Sequence[Rule | None],
+    axes: Any = pointwise_axes,
+    insert_axis: Any = pointwise_insert,
+    operands: Sequence[int] | None = (0,),
+    laws: Sequence[Law] = (),
+    views: bool = False,
+    flops: Callable[[Node], Cost] | None = None,
+    doc: str = "",
+) -> Primitive:
+    """Make a primitive that is linear in the listed operands, jointly.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays; it also runs on object arrays.
+        infer: `(*types, **params) -> ArrayType`, raising ShapeError.
+        transpose: one rule `(cotangent, *inputs, **params)` per operand (None where not linear), or, for ops with any
+            number of operands, a single rule `(position, cotangent, *inputs, **params)`.
+        axes: the axis map (see `primad.primitive`); pointwise by default.
+        insert_axis: what a new leading axis does to the params.
+        operands: positions of the linear operands; None for all.
+        laws: constructor identities.
+        views: whether the result is a view that costs nothing.
+        flops: how to count one application; by default one flop per element.
+        doc: one line for the reference.
+    """
+    linear_operands = None if operands is None else tuple(operands)
+    rule = transpose if callable(transpose) else _by_position(name, transpose)
+
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        operands = []
+        for i, (tangent, value) in enumerate(zip(tangents, inputs, strict=True)):
+            if linear_operands is not None and i not in linear_operands:
+                operands.append(value)
+            elif isinstance(tangent, Zero):
+                live = next(t for t in tangents if not isinstance(t, Zero))
+                operands.append(TracedArray(live.node.trace.literal(0, tangent.type)))
+            else:
+                operands.append(tangent)
+        return primitive(*operands, **params)
+
+    primitive = Primitive(
+        name,
+        "linear",
+        numpy,
+        infer,
+        jvp,
+        rule,
+        axes,
+        insert_axis,
+        laws=tuple(laws),
+        pointwise=axes is pointwise_axes,
+        linear_operands=linear_operands,
+        views=views,
+        flops=flops,
+        doc=doc,
+    )
+    return primitive
+
+
+def multilinear(
+    name: str,
+    numpy: Rule,
+    infer: Callable[..., ArrayType],
+    transpose: Sequence[Rule],
+    axes: Any = pointwise_axes,
+    insert_axis: Any = pointwise_insert,
+    laws: Sequence[Law] = (),
+    flops: Callable[[Node], Cost] | None = None,
+    doc: str = "",
+) -> Primitive:
+    """Make a primitive that is linear in each operand alone.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays; it also runs on object arrays.
+        infer: `(*types, **params) -> ArrayType`, raising ShapeError.
+        transpose: one rule `(cotangent, *inputs, **params)` per operand; the operand solved for is a `Linear`.
+        axes: the axis map; pointwise by default.
+        insert_axis: what a new leading axis does to the params.
+        laws: constructor identities.
+        flops: how to count one application.
+        doc: one line for the reference.
+    """
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        terms = []
+        for i, tangent in enumerate(tangents):
+            if not isinstance(tangent, Zero):
+                operands = list(inputs)
+                operands[i] = tangent
+                terms.append(primitive(*operands, **params))
+        return tangent_sum(terms)
+
+    primitive = Primitive(
+        name,
+        "multilinear",
+        numpy,
+        infer,
+        jvp,
+        _by_position(name, transpose),
+        axes,
+        insert_axis,
+        laws=tuple(laws),
+        pointwise=axes is pointwise_axes,
+        linear_operands=None,
+        flops=flops,
+        doc=doc,
+    )
+    return primitive
+
+
+def piecewise_constant(
+    name: str,
+    numpy: Rule,
+    infer: Callable[..., ArrayType] = same_type,
+    axes: Any = pointwise_axes,
+    insert_axis: Any = pointwise_insert,
+    laws: Sequence[Law] = (),
+    exempt: str = "",
+    views: bool = False,
+    doc: str = "",
+) -> Primitive:
+    """Make a primitive whose derivative is zero wherever it exists.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays.
+        infer: output type, by default that of the operands.
+        axes: the axis map; pointwise by default.
+        insert_axis: what a new leading axis does to the params.
+        laws: constructor identities.
+        exempt: why the zero derivative is a decree and not a theorem, where it is one.
+        views: whether the result is a view that costs nothing.
+        doc: one line for the reference.
+    """
+
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        return Zero(out.type)
+
+    return Primitive(
+        name,
+        "piecewise constant",
+        numpy,
+        infer,
+        jvp,
+        None,
+        axes,
+        insert_axis,
+        laws=tuple(laws),
+        pointwise=axes is pointwise_axes,
+        exempt=exempt,
+        views=views,
+        doc=doc,
+    )
+
+
+def custom(
+    name: str,
+    numpy: Rule,
+    infer: Callable[..., ArrayType],
+    jvp: Sequence[Rule],
+    transpose: Sequence[Rule | None] = (),
+    operands: Sequence[int] = (),
+    axes: Any = pointwise_axes,
+    insert_axis: Any = pointwise_insert,
+    laws: Sequence[Law] = (),
+    doc: str = "",
+) -> Primitive:
+    """Make a primitive from one JVP contribution `(tangent, out, *inputs, **params)` per operand.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays.
+        infer: `(*types, **params) -> ArrayType`, raising ShapeError.
+        jvp: one contribution per operand, linear in the tangent.
+        transpose: where it is linear in some operands with the others fixed (as a quotient is in its numerator), one
+            rule `(cotangent, *inputs, **params)` per operand, None elsewhere.
+        operands: positions of those operands.
+        axes: the axis map; pointwise by default.
+        insert_axis: what a new leading axis does to the params.
+        laws: constructor identities.
+        doc: one line for the reference.
+    """
+    rules = tuple(jvp)
+
+    def push(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        terms = [
+            rules[i](tangent, out, *inputs, **params) for i, tangent in enumerate(tangents) if not isinstance(tangent, Zero)
+        ]
+        return tangent_sum(terms)
+
+    return Primitive(
+        name,
+        "custom",
+        numpy,
+        infer,
+        push,
+        _by_position(name, transpose) if transpose else None,
+        axes,
+        insert_axis,
+        laws=tuple(laws),
+        pointwise=axes is pointwise_axes,
+        linear_operands=tuple(operands),
+        doc=doc,
+        partials=rules,
+    )
+
+
+def composite(
+    name: str,
+    numpy: Rule,
+    lower: Rule,
+    infer: Callable[..., ArrayType] | None = None,
+    laws: Sequence[Law] = (),
+    flops: Callable[[Node], Cost] | None = None,
+    doc: str = "",
+) -> Primitive:
+    """Make an op whose meaning is a definition in terms of other ops.
+
+    Args:
+        name: its name in program texts.
+        numpy: the reference function of arrays, which `verify` compares the definition with.
+        lower: the definition, `(*inputs, **params) -> output`, written with operators and other ops.
+        infer: output type; by default found by recording the definition.
+        laws: constructor identities.
+        flops: how to count one application; by default by recording the definition.
+        doc: one line for the reference.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> def definition(x):
+        ...     return np.exp(-x * x)
+        >>> bell = primad.composite("bell", numpy=lambda x: np.exp(-x * x), lower=definition)
+        >>> primad.grad(bell)(0.5)
+        np.float64(-0.7788007830714049)
+    """
+
+    @lru_cache(maxsize=4096)
+    def lowered_type(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> ArrayType:
+        return _lowered(types, params).out_types[0]
+
+    @lru_cache(maxsize=256)
+    def lowered_cost(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> Cost:
+        return _lowered(types, params).cost()
+
+    def _lowered(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> Any:
+        from primad import tree  # only for the structure of a flat tuple
+
+        _, structure = tree.flatten(tuple(range(len(types))))
+        return record(lambda *inputs: lower(*inputs, **dict(params)), types, structure, recording=False)
+
+    def default_infer(*types: ArrayType, **params: Any) -> ArrayType:
+        return lowered_type(types, tuple(sorted(params.items())))
+
+    return Primitive(
+        name,
+        "composite",
+        numpy,
+        infer or default_infer,
+        None,
+        None,
+        None,
+        None,
+        lower=lower,
+        laws=tuple(laws),
+        flops=flops or (lambda node: lowered_cost(tuple([operand.type for operand in node.inputs]), node.params)),
+        doc=doc,
+    )

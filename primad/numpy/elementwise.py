@@ -1,0 +1,274 @@
+"""NumPy's elementwise functions and operators over the primitives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import TracingError
+from primad.kinds import composite
+from primad.numpy.promotion import (
+    any_traced,
+    as_float,
+    as_traced,
+    convert,
+    expand,
+    first_traced,
+    harmonize,
+    implements,
+    refuse_out,
+    result_dtype,
+)
+from primad.primitive import Primitive
+from primad.trace import METHODS, TracedArray, bind
+from primad.types import is_float
+
+
+def _binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False, swap: bool = False, invert: bool = False) -> Any:
+    name = ufuncs[0].__name__
+
+    def function(x: Any, y: Any, /, out: Any = None) -> Any:
+        refuse_out(name, out)
+        if type(x) is TracedArray:
+            kind = type(y)
+            same = kind is TracedArray and x.node.type == y.node.type
+            scalar = kind is float or kind is int
+            if (same or scalar) and (x.node.type.dtype.kind == "f" or (same and not floats)):
+                result = bind(primitive, (y, x) if swap else (x, y), {})
+                return bind(ops.logical_not, (result,), {}) if invert else result
+        a, b = harmonize(name, x, y, floats=floats)
+        result = bind(primitive, (b, a) if swap else (a, b), {})
+        return bind(ops.logical_not, (result,), {}) if invert else result
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"np.{name}: {primitive.doc} Broadcasts and promotes as NumPy does."
+    return implements(*ufuncs, ufunc=True)(function)
+
+
+def _unary(primitive: Primitive, *ufuncs: Any, floats: bool = True) -> Any:
+    name = ufuncs[0].__name__
+
+    def function(x: Any, /, out: Any = None) -> Any:
+        refuse_out(name, out)
+        return bind(primitive, (as_float(x) if floats else x,), {})
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"np.{name}: {primitive.doc}"
+    return implements(*ufuncs, ufunc=True)(function)
+
+
+add = _binary(ops.add, np.add)
+subtract = _binary(ops.sub, np.subtract)
+multiply = _binary(ops.mul, np.multiply)
+true_divide = divide = _binary(ops.div, np.true_divide, floats=True)
+maximum = _binary(ops.maximum, np.maximum)
+minimum = _binary(ops.minimum, np.minimum)
+less = _binary(ops.less, np.less)
+less_equal = _binary(ops.less_equal, np.less_equal)
+greater = _binary(ops.less, np.greater, swap=True)
+greater_equal = _binary(ops.less_equal, np.greater_equal, swap=True)
+equal = _binary(ops.equal, np.equal)
+not_equal = _binary(ops.equal, np.not_equal, invert=True)
+bitwise_and = _binary(ops.logical_and, np.bitwise_and)
+bitwise_or = _binary(ops.logical_or, np.bitwise_or)
+
+negative = _unary(ops.neg, np.negative, floats=False)
+absolute = _unary(ops.abs, np.absolute, np.fabs, floats=False)
+invert = _unary(ops.logical_not, np.invert, floats=False)
+exp = _unary(ops.exp, np.exp)
+expm1 = _unary(ops.expm1, np.expm1)
+log = _unary(ops.log, np.log)
+log1p = _unary(ops.log1p, np.log1p)
+sqrt = _unary(ops.sqrt, np.sqrt)
+sin = _unary(ops.sin, np.sin)
+cos = _unary(ops.cos, np.cos)
+tanh = _unary(ops.tanh, np.tanh)
+arctan = _unary(ops.arctan, np.arctan)
+sign = _unary(ops.sign, np.sign, floats=False)
+floor = _unary(ops.floor, np.floor)
+
+
+@implements(np.power, np.float_power, ufunc=True)
+def power(x: Any, y: Any, /, out: Any = None) -> Any:
+    """np.power: x to the power y. A constant exponent stays a constant, so x**2 is x·x.
+
+    Integer arrays to negative powers are refused, as by NumPy.
+    """
+    refuse_out("power", out)
+    if type(x) is TracedArray and type(y) is not TracedArray and np.ndim(y) == 0 and is_float(x.dtype):
+        if result_dtype(x, y) == x.dtype:
+            return ops.power(x, float(y))
+    a, b = harmonize("power", x, y)
+    if not is_float(a.dtype):
+        return convert(ops.power(convert(a, np.float64), convert(b, np.float64)), a.dtype)
+    return ops.power(a, b)
+
+
+@implements(np.positive, ufunc=True)
+def positive(x: Any, /, out: Any = None) -> Any:
+    """np.positive: x."""
+    refuse_out("positive", out)
+    return x
+
+
+def _logical(combine: Primitive | None, ufunc: np.ufunc) -> Any:
+    def function(*operands: Any, out: Any = None) -> Any:
+        refuse_out(ufunc.__name__, out)
+        like = first_traced(operands)
+        shape = np.broadcast_shapes(*[np.shape(operand) if type(operand) is not TracedArray else operand.shape for operand in operands])
+        booleans = [expand(convert(as_traced(operand, like), np.bool_), shape) for operand in operands]
+        if combine is None:
+            return ops.logical_not(booleans[0])
+        return combine(*booleans)
+
+    function.__name__ = function.__qualname__ = ufunc.__name__
+    function.__doc__ = f"np.{ufunc.__name__}: nonzero counts as true."
+    return implements(ufunc, ufunc=True)(function)
+
+
+logical_and = _logical(ops.logical_and, np.logical_and)
+logical_or = _logical(ops.logical_or, np.logical_or)
+logical_not = _logical(None, np.logical_not)
+
+
+# -- functions by definition -------------------------------------------------------------------------------------------
+
+square = composite("square", numpy=np.square, lower=lambda x: x * x, doc="x².")
+reciprocal = composite("reciprocal", numpy=np.reciprocal, lower=lambda x: 1.0 / x, doc="1/x.")
+tan = composite("tan", numpy=np.tan, lower=lambda x: ops.sin(x) / ops.cos(x), doc="sin x / cos x.")
+sinh = composite("sinh", numpy=np.sinh, lower=lambda x: _sinh(x), doc="(eˣ − e⁻ˣ)/2, accurate near 0.")
+cosh = composite("cosh", numpy=np.cosh, lower=lambda x: 0.5 * ops.exp(x) + 0.5 * ops.exp(-x), doc="(eˣ + e⁻ˣ)/2.")
+exp2 = composite("exp2", numpy=np.exp2, lower=lambda x: ops.exp(math.log(2.0) * x), doc="2ˣ.")
+log2 = composite("log2", numpy=np.log2, lower=lambda x: ops.log(x) / math.log(2.0), doc="Logarithm to base 2.")
+log10 = composite("log10", numpy=np.log10, lower=lambda x: ops.log(x) / math.log(10.0), doc="Logarithm to base 10.")
+logaddexp = composite(
+    "logaddexp",
+    numpy=np.logaddexp,
+    lower=lambda x, y: y + ops.softplus(x - y),
+    doc="log(eˣ + eʸ), without overflow.",
+)
+remainder = composite(
+    "remainder",
+    numpy=np.remainder,
+    lower=lambda x, y: x - y * ops.floor(x / y),
+    doc="x − y·⌊x/y⌋.",
+)
+floor_divide = composite("floor_divide", numpy=np.floor_divide, lower=lambda x, y: ops.floor(x / y), doc="⌊x/y⌋.")
+hypot = composite("hypot", numpy=np.hypot, lower=lambda x, y: _hypot(x, y), doc="√(x² + y²), without overflow.")
+
+
+def _sinh(x: Any) -> Any:
+    e = ops.expm1(x)
+    return 0.5 * (e - ops.expm1(-x))
+
+
+def _hypot(x: Any, y: Any) -> Any:
+    scale = ops.stop_gradient(ops.maximum(ops.abs(x), ops.abs(y)))
+    scale = ops.select((scale > 0) & (scale < math.inf), scale, scale * 0 + 1.0)
+    u, v = x / scale, y / scale
+    return scale * safe_sqrt(u * u + v * v)
+
+
+def safe_sqrt(x: Any) -> Any:
+    """√x with derivative 0 at 0 (the convention for norms and standard deviations), for x ≥ 0."""
+    zero = x == 0
+    one = x.__class__(x.node.trace.literal(1, x.type))
+    nothing = x.__class__(x.node.trace.literal(0, x.type))
+    return ops.select(zero, nothing, ops.sqrt(ops.select(zero, one, x)))
+
+
+COMPOSITES = [square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, floor_divide, hypot]
+
+
+def _by_definition(primitive: Primitive, ufunc: np.ufunc) -> Callable[..., Any]:
+    def function(*operands: Any, out: Any = None) -> Any:
+        refuse_out(ufunc.__name__, out)
+        if len(operands) == 1:
+            return primitive(as_float(operands[0]))
+        return primitive(*harmonize(ufunc.__name__, *operands, floats=True))
+
+    function.__name__ = function.__qualname__ = ufunc.__name__
+    function.__doc__ = f"np.{ufunc.__name__}: {primitive.doc}"
+    return implements(ufunc, ufunc=True)(function)
+
+
+square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, floor_divide, hypot = (  # type: ignore[assignment]
+    _by_definition(primitive, ufunc)
+    for primitive, ufunc in zip(
+        COMPOSITES,
+        (
+            np.square, np.reciprocal, np.tan, np.sinh, np.cosh, np.exp2, np.log2, np.log10, np.logaddexp, np.remainder,
+            np.floor_divide, np.hypot,
+        ),  # fmt: skip
+        strict=True,
+    )
+)
+mod = remainder
+
+
+@implements(np.isnan, ufunc=True)
+def isnan(x: Any, /) -> Any:
+    """np.isnan."""
+    return ~ops.equal(x, x)
+
+
+@implements(np.isfinite, ufunc=True)
+def isfinite(x: Any, /) -> Any:
+    """np.isfinite."""
+    return ops.abs(as_float(x)) < math.inf
+
+
+@implements(np.isinf, ufunc=True)
+def isinf(x: Any, /) -> Any:
+    """np.isinf."""
+    return ops.equal(ops.abs(as_float(x)), math.inf)
+
+
+@implements(np.ceil, ufunc=True)
+def ceil(x: Any, /, out: Any = None) -> Any:
+    """np.ceil: the smallest integer not below x."""
+    refuse_out("ceil", out)
+    return -ops.floor(-as_float(x))
+
+
+@implements(np.heaviside, ufunc=True)
+def heaviside(x: Any, at_zero: Any, /) -> Any:
+    """np.heaviside: 0 below 0, 1 above 0, `at_zero` at 0."""
+    x, at_zero = harmonize("heaviside", x, at_zero, floats=True)
+    return where(x > 0, x * 0 + 1.0, where(ops.equal(x, 0), at_zero, x * 0))
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """np.where with three arguments: elements of x where the condition holds, of y elsewhere.
+
+    The derivative of the branch that is not selected is exactly zero, even where it is infinite or NaN.
+    """
+    if x is None or y is None:
+        raise TracingError("np.where with one argument has a result of unknown shape", fix="pass both values.")
+    if not any_traced([x, y]):
+        like = first_traced([condition])
+        x = as_traced(np.asarray(x, result_dtype(x, y)), like)
+    a, b = harmonize("where", x, y)
+    condition = convert(as_traced(condition, first_traced([condition, a])), np.bool_)
+    shape = np.broadcast_shapes(condition.shape, a.shape)
+    return ops.select(expand(condition, shape), expand(a, shape), expand(b, shape))
+
+
+@implements(np.clip, method="clip")
+def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, out: Any = None) -> Any:
+    """np.clip: x held inside [a_min, a_max]; at an edge the derivative is 1/2 (a tie of maximum)."""
+    refuse_out("clip", out)
+    low = a_min if a_min is not None else min
+    high = a_max if a_max is not None else max
+    if low is not None:
+        x = maximum(x, low)
+    return x if high is None else minimum(x, high)
+
+
+METHODS["astype"] = lambda x, dtype, **kwargs: convert(x, dtype)
+METHODS["copy"] = lambda x, order="C": x

@@ -1,0 +1,259 @@
+"""NumPy's indexing of traced arrays, and the functional updates set_at and add_at."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import IndexShapeError, TracingError
+from primad.numpy.promotion import any_traced, as_traced, convert, expand, first_traced, implements, normalize_axis
+from primad.numpy.shaping import ravel
+from primad.trace import METHODS, TracedArray
+
+
+def _is_integer(item: Any) -> bool:
+    return isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_))
+
+
+def _expand_index(index: Any, ndim: int) -> list[Any]:
+    """Write an index out: one entry per axis (None for new axes), booleans as integer arrays."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    result: list[Any] = []
+    for item in items:
+        if isinstance(item, list):
+            item = np.asarray(item) if item else np.zeros(0, int)
+        if isinstance(item, TracedArray) and item.dtype.kind == "b":
+            item = item._value("the elements of a boolean index")
+        if isinstance(item, (bool, np.bool_)) or (isinstance(item, np.ndarray) and item.dtype.kind == "b" and item.ndim == 0):
+            raise IndexShapeError("a 0-d boolean index is not supported on traced arrays")
+        if isinstance(item, np.ndarray) and item.dtype.kind == "b":
+            result.append(item)
+        elif isinstance(item, (np.ndarray, TracedArray)) and item.dtype.kind not in "iu":
+            raise IndexShapeError(f"an array of dtype {item.dtype} cannot be an index; use integers or booleans")
+        elif item is None or item is Ellipsis or isinstance(item, (slice, np.ndarray, TracedArray)) or _is_integer(item):
+            result.append(item)
+        elif hasattr(item, "__index__"):
+            result.append(operator.index(item))
+        else:
+            raise IndexShapeError(f"{item!r} of type {type(item).__name__} cannot be an index")
+    used = sum(item.ndim if _is_mask(item) else 0 if item is None or item is Ellipsis else 1 for item in result)
+    if used > ndim:
+        raise IndexShapeError(f"too many indices: {used} for an array with {ndim} axes")
+    dots = [i for i, item in enumerate(result) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexShapeError("an index can have one ellipsis only")
+    fill: list[Any] = [slice(None)] * (ndim - used)
+    place = dots[0] if dots else len(result)
+    return result[:place] + fill + result[place + len(dots) :]
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, np.ndarray) and item.dtype.kind == "b"
+
+
+def getitem(x: TracedArray, index: Any) -> Any:
+    """Index a traced array as NumPy does: integers, slices, new axes, ellipses, integer and boolean arrays."""
+    items = _expand_index(index, x.ndim)
+    axis, entries, shape = 0, [], []
+    for item in items:
+        if item is None:
+            entries.append(slice(None))
+            shape.append(1)
+            continue
+        if _is_mask(item):
+            if item.shape != x.shape[axis : axis + item.ndim]:
+                raise IndexShapeError(f"a boolean index of shape {item.shape} does not fit shape {x.shape} at axis {axis}")
+            entries.extend(np.nonzero(item))
+            shape.extend(item.shape)
+            axis += item.ndim
+            continue
+        entries.append(item)
+        shape.append(x.shape[axis])
+        axis += 1
+    x = ops.reshape(x, shape=tuple(shape))
+    advanced = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
+    if advanced:
+        advanced = [i for i, item in enumerate(entries) if not isinstance(item, slice)]
+    x, dropped = _basic(x, entries, set(advanced))
+    if advanced:
+        return _advanced(x, [entries[i] for i in advanced], advanced)
+    return ops.reshape(x, shape=tuple([n for i, n in enumerate(x.shape) if i not in dropped])) if dropped else x
+
+
+def _basic(x: TracedArray, entries: list[Any], advanced: set[int]) -> tuple[TracedArray, list[int]]:
+    start, stop, step, reversed_axes, dropped = [], [], [], [], []
+    for axis, (item, n) in enumerate(zip(entries, x.shape, strict=True)):
+        if axis in advanced:
+            bounds = (0, n, 1)
+        elif isinstance(item, slice):
+            begin, end, stride = item.indices(n)
+            count = len(range(begin, end, stride))
+            if stride < 0:
+                reversed_axes.append(axis)
+                begin, stride = begin + (count - 1) * stride, -stride
+            bounds = (begin, begin + (count - 1) * stride + 1, stride) if count else (0, 0, 1)
+        else:
+            number = int(item)
+            if not -n <= number < n:
+                raise IndexShapeError(f"index {number} is out of range for axis {axis} of length {n}")
+            number %= n
+            bounds = (number, number + 1, 1)
+            dropped.append(axis)
+        start.append(bounds[0])
+        stop.append(bounds[1])
+        step.append(bounds[2])
+    x = ops.slice_(x, start=tuple(start), stop=tuple(stop), step=tuple(step))
+    return ops.flip(x, axes=tuple(reversed_axes)), dropped
+
+
+def _advanced(x: TracedArray, indices: list[Any], axes: list[int]) -> Any:
+    """Gather at integer arrays: the indexed axes become one, the arrays one array of flat positions."""
+    lengths = [x.shape[axis] for axis in axes]
+    for position, (item, n) in enumerate(zip(indices, lengths, strict=True)):
+        if not isinstance(item, TracedArray):
+            item = np.asarray(item)
+            if item.size and (item.min() < -n or item.max() >= n):
+                raise IndexShapeError(f"an index array is out of range for axis {axes[position]} of length {n}")
+            indices[position] = np.where(item < 0, item + n, item)
+        elif len(axes) > 1:
+            indices[position] = ops.select(item < 0, item + n, item)
+    adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
+    place = axes[0] if adjacent else 0
+    if len(axes) == 1:
+        flat = indices[0]
+    else:
+        others = [axis for axis in range(x.ndim) if axis not in axes]
+        order = (*others[:place], *axes, *others[place:])
+        x = ops.permute(x, order=order)
+        x = ops.reshape(x, shape=(*x.shape[:place], math.prod(lengths), *x.shape[place + len(axes) :]))
+        flat = indices[0]
+        for item, n in zip(indices[1:], lengths[1:], strict=True):
+            flat = flat * n + item
+    return ops.gather(x, as_traced(flat, x), axis=place, batch=0)
+
+
+METHODS["__getitem__"] = getitem
+
+
+@implements(np.take, method="take")
+def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """np.take: elements at integer indices along an axis."""
+    like = first_traced([x, indices])
+    x = as_traced(x if isinstance(x, TracedArray) else np.asarray(x), like)
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = normalize_axis("take", axis, x.ndim)
+    if isinstance(indices, TracedArray):
+        return ops.gather(x, indices, axis=place, batch=0)
+    return getitem(x, (*[slice(None)] * place, np.asarray(indices)))
+
+
+@implements(np.take_along_axis)
+def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
+    """np.take_along_axis."""
+    like = first_traced([x, indices])
+    x = as_traced(x, like)
+    indices = as_traced(indices, like)
+    place = normalize_axis("take_along_axis", axis, x.ndim)
+    order = tuple([*(i for i in range(x.ndim) if i != place), place])
+    back = tuple([order.index(i) for i in range(x.ndim)])
+    picked = ops.gather(ops.permute(x, order=order), ops.permute(indices, order=order), axis=x.ndim - 1, batch=x.ndim - 1)
+    return ops.permute(picked, order=back)
+
+
+def _positions(x: Any, index: Any) -> Any:
+    """Flat positions of the elements that an index names."""
+    shape = tuple(x.shape)
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    items = index if isinstance(index, tuple) else (index,)
+    traced = [item for item in items if isinstance(item, TracedArray)]
+    if not traced:
+        return numbers[index]
+    return getitem(as_traced(numbers, traced[0]), index)
+
+
+def add_at(x: Any, index: Any, value: Any) -> Any:
+    """Return x with `value` added at an index; repeated indices accumulate. Works on traced and plain arrays alike.
+
+    Args:
+        x: an array.
+        index: what could stand in x[index].
+        value: what to add, broadcast to the shape of x[index].
+
+    Returns:
+        a new array; x itself is not changed.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.numpy.add_at(np.zeros(3), [0, 0, 2], 1.0)
+        array([2., 0., 1.])
+    """
+    if not any_traced([x, value, *(index if isinstance(index, tuple) else (index,))]):
+        result = np.array(x)
+        np.add.at(result, index, value)
+        return result
+    like = first_traced([x, value, *(index if isinstance(index, tuple) else (index,))])
+    x = as_traced(x, like)
+    return x + _scatter(x, index, value, like)
+
+
+def _scatter(x: TracedArray, index: Any, value: Any, like: TracedArray) -> Any:
+    positions = as_traced(_positions(x, index), like)
+    updates = expand(convert(as_traced(value, like), x.dtype), positions.shape)
+    flat = ops.scatter_add(
+        ops.reshape(updates, shape=(positions.size,)),
+        ops.reshape(positions, shape=(positions.size,)),
+        axis=0,
+        batch=0,
+        size=x.size,
+    )
+    return ops.reshape(flat, shape=x.shape)
+
+
+def set_at(x: Any, index: Any, value: Any) -> Any:
+    """Return x with x[index] replaced by `value`; where an index repeats, the last value stays. For traced and plain arrays.
+
+    Args:
+        x: an array.
+        index: what could stand in x[index]; index arrays with repeated elements must not be traced.
+        value: what to put there, broadcast to the shape of x[index].
+
+    Returns:
+        a new array; x itself is not changed.
+
+    Raises:
+        TracingError: for traced index arrays of more than one element, whose repetitions are not known.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.numpy.set_at(np.zeros(3), 1, 5.0)
+        array([0., 5., 0.])
+    """
+    items = index if isinstance(index, tuple) else (index,)
+    if not any_traced([x, value, *items]):
+        result = np.array(x)
+        result[index] = value
+        return result
+    like = first_traced([x, value, *items])
+    x = as_traced(x, like)
+    positions = _positions(x, index)
+    if isinstance(positions, TracedArray):
+        if any(isinstance(item, TracedArray) and item.size > 1 for item in items):
+            raise TracingError("set_at with a traced index array: its repetitions are not known", fix="use add_at.")
+        hit = expand(as_traced(_scatter(x * 0, index, 1.0, like), like), x.shape) > 0
+        return ops.select(hit, _scatter(x, index, value, like), x)
+    shape = positions.shape
+    flat = positions.ravel()
+    _, last = np.unique(flat[::-1], return_index=True)
+    last = np.sort(flat.size - 1 - last)
+    hit = np.zeros(x.size, bool)
+    hit[flat] = True
+    updates = ravel(expand(convert(as_traced(value, like), x.dtype), shape))
+    if last.size != flat.size:
+        updates = updates[last]
+    placed = ops.scatter_add(updates, as_traced(flat[last], like), axis=0, batch=0, size=x.size)
+    return ops.select(as_traced(hit.reshape(x.shape), like), ops.reshape(placed, shape=x.shape), x)

@@ -1,0 +1,206 @@
+"""NumPy's semantics in front of strict primitives: dtype promotion (NEP 50), broadcasting, axes; and the registration
+that makes plain `np.sin(x)` on a traced array find its implementation."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from primad import ops
+from primad.errors import ShapeError, TracingError
+from primad.ir.node import INPUT
+from primad.trace import FUNCTIONS, METHODS, UFUNCS, TracedArray, lift
+from primad.types import ArrayType, check_dtype, is_float
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def any_traced(values: Sequence[Any]) -> bool:
+    """Say whether a value, or an item of a list or tuple, is traced."""
+    for value in values:
+        kind = type(value)
+        if kind is TracedArray or ((kind is list or kind is tuple) and any_traced(value)):
+            return True
+    return False
+
+
+def implements(*originals: Any, method: str | None = None, ufunc: bool = False) -> Callable[[F], F]:
+    """Register an implementation for traced arrays; on plain arrays the function is NumPy's own.
+
+    Args:
+        originals: the NumPy or SciPy functions; the first one computes on plain arrays.
+        method: name of the traced array's method, if there is one.
+        ufunc: whether the originals are ufuncs.
+    """
+
+    def decorate(function: F) -> F:
+        table = UFUNCS if ufunc else FUNCTIONS
+        for original in originals:
+            table[original] = function
+        if method is not None:
+            METHODS[method] = function
+        plain = originals[0]
+
+        @wraps(function)
+        def dispatch(*args: Any, **kwargs: Any) -> Any:
+            if any_traced(args) or (kwargs and any_traced(list(kwargs.values()))):
+                return function(*args, **kwargs)
+            return plain(*args, **kwargs)
+
+        return cast(F, dispatch)
+
+    return decorate
+
+
+def as_traced(value: Any, like: TracedArray) -> TracedArray:
+    """Return a traced array for a value that meets the traced array `like`."""
+    if type(value) is TracedArray:
+        return value
+    return TracedArray(lift(value, like.node.trace))
+
+
+def first_traced(values: Sequence[Any]) -> TracedArray:
+    """Return the traced array of the newest trace among the values."""
+    found: TracedArray | None = None
+    for value in values:
+        if isinstance(value, (list, tuple)) and any_traced(value):
+            value = first_traced(value)
+        if type(value) is TracedArray and (found is None or value.node.trace.age > found.node.trace.age):
+            found = value
+    if found is None:
+        raise TracingError("this function needs a traced array")
+    return found
+
+
+def _promotes_as(value: Any) -> Any:
+    """Return what NumPy's promotion sees: a dtype, or a Python scalar, which adopts the other's dtype."""
+    if type(value) is TracedArray:
+        node = value.node
+        return 1.0 if node.op is INPUT and node.params else node.type.dtype
+    if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
+        return value
+    return check_dtype(np.asarray(value).dtype)
+
+
+def result_dtype(*values: Any) -> np.dtype[Any]:
+    """Return the dtype that NumPy gives to an operation on the values."""
+    return check_dtype(np.result_type(*[_promotes_as(value) for value in values]))
+
+
+def convert(x: TracedArray, dtype: Any) -> TracedArray:
+    """Convert to a dtype: cast to floats, truncate to integers and booleans."""
+    dtype = check_dtype(dtype)
+    if x.dtype == dtype:
+        return x
+    if is_float(dtype):
+        return cast(TracedArray, ops.cast(x, dtype=str(dtype)))
+    if dtype.kind == "b" and x.dtype.kind != "b":
+        return cast(TracedArray, ~ops.equal(x, 0))
+    return cast(TracedArray, ops.truncate(x, dtype=str(dtype)))
+
+
+def expand(x: TracedArray, shape: tuple[int, ...]) -> TracedArray:
+    """Broadcast to a shape by NumPy's rule.
+
+    Raises:
+        ShapeError: if it does not broadcast.
+    """
+    own = x.shape
+    if own == shape:
+        return x
+    offset = len(shape) - len(own)
+    if offset < 0 or any(n not in (1, m) for n, m in zip(own, shape[offset:], strict=True)):
+        raise ShapeError(f"an array of shape {own} does not broadcast to {shape}")
+    stretched = [i for i, n in enumerate(own) if n == 1 and shape[offset + i] != 1]
+    if stretched:
+        x = ops.reshape(x, shape=tuple([n for i, n in enumerate(own) if i not in stretched]))
+    axes = (*range(offset), *(offset + i for i in stretched))
+    return cast(TracedArray, ops.broadcast(x, shape=shape, axes=axes))
+
+
+def common_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the broadcast shape, or raise ShapeError naming the function."""
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(
+            f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast together",
+            why="Aligned from the right, lengths must agree or be 1.",
+        ) from None
+
+
+def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) -> list[TracedArray]:
+    """Promote and broadcast operands as NumPy would.
+
+    Args:
+        name: the function, for messages.
+        values: traced arrays, arrays and scalars, one at least traced.
+        dtype: the dtype to use, or None for NumPy's.
+        floats: whether integers and booleans become floats.
+    """
+    if dtype is None:
+        dtype = result_dtype(*values)
+        if floats and not is_float(dtype):
+            dtype = np.dtype(np.float64)
+    like = first_traced(values)
+    trace = like.node.trace
+    shape = common_shape(name, [value.shape if type(value) is TracedArray else np.shape(value) for value in values])
+    result = []
+    for value in values:
+        if type(value) is not TracedArray:
+            if np.ndim(value) == 0:
+                result.append(TracedArray(trace.literal(np.asarray(value).astype(dtype).item(), ArrayType(shape, dtype))))
+                continue
+            value = as_traced(value, like)
+        result.append(expand(convert(value, dtype), shape))
+    return result
+
+
+def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return sorted nonnegative axes; None means all.
+
+    Raises:
+        ShapeError: if an axis is out of range or repeated.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    result = []
+    for item in axes:
+        number = operator.index(item)
+        if not -ndim <= number < ndim:
+            raise ShapeError(f"{name}: axis {number} is out of range for an array with {ndim} axes")
+        result.append(number % ndim)
+    if len(set(result)) != len(result):
+        raise ShapeError(f"{name}: axis {axis} names an axis twice")
+    return tuple(sorted(result))
+
+
+def normalize_axis(name: str, axis: Any, ndim: int) -> int:
+    """Return one nonnegative axis."""
+    return normalize_axes(name, axis, ndim)[0]
+
+
+def keep_axes(result: TracedArray, x: TracedArray, axes: tuple[int, ...], keepdims: bool) -> TracedArray:
+    """Put back reduced axes with length 1, if asked."""
+    if not keepdims:
+        return result
+    return cast(TracedArray, ops.reshape(result, shape=tuple([1 if i in axes else n for i, n in enumerate(x.shape)])))
+
+
+def as_float(x: TracedArray) -> TracedArray:
+    """Promote integers and booleans to float64; floats stay."""
+    return x if is_float(x.dtype) else convert(x, np.float64)
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raise if a function was asked to write into an array."""
+    if out is not None:
+        raise TracingError(f"{name} with out= would lose the derivative", fix="assign its result.")

@@ -1,0 +1,337 @@
+"""NumPy's reductions, scans, statistics and sorting."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import ShapeError, TracingError
+from primad.kinds import composite
+from primad.numpy.elementwise import safe_sqrt, where
+from primad.numpy.promotion import (
+    as_float,
+    convert,
+    first_traced,
+    implements,
+    keep_axes,
+    normalize_axes,
+    normalize_axis,
+    refuse_out,
+)
+from primad.numpy.shaping import concatenate, moveaxis, ravel
+from primad.primitive import TracedArray
+from primad.trace import METHODS
+
+Axes = tuple[int, ...]
+
+
+def _count(x: Any, axes: Axes) -> int:
+    return math.prod([x.shape[axis] for axis in axes])
+
+
+def _over(x: Any, reduced: Any, axes: Axes) -> Any:
+    return ops.broadcast(reduced, shape=x.shape, axes=axes)
+
+
+def _mean(x: Any, *, axes: Axes) -> Any:
+    return ops.sum(x, axes=axes) / float(_count(x, axes))
+
+
+def _variance(x: Any, *, axes: Axes, ddof: Any) -> Any:
+    d = x - _over(x, mean_(x, axes=axes), axes)
+    return ops.sum(d * d, axes=axes) / float(_count(x, axes) - ddof)
+
+
+def _product(x: Any, *, axes: Axes) -> Any:
+    """Pairwise products in a tree: no division, so zeros are harmless at every order."""
+    kept = tuple([axis for axis in range(x.ndim) if axis not in axes])
+    rest = tuple([x.shape[axis] for axis in kept])
+    count = _count(x, axes)
+    x = ops.reshape(ops.permute(x, order=(*axes, *kept)), shape=(count, *rest))
+    if count == 0:
+        return x.__class__(x.node.trace.literal(1, ops.sum.infer(x.type, axes=(0,))))
+    none = (0,) * len(rest)
+    while count > 1:
+        half = count // 2
+        step = (1,) * (1 + len(rest))
+        left = ops.slice_(x, start=(0, *none), stop=(half, *rest), step=step)
+        right = ops.slice_(x, start=(half, *none), stop=(2 * half, *rest), step=step)
+        pairs = left * right
+        if count % 2:
+            last = ops.slice_(x, start=(count - 1, *none), stop=(count, *rest), step=step)
+            pairs = ops.concatenate(pairs, last, axis=0)
+        x, count = pairs, half + count % 2
+    return ops.reshape(x, shape=rest)
+
+
+def _norm(x: Any, *, axes: Axes) -> Any:
+    """Scaled by the largest element, so that squares neither overflow nor vanish; the scale itself has no derivative,
+    since the result does not depend on it."""
+    if _count(x, axes) == 0:
+        return ops.sum(x, axes=axes)
+    scale = ops.stop_gradient(ops.reduce_max(ops.abs(x), axes=axes))
+    scale = ops.select((scale > 0) & (scale < math.inf), scale, scale * 0 + 1.0)
+    y = x / _over(x, scale, axes)
+    return scale * safe_sqrt(ops.sum(y * y, axes=axes))
+
+
+def _log_sum_exp(x: Any, *, axes: Axes) -> Any:
+    """max + log Σ exp(x − max); a maximum that is not finite is replaced by 0."""
+    peak = ops.stop_gradient(ops.reduce_max(x, axes=axes))
+    peak = ops.select(ops.abs(peak) < math.inf, peak, peak.__class__(peak.node.trace.literal(0, peak.type)))
+    return peak + ops.log(ops.sum(ops.exp(x - _over(x, peak, axes)), axes=axes))
+
+
+def _scipy_logsumexp(x: Any, *, axes: Axes) -> Any:
+    peak = np.max(x, axis=axes, keepdims=True)
+    peak = np.where(np.abs(peak) < np.inf, peak, 0)
+    return np.squeeze(peak, axes) + np.log(np.sum(np.exp(x - peak), axis=axes))
+
+
+def _sort(x: Any, *, axis: int) -> Any:
+    """A gather at the (stable) order of the elements."""
+    order = tuple([*(i for i in range(x.ndim) if i != axis), axis])
+    moved = ops.permute(x, order=order)
+    indices = ops.argsort(moved, axis=x.ndim - 1)
+    picked = ops.gather(moved, indices, axis=x.ndim - 1, batch=x.ndim - 1)
+    return ops.permute(picked, order=tuple([order.index(i) for i in range(x.ndim)]))
+
+
+mean_ = composite("mean", numpy=lambda x, *, axes: np.mean(x, axis=axes), lower=_mean, doc="Sum divided by count.")
+var_ = composite(
+    "var",
+    numpy=lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof),
+    lower=_variance,
+    doc="Mean squared deviation, dividing by n − ddof.",
+)
+std_ = composite(
+    "std",
+    numpy=lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof),
+    lower=lambda x, *, axes, ddof: safe_sqrt(var_(x, axes=axes, ddof=ddof)),
+    doc="√var, with derivative 0 where it is 0.",
+)
+prod_ = composite("prod", numpy=lambda x, *, axes: np.prod(x, axis=axes), lower=_product, doc="Product of elements.")
+norm_ = composite(
+    "norm",
+    numpy=lambda x, *, axes: np.sqrt(np.sum(np.square(x), axis=axes)),
+    lower=_norm,
+    doc="Euclidean norm, with derivative 0 at 0.",
+)
+logsumexp_ = composite("logsumexp", numpy=_scipy_logsumexp, lower=_log_sum_exp, doc="log Σ exp(x), without overflow.")
+sort_ = composite("sort", numpy=lambda x, *, axis: np.sort(x, axis=axis, kind="stable"), lower=_sort, doc="Sorted copy.")
+
+COMPOSITES = [mean_, var_, std_, prod_, norm_, logsumexp_, sort_]
+
+
+@implements(np.sum, method="sum")
+def sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """np.sum over one axis, several, or all."""
+    refuse_out("sum", out)
+    if dtype is not None:
+        x = convert(x, dtype)
+    elif x.dtype.kind == "b":
+        x = convert(x, np.int64)
+    axes = normalize_axes("sum", axis, x.ndim)
+    return keep_axes(ops.sum(x, axes=axes), x, axes, keepdims)
+
+
+METHODS["add.reduce"] = lambda x, axis=0, dtype=None, out=None, keepdims=False: sum(x, axis, dtype, out, keepdims)
+
+
+def _reduction(record: Any, name: str, floats: bool = True) -> Any:
+    def function(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        refuse_out(name, out)
+        if dtype is not None:
+            x = convert(x, dtype)
+        x = as_float(x) if floats else x
+        axes = normalize_axes(name, axis, x.ndim)
+        return keep_axes(record(x, axes=axes), x, axes, keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"np.{name}: {record.doc}"
+    return function
+
+
+mean = implements(np.mean, method="mean")(_reduction(mean_, "mean"))
+prod = implements(np.prod, method="prod")(_reduction(prod_, "prod"))
+
+
+def _extremum(record: Any, name: str) -> Any:
+    def function(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        refuse_out(name, out)
+        axes = normalize_axes(name, axis, x.ndim)
+        return keep_axes(record(x, axes=axes), x, axes, keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"np.{name}: {record.doc}"
+    return function
+
+
+max = amax = implements(np.max, np.amax, method="max")(_extremum(ops.reduce_max, "max"))
+min = amin = implements(np.min, np.amin, method="min")(_extremum(ops.reduce_min, "min"))
+
+
+@implements(np.var, method="var")
+def var(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """np.var: mean squared deviation from the mean, dividing by n − ddof."""
+    return _spread(var_, x, axis, dtype, out, ddof, keepdims)
+
+
+@implements(np.std, method="std")
+def std(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """np.std: √var; where it is 0, so is its derivative."""
+    return _spread(std_, x, axis, dtype, out, ddof, keepdims)
+
+
+def _spread(record: Any, x: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool) -> Any:
+    refuse_out(record.name, out)
+    x = as_float(x) if dtype is None else convert(x, dtype)
+    axes = normalize_axes(record.name, axis, x.ndim)
+    return keep_axes(record(x, axes=axes, ddof=ddof), x, axes, keepdims)
+
+
+@implements(np.ptp)
+def ptp(x: Any, axis: Any = None) -> Any:
+    """np.ptp: largest minus smallest element."""
+    return max(x, axis) - min(x, axis)
+
+
+@implements(np.average)
+def average(x: Any, axis: Any = None, weights: Any = None) -> Any:
+    """np.average, weighted by an array of the same shape."""
+    if weights is None:
+        return mean(x, axis)
+    like = first_traced([x, weights])
+    weights = weights if isinstance(weights, TracedArray) else like * 0 + weights
+    return sum(x * weights, axis) / sum(weights, axis)
+
+
+@implements(np.cumsum, method="cumsum")
+def cumsum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """np.cumsum."""
+    refuse_out("cumsum", out)
+    x = x if dtype is None else convert(x, dtype)
+    if axis is None:
+        x, axis = ravel(x), 0
+    return ops.cumsum(x, axis=normalize_axis("cumsum", axis, x.ndim), reverse=False)
+
+
+@implements(np.diff)
+def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+    """np.diff: differences of neighbours, n times."""
+    place = normalize_axis("diff", axis, x.ndim)
+    moved = moveaxis(x, place, 0)
+    for _ in range(n):
+        moved = moved[1:] - moved[:-1]
+    return moveaxis(moved, 0, place)
+
+
+@implements(np.all, method="all")
+def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """np.all."""
+    refuse_out("all", out)
+    return ~any(~convert(x, np.bool_), axis, keepdims=keepdims)
+
+
+@implements(np.any, method="any")
+def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """np.any."""
+    refuse_out("any", out)
+    axes = normalize_axes("any", axis, x.ndim)
+    found = sum(convert(convert(x, np.bool_), np.int64), axes) > 0
+    return keep_axes(found, x, axes, keepdims)
+
+
+def _arg_extremum(name: str, extremum: Any) -> Any:
+    def function(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        refuse_out(name, out)
+        if axis is None:
+            x, axis = ravel(x), 0
+        place = normalize_axis(name, axis, x.ndim)
+        attained = ops.equal(x, _over(x, extremum(x, axes=(place,)), (place,)))
+        shape = [1] * x.ndim
+        shape[place] = x.shape[place]
+        positions = np.broadcast_to(np.arange(x.shape[place]).reshape(shape), x.shape)
+        first = ops.reduce_min(where(attained, positions, x.shape[place]), axes=(place,))
+        return keep_axes(first, x, (place,), keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"np.{name}: index of the first extreme element; it has no derivative."
+    return function
+
+
+argmax = implements(np.argmax, method="argmax")(_arg_extremum("argmax", ops.reduce_max))
+argmin = implements(np.argmin, method="argmin")(_arg_extremum("argmin", ops.reduce_min))
+
+
+@implements(np.argsort, method="argsort")
+def argsort(x: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
+    """np.argsort, stable; it has no derivative."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    return ops.argsort(x, axis=normalize_axis("argsort", axis, x.ndim))
+
+
+@implements(np.sort)
+def sort(x: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
+    """np.sort: the derivative is the permutation that sorts; equal elements keep their order."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    return sort_(x, axis=normalize_axis("sort", axis, x.ndim))
+
+
+@implements(np.median)
+def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """np.median: the middle of the sorted elements, or the mean of the two middle ones."""
+    refuse_out("median", out)
+    if axis is None:
+        result = median(ravel(x), 0)
+        return keep_axes(result, x, tuple(range(x.ndim)), keepdims)
+    place = normalize_axis("median", axis, x.ndim)
+    n = x.shape[place]
+    if n == 0:
+        raise ShapeError("median of an empty axis")
+    ordered = moveaxis(sort(as_float(x), place), place, 0)
+    middle = 0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2]
+    return keep_axes(middle, x, (place,), keepdims)
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """np.linalg.norm: Euclidean (Frobenius) norm, or the vector norms of order 1, inf and −inf.
+
+    At 0 the derivative is 0; large and small elements neither overflow nor vanish.
+    """
+    x = as_float(x)
+    axes = normalize_axes("norm", axis, x.ndim)
+    if ord is None or (ord == 2 and len(axes) == 1) or (ord == "fro" and len(axes) == 2):
+        result = norm_(x, axes=axes)
+    elif len(axes) == 1 and ord == 1:
+        result = ops.sum(ops.abs(x), axes=axes)
+    elif len(axes) == 1 and ord in (math.inf, -math.inf):
+        result = (ops.reduce_max if ord > 0 else ops.reduce_min)(ops.abs(x), axes=axes)
+    else:
+        raise TracingError(f"norm: order {ord!r} over {len(axes)} axes is not supported on traced arrays")
+    return keep_axes(result, x, axes, keepdims)
+
+
+@implements(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    """np.trapezoid: integral by the trapezoidal rule."""
+    like = first_traced([y, x])
+    place = normalize_axis("trapezoid", axis, len(np.shape(y)) if not isinstance(y, TracedArray) else y.ndim)
+    y = y if isinstance(y, TracedArray) else like * 0 + y
+    moved = moveaxis(y, place, -1)
+    width = dx if x is None else (diff(x) if isinstance(x, TracedArray) else np.diff(x))
+    return sum(width * (moved[..., 1:] + moved[..., :-1]) * 0.5, -1)
+
+
+@implements(np.append)
+def append(x: Any, values: Any, axis: Any = None) -> Any:
+    """np.append."""
+    if axis is None:
+        return concatenate([ravel(x) if isinstance(x, TracedArray) else np.ravel(x), values if np.ndim(values) else [values]])
+    return concatenate([x, values], axis)

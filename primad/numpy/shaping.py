@@ -1,0 +1,307 @@
+"""NumPy's functions that rearrange arrays."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import ShapeError
+from primad.numpy.promotion import (
+    as_traced,
+    convert,
+    expand,
+    first_traced,
+    implements,
+    normalize_axes,
+    normalize_axis,
+    refuse_out,
+    result_dtype,
+)
+from primad.trace import METHODS, TracedArray
+
+
+@implements(np.reshape)
+def reshape(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    """np.reshape, in row-major order; one length may be −1."""
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = tuple(shape[0])
+    if order != "C":
+        raise ShapeError(f"reshape: order {order!r} is not supported; transpose first")
+    lengths = [operator.index(n) for n in shape]
+    if lengths.count(-1) > 1:
+        raise ShapeError(f"reshape: shape {shape} leaves more than one length open")
+    if -1 in lengths:
+        known = math.prod(n for n in lengths if n != -1)
+        if known == 0 or x.size % known:
+            raise ShapeError(f"reshape: an array of shape {x.shape} cannot have shape {shape}")
+        lengths[lengths.index(-1)] = x.size // known
+    return ops.reshape(x, shape=tuple(lengths))
+
+
+METHODS["reshape"] = reshape.__wrapped__
+
+
+@implements(np.ravel, method="ravel")
+def ravel(x: Any, order: str = "C") -> Any:
+    """np.ravel: all elements in one axis."""
+    return reshape(x, (x.size,), order=order)
+
+
+METHODS["flatten"] = ravel.__wrapped__
+
+
+@implements(np.transpose)
+def transpose(x: Any, axes: Any = None) -> Any:
+    """np.transpose: axes reversed, or in the order given."""
+    if axes is None:
+        return ops.permute(x, order=tuple(reversed(range(x.ndim))))
+    if len(axes) != x.ndim:
+        raise ShapeError(f"transpose: axes {axes} do not fit an array with {x.ndim} axes")
+    return ops.permute(x, order=tuple([normalize_axis("transpose", axis, x.ndim) for axis in axes]))
+
+
+METHODS["transpose"] = lambda x, *axes: transpose(x, (axes[0] if len(axes) == 1 else axes) or None)
+
+
+@implements(np.swapaxes, method="swapaxes")
+def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    """np.swapaxes."""
+    order = list(range(x.ndim))
+    a, b = normalize_axis("swapaxes", axis1, x.ndim), normalize_axis("swapaxes", axis2, x.ndim)
+    order[a], order[b] = order[b], order[a]
+    return ops.permute(x, order=tuple(order))
+
+
+@implements(np.moveaxis)
+def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+    """np.moveaxis."""
+    sources = [source] if np.ndim(source) == 0 else list(source)
+    targets = [destination] if np.ndim(destination) == 0 else list(destination)
+    sources = [normalize_axis("moveaxis", axis, x.ndim) for axis in sources]
+    targets = [normalize_axis("moveaxis", axis, x.ndim) for axis in targets]
+    order = [axis for axis in range(x.ndim) if axis not in sources]
+    for target, origin in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, origin)
+    return ops.permute(x, order=tuple(order))
+
+
+@implements(np.expand_dims)
+def expand_dims(x: Any, axis: Any) -> Any:
+    """np.expand_dims."""
+    count = 1 if np.ndim(axis) == 0 else len(axis)
+    axes = normalize_axes("expand_dims", axis, x.ndim + count)
+    lengths = iter(x.shape)
+    return ops.reshape(x, shape=tuple([1 if i in axes else next(lengths) for i in range(x.ndim + count)]))
+
+
+@implements(np.squeeze, method="squeeze")
+def squeeze(x: Any, axis: Any = None) -> Any:
+    """np.squeeze."""
+    axes = [i for i, n in enumerate(x.shape) if n == 1] if axis is None else normalize_axes("squeeze", axis, x.ndim)
+    if any(x.shape[i] != 1 for i in axes):
+        raise ShapeError(f"squeeze: axis {axis} of shape {x.shape} has not length 1")
+    return ops.reshape(x, shape=tuple([n for i, n in enumerate(x.shape) if i not in axes]))
+
+
+@implements(np.broadcast_to)
+def broadcast_to(x: Any, shape: Any) -> Any:
+    """np.broadcast_to."""
+    return expand(x, (shape,) if isinstance(shape, int) else tuple(shape))
+
+
+def _joined(name: str, arrays: Any) -> list[TracedArray]:
+    arrays = list(arrays)
+    if not arrays:
+        raise ShapeError(f"{name}: no arrays")
+    like = first_traced(arrays)
+    dtype = result_dtype(*arrays)
+    return [convert(as_traced(array, like), dtype) for array in arrays]
+
+
+@implements(np.concatenate)
+def concatenate(arrays: Sequence[Any], axis: Any = 0, dtype: Any = None) -> Any:
+    """np.concatenate."""
+    operands = _joined("concatenate", arrays)
+    if dtype is not None:
+        operands = [convert(x, dtype) for x in operands]
+    if axis is None:
+        operands, axis = [ravel(x) for x in operands], 0
+    return ops.concatenate(*operands, axis=normalize_axis("concatenate", axis, operands[0].ndim))
+
+
+@implements(np.stack)
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """np.stack: join arrays of one shape along a new axis; also joins traced scalars into a vector."""
+    operands = _joined("stack", arrays)
+    if any(x.shape != operands[0].shape for x in operands):
+        raise ShapeError(f"stack: shapes {[x.shape for x in operands]} differ")
+    place = normalize_axis("stack", axis, operands[0].ndim + 1)
+    return ops.concatenate(*[expand_dims(x, place) for x in operands], axis=place)
+
+
+@implements(np.hstack)
+def hstack(arrays: Sequence[Any]) -> Any:
+    """np.hstack."""
+    operands = [_at_least(x, 1) for x in _joined("hstack", arrays)]
+    return ops.concatenate(*operands, axis=0 if operands[0].ndim == 1 else 1)
+
+
+@implements(np.vstack)
+def vstack(arrays: Sequence[Any]) -> Any:
+    """np.vstack."""
+    return ops.concatenate(*[_at_least(x, 2) for x in _joined("vstack", arrays)], axis=0)
+
+
+@implements(np.column_stack)
+def column_stack(arrays: Sequence[Any]) -> Any:
+    """np.column_stack: one-dimensional arrays become columns."""
+    operands = [expand_dims(_at_least(x, 1), 1) if x.ndim < 2 else x for x in _joined("column_stack", arrays)]
+    return ops.concatenate(*operands, axis=1)
+
+
+def _at_least(x: TracedArray, ndim: int) -> Any:
+    return ops.reshape(x, shape=(1,) * (ndim - x.ndim) + x.shape) if x.ndim < ndim else x
+
+
+@implements(np.atleast_1d)
+def atleast_1d(x: Any) -> Any:
+    """np.atleast_1d."""
+    return _at_least(x, 1)
+
+
+@implements(np.atleast_2d)
+def atleast_2d(x: Any) -> Any:
+    """np.atleast_2d."""
+    return _at_least(x, 2)
+
+
+@implements(np.flip)
+def flip(x: Any, axis: Any = None) -> Any:
+    """np.flip."""
+    return ops.flip(x, axes=normalize_axes("flip", axis, x.ndim))
+
+
+@implements(np.roll)
+def roll(x: Any, shift: int, axis: Any = None) -> Any:
+    """np.roll along one axis (or of the flattened array)."""
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), x.shape)
+    place = normalize_axis("roll", axis, x.ndim)
+    length = x.shape[place]
+    cut = length - operator.index(shift) % length if length else 0
+    return ops.concatenate(_part(x, place, cut, length), _part(x, place, 0, cut), axis=place)
+
+
+def _part(x: TracedArray, axis: int, start: int, stop: int) -> Any:
+    low, high = [0] * x.ndim, list(x.shape)
+    low[axis], high[axis] = start, stop
+    return ops.slice_(x, start=tuple(low), stop=tuple(high), step=(1,) * x.ndim)
+
+
+@implements(np.split, np.array_split)
+def split(x: Any, sections: Any, axis: int = 0) -> Any:
+    """np.split: into equal parts, or at the given places."""
+    place = normalize_axis("split", axis, x.ndim)
+    length = x.shape[place]
+    if isinstance(sections, int):
+        if length % sections:
+            raise ShapeError(f"split: axis of length {length} cannot be split into {sections} equal parts")
+        cuts = [length // sections * i for i in range(sections + 1)]
+    else:
+        cuts = [0, *(min(int(cut), length) for cut in sections), length]
+    return [_part(x, place, a, max(a, b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+@implements(np.tile)
+def tile(x: Any, reps: Any) -> Any:
+    """np.tile."""
+    counts = (reps,) if isinstance(reps, int) else tuple(reps)
+    x = _at_least(x, len(counts))
+    counts = (1,) * (x.ndim - len(counts)) + counts
+    mixed = tuple([n for pair in zip(counts, x.shape, strict=True) for n in pair])
+    axes = tuple(range(0, 2 * x.ndim, 2))
+    wide = ops.broadcast(x, shape=mixed, axes=axes)
+    return ops.reshape(wide, shape=tuple([a * b for a, b in zip(counts, x.shape, strict=True)]))
+
+
+@implements(np.repeat, method="repeat")
+def repeat(x: Any, repeats: int, axis: Any = None) -> Any:
+    """np.repeat with one count for all elements."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = normalize_axis("repeat", axis, x.ndim)
+    count = operator.index(repeats)
+    shape = (*x.shape[: place + 1], count, *x.shape[place + 1 :])
+    wide = ops.broadcast(x, shape=shape, axes=(place + 1,))
+    return ops.reshape(wide, shape=(*x.shape[:place], x.shape[place] * count, *x.shape[place + 1 :]))
+
+
+@implements(np.pad)
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+    """np.pad with mode 'constant'."""
+    if mode != "constant":
+        raise ShapeError(f"pad: mode {mode!r} is not supported on traced arrays; only 'constant' is")
+    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
+    low, high = tuple(a for a, _ in widths), tuple(b for _, b in widths)
+    none = (0,) * x.ndim
+    padded = ops.pad(x, low=low, high=high, interior=none)
+    if np.ndim(constant_values) == 0 and not isinstance(constant_values, TracedArray) and constant_values == 0:
+        return padded
+    ones = np.zeros(padded.shape, bool)
+    ones[tuple([slice(a, a + n) for a, n in zip(low, x.shape, strict=True)])] = True
+    return ops.select(as_traced(ones, x), padded, expand(convert(as_traced(constant_values, x), x.dtype), padded.shape))
+
+
+@implements(np.zeros_like)
+def zeros_like(x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+    """np.zeros_like: plain zeros, since they depend on nothing."""
+    return np.zeros(x.shape if shape is None else shape, dtype or x.dtype)
+
+
+@implements(np.ones_like)
+def ones_like(x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+    """np.ones_like: plain ones, since they depend on nothing."""
+    return np.ones(x.shape if shape is None else shape, dtype or x.dtype)
+
+
+@implements(np.full_like)
+def full_like(x: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+    """np.full_like."""
+    like = first_traced([x, fill_value])
+    filled = convert(as_traced(fill_value, like), dtype or x.dtype)
+    return expand(filled, tuple(np.shape(x) if not isinstance(x, TracedArray) else x.shape) if shape is None else tuple(shape))
+
+
+@implements(np.shape)
+def shape(x: Any) -> Any:
+    """np.shape."""
+    return x.shape
+
+
+@implements(np.ndim)
+def ndim(x: Any) -> Any:
+    """np.ndim."""
+    return x.ndim
+
+
+@implements(np.size)
+def size(x: Any, axis: Any = None) -> Any:
+    """np.size."""
+    return x.size if axis is None else x.shape[axis]
+
+
+@implements(np.result_type)
+def result_type(*values: Any) -> Any:
+    """np.result_type."""
+    return result_dtype(*values)
+
+
+@implements(np.copy)
+def copy(x: Any, order: str = "K", subok: bool = False) -> Any:
+    """np.copy: recorded values are immutable, so x itself."""
+    return x

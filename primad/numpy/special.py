@@ -1,0 +1,90 @@
+"""SciPy's special functions over the primitives, under SciPy's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from primad import ops
+from primad.errors import TracingError
+from primad.kinds import composite
+from primad.numpy.elementwise import _unary
+from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
+from primad.numpy.reductions import logsumexp_
+
+erf = _unary(ops.erf, special.erf)
+erfc = _unary(ops.erfc, special.erfc)
+expit = _unary(ops.logistic, special.expit)
+
+
+def _softmax(x: Any, *, axis: int) -> Any:
+    """Shifted by the largest element, on which the result does not depend."""
+    shift = ops.stop_gradient(ops.reduce_max(x, axes=(axis,)))
+    e = ops.exp(x - ops.broadcast(shift, shape=x.shape, axes=(axis,)))
+    return e / ops.broadcast(ops.sum(e, axes=(axis,)), shape=x.shape, axes=(axis,))
+
+
+softmax_ = composite(
+    "softmax",
+    numpy=lambda x, *, axis: special.softmax(x, axis),
+    lower=_softmax,
+    doc="exp(x)/Σ exp(x) along an axis.",
+)
+log_softmax_ = composite(
+    "log_softmax",
+    numpy=lambda x, *, axis: special.log_softmax(x, axis),
+    lower=lambda x, *, axis: x - ops.broadcast(logsumexp_(x, axes=(axis,)), shape=x.shape, axes=(axis,)),
+    doc="x − log Σ exp(x) along an axis.",
+)
+xlogy_ = composite(
+    "xlogy",
+    numpy=special.xlogy,
+    lower=lambda x, y: ops.select(x == 0, x * 0, x * ops.log(ops.select(x == 0, y * 0 + 1.0, y))),
+    doc="x·log y, and 0 where x = 0.",
+)
+
+COMPOSITES = [softmax_, log_softmax_, xlogy_]
+
+
+@implements(special.softmax)
+def softmax(x: Any, axis: Any = None) -> Any:
+    """scipy.special.softmax: exp(x)/Σ exp(x), over one axis or (None) over all."""
+    return _along(softmax_, x, axis)
+
+
+@implements(special.log_softmax)
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """scipy.special.log_softmax."""
+    return _along(log_softmax_, x, axis)
+
+
+def _along(record: Any, x: Any, axis: Any) -> Any:
+    x = as_float(x)
+    if axis is None:
+        return ops.reshape(record(ops.reshape(x, shape=(x.size,)), axis=0), shape=x.shape)
+    return record(x, axis=normalize_axes(record.name, axis, x.ndim)[0])
+
+
+@implements(special.logsumexp)
+def logsumexp(x: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
+    """scipy.special.logsumexp: log Σ exp(x), without overflow; −inf elements have derivative 0."""
+    x = as_float(x)
+    if b is not None:
+        raise TracingError("logsumexp with weights b is not supported on traced arrays", fix="add log(b) to x.")
+    axes = normalize_axes("logsumexp", axis, x.ndim)
+    return keep_axes(logsumexp_(x, axes=axes), x, axes, keepdims)
+
+
+@implements(special.xlogy, ufunc=True)
+def xlogy(x: Any, y: Any, /) -> Any:
+    """scipy.special.xlogy: x·log y, and 0 where x = 0."""
+    return xlogy_(*harmonize("xlogy", x, y, floats=True))
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + eˣ), without overflow; its derivative is the logistic function at every order."""
+    if hasattr(x, "node"):
+        return ops.softplus(as_float(x))
+    return np.logaddexp(x, 0.0)

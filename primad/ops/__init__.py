@@ -1,0 +1,44 @@
+"""The primitives, one file a family. `ALL` lists every record, in reading order; `BY_NAME` finds one."""
+
+from primad.ops.arithmetic import (
+    abs,
+    add,
+    div,
+    equal,
+    floor,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    power,
+    sign,
+    stop_gradient,
+    sub,
+)
+from primad.ops.broadcasting import broadcast, sum
+from primad.ops.contraction import contract
+from primad.ops.conversion import cast, truncate
+from primad.ops.elementary import arctan, cos, exp, expm1, log, log1p, sech2, sin, sqrt, tanh
+from primad.ops.generators import eye, iota
+from primad.ops.indexing import gather, scatter_add
+from primad.ops.reduction import cumsum, reduce_max, reduce_min
+from primad.ops.selection import mask, select
+from primad.ops.sorting import argsort
+from primad.ops.special import erf, erfc, logistic, softplus
+from primad.ops.structural import concatenate, flip, pad, permute, reshape, slice_
+from primad.primitive import Primitive
+
+ALL: tuple[Primitive, ...] = (
+    neg, add, sub, mul, div, power, abs, maximum, minimum,
+    exp, expm1, log, log1p, sqrt, sin, cos, tanh, sech2, arctan, erf, erfc, logistic, softplus,
+    sign, floor, less, less_equal, equal, logical_and, logical_or, logical_not, stop_gradient, truncate, argsort, eye, iota,
+    select, mask, broadcast, sum, reshape, permute, slice_, pad, concatenate, flip, cast, cumsum, gather, scatter_add,
+    contract, reduce_max, reduce_min,
+)  # fmt: skip
+
+BY_NAME: dict[str, Primitive] = {primitive.name: primitive for primitive in ALL}

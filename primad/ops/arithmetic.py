@@ -1,0 +1,410 @@
+"""Arithmetic: add, sub, neg, mul, div, power, abs, maximum, minimum; comparisons, logic, sign, floor, stop_gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
+from primad.kinds import custom, elementwise, linear, multilinear, piecewise_constant, same_type
+from primad.ops.elementary import log
+from primad.ops.selection import mask, select
+from primad.primitive import Law, apply
+from primad.types import ArrayType, is_float
+
+Inputs = tuple[Node, ...]
+Params = dict[str, Any]
+
+
+def _fold(function: Callable[..., Any]) -> Callable[[Trace, Inputs, Params], Node | None]:
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        if all(node.op is LITERAL for node in inputs):
+            type = inputs[0].type
+            with np.errstate(all="ignore"):
+                value = function(*[type.dtype.type(literal_value(node)) for node in inputs])
+            return trace.literal(value.item(), type)
+        return None
+
+    return rewrite
+
+
+def _commute(op: Callable[[], Any]) -> Callable[[Trace, Inputs, Params], Node | None]:
+    """x∘y is y∘x where y∘x exists already; the order first written is kept, so that programs print as written."""
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        return trace.existing(op(), (inputs[1], inputs[0]))
+
+    return rewrite
+
+
+def _scaled(node: Node) -> tuple[float, Node]:
+    """Split c·x into (c, x)."""
+    if node.op is mul and node.inputs[0].op is LITERAL:
+        return literal_value(node.inputs[0]), node.inputs[1]
+    if node.op is mul and node.inputs[1].op is LITERAL:
+        return literal_value(node.inputs[1]), node.inputs[0]
+    return 1.0, node
+
+
+def _times(trace: Trace, factor: float, x: Node) -> Node:
+    return apply(trace, mul, trace.literal(factor, x.type), x)
+
+
+def _like_terms(sign: int) -> Callable[[Trace, Inputs, Params], Node | None]:
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (a, x), (b, y) = _scaled(inputs[0]), _scaled(inputs[1])
+        if x is not y or not x.type.is_float or x.op is LITERAL or a + sign * b == 0:
+            return None
+        return _times(trace, a + sign * b, x)
+
+    return rewrite
+
+
+# -- neg, add, sub -----------------------------------------------------------------------------------------------------
+
+
+def _neg_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    (x,) = inputs
+    if x.op is neg:
+        return x.inputs[0]
+    if x.op is LITERAL:
+        return trace.literal(-literal_value(x), x.type)
+    if x.op is mask:
+        return apply(trace, mask, x.inputs[0], apply(trace, neg, x.inputs[1]))
+    return None
+
+
+def _neg_sub(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    (x,) = inputs
+    return apply(trace, sub, x.inputs[1], x.inputs[0]) if x.op is sub else None
+
+
+neg = linear(
+    "neg",
+    numpy=np.negative,
+    infer=same_type,
+    transpose=[lambda ct, x: -ct],
+    doc="−x.",
+    laws=[
+        Law("−(−x) = x; −literal is a literal; a mask is outermost", "bitwise", lambda x: (neg(neg(x)), x), ((3,),), _neg_law),
+        Law("−(x − y) = y − x", "real", lambda x, y: (neg(sub(x, y)), sub(y, x)), ((3,), (3,)), _neg_sub),
+    ],
+)
+
+
+def _add_zero(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if is_literal(y, 0) or is_literal(y, -0.0):
+        return x
+    return y if is_literal(x, 0) or is_literal(x, -0.0) else None
+
+
+def _add_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if y.op is neg:
+        return apply(trace, sub, x, y.inputs[0])
+    return apply(trace, sub, y, x.inputs[0]) if x.op is neg else None
+
+
+def _same_denominator(sign: Any) -> Callable[[Trace, Inputs, Params], Node | None]:
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        x, y = inputs
+        if x.op is div and y.op is div and x.inputs[1] is y.inputs[1]:
+            return apply(trace, div, apply(trace, sign(), x.inputs[0], y.inputs[0]), x.inputs[1])
+        return None
+
+    return rewrite
+
+
+def _same_mask(sign: Any) -> Callable[[Trace, Inputs, Params], Node | None]:
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        x, y = inputs
+        if x.op is mask and y.op is mask and x.inputs[0] is y.inputs[0]:
+            return apply(trace, mask, x.inputs[0], apply(trace, sign(), x.inputs[1], y.inputs[1]))
+        return None
+
+    return rewrite
+
+
+add = linear(
+    "add",
+    numpy=np.add,
+    infer=same_type,
+    transpose=[lambda ct, x, y: ct, lambda ct, x, y: ct],
+    operands=None,
+    doc="x + y.",
+    laws=[
+        Law("literals add up", "bitwise", lambda: (add(np.float64(2), np.float64(3)), np.float64(5)), (), _fold(np.add)),
+        Law("x + 0 = x", "real", lambda x: (add(x, 0.0), x), ((3,),), _add_zero),
+        Law("x + y = y + x", "bitwise", lambda x, y: (add(x, y), add(y, x)), ((3,), (3,)), _commute(lambda: add)),
+        Law("x + (−y) = x − y", "bitwise", lambda x, y: (add(x, neg(y)), sub(x, y)), ((3,), (3,)), _add_neg),
+        Law("like terms: a·x + b·x = (a + b)·x", "real", lambda x: (add(2.0 * x, x), 3.0 * x), ((3,),), _like_terms(1)),
+        Law(
+            "like terms: x/z + y/z = (x + y)/z",
+            "real",
+            lambda x, y, z: (add(div(x, z), div(y, z)), div(add(x, y), z)),
+            ((3,), (3,), (3,)),
+            _same_denominator(lambda: add),
+        ),
+        Law(
+            "a mask is outermost: add",
+            "bitwise",
+            lambda c, x, y: (add(mask(c > 0, x), mask(c > 0, y)), mask(c > 0, add(x, y))),
+            ((3,), (3,), (3,)),
+            _same_mask(lambda: add),
+        ),
+    ],
+)
+
+
+def _sub_zero(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if is_literal(y, 0):
+        return x
+    return apply(trace, neg, y) if is_literal(x, 0) else None
+
+
+def _sub_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if y.op is neg:
+        return apply(trace, add, x, y.inputs[0])
+    return apply(trace, neg, apply(trace, add, x.inputs[0], y)) if x.op is neg else None
+
+
+sub = linear(
+    "sub",
+    numpy=np.subtract,
+    infer=same_type,
+    transpose=[lambda ct, x, y: ct, lambda ct, x, y: -ct],
+    operands=None,
+    doc="x − y.",
+    laws=[
+        Law(
+            "literals subtract", "bitwise", lambda: (sub(np.float64(2), np.float64(3)), np.float64(-1)), (), _fold(np.subtract)
+        ),
+        Law("x − 0 = x", "bitwise", lambda x: (sub(x, 0.0), x), ((3,),), _sub_zero),
+        Law("x − (−y) = x + y", "bitwise", lambda x, y: (sub(x, neg(y)), add(x, y)), ((3,), (3,)), _sub_neg),
+        Law("like terms: a·x − b·x = (a − b)·x", "real", lambda x: (sub(3.0 * x, x), 2.0 * x), ((3,),), _like_terms(-1)),
+        Law(
+            "like terms: x/z − y/z = (x − y)/z",
+            "real",
+            lambda x, y, z: (sub(div(x, z), div(y, z)), div(sub(x, y), z)),
+            ((3,), (3,), (3,)),
+            _same_denominator(lambda: sub),
+        ),
+    ],
+)
+
+
+# -- mul, div ----------------------------------------------------------------------------------------------------------
+
+
+def _mul_one(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    for x, y in (inputs, inputs[::-1]):
+        if is_literal(y, 1):
+            return x
+        if is_literal(y, -1):
+            return apply(trace, neg, x)
+    return None
+
+
+def _mul_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if x.op is neg:
+        return apply(trace, neg, apply(trace, mul, x.inputs[0], y))
+    return apply(trace, neg, apply(trace, mul, x, y.inputs[0])) if y.op is neg else None
+
+
+def _mul_literals(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    for x, y in (inputs, inputs[::-1]):
+        if x.op is LITERAL and y.type.is_float:
+            factor, rest = _scaled(y)
+            if rest is not y:
+                return _times(trace, literal_value(x) * factor, rest)
+    return None
+
+
+def _mul_mask(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if x.op is mask:
+        return apply(trace, mask, x.inputs[0], apply(trace, mul, x.inputs[1], y))
+    return apply(trace, mask, y.inputs[0], apply(trace, mul, x, y.inputs[1])) if y.op is mask else None
+
+
+mul = multilinear(
+    "mul",
+    numpy=np.multiply,
+    infer=same_type,
+    transpose=[lambda ct, x, y: ct * y, lambda ct, x, y: x * ct],
+    doc="x · y.",
+    laws=[
+        Law(
+            "literals multiply", "bitwise", lambda: (mul(np.float64(2), np.float64(3)), np.float64(6)), (), _fold(np.multiply)
+        ),
+        Law("x · 1 = x, x · (−1) = −x", "bitwise", lambda x: (mul(x, 1.0), x), ((3,),), _mul_one),
+        Law("x · y = y · x", "bitwise", lambda x, y: (mul(x, y), mul(y, x)), ((3,), (3,)), _commute(lambda: mul)),
+        Law("(−x) · y = −(x · y)", "bitwise", lambda x, y: (mul(neg(x), y), neg(mul(x, y))), ((3,), (3,)), _mul_neg),
+        Law("a · (b · x) = (a · b) · x", "real", lambda x: (mul(2.0, mul(3.0, x)), mul(6.0, x)), ((3,),), _mul_literals),
+        Law(
+            "a mask is outermost: mul",
+            "finite",
+            lambda c, x, y: (mul(mask(c > 0, x), y), mask(c > 0, mul(x, y))),
+            ((3,), (3,), (3,)),
+            _mul_mask,
+        ),
+    ],
+)
+
+
+def _div_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if is_literal(y, 1):
+        return x
+    if x.op is neg:
+        return apply(trace, neg, apply(trace, div, x.inputs[0], y))
+    return None
+
+
+def _div_mask(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    return apply(trace, mask, x.inputs[0], apply(trace, div, x.inputs[1], y)) if x.op is mask else None
+
+
+def _division_type(*types: ArrayType) -> ArrayType:
+    type = same_type(*types)
+    if not type.is_float:
+        raise ShapeError(f"div needs floating-point operands, got {type}")
+    return type
+
+
+div = custom(
+    "div",
+    numpy=np.true_divide,
+    infer=_division_type,
+    jvp=[lambda t, out, x, y: t / y, lambda t, out, x, y: -(out * t) / y],
+    transpose=[lambda ct, x, y: ct / y, None],
+    operands=(0,),
+    laws=[
+        Law("x / 1 = x, (−x) / y = −(x / y)", "bitwise", lambda x, y: (div(neg(x), y), neg(div(x, y))), ((3,), (3,)), _div_law),
+        Law(
+            "a mask is outermost: div",
+            "finite",
+            lambda c, x, y: (div(mask(c > 0, x), y), mask(c > 0, div(x, y))),
+            ((3,), (3,), (3,)),
+            _div_mask,
+        ),
+    ],
+    doc="x / y. The quotient rule is (dx − out·dy)/y: it stays right where dx/y − x·dy/y² overflows.",
+)
+
+
+# -- power -------------------------------------------------------------------------------------------------------------
+
+
+def _power_base(out: Any, x: Any, y: Any) -> Any:
+    """y·x^(y−1), and 0 at 0⁰ (the limit of constant exponents)."""
+    if y.node.op is LITERAL:
+        return y * power(x, y - 1)
+    at_zero = (x == 0) & (y == 0)
+    return select(at_zero, y * 0, y * power(x, y - 1))
+
+
+def _power_exponent(out: Any, x: Any, y: Any) -> Any:
+    """x^y·log x, and 0 at x = 0 < y."""
+    return select((x == 0) & (y > 0), x * 0, out * log(x))
+
+
+def _power_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if y.op is not LITERAL:
+        return None
+    exponent = literal_value(y)
+    if exponent == 0:
+        return trace.literal(1, x.type)
+    if exponent == 1:
+        return x
+    if exponent in (2, 3):
+        square = apply(trace, mul, x, x)
+        return square if exponent == 2 else apply(trace, mul, square, x)
+    return apply(trace, div, trace.literal(1, x.type), x) if exponent == -1 else None
+
+
+power = elementwise(
+    "power",
+    numpy=np.power,
+    partials=[_power_base, _power_exponent],
+    static_operands=(1,),
+    doc="x to the power y.",
+    laws=[
+        Law(
+            "x⁰ = 1, x¹ = x, x² = x·x, x³ = x·x·x, x⁻¹ = 1/x",
+            "real",
+            lambda x: (power(x, 3.0), mul(mul(x, x), x)),
+            ((3,),),
+            _power_law,
+        )
+    ],
+)
+
+
+# -- kinks -------------------------------------------------------------------------------------------------------------
+
+abs = elementwise("abs", numpy=np.absolute, partials=[lambda out, x: sign(x)], infer=same_type, doc="|x|, with |·|′(0) = 0.")
+
+maximum = elementwise(
+    "maximum",
+    numpy=np.maximum,
+    partials=[lambda out, x, y: _share(x > y, x == y, x), lambda out, x, y: _share(y > x, x == y, x)],
+    infer=same_type,
+    doc="The larger of x and y; at a tie each has half of the derivative.",
+)
+
+minimum = elementwise(
+    "minimum",
+    numpy=np.minimum,
+    partials=[lambda out, x, y: _share(x < y, x == y, x), lambda out, x, y: _share(y < x, x == y, x)],
+    infer=same_type,
+    doc="The smaller of x and y; at a tie each has half of the derivative.",
+)
+
+
+def _share(wins: Any, ties: Any, like: Any) -> Any:
+    """1 where it wins, 1/2 where it ties, 0 elsewhere."""
+    trace, type = like.node.trace, like.node.type
+    one, half, zero = (like.__class__(trace.literal(value, type)) for value in (1.0, 0.5, 0.0))
+    return select(wins, one, select(ties, half, zero))
+
+
+# -- piecewise constant ------------------------------------------------------------------------------------------------
+
+
+def _to_bool(*types: ArrayType) -> ArrayType:
+    return ArrayType(same_type(*types).shape, np.dtype(bool))
+
+
+def _only_bool(*types: ArrayType) -> ArrayType:
+    type = same_type(*types)
+    if is_float(type.dtype):
+        raise ShapeError(f"a logical operation needs booleans or integers, got {type}")
+    return type
+
+
+sign = piecewise_constant("sign", numpy=np.sign, doc="−1, 0 or 1.")
+floor = piecewise_constant("floor", numpy=np.floor, doc="The largest integer not above x.")
+less = piecewise_constant("less", numpy=np.less, infer=_to_bool, doc="x < y.")
+less_equal = piecewise_constant("less_equal", numpy=np.less_equal, infer=_to_bool, doc="x ≤ y.")
+equal = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, doc="x = y.")
+logical_and = piecewise_constant("logical_and", numpy=np.bitwise_and, infer=_only_bool, doc="x and y, bit by bit.")
+logical_or = piecewise_constant("logical_or", numpy=np.bitwise_or, infer=_only_bool, doc="x or y, bit by bit.")
+logical_not = piecewise_constant("logical_not", numpy=np.invert, infer=_only_bool, doc="not x, bit by bit.")
+
+stop_gradient = piecewise_constant(
+    "stop_gradient",
+    numpy=lambda x: x,
+    exempt="its derivative is zero by decree: stopping derivatives is what it is for",
+    views=True,
+    doc="x, as a constant: every derivative through it is zero.",
+)

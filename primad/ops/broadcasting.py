@@ -1,0 +1,191 @@
+"""Broadcast and sum, each the transpose of the other."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.ir.node import LITERAL, Node, Trace, literal_value
+from primad.ir.program import Cost
+from primad.kinds import linear
+from primad.ops.selection import mask
+from primad.primitive import Law, TracedArray, apply
+from primad.types import ArrayType
+
+Shape = tuple[int, ...]
+
+
+def retyped(trace: Trace, inputs: tuple[Node, ...], shape: Shape) -> Node | None:
+    """A literal fills its array, so moving its elements only changes its type."""
+    if inputs[0].op is LITERAL:
+        return trace.literal(literal_value(inputs[0]), ArrayType(shape, inputs[0].type.dtype))
+    return None
+
+
+def _broadcast(x: Any, *, shape: Shape, axes: Shape) -> Any:
+    return np.broadcast_to(np.expand_dims(x, axes), shape)
+
+
+def _broadcast_type(x: ArrayType, *, shape: Shape, axes: Shape) -> ArrayType:
+    if any(not 0 <= axis < len(shape) for axis in axes) or len(set(axes)) != len(axes):
+        raise ShapeError(f"broadcast: new axes {axes} do not fit the shape {shape}")
+    if x.shape != tuple([n for axis, n in enumerate(shape) if axis not in axes]):
+        raise ShapeError(f"broadcast: shape {x.shape} with new axes {axes} does not give {shape}")
+    return ArrayType(shape, x.dtype)
+
+
+def _broadcast_axes(x: ArrayType, *, shape: Shape, axes: Shape) -> Any:
+    labels = tuple(range(len(shape)))
+    return (tuple([axis for axis in labels if axis not in axes]),), labels
+
+
+def _broadcast_insert(batched: Any, x: ArrayType, *, shape: Shape, axes: Shape) -> dict[str, Any]:
+    return {"shape": (x.shape[0], *shape), "axes": tuple([axis + 1 for axis in axes])}
+
+
+def _broadcast_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    return inputs[0] if not params["axes"] else retyped(trace, inputs, params["shape"])
+
+
+def _broadcast_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    (x,) = inputs
+    if x.op is not broadcast:
+        return None
+    kept = [axis for axis in range(len(params["shape"])) if axis not in params["axes"]]
+    inner = [kept[axis] for axis in dict(x.params)["axes"]]
+    return apply(trace, broadcast, x.inputs[0], shape=params["shape"], axes=tuple(sorted([*params["axes"], *inner])))
+
+
+def _broadcast_mask(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    (x,) = inputs
+    if x.op is not mask:
+        return None
+    condition, value = (apply(trace, broadcast, operand, **params) for operand in x.inputs)
+    return apply(trace, mask, condition, value)
+
+
+broadcast = linear(
+    "broadcast",
+    numpy=_broadcast,
+    infer=_broadcast_type,
+    transpose=[lambda ct, x, *, shape, axes: sum(ct, axes=axes)],
+    axes=_broadcast_axes,
+    insert_axis=_broadcast_insert,
+    views=True,
+    doc="Repeat an array along the new axes `axes` of `shape`.",
+    laws=[
+        Law(
+            "broadcasting along no axis does nothing",
+            "bitwise",
+            lambda x: (broadcast(x, shape=(2, 3), axes=()), x),
+            ((2, 3),),
+            _broadcast_nothing,
+        ),
+        Law(
+            "two broadcasts are one",
+            "bitwise",
+            lambda x: (
+                broadcast(broadcast(x, shape=(2, 3), axes=(0,)), shape=(2, 4, 3), axes=(1,)),
+                broadcast(x, shape=(2, 4, 3), axes=(0, 1)),
+            ),
+            ((3,),),
+            _broadcast_twice,
+        ),
+        Law(
+            "a mask is outermost: broadcast",
+            "bitwise",
+            lambda c, x: (
+                broadcast(mask(c > 0, x), shape=(2, 3), axes=(0,)),
+                mask(broadcast(c > 0, shape=(2, 3), axes=(0,)), broadcast(x, shape=(2, 3), axes=(0,))),
+            ),
+            ((3,), (3,)),
+            _broadcast_mask,
+        ),
+    ],
+)
+
+
+# -- sum ---------------------------------------------------------------------------------------------------------------
+
+
+def _sum(x: Any, *, axes: Shape) -> Any:
+    return np.sum(x, axis=axes)
+
+
+def _sum_type(x: ArrayType, *, axes: Shape) -> ArrayType:
+    if any(not 0 <= axis < x.ndim for axis in axes) or len(set(axes)) != len(axes):
+        raise ShapeError(f"sum: axes {axes} are out of range for shape {x.shape}")
+    if x.dtype.kind == "b":
+        raise ShapeError("sum: cannot sum booleans; cast them first")
+    return ArrayType(tuple([n for axis, n in enumerate(x.shape) if axis not in axes]), x.dtype)
+
+
+def _sum_axes(x: ArrayType, *, axes: Shape) -> Any:
+    return (tuple([None if i in axes else i for i in range(x.ndim)]),), tuple([i for i in range(x.ndim) if i not in axes])
+
+
+def _sum_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    return None if params["axes"] else inputs[0]
+
+
+def _sum_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    (x,) = inputs
+    if x.op is not sum:
+        return None
+    inner = dict(x.params)["axes"]
+    kept = [axis for axis in range(x.inputs[0].type.ndim) if axis not in inner]
+    return apply(trace, sum, x.inputs[0], axes=tuple(sorted([*inner, *(kept[axis] for axis in params["axes"])])))
+
+
+def _sum_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """Summing n equal terms is multiplying by n."""
+    (x,) = inputs
+    if not x.type.is_float or (x.op is not broadcast and x.op is not LITERAL):
+        return None
+    new = dict(x.params)["axes"] if x.op is broadcast else tuple(range(x.type.ndim))
+    both = [axis for axis in params["axes"] if axis in new]
+    if not both:
+        return None
+    count = math.prod([x.type.shape[axis] for axis in both])
+    shape = tuple([n for axis, n in enumerate(x.type.shape) if axis not in both])
+    shift = {axis: position for position, axis in enumerate([a for a in range(x.type.ndim) if a not in both])}
+    if x.op is LITERAL:
+        smaller = trace.literal(literal_value(x) * count, ArrayType(shape, x.type.dtype))
+    else:
+        small = x.inputs[0]
+        if count != 1:
+            small = TracedArray(small).__mul__(float(count)).node
+        smaller = apply(trace, broadcast, small, shape=shape, axes=tuple([shift[axis] for axis in new if axis not in both]))
+    return apply(trace, sum, smaller, axes=tuple([shift[axis] for axis in params["axes"] if axis not in both]))
+
+
+sum = linear(
+    "sum",
+    numpy=_sum,
+    infer=_sum_type,
+    transpose=[lambda ct, x, *, axes: broadcast(ct, shape=x.shape, axes=axes)],
+    axes=_sum_axes,
+    insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
+    flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.size * node.type.dtype.itemsize, 1),
+    doc="Add up along axes.",
+    laws=[
+        Law("a sum over no axis does nothing", "bitwise", lambda x: (sum(x, axes=()), x), ((2, 3),), _sum_nothing),
+        Law(
+            "two sums are one",
+            "real",
+            lambda x: (sum(sum(x, axes=(1,)), axes=(0,)), sum(x, axes=(0, 1))),
+            ((2, 3, 4),),
+            _sum_twice,
+        ),
+        Law(
+            "summing n equal terms is multiplying by n",
+            "real",
+            lambda x: (sum(broadcast(x, shape=(4, 3), axes=(0,)), axes=(0,)), x * 4.0),
+            ((3,),),
+            _sum_broadcast,
+        ),
+    ],
+)

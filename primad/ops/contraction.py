@@ -1,0 +1,246 @@
+"""One contraction of two operands over labelled axes: dot, matmul, tensordot and outer products are all this op.
+
+`contract(x, y, labels="ab,bc->ac")` names every axis by a letter. In normal form each letter stands at most once in an
+operand and in at least two of the three places; `letters` renames them in order of appearance, so that equal
+contractions are equal nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.ir.node import LITERAL, Node, Trace
+from primad.ir.program import Cost
+from primad.kinds import multilinear
+from primad.ops.broadcasting import broadcast
+from primad.ops.generators import eye
+from primad.ops.structural import permute
+from primad.primitive import Law, apply
+from primad.types import ArrayType
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@lru_cache(maxsize=4096)
+def split(labels: str) -> tuple[str, str, str]:
+    """Return the letters of x, of y and of the result."""
+    operands, out = labels.split("->")
+    x, y = operands.split(",")
+    return x, y, out
+
+
+@lru_cache(maxsize=4096)
+def letters(x: str, y: str, out: str) -> str:
+    """Return the labels with letters renamed in order of appearance."""
+    names: dict[str, str] = {}
+    for letter in x + y + out:
+        if letter not in names:
+            if len(names) == len(ALPHABET):
+                raise ShapeError(f"contract: more than {len(ALPHABET)} axes")
+            names[letter] = ALPHABET[len(names)]
+    return "{},{}->{}".format(*("".join(names[letter] for letter in part) for part in (x, y, out)))
+
+
+@lru_cache(maxsize=1024)
+def _matrix_form(labels: str) -> tuple[Any, ...] | None:
+    """Split the letters into batch, rows, inner and columns, for one (batched) matrix product; None to use einsum."""
+    x, y, out = split(labels)
+    batch = [c for c in x if c in y and c in out]
+    inner = [c for c in x if c in y and c not in out]
+    rows = [c for c in x if c not in y]
+    columns = [c for c in y if c not in x]
+    if not inner or (batch and not (rows and columns)):
+        return None
+    x_order = tuple([x.index(c) for c in (*batch, *rows, *inner)])
+    y_order = tuple([y.index(c) for c in (*batch, *inner, *columns)])
+    result = [*batch, *rows, *columns]
+    return x_order, y_order, len(batch), len(rows), len(inner), tuple([result.index(c) for c in out])
+
+
+def _contract(x: Any, y: Any, *, labels: str) -> Any:
+    x, y = np.asarray(x), np.asarray(y)
+    form = _matrix_form(labels)
+    if form is None or x.dtype == object:
+        return np.einsum(labels, x, y)
+    x_order, y_order, batch, rows, inner, out_order = form
+    x, y = x.transpose(x_order), y.transpose(y_order)
+    batch_shape, row_shape, column_shape = x.shape[:batch], x.shape[batch : batch + rows], y.shape[batch + inner :]
+    depth = math.prod(y.shape[batch : batch + inner])
+    left = x.reshape((*batch_shape, math.prod(row_shape), depth))
+    right = y.reshape((*batch_shape, depth, math.prod(column_shape)))
+    product = np.matmul(left, right).reshape((*batch_shape, *row_shape, *column_shape))
+    return product.transpose(out_order)
+
+
+def _contract_type(x: ArrayType, y: ArrayType, *, labels: str) -> ArrayType:
+    in_x, in_y, out = split(labels)
+    if x.dtype != y.dtype or not x.is_float:
+        raise ShapeError(f"contract: operands have dtypes {x.dtype} and {y.dtype}; both must be the same float")
+    lengths: dict[str, int] = {}
+    for type, part in ((x, in_x), (y, in_y)):
+        if type.ndim != len(part) or len(set(part)) != len(part):
+            raise ShapeError(f"contract: the letters {part!r} do not name the axes of shape {type.shape}")
+        for letter, length in zip(part, type.shape, strict=True):
+            if lengths.setdefault(letter, length) != length:
+                raise ShapeError(f"contract: {labels!r} gives letter {letter!r} the lengths {lengths[letter]} and {length}")
+    for letter in lengths:
+        if (letter in in_x) + (letter in in_y) + (letter in out) < 2:
+            raise ShapeError(f"contract: letter {letter!r} of {labels!r} stands in one place only; sum over it first")
+    if len(set(out)) != len(out) or any(letter not in lengths for letter in out):
+        raise ShapeError(f"contract: the result letters {out!r} of {labels!r} are not letters of the operands")
+    return ArrayType(tuple([lengths[letter] for letter in out]), x.dtype)
+
+
+def _contract_axes(x: ArrayType, y: ArrayType, *, labels: str) -> Any:
+    in_x, in_y, out = split(labels)
+    return (
+        tuple([letter if letter in out else None for letter in in_x]),
+        tuple([letter if letter in out else None for letter in in_y]),
+    ), tuple(out)
+
+
+def _contract_insert(batched: tuple[bool, ...], x: ArrayType, y: ArrayType, *, labels: str) -> dict[str, Any]:
+    in_x, in_y, out = split(labels)
+    return {"labels": letters(("!" if batched[0] else "") + in_x, ("!" if batched[1] else "") + in_y, "!" + out)}
+
+
+def _contract_cost(node: Node) -> Cost:
+    in_x, in_y, _ = split(dict(node.params)["labels"])
+    lengths = dict(zip(in_x + in_y, node.inputs[0].type.shape + node.inputs[1].type.shape, strict=True))
+    flops = 2 * math.prod(lengths.values())
+    return Cost(flops, flops, node.type.size * node.type.dtype.itemsize, 1)
+
+
+def _transpose_x(ct: Any, x: Any, y: Any, *, labels: str) -> Any:
+    in_x, in_y, out = split(labels)
+    return contract(ct, y, labels=letters(out, in_y, in_x))
+
+
+def _transpose_y(ct: Any, x: Any, y: Any, *, labels: str) -> Any:
+    in_x, in_y, out = split(labels)
+    return contract(x, ct, labels=letters(in_x, out, in_y))
+
+
+def _contract_identity(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """Contracting one axis with the identity matrix renames it (the seeds of a Jacobian cost nothing)."""
+    in_x, in_y, out = split(params["labels"])
+    for seed, other, ours, theirs in ((inputs[0], inputs[1], in_x, in_y), (inputs[1], inputs[0], in_y, in_x)):
+        if seed.op is not eye:
+            continue
+        for inner, free in (ours, ours[::-1]):
+            if inner in theirs and inner not in out and free in out and free not in theirs:
+                renamed = theirs.replace(inner, free)
+                return apply(trace, permute, other, order=tuple([renamed.index(letter) for letter in out]))
+    return None
+
+
+def _contract_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """An axis along which an operand is constant, and that the other lacks, is broadcast after the product."""
+    parts = list(split(params["labels"]))
+    for i in (0, 1):
+        x = inputs[i]
+        if x.op is not broadcast:
+            continue
+        axes = dict(x.params)["axes"]
+        constant = [parts[i][axis] for axis in axes if parts[i][axis] in parts[2] and parts[i][axis] not in parts[1 - i]]
+        if not constant:
+            continue
+        keep = [axis for axis in range(x.type.ndim) if parts[i][axis] not in constant]
+        small_axes = tuple([keep.index(axis) for axis in axes if axis in keep])
+        small = apply(trace, broadcast, x.inputs[0], shape=tuple([x.type.shape[axis] for axis in keep]), axes=small_axes)
+        operands = [small, inputs[1]] if i == 0 else [inputs[0], small]
+        lengths = dict(zip(parts[i], x.type.shape, strict=True))
+        other = dict(zip(parts[1 - i], inputs[1 - i].type.shape, strict=True))
+        out = parts[2]
+        parts[i] = "".join(parts[i][axis] for axis in keep)
+        rest = "".join(letter for letter in out if letter not in constant)
+        product = apply(trace, contract, *operands, labels=letters(parts[0], parts[1], rest))
+        shape = tuple([lengths[letter] if letter in lengths else other[letter] for letter in out])
+        return apply(trace, broadcast, product, shape=shape, axes=tuple([out.index(letter) for letter in sorted(constant, key=out.index)]))
+    return None
+
+
+def _contract_permuted(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """A permutation of an operand is absorbed into the letters."""
+    in_x, in_y, out = split(params["labels"])
+    x, y = inputs
+    if x.op is permute:
+        in_x = _unpermuted(in_x, dict(x.params)["order"])
+        x = x.inputs[0]
+    if y.op is permute:
+        in_y = _unpermuted(in_y, dict(y.params)["order"])
+        y = y.inputs[0]
+    if (x, y) == inputs:
+        return None
+    return apply(trace, contract, x, y, labels=letters(in_x, in_y, out))
+
+
+def _unpermuted(part: str, order: tuple[int, ...]) -> str:
+    result = [""] * len(order)
+    for letter, axis in zip(part, order, strict=True):
+        result[axis] = letter
+    return "".join(result)
+
+
+def _contract_literal(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    if inputs[0].op is LITERAL and inputs[1].op is not LITERAL:
+        in_x, in_y, out = split(params["labels"])
+        return apply(trace, contract, inputs[1], inputs[0], labels=letters(in_y, in_x, out))
+    return None
+
+
+contract = multilinear(
+    "contract",
+    numpy=_contract,
+    infer=_contract_type,
+    transpose=[_transpose_x, _transpose_y],
+    axes=_contract_axes,
+    insert_axis=_contract_insert,
+    flops=_contract_cost,
+    doc="Multiply and sum over the letters that the result lacks.",
+    laws=[
+        Law(
+            "contracting with the identity renames an axis",
+            "finite",
+            lambda x: (contract(_identity(x, 3), x, labels="ab,bc->ac"), x),
+            ((3, 2),),
+            _contract_identity,
+        ),
+        Law(
+            "a broadcast is outermost: contract",
+            "bitwise",
+            lambda x, y: (
+                contract(broadcast(x, shape=(4, 2, 3), axes=(0,)), y, labels="abc,cd->abd"),
+                broadcast(contract(x, y, labels="ab,bc->ac"), shape=(4, 2, 2), axes=(0,)),
+            ),
+            ((2, 3), (3, 2)),
+            _contract_broadcast,
+        ),
+        Law(
+            "a permutation of an operand is absorbed into the letters",
+            "bitwise",
+            lambda x, y: (contract(permute(x, order=(1, 0)), y, labels="ab,bc->ac"), contract(x, y, labels="ab,ac->bc")),
+            ((3, 2), (3, 4)),
+            _contract_permuted,
+        ),
+        Law(
+            "a filled operand comes second",
+            "bitwise",
+            lambda x: (contract(x * 0 + 2.0, x, labels="ab,ab->"), contract(x, x * 0 + 2.0, labels="ab,ab->")),
+            ((3, 2),),
+            _contract_literal,
+        ),
+    ],
+)
+
+
+def _identity(like: Any, n: int) -> Any:
+    """The identity matrix, traced where `like` is (for the statements of laws)."""
+    if hasattr(like, "node"):
+        return like.__class__(apply(like.node.trace, eye, n=n, dtype=str(like.dtype)))
+    return eye(n=n, dtype="float64")

@@ -1,0 +1,38 @@
+"""Elementary functions: exp, expm1, log, log1p, sqrt, sin, cos, tanh (with sech²), arctan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.kinds import elementwise
+
+exp = elementwise("exp", numpy=np.exp, partials=[lambda out, x: out], doc="eˣ.")
+expm1 = elementwise("expm1", numpy=np.expm1, partials=[lambda out, x: exp(x)], doc="eˣ − 1, accurate near 0.")
+log = elementwise("log", numpy=np.log, partials=[lambda out, x: 1.0 / x], doc="Natural logarithm.")
+log1p = elementwise("log1p", numpy=np.log1p, partials=[lambda out, x: 1.0 / (1.0 + x)], doc="log(1 + x), accurate near 0.")
+sqrt = elementwise("sqrt", numpy=np.sqrt, partials=[lambda out, x: 0.5 / out], doc="√x; its derivative at 0 is ∞.")
+sin = elementwise("sin", numpy=np.sin, partials=[lambda out, x: cos(x)], doc="Sine of an angle in radians.")
+cos = elementwise("cos", numpy=np.cos, partials=[lambda out, x: -sin(x)], doc="Cosine of an angle in radians.")
+
+
+def _sech2(x: Any) -> Any:
+    """4e/(1 + e)² with e = exp(−2|x|): accurate in the tails, where 1 − tanh²x is 0."""
+    if getattr(x, "dtype", None) == object:
+        e = np.exp(-2 * np.absolute(x))
+        return 4 * e / (1 + e) ** 2
+    e = np.abs(x)
+    e = np.exp(np.multiply(e, -2, out=e) if isinstance(e, np.ndarray) else e * e.dtype.type(-2))
+    d = 1 + e
+    return 4 * e / (d * d)
+
+
+tanh = elementwise("tanh", numpy=np.tanh, partials=[lambda out, x: sech2(x)], doc="Hyperbolic tangent.")
+sech2 = elementwise(
+    "sech2",
+    numpy=_sech2,
+    partials=[lambda out, x: -2.0 * (out * tanh(x))],
+    doc="sech²x, the derivative of tanh, accurate in the tails.",
+)
+arctan = elementwise("arctan", numpy=np.arctan, partials=[lambda out, x: 1.0 / (1.0 + x * x)], doc="Inverse tangent.")

@@ -1,0 +1,117 @@
+"""Indexing by integer arrays: gather along one axis, and scatter_add, its transpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.kinds import linear
+from primad.types import ArrayType
+
+
+def _index_grid(indices: Any, batch: int, middle: int) -> tuple[Any, ...]:
+    """Index arrays for the batch axes and the gathered axis, shaped batch + middle·1 + indices."""
+    indices = np.asarray(indices)
+    grid: list[Any] = []
+    own = indices.ndim - batch
+    for axis in range(batch):
+        shape = [1] * (batch + middle + own)
+        shape[axis] = indices.shape[axis]
+        grid.append(np.arange(indices.shape[axis]).reshape(shape))
+    return tuple(grid), indices.reshape(indices.shape[:batch] + (1,) * middle + indices.shape[batch:])
+
+
+def _gather(x: Any, indices: Any, *, axis: int, batch: int) -> Any:
+    x, indices = np.asarray(x), np.asarray(indices)
+    if batch == 0:
+        return np.take(x, indices, axis)
+    moved = np.moveaxis(x, axis, batch)
+    grid, picked = _index_grid(indices, batch, 0)
+    out = moved[(*grid, picked)]
+    own = indices.ndim - batch
+    return np.moveaxis(out, range(batch, batch + own), range(axis, axis + own))
+
+
+def _gather_type(x: ArrayType, indices: ArrayType, *, axis: int, batch: int) -> ArrayType:
+    if indices.dtype.kind not in "iu":
+        raise ShapeError(f"gather: indices must be integers, got {indices.dtype}")
+    if not batch <= axis < x.ndim or x.shape[:batch] != indices.shape[:batch]:
+        raise ShapeError(f"gather: axis {axis} with {batch} batch axes does not fit {x} and {indices}")
+    return ArrayType(x.shape[:axis] + indices.shape[batch:] + x.shape[axis + 1 :], x.dtype)
+
+
+def _gather_axes(x: ArrayType, indices: ArrayType, *, axis: int, batch: int) -> Any:
+    x_labels: list[Any] = [("x", i) for i in range(x.ndim)]
+    x_labels[axis] = None
+    i_labels: list[Any] = [("x", i) if i < batch else ("i", i) for i in range(indices.ndim)]
+    return (tuple(x_labels), tuple(i_labels)), tuple(x_labels[:axis] + i_labels[batch:] + x_labels[axis + 1 :])
+
+
+def _gather_insert(batched: tuple[bool, ...], x: Any, indices: Any, *, axis: int, batch: int) -> dict[str, Any] | None:
+    if all(batched):
+        return {"axis": axis + 1, "batch": batch + 1}
+    if batched == (True, False) and batch == 0:
+        return {"axis": axis + 1, "batch": 0}
+    return None
+
+
+gather = linear(
+    "gather",
+    numpy=_gather,
+    infer=_gather_type,
+    transpose=[
+        lambda ct, x, indices, *, axis, batch: scatter_add(ct, indices, axis=axis, batch=batch, size=x.shape[axis]),
+        None,
+    ],
+    axes=_gather_axes,
+    insert_axis=_gather_insert,
+    doc="Take elements along an axis at integer indices; the first `batch` axes of both operands go together.",
+)
+
+
+def _scatter_add(x: Any, indices: Any, *, axis: int, batch: int, size: int) -> Any:
+    x, indices = np.asarray(x), np.asarray(indices)
+    own = indices.ndim - batch
+    out = np.zeros(x.shape[:axis] + (size,) + x.shape[axis + own :], x.dtype)
+    moved_out = np.moveaxis(out, axis, batch)
+    moved = np.moveaxis(x, range(axis, axis + own), range(batch, batch + own))
+    grid, picked = _index_grid(indices, batch, 0)
+    np.add.at(moved_out, (*grid, picked), moved)
+    return out
+
+
+def _scatter_type(x: ArrayType, indices: ArrayType, *, axis: int, batch: int, size: int) -> ArrayType:
+    own = indices.shape[batch:]
+    if indices.dtype.kind not in "iu":
+        raise ShapeError(f"scatter_add: indices must be integers, got {indices.dtype}")
+    if x.shape[axis : axis + len(own)] != own or x.shape[:batch] != indices.shape[:batch]:
+        raise ShapeError(f"scatter_add: updates {x} do not fit indices {indices} at axis {axis}")
+    return ArrayType(x.shape[:axis] + (size,) + x.shape[axis + len(own) :], x.dtype)
+
+
+def _scatter_axes(x: ArrayType, indices: ArrayType, *, axis: int, batch: int, size: int) -> Any:
+    own = indices.ndim - batch
+    labels: list[Any] = [None if axis <= i < axis + own else ("x", i) for i in range(x.ndim)]
+    i_labels = tuple([("x", i) if i < batch else None for i in range(indices.ndim)])
+    return (tuple(labels), i_labels), tuple(labels[:axis] + [None] + labels[axis + own :])
+
+
+def _scatter_insert(batched: tuple[bool, ...], *types: Any, axis: int, batch: int, size: int) -> dict[str, Any] | None:
+    if all(batched):
+        return {"axis": axis + 1, "batch": batch + 1, "size": size}
+    if batched == (True, False) and batch == 0:
+        return {"axis": axis + 1, "batch": 0, "size": size}
+    return None
+
+
+scatter_add = linear(
+    "scatter_add",
+    numpy=_scatter_add,
+    infer=_scatter_type,
+    transpose=[lambda ct, x, indices, *, axis, batch, size: gather(ct, indices, axis=axis, batch=batch), None],
+    axes=_scatter_axes,
+    insert_axis=_scatter_insert,
+    doc="Add elements into zeros of length `size` along an axis; repeated indices accumulate.",
+)

@@ -1,0 +1,83 @@
+"""Reductions and scans along axes: cumsum, and the largest and smallest element (sum lives with broadcast)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.kinds import custom, linear
+from primad.ops.broadcasting import broadcast, sum
+from primad.ops.conversion import cast
+from primad.ops.selection import mask
+from primad.types import ArrayType
+
+Shape = tuple[int, ...]
+
+
+def _cumsum(x: Any, *, axis: int, reverse: bool) -> Any:
+    x = np.asarray(x)
+    return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if reverse else np.cumsum(x, axis)
+
+
+def _cumsum_type(x: ArrayType, *, axis: int, reverse: bool) -> ArrayType:
+    if not 0 <= axis < x.ndim:
+        raise ShapeError(f"cumsum: axis {axis} is out of range for shape {x.shape}")
+    return x
+
+
+def _cumsum_axes(x: ArrayType, *, axis: int, reverse: bool) -> Any:
+    labels = tuple([None if i == axis else i for i in range(x.ndim)])
+    return (labels,), labels
+
+
+cumsum = linear(
+    "cumsum",
+    numpy=_cumsum,
+    infer=_cumsum_type,
+    transpose=[lambda ct, x, *, axis, reverse: cumsum(ct, axis=axis, reverse=not reverse)],
+    axes=_cumsum_axes,
+    insert_axis=lambda batched, x, *, axis, reverse: {"axis": axis + 1, "reverse": reverse},
+    doc="Running sums along an axis, from its start or (reverse) from its end.",
+)
+
+
+def _extremum_type(x: ArrayType, *, axes: Shape) -> ArrayType:
+    if any(not 0 <= axis < x.ndim for axis in axes) or len(set(axes)) != len(axes):
+        raise ShapeError(f"max/min: axes {axes} are out of range for shape {x.shape}")
+    if any(x.shape[axis] == 0 for axis in axes):
+        raise ShapeError(f"max/min of an empty axis: shape {x.shape}, axes {axes}")
+    return ArrayType(tuple([n for axis, n in enumerate(x.shape) if axis not in axes]), x.dtype)
+
+
+def _extremum_tangent(tangent: Any, out: Any, x: Any, *, axes: Shape) -> Any:
+    """The mean of the tangents of the elements that attain the extremum, so that the derivatives of ties sum to 1."""
+    attained = x == broadcast(out, shape=x.shape, axes=axes)
+    count = sum(cast(attained, dtype=str(x.dtype)), axes=axes)
+    return sum(mask(attained, tangent), axes=axes) / count
+
+
+def _axes_of(x: ArrayType, *, axes: Shape) -> Any:
+    return (tuple([None if i in axes else i for i in range(x.ndim)]),), tuple([i for i in range(x.ndim) if i not in axes])
+
+
+reduce_max = custom(
+    "reduce_max",
+    numpy=lambda x, *, axes: np.max(x, axis=axes),
+    infer=_extremum_type,
+    jvp=[_extremum_tangent],
+    axes=_axes_of,
+    insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
+    doc="The largest element along axes; ties share the derivative equally.",
+)
+
+reduce_min = custom(
+    "reduce_min",
+    numpy=lambda x, *, axes: np.min(x, axis=axes),
+    infer=_extremum_type,
+    jvp=[_extremum_tangent],
+    axes=_axes_of,
+    insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
+    doc="The smallest element along axes; ties share the derivative equally.",
+)

@@ -1,0 +1,32 @@
+"""The order of elements: argsort is piecewise constant; a sort is a gather at its indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.kinds import piecewise_constant
+from primad.types import ArrayType
+
+
+def _argsort_type(x: ArrayType, *, axis: int) -> ArrayType:
+    if not 0 <= axis < x.ndim:
+        raise ShapeError(f"argsort: axis {axis} is out of range for shape {x.shape}")
+    return ArrayType(x.shape, np.dtype(np.int64))
+
+
+def _argsort_axes(x: ArrayType, *, axis: int) -> Any:
+    labels = tuple([None if i == axis else i for i in range(x.ndim)])
+    return (labels,), labels
+
+
+argsort = piecewise_constant(
+    "argsort",
+    numpy=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable"),
+    infer=_argsort_type,
+    axes=_argsort_axes,
+    insert_axis=lambda batched, x, *, axis: {"axis": axis + 1},
+    doc="Indices that sort along an axis; equal elements keep their order.",
+)

@@ -1,0 +1,45 @@
+"""Special functions: erf, logistic, softplus. SciPy's implementations, loaded by the core's own dependency."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from primad.kinds import elementwise
+from primad.ops.elementary import exp
+
+erf = elementwise(
+    "erf",
+    numpy=special.erf,
+    partials=[lambda out, x: (2.0 / math.sqrt(math.pi)) * exp(-(x * x))],
+    doc="Error function, (2/√π)·∫₀ˣ exp(−t²) dt.",
+)
+
+erfc = elementwise(
+    "erfc",
+    numpy=special.erfc,
+    partials=[lambda out, x: (-2.0 / math.sqrt(math.pi)) * exp(-(x * x))],
+    doc="1 − erf(x), accurate for large x.",
+)
+
+logistic = elementwise(
+    "logistic",
+    numpy=special.expit,
+    partials=[lambda out, x: out * logistic(-x)],
+    doc="1/(1 + e⁻ˣ). Its derivative s(x)·s(−x) keeps its relative accuracy in both tails.",
+)
+
+
+def _softplus(x: Any) -> Any:
+    return np.logaddexp(x, np.zeros((), getattr(x, "dtype", np.float64)))
+
+
+softplus = elementwise(
+    "softplus",
+    numpy=_softplus,
+    partials=[lambda out, x: logistic(x)],
+    doc="log(1 + eˣ), without overflow.",
+)

@@ -1,0 +1,175 @@
+"""The record that a primitive is: the page to read first.
+
+A primitive is one frozen record. Arrays are operands (positional), everything static is a param (keyword). Its fields:
+
+- `numpy(*arrays, **params)`: the definition. It also runs on object arrays (of symbols, of high-precision numbers).
+- `infer(*types, **params)`: the output's type, or a ShapeError. Primitives do not broadcast and do not promote.
+- `jvp(tangents, out, *inputs, **params)`: the output's tangent, with `Zero` for operands that have none; made by the kind.
+- `transpose(position, cotangent, *inputs, **params)`: for the linear operands, the cotangent of the operand at
+  `position`, which is passed as a `Linear` (a type without a value).
+- `axes(*types, **params)`: the axis map, one tuple of labels for each operand and one for the output. Equal labels mean
+  "the same index"; None means that the op mixes, makes or consumes that axis.
+- `insert_axis(batched, *types, **params)`: the params after every batched operand and the output got one more leading
+  axis; None says that all operands must be batched.
+- `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
+- `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
+
+Rules are written in the language itself: they receive traced arrays and use operators and other primitives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from primad.errors import NotDifferentiableError
+from primad.ir.node import INPUT, LITERAL, Node, Params, Trace, literal_value
+from primad.ir.program import Cost, newest
+from primad.trace import TracedArray, bind
+from primad.types import ArrayType
+
+Kind = Literal["elementwise", "linear", "multilinear", "piecewise constant", "custom", "composite"]
+Labels = tuple[Any, ...]
+LawClass = Literal["bitwise", "real", "finite"]
+
+
+@dataclass(frozen=True)
+class Law:
+    """An identity that simplification may use.
+
+    Attributes:
+        name: what it says.
+        holds: 'bitwise' (same bits), 'real' (equal in exact arithmetic) or 'finite' (equal for finite values).
+        statement: a function of arrays that returns both sides, unsimplified; what `verify` proves.
+        shapes: shapes of the statement's arguments.
+        rewrite: (trace, inputs, params) -> node or None: the constructor form. Laws of a pass have none.
+    """
+
+    name: str
+    holds: LawClass
+    statement: Callable[..., tuple[Any, Any]]
+    shapes: tuple[tuple[int, ...], ...]
+    rewrite: Callable[[Trace, tuple[Node, ...], dict[str, Any]], Node | None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Primitive:
+    """One op of the language. Make it with a kind constructor (`primad.kinds`), call it on arrays or traced arrays."""
+
+    name: str
+    kind: Kind
+    numpy: Callable[..., Any]
+    infer: Callable[..., ArrayType]
+    jvp: Callable[..., Any] | None
+    transpose: Callable[..., Any] | None
+    axes: Callable[..., tuple[tuple[Labels, ...], Labels]] | None
+    insert_axis: Callable[..., dict[str, Any] | None] | None
+    lower: Callable[..., Any] | None = None
+    laws: tuple[Law, ...] = ()
+    static_operands: tuple[int, ...] = ()
+    pointwise: bool = False
+    linear_operands: tuple[int, ...] | None = ()
+    flops: Callable[..., Cost] | None = None
+    doc: str = ""
+    partials: tuple[Callable[..., Any], ...] = ()
+    exempt: str = ""
+    views: bool = False
+    derives: Any = field(default=None, repr=False)
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        """Apply the primitive: record it if an operand is traced, else compute it."""
+        return bind(self, operands, params)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} primitive {self.name}>"
+
+    def rewrite(self, trace: Trace, inputs: tuple[Node, ...], params: Params) -> Node | None:
+        """Try the constructor laws in order; return the first replacement."""
+        if self.pointwise and inputs:
+            node = _broadcast_outermost(self, trace, inputs, params)
+            if node is not None:
+                return node
+        if self.laws:
+            named = dict(params)
+            for law in self.laws:
+                if law.rewrite is not None:
+                    node = law.rewrite(trace, inputs, named)
+                    if node is not None:
+                        return node
+        return None
+
+    def is_linear_in(self, position: int) -> bool:
+        """Say whether the op is linear in the operand at `position` (others fixed)."""
+        return self.linear_operands is None or position in self.linear_operands
+
+    def cost(self, node: Node) -> Cost:
+        """Count one application."""
+        if self.flops is not None:
+            return self.flops(node)
+        size = node.type.size
+        return Cost(0, 0, 0, 1) if self.views else Cost(size, 0, size * node.type.dtype.itemsize, 1)
+
+
+def apply(trace: Trace, op: Any, *inputs: Node, **params: Any) -> Node:
+    """Build a node in the newest trace among its inputs (in `trace` if it has none)."""
+    return newest(inputs, trace).build(op, inputs, tuple(sorted(params.items())))
+
+
+def _broadcast_outermost(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params) -> Node | None:
+    """Pointwise ops commute with broadcast: compute on the smaller arrays, then broadcast the result.
+
+    `f(broadcast(x), broadcast(y)) = broadcast(f(x, y))` along the axes that are new in every operand; literals are
+    constant along all axes. Equal bit for bit. It is the second half of the law that carries the forward Laplacian.
+    """
+    common: set[int] | None = None
+    wide: Any = None
+    for node in inputs:
+        if node.op is LITERAL:
+            continue
+        if node.op is INPUT or node.op.name != "broadcast":
+            return None
+        wide = node.op
+        axes = set(dict(node.params)["axes"])
+        common = axes if common is None else common & axes
+    if not common:
+        return None
+    shape = inputs[0].type.shape
+    small_shape = tuple([n for axis, n in enumerate(shape) if axis not in common])
+    small = [_without_axes(trace, node, common, small_shape) for node in inputs]
+    return apply(trace, wide, apply(trace, op, *small, **dict(params)), shape=shape, axes=tuple(sorted(common)))
+
+
+def _without_axes(trace: Trace, node: Node, common: set[int], shape: tuple[int, ...]) -> Node:
+    if node.op is LITERAL:
+        return trace.literal(literal_value(node), ArrayType(shape, node.type.dtype))
+    kept = [axis for axis in dict(node.params)["axes"] if axis not in common]
+    if not kept:
+        return node.inputs[0]
+    moved = tuple([axis - sum(other < axis for other in common) for axis in kept])
+    return apply(trace, node.op, node.inputs[0], shape=shape, axes=moved)
+
+
+def missing_rule(primitive: Primitive, what: str) -> NotDifferentiableError:
+    """Return the error for an op that lacks a rule."""
+    return NotDifferentiableError(
+        f"{primitive.name} has no {what}",
+        why="A derivative that is missing is an error in primad, never a zero.",
+        fix=f"give the record of `{primitive.name}` its {what}, wrap the function in primad.custom_jvp or custom_vjp, "
+        "or use primad.stop_gradient where the derivative is meant to be zero.",
+    )
+
+
+def tangent_sum(terms: list[Any]) -> Any:
+    """Add tangent contributions from left to right."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def full(value: Any, like: TracedArray) -> TracedArray:
+    """Return the literal `value` with the type of `like`."""
+    return TracedArray(like.node.trace.literal(value, like.node.type))
+
+

@@ -1,0 +1,412 @@
+"""The traced array, and recording a function as a Program.
+
+A `TracedArray` stands for a node while a user's function runs. NumPy reaches it through its own protocols
+(`__array_ufunc__`, `__array_function__`) and the operators; three tables, filled by `primad.numpy`, say what each NumPy
+name records. Operations that would lose a derivative silently raise instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+from primad import tree
+from primad.errors import TracingError
+from primad.ir.node import Node, Trace
+from primad.ir.program import Program
+from primad.types import ArrayType
+
+UFUNCS: dict[Any, Callable[..., Any]] = {}
+"""What a NumPy or SciPy ufunc records."""
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+"""What a NumPy function records."""
+METHODS: dict[str, Callable[..., Any]] = {}
+"""What a method or an indexing of a traced array records."""
+
+_WAY_OUT = "primad.value(x) reads a number on purpose (its derivative is then zero); primad.numpy.stack joins traced values."
+
+
+def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
+    def apply(self: TracedArray, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
+
+    return apply
+
+
+class TracedArray:
+    """An array that a function is being recorded on: it has a type, and computes nothing.
+
+    Attributes:
+        node: the node of the program that it stands for.
+    """
+
+    __slots__ = ("node",)
+    __array_priority__ = 1000
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def type(self) -> ArrayType:
+        """Shape and dtype together."""
+        return self.node.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.node.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the elements."""
+        return self.node.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.node.type.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.node.type.size
+
+    @property
+    def T(self) -> TracedArray:
+        """The array with its axes reversed."""
+        result: TracedArray = METHODS["transpose"](self)
+        return result
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TracingError("len() of a 0-d traced array")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TracingError("iteration over a 0-d traced array")
+        return iter([self[i] for i in range(self.shape[0])])
+
+    def __getattr__(self, name: str) -> Any:
+        method = METHODS.get(name)
+        if method is None:
+            raise AttributeError(f"a traced array has no attribute {name!r}; see primad.numpy for what is supported")
+        return partial(method, self)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *METHODS]
+
+    def __getitem__(self, index: Any) -> Any:
+        return METHODS["__getitem__"](self, index)
+
+    # -- operators -----------------------------------------------------------------------------------------------------
+
+    __add__, __radd__ = _operator(np.add), _operator(np.add, True)
+    __sub__, __rsub__ = _operator(np.subtract), _operator(np.subtract, True)
+    __mul__, __rmul__ = _operator(np.multiply), _operator(np.multiply, True)
+    __truediv__, __rtruediv__ = _operator(np.true_divide), _operator(np.true_divide, True)
+    __floordiv__, __rfloordiv__ = _operator(np.floor_divide), _operator(np.floor_divide, True)
+    __mod__, __rmod__ = _operator(np.remainder), _operator(np.remainder, True)
+    __pow__, __rpow__ = _operator(np.power), _operator(np.power, True)
+    __matmul__, __rmatmul__ = _operator(np.matmul), _operator(np.matmul, True)
+    __and__, __rand__ = _operator(np.bitwise_and), _operator(np.bitwise_and, True)
+    __or__, __ror__ = _operator(np.bitwise_or), _operator(np.bitwise_or, True)
+    __xor__, __rxor__ = _operator(np.bitwise_xor), _operator(np.bitwise_xor, True)
+    __lt__, __le__ = _operator(np.less), _operator(np.less_equal)
+    __gt__, __ge__ = _operator(np.greater), _operator(np.greater_equal)
+    __eq__, __ne__ = _operator(np.equal), _operator(np.not_equal)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __neg__(self) -> Any:
+        return UFUNCS[np.negative](self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return UFUNCS[np.absolute](self)
+
+    def __invert__(self) -> Any:
+        return UFUNCS[np.invert](self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        name = ufunc.__name__
+        if "out" in kwargs:
+            raise TracingError(
+                f"np.{name} was asked to write a traced array into an existing array",
+                why="An in-place write (`a += x`, out=) into a NumPy array would lose the derivative.",
+                fix="write `a = a + x`; primad.numpy.set_at and add_at update parts of an array.",
+            )
+        if kwargs.get("where", True) is not True:
+            raise TracingError(f"np.{name} with where= is not supported on traced arrays", fix="use primad.numpy.where.")
+        if kwargs.get("dtype") is not None or kwargs.get("casting", "same_kind") != "same_kind":
+            raise TracingError(f"np.{name} with dtype= or casting= is not supported on traced arrays", fix="use .astype.")
+        if method != "__call__":
+            recorded = METHODS.get(f"{name}.{method}")
+            if recorded is None:
+                raise TracingError(f"np.{name}.{method} is not supported on traced arrays")
+            return recorded(*inputs, **kwargs)
+        recorded = UFUNCS.get(ufunc)
+        if recorded is None:
+            raise TracingError(
+                f"the ufunc {name} has no primitive, so it cannot be traced",
+                fix="build it from supported functions, or make it a primitive with primad.elementwise.",
+            )
+        return recorded(*inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        recorded = FUNCTIONS.get(function)
+        if recorded is None:
+            raise TracingError(
+                f"np.{getattr(function, '__name__', function)} is not supported on traced arrays",
+                fix="see primad.numpy for the functions that are.",
+            )
+        if kwargs.get("out") is not None:
+            raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")
+        kwargs.pop("out", None)
+        return recorded(*args, **kwargs)
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def _value(self, what: str) -> np.ndarray[Any, Any]:
+        """Compute the value on demand, where the inputs' values are known."""
+        trace = self.node.trace
+        if trace.closed:
+            raise escaped(self.node)
+        if trace.evaluator is None:
+            raise TracingError(
+                f"{what} of a traced array was requested (type {self.type})",
+                why="While primad records a function for jit, vmap or trace, arrays have a type but no value, so Python "
+                "cannot branch on them.",
+                fix="use primad.numpy.where, or make the argument static by closing over it.",
+            )
+        return trace.evaluator(self.node)
+
+    def __bool__(self) -> bool:
+        return bool(self._value("the truth value"))
+
+    def __int__(self) -> int:
+        return int(self._value("the integer value"))
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu":
+            raise TracingError(f"a traced array of dtype {self.dtype} was used as an index")
+        return int(self._value("the integer value"))
+
+    def __repr__(self) -> str:
+        trace = self.node.trace
+        if not trace.closed and trace.evaluator is not None and self.size <= 100:
+            return f"TracedArray({self.type}, value={trace.evaluator(self.node)})"
+        return f"TracedArray({self.type})"
+
+    def __float__(self) -> NoReturn:
+        raise self._lost("float(x)")
+
+    def __complex__(self) -> NoReturn:
+        raise self._lost("complex(x)")
+
+    def item(self, *args: Any) -> NoReturn:
+        """Refuse: a Python number has no derivative."""
+        raise self._lost("x.item()")
+
+    def tolist(self) -> NoReturn:
+        """Refuse: a Python list has no derivative."""
+        raise self._lost("x.tolist()")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise self._lost("np.asarray(x), np.array([x, y]) or a[i] = x")
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TracingError(
+            "a traced array was written to in place (x[i] = …)",
+            why="Recorded values are immutable.",
+            fix="x = primad.numpy.set_at(x, i, value), or add_at; both work on plain arrays too.",
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise TracingError("a traced array cannot be pickled")
+
+    def _lost(self, what: str) -> TracingError:
+        return TracingError(
+            f"{what} on a traced array of type {self.type}", why="A plain number would silently lose the derivative.", fix=_WAY_OUT
+        )
+
+
+_OPERANDS = (TracedArray, np.ndarray, np.generic, int, float, list)
+
+
+def escaped(node: Node) -> TracingError:
+    """Return the error for a traced array that is used after its trace has ended."""
+    return TracingError(
+        f"a traced array of type {node.type} is used after the trace it belongs to ended ({node.trace.origin or 'a function'})",
+        why="It was kept (in a global, a list, an attribute) by a function that a transform had recorded.",
+        fix="return it from the function instead.",
+    )
+
+
+def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Apply a primitive: in the newest trace among the operands, or with NumPy where nothing is traced."""
+    trace: Trace | None = None
+    for operand in operands:
+        if type(operand) is TracedArray:
+            owner = operand.node.trace
+            if owner.closed:
+                raise escaped(operand.node)
+            if trace is None or owner.age > trace.age:
+                trace = owner
+    if trace is None:
+        return primitive.numpy(*operands, **params)
+    like: ArrayType | None = None
+    inputs = []
+    for operand in operands:
+        if type(operand) is TracedArray:
+            inputs.append(operand.node)
+        elif type(operand) in (int, float, bool):
+            if like is None:
+                like = next(item.node.type for item in operands if type(item) is TracedArray)
+            inputs.append(trace.literal(operand, like))
+        else:
+            inputs.append(lift(operand, trace))
+    if len(params) > 1:
+        return TracedArray(trace.build(primitive, tuple(inputs), tuple(sorted(params.items()))))
+    return TracedArray(trace.build(primitive, tuple(inputs), tuple(params.items())))
+
+
+def lift(value: Any, trace: Trace) -> Node:
+    """Return the node of an operand: of a traced array, a captured array, or a scalar (a literal)."""
+    if type(value) is TracedArray:
+        if value.node.trace.closed:
+            raise escaped(value.node)
+        return value.node
+    if not isinstance(value, np.ndarray):
+        if isinstance(value, (bool, int, float, np.generic)):
+            array = np.asarray(value)
+            return trace.literal(array.item(), ArrayType((), array.dtype))
+        value = np.asarray(value)
+    ArrayType(value.shape, value.dtype)
+    return trace.capture(value)
+
+
+def is_traced(*values: Any) -> bool:
+    """Say whether any value is a traced array."""
+    return any(type(value) is TracedArray for value in values)
+
+
+def type_of(value: Any) -> ArrayType:
+    """Return the array type of an array, a number, a traced array or an ArrayType.
+
+    Raises:
+        TracingError: for anything else, and for dtypes that are not supported.
+    """
+    if isinstance(value, ArrayType):
+        return value
+    if isinstance(value, TracedArray):
+        return value.type
+    if not isinstance(value, (np.ndarray, np.generic, bool, int, float)):
+        if not hasattr(value, "__array__"):
+            raise TracingError(
+                f"an argument of type {type(value).__name__} cannot be traced", fix="pass arrays, numbers, or trees of them."
+            )
+    array = np.asarray(value)
+    return ArrayType(array.shape, array.dtype)
+
+
+def record(
+    function: Callable[..., Any],
+    types: Sequence[ArrayType],
+    in_tree: Any,
+    values: Sequence[Any] | None = None,
+    evaluator: Callable[[Node], Any] | None = None,
+    names: Sequence[str] | None = None,
+    recording: bool = True,
+) -> Program:
+    """Record a function of positional arguments as a program.
+
+    Args:
+        function: what to record.
+        types: types of the flattened arguments.
+        in_tree: structure of the tuple of arguments.
+        values: the values, where known; a TracedArray stands for the value of an outer trace.
+        evaluator: computes a node's value on demand.
+        names: names of the flattened arguments.
+        recording: whether to note the user's lines.
+    """
+    origin = getattr(function, "__qualname__", type(function).__name__)
+    trace = Trace(evaluator, recording, origin)
+    try:
+        if values is None:
+            nodes = [trace.input(type) for type in types]
+        else:
+            nodes = [
+                trace.input(type, value, weak=isinstance(value, float) and not isinstance(value, np.generic))
+                for type, value in zip(types, values, strict=True)
+            ]
+        args = tree.unflatten(in_tree, [TracedArray(node) for node in nodes])
+        result = function(*args)
+        leaves, out_tree = tree.flatten(result)
+        outputs = [_output(leaf, trace) for leaf in leaves]
+        return Program(trace, nodes, outputs, in_tree, out_tree, names, origin)
+    finally:
+        trace.close()
+
+
+def _output(leaf: Any, trace: Trace) -> Node:
+    if isinstance(leaf, TracedArray):
+        if leaf.node.trace.closed:
+            raise escaped(leaf.node)
+        return leaf.node
+    if hasattr(leaf, "__traced__"):
+        return lift(leaf.__traced__(), trace)
+    if leaf is None or isinstance(leaf, str) or callable(leaf):
+        raise TracingError(f"a traced function returned {type(leaf).__name__}, not an array or a tree of arrays")
+    return lift(leaf, trace)
+
+
+def trace(function: Callable[..., Any]) -> Callable[..., Program]:
+    """Record a function as a `Program`, on arguments or on their types; nothing is computed.
+
+    Args:
+        function: a function of arrays (or of pytrees of arrays), or a Program.
+
+    Returns:
+        a function of example arguments (arrays, numbers, `ArrayType`s, trees of them) that returns the Program.
+
+    Raises:
+        TracingError: where the function needs a value (`if x > 0`, `float(x)`), with the line.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> print(primad.trace(lambda x: np.sin(x) * 2.0)(primad.ArrayType((3,), float)))
+        program(x: float64[3]) {
+          a: float64[3] = sin x
+          b: float64[3] = mul a 2.0
+          return b
+        }
+    """
+
+    def traced(*args: Any) -> Program:
+        leaves, in_tree = tree.flatten(args)
+        names = argument_names(function, in_tree)
+        return record(function, [type_of(leaf) for leaf in leaves], in_tree, names=names)
+
+    return traced
+
+
+def argument_names(function: Callable[..., Any], in_tree: Any) -> list[str]:
+    """Return readable names of the flattened arguments: the parameter's name, then the path inside it."""
+    if isinstance(function, Program):
+        return list(function.names) if function.in_tree in (None, in_tree) else []
+    code = getattr(function, "__code__", None)
+    parameters = list(code.co_varnames[: code.co_argcount]) if code is not None else []
+    names = []
+    for path in tree.paths(in_tree):
+        head = parameters[path[0]] if path[0] < len(parameters) else f"x{path[0]}"
+        names.append("_".join([head, *(str(part) for part in path[1:])]))
+    return names

@@ -1,0 +1,115 @@
+"""What a value is: its shape and dtype, and the typed zero that stands for an absent derivative."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError, TracingError
+
+MAX_BYTES = 2**46
+"""An array type larger than this (64 TiB) is a mistake in a shape, and is refused when it is built."""
+
+_KINDS = "biuf"
+_KNOWN = frozenset(np.dtype(name) for name in ("float64", "float32", "int64", "bool"))
+
+
+def check_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return `dtype` as a NumPy dtype that primad computes with (booleans, integers, floats up to 64 bits).
+
+    Raises:
+        TracingError: for complex, object, string, structured and extended-precision dtypes.
+    """
+    dtype = np.dtype(dtype)
+    if dtype in _KNOWN:
+        return dtype
+    if dtype.kind not in _KINDS or dtype.itemsize > 8:
+        raise TracingError(
+            f"arrays of dtype {dtype} are not supported",
+            why="primad computes with booleans, integers and real floats of 16, 32 or 64 bits.",
+            fix="split complex arrays into real and imaginary parts; build numeric arrays with an explicit dtype, "
+            "and join traced values with primad.numpy.stack instead of np.array.",
+        )
+    return dtype.newbyteorder("=")
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Say whether values of this dtype can carry a derivative."""
+    return dtype.kind == "f"
+
+
+class ArrayType:
+    """The type of an array: a shape (tuple of lengths) and a dtype. Immutable and hashable."""
+
+    __slots__ = ("_hash", "dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype: np.dtype[Any] = check_dtype(dtype)
+        self._hash = hash((shape, self.dtype))
+        if math.prod(shape) * self.dtype.itemsize > MAX_BYTES:
+            raise ShapeError(f"an array of shape {shape} and dtype {self.dtype} is larger than any memory")
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values of this type can carry a derivative."""
+        return self.dtype.kind == "f"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, ArrayType) and self.shape == other.shape and self.dtype == other.dtype
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+class Zero:
+    """The derivative of something that does not depend on the input: zero, with a type, never computed with."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ArrayType) -> None:
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"Zero({self.type})"
+
+
+class Linear:
+    """Stands for the operand that a transpose solves for: it has a type and no value."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ArrayType) -> None:
+        self.type = type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the operand."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the operand."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the operand."""
+        return len(self.type.shape)
