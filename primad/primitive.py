@@ -12,6 +12,11 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `insert_axis(batched, *types, **params)`: the params after every batched operand and the output got one more leading
   axis; None says that all operands must be batched.
 - `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
+- `batch(flags, size, *inputs, **params)`: for composites that are batched as a whole, the op on operands with a leading
+  axis; others are lowered first.
+- `build(program, **options)`: for composites that hold a program, the derived program that they stand for.
+- `consume(op, trace, inputs, params, node)`: for composites that hold a program, how to be computed by the op that
+  consumes them (a trace does not need the whole Hessian); None if it has nothing to say.
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
 
 Rules are written in the language itself: they receive traced arrays and use operators and other primitives.
@@ -20,7 +25,7 @@ Rules are written in the language itself: they receive traced arrays and use ope
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from primad.errors import NotDifferentiableError
@@ -75,7 +80,9 @@ class Primitive:
     partials: tuple[Callable[..., Any], ...] = ()
     exempt: str = ""
     views: bool = False
-    derives: Any = field(default=None, repr=False)
+    build: Callable[..., Any] | None = None
+    batch: Callable[..., Any] | None = None
+    consume: Callable[..., Node | None] | None = None
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the primitive: record it if an operand is traced, else compute it."""
@@ -90,6 +97,11 @@ class Primitive:
             node = _broadcast_outermost(self, trace, inputs, params)
             if node is not None:
                 return node
+        for node in inputs:
+            if node.op.consume is not None:
+                found = node.op.consume(self, trace, inputs, params, node)
+                if found is not None:
+                    return found
         if self.laws:
             named = dict(params)
             for law in self.laws:
@@ -98,6 +110,11 @@ class Primitive:
                     if node is not None:
                         return node
         return None
+
+    @property
+    def holds_program(self) -> bool:
+        """Whether this is a composite with a program among its params."""
+        return self.build is not None
 
     def is_linear_in(self, position: int) -> bool:
         """Say whether the op is linear in the operand at `position` (others fixed)."""

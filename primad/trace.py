@@ -15,7 +15,7 @@ import numpy as np
 
 from primad import tree
 from primad.errors import TracingError
-from primad.ir.node import Node, Trace
+from primad.ir.node import Constant, Node, Trace
 from primad.ir.program import Program
 from primad.types import ArrayType
 
@@ -285,6 +285,8 @@ def lift(value: Any, trace: Trace) -> Node:
         if value.node.trace.closed:
             raise escaped(value.node)
         return value.node
+    if isinstance(value, Constant):
+        return trace.capture(value)
     if not isinstance(value, np.ndarray):
         if isinstance(value, (bool, int, float, np.generic)):
             array = np.asarray(value)

@@ -35,6 +35,8 @@ class Operation(Protocol):
 class Leaf:
     """The op of a node without inputs."""
 
+    consume = None
+
     def __init__(self, name: str) -> None:
         self.name = name
 

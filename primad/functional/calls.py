@@ -1,0 +1,269 @@
+"""Calling a derived function: record the user's function, find or make the plan, run it — or, inside another trace,
+record one node for each output."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from primad import tree
+from primad.errors import NotDifferentiableError, ShapeError, TracingError
+from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
+from primad.ir.program import ClosedProgram, Program, replay
+from primad.primitive import Primitive
+from primad.runtime.cache import PLANS
+from primad.runtime.interpreter import Plan, evaluate_node
+from primad.simplify import simplify
+from primad.trace import TracedArray, lift, record, type_of
+from primad.types import ArrayType
+
+_ARRAYS = (TracedArray, np.ndarray, np.generic, int, float, bool)
+
+
+class Call:
+    """A user's function recorded on given arguments.
+
+    Attributes:
+        program: the recorded program.
+        leaves: the flattened arguments.
+        nested: whether an argument, or something the function closes over, is traced.
+    """
+
+    def __init__(self, function: Callable[..., Any], args: Sequence[Any], known: bool = True) -> None:
+        self.leaves, self.in_tree = tree.flatten(tuple(args))
+        self.leaves = [leaf if type(leaf) in _ARRAYS else _as_array(leaf) for leaf in self.leaves]
+        types = [type_of(leaf) for leaf in self.leaves]
+        values = self.leaves if known else None
+        self.program = record(function, types, self.in_tree, values, evaluate_node if known else None)
+        self.nested = any(type(leaf) is TracedArray for leaf in self.leaves) or bool(self.program.captured)
+
+    @property
+    def out_tree(self) -> Any:
+        """Structure of the result."""
+        return self.program.out_tree
+
+    def run(self, primitive: Primitive, count: int, extras: Sequence[Any] = (), **options: Any) -> list[Any]:
+        """Apply a held op to the recorded program and return its first `count` outputs."""
+        of = ClosedProgram(self.program)
+        if self.nested or any(type(extra) is TracedArray for extra in extras):
+            operands = traced_operands([*self.leaves, *self.program.sources, *extras])
+            return [primitive(*operands, of=of, index=index, **options) for index in range(count)]
+        key = (primitive, of, tuple(sorted(options.items())))
+        build = primitive.build
+        assert build is not None
+        plan: Plan = PLANS.get(key, lambda: Plan(simplify(build(of.hoisted, **options))))
+        return plan.run([*arrays(self.leaves), *source_values(self.program), *arrays(extras)])[:count]
+
+    def evaluate(self) -> list[Any]:
+        """Run the recorded program itself."""
+        if self.nested:
+            return [TracedArray(node) for node in inlined(self.program, self.leaves)]
+        of = ClosedProgram(self.program)
+        plan: Plan = PLANS.get((None, of), lambda: Plan(simplify(of.hoisted)))
+        return plan.run([*arrays(self.leaves), *source_values(self.program)])
+
+
+def _as_array(leaf: Any) -> Any:
+    if isinstance(leaf, (np.ndarray, np.generic, float, int)):
+        return leaf
+    if hasattr(leaf, "__array__"):
+        return np.asarray(leaf)
+    type_of(leaf)
+    return leaf
+
+
+def arrays(values: Sequence[Any]) -> list[Any]:
+    """Return values as NumPy arrays."""
+    return [np.asarray(value) for value in values]
+
+
+def source_values(program: Program) -> list[Any]:
+    """Return the values of the captured arrays and scalars of a program."""
+    return [_source_value(node) for node in program.sources]
+
+
+def _source_value(node: Node) -> Any:
+    if node.op is CAPTURED:
+        return node.params[0][1].array
+    return np.broadcast_to(np.asarray(literal_value(node), node.type.dtype), node.type.shape)
+
+
+def traced_operands(values: Sequence[Any]) -> list[TracedArray]:
+    """Lift values (traced arrays, nodes of older traces, captured leaves, plain arrays) into the newest trace among them."""
+    newest: Trace | None = None
+    for value in values:
+        node = value.node if type(value) is TracedArray else value if isinstance(value, Node) else None
+        if node is not None and not node.trace.closed and (newest is None or node.trace.age > newest.age):
+            newest = node.trace
+    if newest is None:
+        raise TracingError("a derivative of a function was recorded outside of its trace")
+    operands = []
+    for value in values:
+        if isinstance(value, Node) and value.op is LITERAL:
+            operands.append(TracedArray(newest.literal(literal_value(value), value.type)))
+        elif isinstance(value, Node) and value.op is CAPTURED:
+            operands.append(TracedArray(newest.capture(value.params[0][1])))
+        elif isinstance(value, Node):
+            operands.append(TracedArray(value))
+        else:
+            operands.append(TracedArray(lift(value, newest)))
+    return operands
+
+
+def inlined(program: Program, leaves: Sequence[Any]) -> list[Node]:
+    """Replay a program on arguments of which some are traced, in the trace that they belong to."""
+    operands = traced_operands([*leaves, *program.captured])
+    trace = max((operand.node.trace for operand in operands), key=lambda trace: trace.age)
+    mapping = {node: operand.node for node, operand in zip(program.inputs, operands, strict=False)}
+    replay(program.nodes, mapping, trace)
+    return [mapping.get(node, node) for node in program.outputs]
+
+
+def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a program on arguments shaped as those it was traced with; `program(*args)` comes here.
+
+    Raises:
+        ShapeError: if the arguments' number, structure or types do not fit.
+    """
+    if kwargs:
+        raise ShapeError("a Program takes positional arguments only")
+    leaves, in_tree = tree.flatten(args)
+    if len(leaves) != len(program.inputs) or (program.in_tree is not None and in_tree != program.in_tree):
+        raise ShapeError(f"the program takes {program.in_tree or len(program.inputs)} arguments, got {in_tree}")
+    leaves = [leaf if type(leaf) in _ARRAYS else _as_array(leaf) for leaf in leaves]
+    for name, leaf, type in zip(program.names, leaves, program.in_types, strict=True):
+        found = type_of(leaf)
+        if found.shape != type.shape or (found != type and isinstance(leaf, (np.ndarray, TracedArray))):
+            raise ShapeError(f"argument {name} of the program must have type {type}, got {found}")
+    if any(isinstance(leaf, TracedArray) for leaf in leaves):
+        results: list[Any] = [TracedArray(node) for node in inlined(program, leaves)]
+    else:
+        of = ClosedProgram(program)
+        plan: Plan = PLANS.get((None, of), lambda: Plan(simplify(of.hoisted)))
+        values = [np.asarray(leaf, type.dtype) for leaf, type in zip(leaves, program.in_types, strict=True)]
+        results = plan.run([*values, *source_values(program)])
+    if program.out_tree is not None:
+        return tree.unflatten(program.out_tree, results)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+Program.evaluate = call_program
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+
+
+def check_differentiable(type: ArrayType, what: str, transform: str) -> None:
+    """Raise unless derivatives can be taken with respect to a value of this type."""
+    if not type.is_float:
+        raise NotDifferentiableError(
+            f"{what} of {transform} has dtype {type.dtype}",
+            why="Derivatives are taken with respect to floating-point values; an integer cannot change by a little.",
+            fix="pass a float (3.0, not 3), or convert with x.astype(float).",
+        )
+
+
+def choose_arguments(function: Callable[..., Any], args: Sequence[Any], argnums: Any, transform: str) -> tuple[int, ...]:
+    """Return the chosen positions as nonnegative numbers.
+
+    Raises:
+        TracingError: if there is no such argument.
+    """
+    chosen = []
+    for number in (argnums,) if not isinstance(argnums, (tuple, list)) else argnums:
+        try:
+            number = operator.index(number)
+        except TypeError:
+            raise TracingError(f"{transform}: argnums must be integers, got {argnums!r}") from None
+        if not -len(args) <= number < len(args):
+            name = getattr(function, "__name__", "the function")
+            raise TracingError(f"{transform}({name}): argnums={argnums} but the call has {len(args)} positional arguments")
+        chosen.append(number % len(args))
+    return tuple(chosen)
+
+
+class Selected:
+    """A recorded call, and which of its flattened arguments are differentiated.
+
+    Arguments that are not chosen and hold no arrays (strings, None, callables, …) are passed through as they are.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        argnums: Any,
+        transform: str,
+        has_aux: bool = False,
+    ) -> None:
+        self.transform = transform
+        self.single = not isinstance(argnums, (tuple, list))
+        self.argnums = choose_arguments(function, args, argnums, transform)
+        if kwargs:
+            function = partial(function, **kwargs)
+        dynamic = [i for i, arg in enumerate(args) if i in self.argnums or _holds_arrays(arg)]
+        self.aux: Any = None
+        inner = function if len(dynamic) == len(args) else _fix(function, list(args), dynamic)
+        if has_aux:
+            inner = self._with_aux(inner)
+        self.call = Call(inner, [args[i] for i in dynamic])
+        self.trees: list[Any] = []
+        self.positions: list[list[int]] = []
+        start = 0
+        spans = {}
+        for i in dynamic:
+            leaves, structure = tree.flatten(args[i])
+            spans[i] = (list(range(start, start + len(leaves))), structure)
+            start += len(leaves)
+        for number in self.argnums:
+            positions, structure = spans[number]
+            self.positions.append(positions)
+            self.trees.append(structure)
+            for position in positions:
+                check_differentiable(self.call.program.in_types[position], f"argument {number}", transform)
+        chosen = {position for positions in self.positions for position in positions}
+        self.active = tuple([i in chosen for i in range(len(self.call.leaves))])
+
+    def _with_aux(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def inner(*args: Any) -> Any:
+            result = function(*args)
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise ShapeError(f"{self.transform} with has_aux=True needs a function that returns a pair (value, aux)")
+            return result
+
+        return inner
+
+    def pack(self, values: dict[int, Any]) -> Any:
+        """Return derivatives, given by flat position, in the structure of the chosen arguments."""
+        trees = []
+        for positions, structure in zip(self.positions, self.trees, strict=True):
+            trees.append(tree.unflatten(structure, [like_argument(values[i], self.call.leaves[i]) for i in positions]))
+        return trees[0] if self.single else tuple(trees)
+
+
+def like_argument(value: Any, argument: Any) -> Any:
+    """Return a derivative as its argument was given: an array for an array, a scalar for a number."""
+    if isinstance(argument, np.ndarray) and not isinstance(value, (np.ndarray, TracedArray)):
+        return np.asarray(value)
+    return value
+
+
+def _holds_arrays(arg: Any) -> bool:
+    leaves = tree.leaves(arg)
+    return bool(leaves) and all(isinstance(leaf, _ARRAYS) or hasattr(leaf, "__array__") for leaf in leaves)
+
+
+def _fix(function: Callable[..., Any], args: list[Any], dynamic: list[int]) -> Callable[..., Any]:
+    def fixed(*values: Any) -> Any:
+        full = list(args)
+        for i, value in zip(dynamic, values, strict=True):
+            full[i] = value
+        return function(*full)
+
+    fixed.__qualname__ = getattr(function, "__qualname__", "function")
+    return fixed

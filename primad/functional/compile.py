@@ -1,0 +1,273 @@
+"""jit, vmap and checkpoint, and the functions that look at programs: lower, value, stop_gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from primad import ops, tree
+from primad.errors import ShapeError, TracingError
+from primad.functional.calls import Call, arrays, source_values, traced_operands
+from primad.functional.held import held, vmap_
+from primad.ir.program import ClosedProgram
+from primad.runtime.cache import PLANS, Cache
+from primad.runtime.interpreter import Plan
+from primad.simplify import simplify
+from primad.trace import TracedArray, record, type_of
+from primad.types import ArrayType
+
+Function = Callable[..., Any]
+
+
+def run_once(function: Function, args: Sequence[Any]) -> Any:
+    """Record a function on its arguments and run the program, or record it in the arguments' trace."""
+    call = Call(function, args)
+    return tree.unflatten(call.out_tree, call.evaluate())
+
+
+def jit(function: Function, static_argnums: Any = ()) -> Function:
+    """Return a function that records `function` once for each combination of argument types, and then only runs.
+
+    Args:
+        function: a function of arrays and pytrees of arrays.
+        static_argnums: positions of arguments that are constants (hashable, part of the cache's key).
+
+    Returns:
+        a function with the same arguments and result. Arrays that the function closes over are taken when it is recorded.
+
+    Raises:
+        TracingError: where the function needs a value (`if x > 0`), with the line.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> f = primad.jit(lambda x: np.sin(x) ** 2)
+        >>> f(0.5)
+        np.float64(0.22984884706593015)
+    """
+    fixed = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    cache = Cache(256)
+
+    @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
+        static = tuple([args[i] for i in fixed if i < len(args)])
+        leaves, in_tree = tree.flatten((dynamic, kwargs))
+        if any(isinstance(leaf, TracedArray) for leaf in leaves):
+            return function(*args, **kwargs)
+        types = tuple([type_of(leaf) for leaf in leaves])
+        weak = tuple([type(leaf) is float for leaf in leaves])
+        try:
+            key = (types, weak, in_tree, static)
+            hash(key)
+        except TypeError:
+            raise TracingError(f"jit: the static arguments {static!r} are not hashable") from None
+
+        def make() -> tuple[Plan, list[Any], Any]:
+            def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+                values = list(positional)
+                for i in sorted(fixed):
+                    if i < len(args):
+                        values.insert(i, args[i])
+                return function(*values, **named)
+
+            flat.__qualname__ = getattr(function, "__qualname__", "function")
+            program = record(flat, types, in_tree)
+            if program.captured:
+                raise TracingError("a jitted function closes over a traced array", fix="pass it as an argument.")
+            of = ClosedProgram(program)
+            plan = PLANS.get((None, of), lambda: Plan(simplify(of.hoisted)))
+            return plan, source_values(program), program.out_tree
+
+        plan, captured, out_tree = cache.get(key, make)
+        return tree.unflatten(out_tree, plan.run([*arrays(leaves), *captured]))
+
+    return compiled
+
+
+def _axis_for(axis: Any, ndim: int, what: str) -> int:
+    if not isinstance(axis, (int, np.integer)) or not -ndim <= axis < ndim:
+        raise ShapeError(f"vmap: {what} {axis!r} does not fit an array with {ndim} axes")
+    return int(axis) % ndim
+
+
+def _spread_axes(axes: Any, values: Sequence[Any], what: str) -> list[Any]:
+    """Return an axis (or None) for each leaf: one for all, or one per argument, or a tree of the argument's structure."""
+    if axes is None or isinstance(axes, (int, np.integer)):
+        axes = (axes,) * len(values)
+    if not isinstance(axes, (tuple, list)) or len(axes) != len(values):
+        raise ShapeError(f"vmap: {what} {axes!r} do not match {len(values)} values")
+    result: list[Any] = []
+    for axis, value in zip(axes, values, strict=True):
+        leaves, structure = tree.flatten(value)
+        if axis is None or isinstance(axis, (int, np.integer)):
+            result.extend([axis] * len(leaves))
+        else:
+            named, found = tree.flatten(axis)
+            if found != structure:
+                raise ShapeError(f"vmap: {what} {axis!r} do not have the structure of the argument {structure}")
+            result.extend(named)
+    return result
+
+
+def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
+    """Return the function that maps `function` over an axis of its arguments, as one program without a loop.
+
+    Args:
+        function: a function of arrays and pytrees.
+        in_axes: the axis to map of each argument (one number for all, or a tuple with a number, None, or a tree each).
+        out_axes: where the mapped axis goes in the result.
+
+    Returns:
+        a function of stacked arguments that returns stacked results.
+
+    Raises:
+        ShapeError: if the mapped axes have different lengths or do not exist, or nothing is mapped.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.vmap(np.dot)(np.ones((3, 2)), np.ones((3, 2)))
+        array([2., 2., 2.])
+    """
+
+    @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def mapped(*args: Any) -> Any:
+        leaves, in_tree = tree.flatten(args)
+        axes = _spread_axes(in_axes, args, "in_axes")
+        size: int | None = None
+        types: list[ArrayType] = []
+        places: list[int | None] = []
+        for leaf, axis in zip(leaves, axes, strict=True):
+            type = type_of(leaf)
+            if axis is None:
+                types.append(type)
+                places.append(None)
+                continue
+            place = _axis_for(axis, type.ndim, "in_axes")
+            length = type.shape[place]
+            if size is not None and length != size:
+                raise ShapeError(f"vmap: mapped axes have different lengths, {size} and {length}")
+            size = length
+            types.append(ArrayType(type.shape[:place] + type.shape[place + 1 :], type.dtype))
+            places.append(place)
+        if size is None:
+            raise ShapeError("vmap: no argument is mapped (all in_axes are None)")
+        fronted = [
+            leaf if place in (None, 0) else _move(leaf, place, 0) for leaf, place in zip(leaves, places, strict=True)
+        ]
+        program = record(function, types, in_tree)
+        of = ClosedProgram(program)
+        batched = tuple([place is not None for place in places])
+        if any(isinstance(leaf, TracedArray) for leaf in leaves) or program.captured:
+            operands = traced_operands([*fronted, *program.sources])
+            results: list[Any] = [
+                vmap_(*operands, of=of, index=i, batched=batched, size=size) for i in range(len(program.outputs))
+            ]
+        else:
+            build = vmap_.build
+            assert build is not None
+            key = (vmap_, of, batched, size)
+            plan: Plan = PLANS.get(key, lambda: Plan(simplify(build(of.hoisted, batched=batched, size=size))))
+            results = plan.run([*arrays(fronted), *source_values(program)])
+        out_values = tree.unflatten(program.out_tree, results)
+        if out_axes == 0:
+            return out_values
+        many = isinstance(out_axes, (tuple, list))
+        targets = _spread_axes(out_axes if many else (out_axes,), out_values if many else (out_values,), "out_axes")
+        moved = [
+            _first(result, target) if target is None else _move(result, 0, _axis_for(target, result.ndim, "out_axes"))
+            for result, target in zip(results, targets, strict=True)
+        ]
+        return tree.unflatten(program.out_tree, moved)
+
+    return mapped
+
+
+def _move(x: Any, source: int, target: int) -> Any:
+    if isinstance(x, TracedArray):
+        order = [axis for axis in range(x.ndim) if axis != source]
+        order.insert(target, source)
+        return ops.permute(x, order=tuple(order))
+    return np.moveaxis(np.asarray(x), source, target)
+
+
+def _first(x: Any, target: None) -> Any:
+    raise ShapeError("vmap: out_axes None is not supported; every result has the mapped axis")
+
+
+checkpoint_ = held(
+    "checkpoint",
+    build=lambda program: program,
+    out_types=lambda of: of.out_types,
+    doc="The held program; a mark that its inner values may be computed again instead of being kept.",
+)
+
+
+def checkpoint(function: Function) -> Function:
+    """Mark a function so that a plan may recompute its inner values in reverse mode instead of keeping them.
+
+    Values and derivatives are unchanged.
+
+    Args:
+        function: a function of arrays and pytrees.
+
+    Returns:
+        the marked function.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.grad(primad.checkpoint(np.sin))(0.0)
+        np.float64(1.0)
+    """
+
+    @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def marked(*args: Any) -> Any:
+        leaves, in_tree = tree.flatten(args)
+        if not any(isinstance(leaf, TracedArray) for leaf in leaves):
+            return function(*args)
+        call = Call(function, args)
+        return tree.unflatten(call.out_tree, call.run(checkpoint_, len(call.program.outputs)))
+
+    return marked
+
+
+def value(x: Any) -> Any:
+    """Read the value of a traced array on purpose, as a plain array: a number without a derivative.
+
+    Args:
+        x: a traced array whose value is known (not under jit, vmap or trace), or a plain array, returned as it is.
+
+    Returns:
+        a NumPy array or scalar.
+
+    Raises:
+        TracingError: where only the type is known.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> def f(x):
+        ...     print("x is", primad.value(x))
+        ...     return x * x
+        >>> primad.grad(f)(3.0)
+        x is 3.0
+        np.float64(6.0)
+    """
+    if not isinstance(x, TracedArray):
+        return x
+    found = np.array(x._value("the value"))
+    return found if found.ndim else found[()]
+
+
+def stop_gradient(x: Any) -> Any:
+    """Return x as a constant: every derivative through it is zero. Works on arrays and pytrees of arrays.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.grad(lambda x: x * primad.stop_gradient(x))(3.0)
+        np.float64(3.0)
+    """
+    return tree.map(lambda leaf: ops.stop_gradient(leaf) if isinstance(leaf, TracedArray) else leaf, x)
+
+

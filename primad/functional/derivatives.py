@@ -1,0 +1,508 @@
+"""Derivatives of functions: jvp, vjp, linearize, grad and what is built from them. No rules live here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from primad import tree
+from primad.errors import NotDifferentiableError, ShapeError
+from primad.functional.calls import (
+    Call,
+    Selected,
+    arrays,
+    check_differentiable,
+    inlined,
+    source_values,
+    traced_operands,
+)
+from primad.functional.compile import run_once
+from primad.functional.held import inline, jvp_, vjp_
+from primad.functional.matrices import hessian_diagonal_
+from primad.ir.node import Leaf
+from primad.ir.program import ClosedProgram
+from primad.runtime.cache import PLANS
+from primad.runtime.interpreter import Plan
+from primad.simplify import simplify
+from primad.trace import TracedArray, record, type_of
+from primad.transforms import jvp as forward
+from primad.transforms import transpose as reverse
+from primad.transforms.lower import active_nodes, lower
+from primad.transforms.partial import split
+from primad.types import ArrayType
+
+Function = Callable[..., Any]
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _matching(structure: Any, types: list[ArrayType], values: Any, what: str) -> list[Any]:
+    """Return the leaves of tangents or cotangents, checked against the types they belong to."""
+    leaves = tree.flatten_as(structure, values, what)
+    for leaf, type in zip(leaves, types, strict=True):
+        found = type_of(leaf)
+        if found.shape != type.shape:
+            raise ShapeError(f"{what}: expected the type {type}, got {found}")
+        if type.is_float and isinstance(leaf, (np.ndarray, TracedArray)) and found.dtype != type.dtype:
+            raise ShapeError(
+                f"{what}: expected dtype {type.dtype}, got {found.dtype}", fix=f"convert with .astype({str(type.dtype)!r})."
+            )
+    return [
+        leaf if isinstance(leaf, TracedArray) else np.asarray(leaf, type.dtype)
+        for leaf, type in zip(leaves, types, strict=True)
+    ]
+
+
+def _as_tuple(values: Any, name: str, what: str) -> tuple[Any, ...]:
+    if not isinstance(values, (tuple, list)):
+        raise ShapeError(f"{name}: {what} must be a tuple with one entry per argument, got {type(values).__name__}")
+    return tuple(values)
+
+
+def jvp(function: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """Push tangents forward: the derivative of a function along a direction.
+
+    Args:
+        function: a function of arrays, or a Program.
+        primals: tuple of its arguments.
+        tangents: tuple of directions, of the same structure, shapes and dtypes.
+
+    Returns:
+        (value, tangent of the value), each with the structure of the function's result.
+
+    Raises:
+        ShapeError: if tangents do not match primals.
+        NotDifferentiableError: for integer arguments, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.jvp(np.sin, (0.0,), (2.0,))
+        (np.float64(0.0), np.float64(2.0))
+    """
+    primals = _as_tuple(primals, "jvp", "primals")
+    tangents = _as_tuple(tangents, "jvp", "tangents")
+    call = Call(function, primals)
+    types = call.program.in_types
+    for type in types:
+        check_differentiable(type, "an argument", "jvp")
+    directions = _matching(call.in_tree, types, tangents, f"tangents of jvp({_name(function)})")
+    n = len(call.program.outputs)
+    results = call.run(jvp_, 2 * n, directions, active=(True,) * len(types))
+    return tree.unflatten(call.out_tree, results[:n]), tree.unflatten(call.out_tree, results[n:])
+
+
+class _Linear:
+    """The derivative at a point, as a linear function: residuals computed once, applied often."""
+
+    def __init__(self, plan: Plan, residuals: list[Any]) -> None:
+        self._plan, self._residuals = plan, residuals
+
+    def __call__(self, values: list[Any]) -> list[Any]:
+        return self._plan.run([*self._residuals, *values])
+
+
+def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
+    """Run the part of a jvp or vjp that needs the primals only; return outputs and the rest as a linear function."""
+    of = ClosedProgram(call.program)
+    active = [*[True] * len(call.leaves), *[False] * len(call.program.sources)]
+
+    def make() -> tuple[Plan, Plan]:
+        build = forward.jvp if transform == "jvp" else reverse.vjp
+        program = simplify(build(of.hoisted, active))
+        n = len(of.hoisted.inputs)
+        late = [i >= n for i in range(len(program.inputs))]
+        outs = len(call.program.outputs)
+        early, rest = split(program, late, [i >= outs for i in range(len(program.outputs))])
+        return Plan(early), Plan(rest)
+
+    early, rest = PLANS.get(("linear part", transform, of), make)
+    results = early.run([*arrays(call.leaves), *source_values(call.program)])
+    n = len(call.program.outputs)
+    return results[:n], _Linear(rest, results[n:])
+
+
+def linearize(function: Function, *primals: Any) -> tuple[Any, Function]:
+    """Return the value at a point and the derivative there, as a linear function of tangents.
+
+    Args:
+        function: a function of arrays.
+        primals: its arguments, floats.
+
+    Returns:
+        (value, f_jvp), where f_jvp(*tangents) is the tangent of the value. What the primals determine is computed once.
+
+    Raises:
+        ShapeError, NotDifferentiableError: as `jvp`.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> y, df = primad.linearize(np.square, 3.0)
+        >>> y, df(1.0), df(2.0)
+        (np.float64(9.0), np.float64(6.0), np.float64(12.0))
+    """
+    call = Call(function, primals)
+    types = call.program.in_types
+    for type in types:
+        check_differentiable(type, "an argument", "linearize")
+    what = f"tangents of linearize({_name(function)})"
+    if call.nested:
+        n = len(call.program.outputs)
+        value = [TracedArray(node) for node in inlined(call.program, call.leaves)]
+
+        def push(*tangents: Any) -> Any:
+            directions = _matching(call.in_tree, types, tangents, what)
+            results = call.run(jvp_, 2 * n, directions, active=(True,) * len(types))
+            return tree.unflatten(call.out_tree, results[n:])
+
+        return tree.unflatten(call.out_tree, value), push
+    value, linear = _linear_part(call, "jvp")
+
+    def apply(*tangents: Any) -> Any:
+        directions = _matching(call.in_tree, types, tangents, what)
+        if any(isinstance(direction, TracedArray) for direction in directions):
+            results = call.run(jvp_, 2 * len(value), directions, active=(True,) * len(types))
+            return tree.unflatten(call.out_tree, results[len(value) :])
+        return tree.unflatten(call.out_tree, linear(directions))
+
+    return tree.unflatten(call.out_tree, value), apply
+
+
+def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return the value at a point and the pullback, which takes cotangents of the value to cotangents of the arguments.
+
+    Args:
+        function: a function of arrays.
+        primals: its arguments, floats.
+        has_aux: whether the function returns (value, aux); aux is returned as it is.
+
+    Returns:
+        (value, pullback), or (value, pullback, aux); pullback(cotangent) is a tuple with one entry per argument.
+
+    Raises:
+        ShapeError: if a cotangent does not match the value.
+        NotDifferentiableError: for integer arguments, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> y, pullback = primad.vjp(np.multiply, 3.0, 4.0)
+        >>> y, pullback(1.0)
+        (np.float64(12.0), (np.float64(4.0), np.float64(3.0)))
+    """
+    selected = Selected(function, primals, {}, tuple(range(len(primals))), "vjp", has_aux)
+    call = selected.call
+    results = call.program.out_types
+    n = len(results)
+    if has_aux:
+        value_tree, aux_tree = call.out_tree.children()
+        n_value = value_tree.num_leaves
+    else:
+        value_tree, aux_tree, n_value = call.out_tree, None, n
+    if call.nested:
+        outputs: list[Any] = [TracedArray(node) for node in inlined(call.program, call.leaves)]
+        linear = None
+    else:
+        outputs, linear = _linear_part(call, "vjp")
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        what = f"cotangent of vjp({_name(function)})"
+        given = _matching(value_tree, results[:n_value], cotangent, what)
+        given += [np.zeros(type.shape, type.dtype) for type in results[n_value:]]
+        given = [ct for ct, type in zip(given, results, strict=True) if type.is_float]
+        if linear is None or any(isinstance(ct, TracedArray) for ct in given):
+            active = (True,) * len(call.leaves)
+            pulled = call.run(vjp_, n + len(active), given, active=active)[n:]
+        else:
+            pulled = linear(given)
+        packed: tuple[Any, ...] = selected.pack(dict(enumerate(pulled)))
+        return packed
+
+    value = tree.unflatten(value_tree, outputs[:n_value])
+    if has_aux:
+        return value, pullback, tree.unflatten(aux_tree, outputs[n_value:])
+    return value, pullback
+
+
+def linear_transpose(function: Function, *primals: Any) -> Function:
+    """Transpose a linear function.
+
+    Args:
+        function: a function that is linear in all its arguments together.
+        primals: example arguments or their `ArrayType`s; values are not used.
+
+    Returns:
+        a function of the cotangent of the result that returns a tuple of cotangents of the arguments.
+
+    Raises:
+        NotDifferentiableError: if the function is not linear.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> transposed = primad.linear_transpose(lambda x: 3.0 * x[1:], np.zeros(3))
+        >>> transposed(np.ones(2))
+        (array([0., 3., 3.]),)
+    """
+    leaves, in_tree = tree.flatten(primals)
+    program = record(function, [type_of(leaf) for leaf in leaves], in_tree)
+    for type in [*program.in_types, *program.out_types]:
+        check_differentiable(type, "an argument or result", "linear_transpose")
+    hoisted = program.hoisted()
+    transposed = simplify(reverse.transpose(hoisted, [i < len(leaves) for i in range(len(hoisted.inputs))]))
+    plan = Plan(transposed)
+
+    def apply(cotangent: Any) -> Any:
+        given = _matching(program.out_tree, program.out_types, cotangent, f"cotangent of {_name(function)}")
+        if program.captured or any(isinstance(ct, TracedArray) for ct in given):
+            operands = traced_operands([*program.sources, *given])
+            results: list[Any] = inline(transposed, operands, list(range(len(leaves))))
+        else:
+            results = plan.run([*source_values(program), *given])
+        return tree.unflatten(in_tree, results)
+
+    return apply
+
+
+def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+    """Return a function that computes a scalar function's value and gradient together.
+
+    Args:
+        function: a function with a scalar float result.
+        argnums: the argument, or tuple of arguments, to differentiate; they may be pytrees.
+        has_aux: whether the function returns (value, aux).
+
+    Returns:
+        a function of the same arguments that returns (value, gradient) or ((value, aux), gradient). The gradient has the
+        structure, shapes and dtypes of the chosen argument; for a tuple of argnums it is a tuple.
+
+    Raises:
+        ShapeError: if the result is not scalar.
+        NotDifferentiableError: for integer arguments or results, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+        (np.float64(5.0), array([2., 4.]))
+    """
+
+    @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = _value_and_grad("value_and_grad", function, args, kwargs, argnums, has_aux)
+        return value, gradient
+
+    return value_and_gradient
+
+
+def _value_and_grad(
+    name: str, function: Function, args: Any, kwargs: dict[str, Any], argnums: Any, has_aux: bool
+) -> tuple[Any, Any]:
+    selected = Selected(function, args, kwargs, argnums, name, has_aux)
+    call = selected.call
+    types = call.program.out_types
+    structure = call.out_tree
+    scalar_tree = structure.children()[0] if has_aux else structure
+    if scalar_tree.num_leaves != 1 or types[0].shape != ():
+        found = ", ".join(map(str, types[: scalar_tree.num_leaves])) or "nothing"
+        raise ShapeError(
+            f"{name}({_name(function)}) needs a scalar result, got {found}",
+            why="A gradient is the derivative of one number.",
+            fix="use primad.jacobian, or sum the result.",
+        )
+    check_differentiable(types[0], "the result", name)
+    seeds = [np.ones((), types[0].dtype)]
+    seeds += [np.zeros(type.shape, type.dtype) for type in types[1:] if type.is_float]
+    positions = [i for i, on in enumerate(selected.active) if on]
+    n = len(types)
+    results = call.run(vjp_, n + len(positions), seeds, active=selected.active)
+    gradient = selected.pack(dict(zip(positions, results[n:], strict=True)))
+    return tree.unflatten(structure, results[:n]), gradient
+
+
+def grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+    """Return the gradient function of a scalar function.
+
+    Args:
+        function: a function with a scalar float result.
+        argnums: the argument, or tuple of arguments, to differentiate; they may be pytrees.
+        has_aux: whether the function returns (value, aux); then the result is (gradient, aux).
+
+    Returns:
+        a function of the same arguments. Its result has the structure, shapes and dtypes of the chosen argument; what
+        the result does not depend on gets zeros.
+
+    Raises:
+        ShapeError: if the result is not scalar.
+        NotDifferentiableError: for integer arguments or results, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.grad(np.sin)(0.0)
+        np.float64(1.0)
+        >>> primad.grad(primad.grad(lambda x: x**3))(2.0)
+        np.float64(12.0)
+    """
+
+    @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, result = _value_and_grad("grad", function, args, kwargs, argnums, has_aux)
+        return (result, value[1]) if has_aux else result
+
+    return gradient
+
+
+def hvp(function: Function, x: Any, v: Any) -> Any:
+    """Return the Hessian of a scalar function times a vector, without the Hessian.
+
+    Args:
+        function: a scalar function of one argument (an array or a pytree).
+        x: where.
+        v: the vector, like x.
+
+    Returns:
+        H(x)·v, like x: the derivative of the gradient along v, at the cost of about two gradients.
+
+    Raises:
+        ShapeError, NotDifferentiableError: as `grad` and `jvp`.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.hvp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
+        array([6., 0.])
+    """
+    return jvp(grad(function), (x,), (v,))[1]
+
+
+def laplacian(function: Function, argnums: int = 0) -> Function:
+    """Return the function that computes Σᵢ ∂²f/∂xᵢ², the sum over all elements of an array argument.
+
+    The second derivatives are summed while they are propagated (the forward Laplacian): for d directions through a
+    network, 2 + d forward passes instead of 1 + 2d.
+
+    Args:
+        function: a function of arrays, with a float result of any shape.
+        argnums: the argument, an array.
+
+    Returns:
+        a function of the same arguments, with the shape of the function's result.
+
+    Raises:
+        NotDifferentiableError: for integer arguments, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.laplacian(lambda x: np.sum(x**4))(np.array([1.0, 2.0]))
+        np.float64(60.0)
+    """
+
+    def laplacian_of(*args: Any, **kwargs: Any) -> Any:
+        selected = Selected(function, args, kwargs, argnums, "laplacian")
+        call = selected.call
+        results = []
+        for output, type in enumerate(call.program.out_types):
+            check_differentiable(type, "the result", "laplacian")
+            terms = [
+                call.run(hessian_diagonal_, 1, output=output, argument=position, total=True)[0]
+                for position in selected.positions[0]
+            ]
+            results.append(sum(terms[1:], terms[0]))
+        return tree.unflatten(call.out_tree, results)
+
+    return laplacian_of
+
+
+def derivative(function: Function, order: int = 1) -> Function:
+    """Return the order-th derivative of an elementwise function of one array.
+
+    Args:
+        function: a function whose result at an index depends on its argument at that index only.
+        order: how often to differentiate, 0 or more.
+
+    Returns:
+        a function of an array (or number) with a result of the same shape.
+
+    Raises:
+        NotDifferentiableError: if the function couples elements (sums, products of matrices, indexing, …).
+        ShapeError: for a negative order.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.derivative(np.exp, 5)(np.array([0.0, 1.0]))
+        array([1.        , 2.71828183])
+    """
+    if not isinstance(order, (int, np.integer)) or order < 0:
+        raise ShapeError(f"derivative: the order must be an integer ≥ 0, got {order!r}")
+
+    def derivative_of(x: Any) -> Any:
+        if order == 0:
+            return function(x)
+        call = Call(function, (x,))
+        _check_elementwise(call, _name(function))
+        ones = np.ones(call.program.in_types[0].shape, call.program.in_types[0].dtype)
+
+        def once(g: Function) -> Function:
+            return lambda y: jvp(g, (y,), (ones,))[1]
+
+        g = function
+        for _ in range(order):
+            g = once(g)
+        return g(x)
+
+    return derivative_of
+
+
+def _check_elementwise(call: Call, name: str) -> None:
+    program = lower(call.program)
+    shape = program.in_types[0].shape
+    if len(program.outputs) != 1 or len(program.inputs) != 1 or program.out_types[0].shape != shape:
+        raise NotDifferentiableError(
+            f"derivative({name}): from {program.in_types[0]} to {', '.join(map(str, program.out_types))} is not elementwise",
+            fix="use primad.grad or primad.jacobian.",
+        )
+    check_differentiable(program.in_types[0], "the argument", "derivative")
+    active = active_nodes(program, [True])
+    for node in program.nodes:
+        if node in active and not isinstance(node.op, Leaf) and not node.op.pointwise:
+            raise NotDifferentiableError(
+                f"derivative({name}): the function couples elements through {node.op.name}",
+                why="The derivative of a coupled function is a matrix, not an array of the same shape.",
+                fix="use primad.jacobian, or primad.grad of a sum.",
+                where=call.program.lines.get(node),
+            )
+
+
+def taylor(function: Function, x: Any, direction: Any, order: int) -> tuple[Any, ...]:
+    """Return the Taylor coefficients of t ↦ f(x + t·direction) at 0.
+
+    Args:
+        function: a function of one argument (an array or a pytree).
+        x: the point.
+        direction: like x.
+        order: the highest power of t.
+
+    Returns:
+        (c₀, …, c_order), with c_k = (d/dt)ᵏ f / k!, each like the function's result: f(x + t·v) = Σ c_k tᵏ.
+
+    Raises:
+        ShapeError, NotDifferentiableError: as `jvp`.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> [float(c) for c in primad.taylor(np.exp, 0.0, 1.0, 3)]
+        [1.0, 1.0, 0.5, 0.16666666666666666]
+    """
+    if not isinstance(order, (int, np.integer)) or order < 0:
+        raise ShapeError(f"taylor: the order must be an integer ≥ 0, got {order!r}")
+
+    def all_orders(point: Any, along: Any, k: int) -> tuple[Any, ...]:
+        if k == 0:
+            return (function(point),)
+        lower_orders, tangents = jvp(lambda y: all_orders(y, along, k - 1), (point,), (along,))
+        return (*lower_orders, tangents[-1])
+
+    derivatives = run_once(lambda point, along: all_orders(point, along, int(order)), (x, direction))
+    return tuple([tree.map(lambda d, k=k: d if k < 2 else d / float(math.factorial(k)), d) for k, d in enumerate(derivatives)])
+

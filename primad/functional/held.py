@@ -1,0 +1,238 @@
+"""Composite ops that hold a program: jvp, vjp, jacobian, hessian, … as nodes.
+
+Inside another trace a derivative is recorded as one node that holds its program, and is built only when a plan is made:
+a repeated call costs the trace of the function and the run. The op that consumes such a node chooses how it is computed
+(`consume`): a diagonal of a Hessian needs second directional derivatives only, a product with a vector one
+Hessian-vector product, a row of a Jacobian one pullback.
+
+Operands of a held op: the arguments of the program, its captured values, then what the transform adds (tangents, …).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from primad import ops
+from primad.ir.node import Node, Params, Trace
+from primad.ir.program import ClosedProgram, Program, newest, replay
+from primad.numpy.products import diagonal_, matmul_, trace_
+from primad.ops.contraction import letters, split
+from primad.primitive import Primitive
+from primad.runtime.cache import BUILT
+from primad.runtime.interpreter import Plan
+from primad.simplify import simplify
+from primad.trace import TracedArray
+from primad.transforms import jvp as forward
+from primad.transforms import transpose as reverse
+from primad.transforms import vmap as batching
+from primad.transforms.lower import lower
+from primad.types import ArrayType
+
+Types = list[ArrayType]
+
+
+def held(
+    name: str,
+    build: Callable[..., Program],
+    out_types: Callable[..., Types],
+    consume: Callable[..., Node | None] | None = None,
+    doc: str = "",
+) -> Primitive:
+    """Make a composite that holds a program.
+
+    Args:
+        name: its name in program texts.
+        build: `(program, **options) -> Program`, on the held program with captured values as inputs.
+        out_types: `(closed program, **options) -> types of the outputs of what it builds`.
+        consume: see `primad.primitive`.
+        doc: one line for the reference.
+    """
+
+    def infer(*types: ArrayType, of: ClosedProgram, index: int, **options: Any) -> ArrayType:
+        return out_types(of, **options)[index]
+
+    def lower_held(*operands: Any, of: ClosedProgram, index: int, **options: Any) -> Any:
+        program = built(primitive, of, options)
+        return inline(program, operands, [index])[0]
+
+    def numpy(*arrays: Any, of: ClosedProgram, index: int, **options: Any) -> Any:
+        return Plan(simplify(built(primitive, of, options))).run(arrays)[index]
+
+    primitive = Primitive(
+        name,
+        "composite",
+        numpy,
+        infer,
+        None,
+        None,
+        None,
+        None,
+        lower=lower_held,
+        flops=lambda node: lower(_alone(node)).cost(),
+        doc=doc,
+        build=build,
+        batch=lambda flags, size, *operands, **params: _batch_whole(primitive, flags, size, operands, params),
+        consume=consume,
+    )
+    return primitive
+
+
+def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> Program:
+    """Return the simplified program that a held op stands for, from the cache if it was built before."""
+    key = (primitive, of, tuple(sorted(options.items())))
+    assert primitive.build is not None
+    build = primitive.build
+    program: Program = BUILT.get(key, lambda: simplify(build(of.hoisted, **options)))
+    return program
+
+
+def inline(program: Program, operands: Sequence[TracedArray], indices: Sequence[int]) -> list[TracedArray]:
+    """Replay a closed program on operands and return the chosen outputs."""
+    nodes = [operand.node for operand in operands]
+    mapping = dict(zip(program.inputs, nodes, strict=True))
+    trace = newest(nodes, nodes[0].trace)
+    replay(program.nodes, mapping, trace)
+    return [TracedArray(mapping[program.outputs[i]]) for i in indices]
+
+
+def _alone(node: Node) -> Program:
+    """Return the program that consists of one held node."""
+    trace = Trace()
+    inputs = [trace.input(operand.type) for operand in node.inputs]
+    program = Program(trace, inputs, [trace.build(node.op, tuple(inputs), node.params)])
+    trace.close()
+    return program
+
+
+def _batch_whole(
+    primitive: Primitive, flags: tuple[bool, ...], size: int, operands: Sequence[TracedArray], params: dict[str, Any]
+) -> Any:
+    """Batch a held op as a node: a vmap node that holds it."""
+    trace = Trace()
+    inputs = [
+        trace.input(ArrayType(x.shape[1:], x.dtype) if on else x.type) for x, on in zip(operands, flags, strict=True)
+    ]
+    program = Program(trace, inputs, [trace.build(primitive, tuple(inputs), tuple(sorted(params.items())))])
+    trace.close()
+    return vmap_(*operands, of=ClosedProgram(program), batched=flags, size=size, index=0)
+
+
+# -- forward and reverse mode ------------------------------------------------------------------------------------------
+
+
+def _float_types(types: Types) -> Types:
+    return [type for type in types if type.is_float]
+
+
+def _extended(active: tuple[bool, ...], program: Program) -> list[bool]:
+    """Captured values, which come after the arguments, are constants."""
+    return [*active, *[False] * (len(program.inputs) - len(active))]
+
+
+jvp_ = held(
+    "jvp",
+    build=lambda program, *, active: forward.jvp(program, _extended(active, program)),
+    out_types=lambda of, *, active: [*of.out_types, *of.out_types],
+    doc="Outputs of the held program, and their tangents for tangents of the active arguments.",
+)
+
+vjp_ = held(
+    "vjp",
+    build=lambda program, *, active: reverse.vjp(program, _extended(active, program)),
+    out_types=lambda of, *, active: [
+        *of.out_types,
+        *(type for type, on in zip(of.program.in_types, active, strict=False) if on),
+    ],
+    doc="Outputs of the held program, and cotangents of the active arguments for cotangents of its float outputs.",
+)
+
+
+# -- batching ----------------------------------------------------------------------------------------------------------
+
+
+def _wide(type: ArrayType, size: int) -> ArrayType:
+    return ArrayType((size, *type.shape), type.dtype)
+
+
+def _vmap_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Node | None:
+    """An op that leaves the batch axis alone moves inside the batched program, where it can choose."""
+    named = dict(node.params)
+    of: ClosedProgram = named["of"]
+    if of.program.outputs[named["index"]].op.consume is None:
+        return None
+    options = dict(params)
+    if op is matmul_:
+        return _lowered(op, inputs)
+    if op is ops.slice_ and (options["start"][0], options["stop"][0], options["step"][0]) == (0, named["size"], 1):
+        return _move_inside(node, lambda x: ops.slice_(x, **{key: bounds[1:] for key, bounds in options.items()}))
+    if op in (diagonal_, trace_) and 0 not in (options["axis1"], options["axis2"]):
+        return _move_inside(node, lambda x: op(x, axis1=options["axis1"] - 1, axis2=options["axis2"] - 1))
+    if op is ops.sum and 0 not in options["axes"]:
+        return _move_inside(node, lambda x: ops.sum(x, axes=tuple([axis - 1 for axis in options["axes"]])))
+    if op is ops.contract:
+        return _contract_inside(inputs, options["labels"], node)
+    return None
+
+
+def _lowered(op: Primitive, inputs: Sequence[Node]) -> Node:
+    assert op.lower is not None
+    result: Node = op.lower(*map(TracedArray, inputs)).node
+    return result
+
+
+def _move_inside(node: Node, function: Callable[..., Any], *others: tuple[TracedArray, bool]) -> Node:
+    """Apply a function to one output of a batched program, before batching.
+
+    Args:
+        node: the vmap node.
+        function: of the output and the others, without their batch axes.
+        others: further operands, and whether they have the batch axis in front.
+    """
+    params = dict(node.params)
+    program = params["of"].hoisted
+    trace = Trace()
+    inputs = [trace.input(type) for type in program.in_types]
+    extra = [trace.input(ArrayType(x.shape[1:], x.dtype) if on else x.type) for x, on in others]
+    mapping = dict(zip(program.inputs, inputs, strict=True))
+    replay(program.nodes, mapping, trace)
+    result = function(TracedArray(mapping[program.outputs[params["index"]]]), *map(TracedArray, extra))
+    changed = Program(trace, [*inputs, *extra], [result.node])
+    trace.close()
+    count = len(program.inputs)
+    batched = (*params["batched"], *[False] * (count - len(params["batched"])), *(on for _, on in others))
+    operands = [*map(TracedArray, node.inputs), *(x for x, _ in others)]
+    moved: Node = vmap_(*operands, of=ClosedProgram(changed), batched=batched, size=params["size"], index=0).node
+    return moved
+
+
+def _contract_inside(inputs: tuple[Node, ...], labels: str, node: Node) -> Node | None:
+    parts = split(labels)
+    place = 0 if inputs[0] is node else 1
+    mine, other, out = parts[place], parts[1 - place], parts[2]
+    letter = mine[0]
+    if letter not in out:
+        return None
+    y = TracedArray(inputs[1 - place])
+    batched = letter in other
+    if batched:
+        front = other.index(letter)
+        y = ops.permute(y, order=(front, *(i for i in range(y.ndim) if i != front)))
+        other = other.replace(letter, "")
+    rest = out.replace(letter, "")
+    inner = letters(mine[1:], other, rest)
+    moved = TracedArray(_move_inside(node, lambda x, v: ops.contract(x, v, labels=inner), (y, batched)))
+    placed = letter + rest
+    result: Node = ops.permute(moved, order=tuple([placed.index(c) for c in out])).node
+    return result
+
+
+vmap_ = held(
+    "vmap",
+    build=lambda program, *, batched, size: batching.vmap(
+        lower(program), [*batched, *[False] * (len(program.inputs) - len(batched))], size
+    ),
+    out_types=lambda of, *, batched, size: [_wide(type, size) for type in of.out_types],
+    consume=_vmap_consume,
+    doc="The held program on a stack of arguments.",
+)

@@ -1,0 +1,272 @@
+"""Jacobians and Hessians that are computed only where they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from primad import tree
+from primad.errors import ShapeError
+from primad.functional.calls import Call, Selected, check_differentiable, source_values
+from primad.functional.compile import run_once
+from primad.functional.matrices import hessian_, jacobian_, whole
+from primad.ir.program import ClosedProgram
+from primad.primitive import Primitive
+from primad.trace import FUNCTIONS, is_traced
+from primad.types import ArrayType
+
+Function = Callable[..., Any]
+
+_LAZY_FUNCTIONS = (np.trace, np.diagonal, np.diag, np.dot, np.einsum, np.tensordot, np.inner, np.vdot)
+
+
+class LazyMatrix(NDArrayOperatorsMixin):
+    """A derivative array that behaves as a NumPy array and computes only what is asked of it.
+
+    Indexing computes rows, columns or blocks; `@`, `np.dot`, `np.trace`, `np.diagonal` and `np.einsum` use derivative
+    products. Anything else (`np.asarray(J)`, arithmetic, printing) computes the whole array, once.
+    """
+
+    __array_priority__ = 900
+
+    def __init__(self, call: Call, primitive: Primitive, options: dict[str, Any], type: ArrayType) -> None:
+        of = ClosedProgram(call.program)
+        self._operands = [
+            np.array(value)
+            for value in [*map(np.asarray, call.leaves), *source_values(call.program)]
+        ]
+        self._record = lambda *operands: primitive(*operands, of=of, index=0, **options)
+        self._type = type
+        self._array: np.ndarray[Any, Any] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the whole array."""
+        return self._type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the elements."""
+        return self._type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._type.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._type.size
+
+    @property
+    def T(self) -> Any:
+        """The whole array, transposed."""
+        return np.asarray(self).T
+
+    def apply(self, function: Function, *others: Any) -> Any:
+        """Compute a function of this array and others, through the laws that avoid building it."""
+        if self._array is not None:
+            return function(self._array, *others)
+        n = len(self._operands)
+        return run_once(lambda *values: function(self._record(*values[:n]), *values[n:]), [*self._operands, *others])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self._array is None:
+            self._array = np.asarray(run_once(self._record, self._operands))
+        return np.array(self._array, dtype)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d derivative")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.apply(lambda matrix: matrix[index])
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if ufunc is np.matmul and method == "__call__" and not kwargs and not is_traced(*inputs):
+            return self._products(np.matmul, inputs)
+        return getattr(ufunc, method)(*[_whole(x) for x in inputs], **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in _LAZY_FUNCTIONS and function in FUNCTIONS and not is_traced(*args):
+            return self._products(function, args, **kwargs)
+        return function(*[_whole_in(x) for x in args], **{key: _whole_in(x) for key, x in kwargs.items()})
+
+    def _products(self, function: Any, args: Any, **kwargs: Any) -> Any:
+        place = next(i for i, arg in enumerate(args) if arg is self)
+        values = [i for i, arg in enumerate(args) if i != place and isinstance(arg, (np.ndarray, LazyMatrix, list))]
+
+        def compute(matrix: Any, *others: Any) -> Any:
+            full = list(args)
+            full[place] = matrix
+            for i, other in zip(values, others, strict=True):
+                full[i] = other
+            return function(*full, **kwargs)
+
+        return self.apply(compute, *[np.asarray(args[i]) for i in values])
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("trace", "diagonal", "dot"):
+            return lambda *args, **kwargs: getattr(np, name)(self, *args, **kwargs)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
+
+    def __float__(self) -> float:
+        return float(np.asarray(self))
+
+    def __bool__(self) -> bool:
+        return bool(np.asarray(self))
+
+    def __iter__(self) -> Any:
+        return iter(np.asarray(self))
+
+    def __repr__(self) -> str:
+        state = "computed" if self._array is not None else "not computed"
+        return f"<{type(self).__name__} {self._type}, {state}>"
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Jacobian(LazyMatrix):
+    """The Jacobian of one result with respect to one argument: axes of the result, then of the argument."""
+
+
+class Hessian(LazyMatrix):
+    """Second derivatives of one result: axes of the result, then of the two arguments."""
+
+
+def _whole(x: Any) -> Any:
+    return np.asarray(x) if isinstance(x, LazyMatrix) else x
+
+
+def _whole_in(x: Any) -> Any:
+    return type(x)([_whole(item) for item in x]) if isinstance(x, (list, tuple)) else _whole(x)
+
+
+def _matrix(cls: type[LazyMatrix], call: Call, primitive: Primitive, options: dict[str, Any], lazy: bool) -> Any:
+    if call.nested or not lazy:
+        return call.run(primitive, 1, **options)[0]
+    of = ClosedProgram(call.program)
+    return cls(call, primitive, options, primitive.infer(of=of, index=0, **options))
+
+
+def jacobian(function: Function, argnums: Any = 0, mode: str = "auto") -> Function:
+    """Return the function that gives the Jacobian.
+
+    Args:
+        function: a function of arrays and pytrees, with float results.
+        argnums: the argument, or tuple of arguments, to differentiate.
+        mode: 'forward' (a direction per element of the argument), 'reverse' (one per element of the result), or 'auto',
+            which takes the fewer.
+
+    Returns:
+        a function of the same arguments. For one result and one argument it gives a `Jacobian`, which behaves as a NumPy
+        array of shape result + argument and computes only the parts that are used; trees give trees, results outside.
+
+    Raises:
+        NotDifferentiableError: for integer arguments, or an op without a rule.
+        ShapeError: for another mode.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> J = primad.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+        >>> J[0, 0], J @ np.ones(2)
+        (np.float64(2.0), array([2., 4.]))
+    """
+    return _jacobian(function, argnums, mode, lazy=True, name="jacobian")
+
+
+def jacfwd(function: Function, argnums: Any = 0) -> Function:
+    """Return the function that computes the Jacobian in forward mode, as plain arrays (see `jacobian`).
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.jacfwd(np.sin)(np.zeros(2))
+        array([[1., 0.],
+               [0., 1.]])
+    """
+    return _jacobian(function, argnums, "forward", lazy=False, name="jacfwd")
+
+
+def jacrev(function: Function, argnums: Any = 0) -> Function:
+    """Return the function that computes the Jacobian in reverse mode, as plain arrays (see `jacobian`).
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.jacrev(lambda x: np.sum(x**2))(np.ones(2))
+        array([2., 2.])
+    """
+    return _jacobian(function, argnums, "reverse", lazy=False, name="jacrev")
+
+
+def _jacobian(function: Function, argnums: Any, mode: str, lazy: bool, name: str) -> Function:
+    if mode not in ("auto", "forward", "reverse"):
+        raise ShapeError(f"jacobian: mode must be 'auto', 'forward' or 'reverse', got {mode!r}")
+
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        selected = Selected(function, args, kwargs, argnums, name)
+        call = selected.call
+        rows = []
+        for output, y in enumerate(call.program.out_types):
+            check_differentiable(y, "the result", name)
+            blocks = {}
+            for argument in [i for i, on in enumerate(selected.active) if on]:
+                x = call.program.in_types[argument]
+                options = {
+                    "output": output, "argument": argument, "mode": mode, "rows": whole(y.shape), "columns": whole(x.shape),
+                }  # fmt: skip
+                blocks[argument] = _matrix(Jacobian, call, jacobian_, options, lazy)
+            rows.append(selected.pack(blocks))
+        return tree.unflatten(call.out_tree, rows)
+
+    return jacobian_of
+
+
+def hessian(function: Function, argnums: Any = 0) -> Function:
+    """Return the function that gives second derivatives.
+
+    Args:
+        function: a function of arrays and pytrees, with float results (usually a scalar).
+        argnums: the argument, or tuple of arguments, to differentiate.
+
+    Returns:
+        a function of the same arguments. For one argument it gives a `Hessian`, which behaves as a NumPy array of shape
+        result + argument + argument and computes only what is used: `H @ v` is a Hessian-vector product, `H[i, j]` two
+        forward passes, `np.trace(H)` a forward Laplacian. Trees give trees of blocks.
+
+    Raises:
+        NotDifferentiableError: for integer arguments, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> H = primad.hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+        >>> np.trace(H), H @ np.array([1.0, 1.0])
+        (np.float64(18.0), array([ 6., 12.]))
+    """
+    def hessian_of(*args: Any, **kwargs: Any) -> Any:
+        selected = Selected(function, args, kwargs, argnums, "hessian")
+        call = selected.call
+        active = [i for i, on in enumerate(selected.active) if on]
+        types = call.program.in_types
+        rows = []
+        for output, y in enumerate(call.program.out_types):
+            check_differentiable(y, "the result", "hessian")
+
+            def block(first: int, second: int, output: int = output, y: ArrayType = y) -> Any:
+                options = {
+                    "output": output, "first": first, "second": second, "rows": whole(y.shape),
+                    "left": whole(types[first].shape), "right": whole(types[second].shape),
+                }  # fmt: skip
+                return _matrix(Hessian, call, hessian_, options, True)
+
+            rows.append(selected.pack({i: selected.pack({j: block(i, j) for j in active}) for i in active}))
+        return tree.unflatten(call.out_tree, rows)
+
+    return hessian_of
+

@@ -1,0 +1,1 @@
+"""Running programs: the interpreter (the reference), plans and their cache."""

@@ -1,0 +1,39 @@
+"""A bounded cache that threads share: the least recently used entry goes first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Any
+
+
+class Cache:
+    """Values by key, at most `maxsize` of them."""
+
+    def __init__(self, maxsize: int) -> None:
+        self._maxsize = maxsize
+        self._entries: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return the value of a key, making it on a miss (outside the lock: two threads may both make it)."""
+        with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                return self._entries[key]
+        value = make()
+        with self._lock:
+            self._entries[key] = value
+            while len(self._entries) > self._maxsize:
+                self._entries.popitem(last=False)
+        return value
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+PLANS = Cache(512)
+"""Plans by (transform, canonical key of the primal program, options)."""
+BUILT = Cache(512)
+"""Programs that derivative composites lower to, by the same kind of key."""

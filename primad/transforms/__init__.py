@@ -1,0 +1,1 @@
+"""Program-to-program transforms: lower, jvp, transpose (and with it vjp), vmap. Each is one loop over nodes."""

@@ -1,0 +1,83 @@
+"""Forward mode: push tangents through a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from primad.ir.node import Leaf, Node, Trace
+from primad.ir.program import Program, rebuild
+from primad.primitive import missing_rule
+from primad.trace import TracedArray
+from primad.transforms.lower import finish, lower
+from primad.types import Zero
+
+
+def push_tangents(
+    program: Program, trace: Trace, primals: Sequence[Node], tangents: Sequence[TracedArray | Zero]
+) -> tuple[list[Node], list[TracedArray | Zero]]:
+    """Replay a program in `trace` and compute the tangents of its outputs beside it.
+
+    Args:
+        program: a program whose active composites are lowered.
+        trace: where to build.
+        primals: nodes for the inputs.
+        tangents: their tangents.
+
+    Returns:
+        the outputs and their tangents.
+    """
+    mapping: dict[Node, Node] = dict(zip(program.inputs, primals, strict=True))
+    moving: dict[Node, TracedArray] = {
+        node: tangent for node, tangent in zip(program.inputs, tangents, strict=True) if isinstance(tangent, TracedArray)
+    }
+    for node in program.nodes:
+        if node in mapping:
+            continue
+        new = mapping[node] = rebuild(node, mapping, trace)
+        if isinstance(node.op, Leaf) or not node.type.is_float:
+            continue
+        if not any(operand in moving for operand in node.inputs):
+            continue
+        if node.op.jvp is None:
+            raise missing_rule(node.op, "JVP rule")
+        operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
+        incoming = [moving[operand] if operand in moving else Zero(operand.type) for operand in node.inputs]
+        tangent = node.op.jvp(incoming, TracedArray(new), *operands, **dict(node.params))
+        if not isinstance(tangent, Zero):
+            moving[node] = tangent
+    outputs = [mapping.get(node, node) for node in program.outputs]
+    return outputs, [moving[node] if node in moving else Zero(node.type) for node in program.outputs]
+
+
+def zero_node(trace: Trace, type: Any) -> Node:
+    """Return the literal zero of a type."""
+    return trace.literal(0, type)
+
+
+def jvp(program: Program, active: Sequence[bool] | None = None) -> Program:
+    """Return the program (inputs, tangents of active inputs) -> (outputs, their tangents).
+
+    Tangents of outputs that do not depend on the active inputs are zeros.
+
+    Args:
+        program: any program.
+        active: which inputs have tangents; by default those that are floats.
+    """
+    active = [node.type.is_float for node in program.inputs] if active is None else active
+    program = lower(program, active)
+    trace = Trace()
+    primals = [trace.input(node.type) for node in program.inputs]
+    tangents: list[Any] = [
+        TracedArray(trace.input(node.type)) if on else Zero(node.type)
+        for node, on in zip(program.inputs, active, strict=True)
+    ]
+    outputs, out_tangents = push_tangents(program, trace, primals, tangents)
+    seeds = [tangent.node for tangent in tangents if isinstance(tangent, TracedArray)]
+    results = [
+        tangent.node if isinstance(tangent, TracedArray) else zero_node(trace, tangent.type) for tangent in out_tangents
+    ]
+    names = [*program.names, *(f"{name}_dot" for name, on in zip(program.names, active, strict=True) if on)]
+    result = finish(program, trace, [*primals, *seeds], [*outputs, *results])
+    result.names = tuple(names)
+    return result

@@ -1,0 +1,90 @@
+"""Lowering: replace composite ops by their definitions, until only primitives are left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from primad.errors import ProgramError
+from primad.ir.node import Leaf, Node, Trace
+from primad.ir.program import Program, carry_lines, rebuild
+from primad.trace import TracedArray, lift
+
+MAX_ROUNDS = 200
+"""Definitions nest less deeply than this; deeper means that one refers to itself."""
+
+
+def lower(program: Program, active: Sequence[bool] | None = None) -> Program:
+    """Return the program with composite ops replaced by their definitions.
+
+    Composites that hold programs (jacobian, hessian, …) come last, so that the ops that consume them can choose how
+    they are computed.
+
+    Args:
+        program: any program.
+        active: if given, only composites that depend on the active inputs through floats are lowered, and those with a
+            JVP of their own are kept: what differentiation needs.
+    """
+    for _ in range(MAX_ROUNDS):
+        chosen = _to_lower(program, active)
+        if not chosen:
+            return program
+        program = lower_nodes(program, chosen)
+    raise ProgramError(f"lowering did not end after {MAX_ROUNDS} rounds: a composite's definition refers to itself")
+
+
+def active_nodes(program: Program, active: Sequence[bool]) -> set[Node]:
+    """Return the nodes through which an infinitesimal change of the active inputs can pass."""
+    result = {node for node, on in zip(program.inputs, active, strict=True) if on and node.type.is_float}
+    for node in program.nodes:
+        if node.type.is_float and not isinstance(node.op, Leaf) and node.op.kind != "piecewise constant":
+            if any(operand in result for operand in node.inputs):
+                result.add(node)
+    return result
+
+
+def _to_lower(program: Program, active: Sequence[bool] | None) -> set[Node]:
+    composites = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.kind == "composite"]
+    if composites and active is not None:
+        live = active_nodes(program, active)
+        composites = [node for node in composites if node in live and node.op.jvp is None]
+    plain = {node for node in composites if not node.op.holds_program}
+    return plain or set(composites)
+
+
+def lower_nodes(program: Program, chosen: set[Node]) -> Program:
+    """Replace the chosen composite nodes by their definitions, once."""
+    trace = Trace()
+    inputs = [trace.input(node.type) for node in program.inputs]
+    mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
+    for node in program.nodes:
+        if node in mapping:
+            continue
+        if node in chosen:
+            operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
+            lowered = lift(node.op.lower(*operands, **dict(node.params)), trace)
+            if lowered.type != node.type:
+                raise ProgramError(f"{node.op.name}: its definition gives {lowered.type} instead of {node.type}")
+            mapping[node] = lowered
+        else:
+            mapping[node] = rebuild(node, mapping, trace)
+    return finish(program, trace, inputs, [mapping.get(node, node) for node in program.outputs], mapping)
+
+
+def finish(
+    source: Program, trace: Trace, inputs: Sequence[Node], outputs: Sequence[Node], mapping: dict[Node, Node] | None = None
+) -> Program:
+    """Close a trace as a program that takes over names and trees from `source`."""
+    if mapping is not None:
+        carry_lines(source, mapping, trace)
+    same = len(inputs) == len(source.inputs)
+    program = Program(
+        trace,
+        inputs,
+        outputs,
+        source.in_tree if same else None,
+        source.out_tree if len(outputs) == len(source.outputs) else None,
+        source.names if same else None,
+        source.label,
+    )
+    trace.close()
+    return program

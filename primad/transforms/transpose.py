@@ -1,0 +1,147 @@
+"""Transposition: pull cotangents back through the linear part of a program. Reverse mode is JVP, then this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from primad.errors import NotDifferentiableError
+from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
+from primad.ir.program import Program, rebuild
+from primad.primitive import missing_rule
+from primad.trace import TracedArray
+from primad.transforms.jvp import push_tangents, zero_node
+from primad.transforms.lower import finish, lower
+from primad.types import Linear, Zero
+
+
+def pull_cotangents(
+    trace: Trace, outputs: Sequence[Node], cotangents: Sequence[TracedArray], inputs: Sequence[Node]
+) -> list[TracedArray | Zero]:
+    """Transpose the linear map from `inputs` to `outputs`, whose nodes live in the open `trace`.
+
+    Returns:
+        the cotangents of the inputs, `Zero` where the outputs do not depend on them.
+    """
+    nodes, _ = reachable(outputs, trace)
+    linear = set(inputs)
+    for node in nodes:
+        if any(operand in linear for operand in node.inputs):
+            linear.add(node)
+    pending: dict[Node, TracedArray] = {}
+    for output, cotangent in zip(outputs, cotangents, strict=True):
+        if output in linear:
+            pending[output] = pending[output] + cotangent if output in pending else cotangent
+    wanted = set(inputs)
+    for node in reversed(nodes):
+        if node not in pending or node in wanted:
+            continue
+        cotangent = pending.pop(node)
+        params = dict(node.params)
+        positions = [i for i, operand in enumerate(node.inputs) if operand in linear]
+        _check_linear(node, positions, linear)
+        operands = [
+            Linear(operand.type) if operand in linear else TracedArray(operand) for operand in node.inputs
+        ]
+        for i in positions:
+            contribution = node.op.transpose(i, cotangent, *operands, **params)
+            operand = node.inputs[i]
+            pending[operand] = pending[operand] + contribution if operand in pending else contribution
+    return [pending[node] if node in pending else Zero(node.type) for node in inputs]
+
+
+def _check_linear(node: Node, positions: Sequence[int], linear: set[Node]) -> None:
+    op = node.op
+    if op.transpose is None:
+        if op.kind in ("linear", "multilinear"):
+            raise missing_rule(op, "transpose rule")
+        raise NotDifferentiableError(f"{op.name} is not linear, so the program cannot be transposed")
+    if not all(op.is_linear_in(i) for i in positions) or (op.kind == "multilinear" and len(positions) > 1):
+        raise NotDifferentiableError(f"the program is not linear: {op.name} multiplies or divides by a linear operand")
+
+
+def vjp(program: Program, active: Sequence[bool] | None = None) -> Program:
+    """Return the program (inputs, cotangents of float outputs) -> (outputs, cotangents of active inputs).
+
+    Args:
+        program: any program.
+        active: which inputs get a cotangent; by default those that are floats.
+    """
+    active = [node.type.is_float for node in program.inputs] if active is None else active
+    program = lower(program, active)
+    trace = Trace()
+    primals = [trace.input(node.type) for node in program.inputs]
+    tangents: list[Any] = [
+        TracedArray(trace.input(node.type)) if on else Zero(node.type)
+        for node, on in zip(program.inputs, active, strict=True)
+    ]
+    outputs, out_tangents = push_tangents(program, trace, primals, tangents)
+    seeds = [TracedArray(trace.input(node.type)) if node.type.is_float else None for node in program.outputs]
+    pairs = [
+        (tangent.node, seed)
+        for tangent, seed in zip(out_tangents, seeds, strict=True)
+        if isinstance(tangent, TracedArray) and seed is not None
+    ]
+    wanted = [tangent.node for tangent in tangents if isinstance(tangent, TracedArray)]
+    pulled = pull_cotangents(trace, [node for node, _ in pairs], [seed for _, seed in pairs], wanted)
+    results = [ct.node if isinstance(ct, TracedArray) else zero_node(trace, ct.type) for ct in pulled]
+    ct_inputs = [seed.node for seed in seeds if seed is not None]
+    names = [*program.names, *(f"ct{i}" if len(ct_inputs) > 1 else "ct" for i in range(len(ct_inputs)))]
+    result = finish(program, trace, [*primals, *ct_inputs], [*outputs, *results])
+    result.names = tuple(names)
+    return result
+
+
+def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program:
+    """Return the transpose of a program that is linear in some inputs.
+
+    Args:
+        program: a program.
+        linear: which inputs it is linear in (all, by default); the others are kept as inputs.
+
+    Returns:
+        the program (other inputs, cotangents of the outputs) -> cotangents of the linear inputs.
+
+    Raises:
+        NotDifferentiableError: if the program is not linear in them.
+    """
+    linear = [True] * len(program.inputs) if linear is None else linear
+    program = lower(program, linear)
+    program = lower(program)
+    trace = Trace()
+    inputs = [trace.input(node.type) for node in program.inputs]
+    mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
+    for node in program.nodes:
+        if node not in mapping:
+            mapping[node] = rebuild(node, mapping, trace)
+    outputs = [mapping.get(node, node) for node in program.outputs]
+    wanted = [node for node, on in zip(inputs, linear, strict=True) if on]
+    for output in outputs:
+        _check_homogeneous(output, wanted, trace)
+    seeds = [TracedArray(trace.input(node.type)) for node in outputs]
+    pulled = pull_cotangents(trace, outputs, seeds, wanted)
+    results = [ct.node if isinstance(ct, TracedArray) else zero_node(trace, ct.type) for ct in pulled]
+    kept = [node for node, on in zip(inputs, linear, strict=True) if not on]
+    result = finish(program, trace, [*kept, *(seed.node for seed in seeds)], results)
+    names = [name for name, on in zip(program.names, linear, strict=True) if not on]
+    result.names = (*names, *(f"ct{i}" if len(seeds) > 1 else "ct" for i in range(len(seeds))))
+    return result
+
+
+def _check_homogeneous(output: Node, inputs: Sequence[Node], trace: Trace) -> None:
+    """A linear function of the inputs has no constant part: in `x + 1` the 1 would be lost by transposing."""
+    nodes, _ = reachable([output], trace)
+    linear = set(inputs)
+    for node in nodes:
+        if any(operand in linear for operand in node.inputs):
+            linear.add(node)
+    for node in nodes:
+        if node in linear and node.op is not INPUT and node.op.kind == "linear":
+            for i, operand in enumerate(node.inputs):
+                if node.op.is_linear_in(i) and operand not in linear and not is_literal(operand, 0):
+                    raise NotDifferentiableError(
+                        f"the program is affine, not linear: {node.op.name} has a constant operand",
+                        fix="transpose its derivative instead (primad.linearize, primad.vjp).",
+                    )
+    if output not in linear and output.op is not LITERAL:
+        raise NotDifferentiableError("an output does not depend on the linear inputs, so the program is not linear in them")

@@ -1,0 +1,90 @@
+"""Batching: run a program on a stack of inputs, by adding a leading axis to every node that depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from primad import ops
+from primad.errors import ProgramError
+from primad.ir.node import Leaf, Node, Trace
+from primad.ir.program import Program, rebuild
+from primad.primitive import missing_rule
+from primad.trace import TracedArray
+from primad.transforms.lower import finish, lower_nodes
+from primad.types import ArrayType
+
+
+def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: bool = False) -> Program:
+    """Return the program on inputs with a leading axis of length `size`.
+
+    Nodes that do not depend on a batched input are computed once.
+
+    Args:
+        program: any program.
+        batched: which inputs have the leading axis.
+        size: its length.
+        keep_unbatched: leave outputs that do not depend on the batched inputs without the axis.
+    """
+    program = lower_for_batching(program)
+    trace = Trace()
+    inputs = [
+        trace.input(ArrayType((size, *node.type.shape), node.type.dtype) if on else node.type)
+        for node, on in zip(program.inputs, batched, strict=True)
+    ]
+    mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
+    wide = {node for node, on in zip(program.inputs, batched, strict=True) if on}
+    for node in program.nodes:
+        if node in mapping:
+            continue
+        if isinstance(node.op, Leaf) or not any(operand in wide for operand in node.inputs):
+            mapping[node] = rebuild(node, mapping, trace)
+            continue
+        operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
+        flags = tuple([operand in wide for operand in node.inputs])
+        mapping[node] = batch_node(node, operands, flags, size).node
+        wide.add(node)
+    outputs = []
+    for node in program.outputs:
+        new = TracedArray(mapping.get(node, node))
+        outputs.append(new.node if node in wide or keep_unbatched else widen(new, size).node)
+    return finish(program, trace, inputs, outputs, mapping)
+
+
+def lower_for_batching(program: Program) -> Program:
+    """Lower the composites that cannot be batched as a whole."""
+    while True:
+        composites = [
+            node
+            for node in program.nodes
+            if not isinstance(node.op, Leaf) and node.op.kind == "composite" and node.op.batch is None
+        ]
+        if not composites:
+            return program
+        program = lower_nodes(program, set(composites))
+
+
+def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...], size: int) -> TracedArray:
+    """Apply a node's op to operands of which some have a leading batch axis."""
+    op, params = node.op, dict(node.params)
+    if op.batch is not None:
+        result: TracedArray = op.batch(flags, size, *operands, **params)
+        return result
+    if op.insert_axis is None:
+        raise missing_rule(op, "axis map")
+    shifted = None if op.pointwise and not all(flags) else op.insert_axis(flags, *[x.type for x in operands], **params)
+    if shifted is None:
+        operands = [
+            x if on else widen(x, size)
+            for x, on in zip(operands, flags, strict=True)
+        ]
+        shifted = op.insert_axis((True,) * len(operands), *[x.type for x in operands], **params)
+        if shifted is None:
+            raise ProgramError(f"{op.name}: its axis map refuses operands that are all batched")
+    result = op(*operands, **shifted)
+    return result
+
+
+def widen(x: TracedArray, size: int) -> TracedArray:
+    """Give an array a leading axis along which it is constant."""
+    result: TracedArray = ops.broadcast(x, shape=(size, *x.shape), axes=(0,))
+    return result
