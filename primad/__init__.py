@@ -3,6 +3,7 @@
 from primad import nn as nn
 from primad import numpy as numpy
 from primad import ops as ops
+from primad import transforms as transforms
 from primad.errors import IndexShapeError as IndexShapeError
 from primad.errors import NotDifferentiableError as NotDifferentiableError
 from primad.errors import PrimadError as PrimadError
@@ -42,7 +43,7 @@ from primad.primitive import Primitive as Primitive
 from primad.simplify import simplify as simplify
 from primad.trace import TracedArray as TracedArray
 from primad.trace import trace as trace
-from primad.transforms.lower import lower as lower
+from primad.transforms.lowering import lower as lower
 from primad.types import ArrayType as ArrayType
 
 __version__ = "0.1.0"

@@ -29,9 +29,8 @@ from primad.runtime.cache import PLANS
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, record, type_of
-from primad.transforms import jvp as forward
-from primad.transforms import transpose as reverse
-from primad.transforms.lower import active_nodes, lower
+from primad.transforms import forward, reverse
+from primad.transforms.lowering import active_nodes, lower
 from primad.transforms.partial import split
 from primad.types import ArrayType
 

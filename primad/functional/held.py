@@ -23,10 +23,8 @@ from primad.runtime.cache import BUILT
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
 from primad.trace import TracedArray
-from primad.transforms import jvp as forward
-from primad.transforms import transpose as reverse
-from primad.transforms import vmap as batching
-from primad.transforms.lower import lower
+from primad.transforms import batching, forward, reverse
+from primad.transforms.lowering import lower
 from primad.types import ArrayType
 
 Types = list[ArrayType]

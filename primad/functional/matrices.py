@@ -15,9 +15,7 @@ from primad.primitive import Primitive
 from primad.simplify import simplify
 from primad.simplify.collapse import collapse
 from primad.trace import TracedArray
-from primad.transforms import jvp as forward
-from primad.transforms import transpose as reverse
-from primad.transforms import vmap as batching
+from primad.transforms import batching, forward, reverse
 from primad.types import ArrayType
 
 Types = list[ArrayType]

@@ -17,7 +17,7 @@ from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, rebuild
 from primad.ops.contraction import letters, split
 from primad.primitive import apply
-from primad.transforms.lower import finish
+from primad.transforms.lowering import finish
 from primad.types import ArrayType
 
 Axes = frozenset[int]

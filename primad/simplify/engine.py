@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from primad.ir.node import Node, Trace
 from primad.ir.program import Program, replay
-from primad.transforms.lower import finish, lower
+from primad.transforms.lowering import finish, lower
 
 
 def simplify(program: Program) -> Program:

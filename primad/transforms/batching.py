@@ -10,7 +10,7 @@ from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, rebuild
 from primad.primitive import missing_rule
 from primad.trace import TracedArray
-from primad.transforms.lower import finish, lower_nodes
+from primad.transforms.lowering import finish, lower_nodes
 from primad.types import ArrayType
 
 

@@ -10,8 +10,8 @@ from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
 from primad.ir.program import Program, rebuild
 from primad.primitive import missing_rule
 from primad.trace import TracedArray
-from primad.transforms.jvp import push_tangents, zero_node
-from primad.transforms.lower import finish, lower
+from primad.transforms.forward import push_tangents, zero_node
+from primad.transforms.lowering import finish, lower
 from primad.types import Linear, Zero
 
 
