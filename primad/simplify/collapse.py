@@ -12,6 +12,9 @@ over its directions, and not on everything.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, rebuild
@@ -61,6 +64,42 @@ def _uses(node: Node, demand: Axes) -> list[Axes]:
     return [frozenset(axes) for axes in result]
 
 
+def _drop_entries(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
+    """Params with one entry per axis lose the entries of axes that are gone."""
+    return {
+        name: tuple([entry for axis, entry in enumerate(entries) if axis not in gone]) for name, entries in params.items()
+    }
+
+
+def _drop_broadcast(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
+    shape = tuple([n for axis, n in enumerate(params["shape"]) if axis not in gone])
+    return {"shape": shape, "axes": tuple(sorted(_shift(frozenset(params["axes"]), gone)))}
+
+
+def _drop_order(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
+    order = [old for new, old in enumerate(params["order"]) if new not in gone]
+    kept = sorted(order)
+    return {"order": tuple([kept.index(old) for old in order])}
+
+
+def _drop_axis(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
+    (axis,) = _shift(frozenset([params["axis"]]), gone)
+    return {**params, "axis": axis}
+
+
+_STRUCTURAL: dict[Any, Callable[[dict[str, Any], Axes], dict[str, Any]]] = {
+    ops.broadcast: _drop_broadcast,
+    ops.permute: _drop_order,
+    ops.reshape: _drop_entries,
+    ops.slice_: _drop_entries,
+    ops.pad: _drop_entries,
+    ops.flip: lambda params, gone: {"axes": tuple(sorted(_shift(frozenset(params["axes"]), gone)))},
+    ops.concatenate: _drop_axis,
+    ops.cumsum: _drop_axis,
+}
+"""Ops that only move elements or add along other axes, and their params when axes of the result are gone."""
+
+
 def _constant(node: Node, axis: int) -> bool:
     """Say whether a value is the same all along an axis."""
     return node.op is LITERAL or (node.op is ops.broadcast and axis in dict(node.params)["axes"])
@@ -82,8 +121,12 @@ def _through(node: Node, axis: int) -> dict[int, int] | None:
         return {1: axis} if _constant(inputs[0], axis) else None
     if op is ops.select:
         return {1: axis, 2: axis} if _constant(inputs[0], axis) else None
-    if op is ops.permute:
-        return {0: dict(node.params)["order"][axis]}
+    if op in _STRUCTURAL:
+        (before, *_), after = op.axes(*[operand.type for operand in inputs], **dict(node.params))
+        label = after[axis]
+        if label is None or label not in before:
+            return None
+        return dict.fromkeys(range(len(inputs)), before.index(label))
     if op is ops.contract:
         in_x, in_y, out = split(dict(node.params)["labels"])
         letter = out[axis]
@@ -109,9 +152,8 @@ def _build(node: Node, demand: dict[Node, Axes], values: dict[Node, Node], trace
         _summed(operand, sums, demand, values, trace) for operand, sums in zip(node.inputs, used, strict=True)
     ]
     op, params = node.op, dict(node.params)
-    if op is ops.permute:
-        kept = sorted(old for new, old in enumerate(params["order"]) if new not in passed)
-        params["order"] = tuple([kept.index(old) for new, old in enumerate(params["order"]) if new not in passed])
+    if op in _STRUCTURAL:
+        params = _STRUCTURAL[op](params, passed)
     elif op is ops.contract:
         in_x, in_y, out = split(params["labels"])
         gone = {out[axis] for axis in passed}
