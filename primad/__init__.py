@@ -10,11 +10,14 @@ from primad.errors import PrimadError as PrimadError
 from primad.errors import ProgramError as ProgramError
 from primad.errors import ShapeError as ShapeError
 from primad.errors import TracingError as TracingError
+from primad.functional.checks import check_grads as check_grads
 from primad.functional.compile import checkpoint as checkpoint
 from primad.functional.compile import jit as jit
 from primad.functional.compile import stop_gradient as stop_gradient
 from primad.functional.compile import value as value
 from primad.functional.compile import vmap as vmap
+from primad.functional.custom import custom_jvp as custom_jvp
+from primad.functional.custom import custom_vjp as custom_vjp
 from primad.functional.derivatives import derivative as derivative
 from primad.functional.derivatives import grad as grad
 from primad.functional.derivatives import hvp as hvp

@@ -35,6 +35,8 @@ def held(
     build: Callable[..., Program],
     out_types: Callable[..., Types],
     consume: Callable[..., Node | None] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    batch: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a composite that holds a program.
@@ -44,6 +46,8 @@ def held(
         build: `(program, **options) -> Program`, on the held program with captured values as inputs.
         out_types: `(closed program, **options) -> types of the outputs of what it builds`.
         consume: see `primad.primitive`.
+        jvp: a JVP of its own, which differentiation uses instead of lowering.
+        batch: how to batch it, for one with a JVP of its own; others become a vmap node that holds them.
         doc: one line for the reference.
     """
 
@@ -62,7 +66,7 @@ def held(
         "composite",
         numpy,
         infer,
-        None,
+        jvp,
         None,
         None,
         None,
@@ -70,7 +74,8 @@ def held(
         flops=lambda node: lower(_alone(node)).cost(),
         doc=doc,
         build=build,
-        batch=lambda flags, size, *operands, **params: _batch_whole(primitive, flags, size, operands, params),
+        batch=batch
+        or (lambda flags, size, *operands, **params: _batch_whole(primitive, flags, size, operands, params)),
         consume=consume,
     )
     return primitive
@@ -228,7 +233,7 @@ def _contract_inside(inputs: tuple[Node, ...], labels: str, node: Node) -> Node 
 vmap_ = held(
     "vmap",
     build=lambda program, *, batched, size: batching.vmap(
-        lower(program), [*batched, *[False] * (len(program.inputs) - len(batched))], size
+        lower(program, keep_custom=True), [*batched, *[False] * (len(program.inputs) - len(batched))], size
     ),
     out_types=lambda of, *, batched, size: [_wide(type, size) for type in of.out_types],
     consume=_vmap_consume,

@@ -13,7 +13,7 @@ MAX_ROUNDS = 200
 """Definitions nest less deeply than this; deeper means that one refers to itself."""
 
 
-def lower(program: Program, active: Sequence[bool] | None = None) -> Program:
+def lower(program: Program, active: Sequence[bool] | None = None, keep_custom: bool = False) -> Program:
     """Return the program with composite ops replaced by their definitions.
 
     Composites that hold programs (jacobian, hessian, …) come last, so that the ops that consume them can choose how
@@ -23,9 +23,10 @@ def lower(program: Program, active: Sequence[bool] | None = None) -> Program:
         program: any program.
         active: if given, only composites that depend on the active inputs through floats are lowered, and those with a
             JVP of their own are kept: what differentiation needs.
+        keep_custom: keep composites with a JVP of their own, for a program that may be differentiated later.
     """
     for _ in range(MAX_ROUNDS):
-        chosen = _to_lower(program, active)
+        chosen = _to_lower(program, active, keep_custom)
         if not chosen:
             return program
         program = lower_nodes(program, chosen)
@@ -42,11 +43,13 @@ def active_nodes(program: Program, active: Sequence[bool]) -> set[Node]:
     return result
 
 
-def _to_lower(program: Program, active: Sequence[bool] | None) -> set[Node]:
+def _to_lower(program: Program, active: Sequence[bool] | None, keep_custom: bool) -> set[Node]:
     composites = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.kind == "composite"]
     if composites and active is not None:
         live = active_nodes(program, active)
-        composites = [node for node in composites if node in live and node.op.jvp is None]
+        composites = [node for node in composites if node in live]
+    if keep_custom or active is not None:
+        composites = [node for node in composites if node.op.jvp is None]
     plain = {node for node in composites if not node.op.holds_program}
     return plain or set(composites)
 
