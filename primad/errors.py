@@ -7,7 +7,13 @@ import sys
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMOS = _PACKAGE + "demos" + os.sep
-_PLUMBING = (f"{os.sep}numpy{os.sep}", f"{os.sep}optree{os.sep}", f"{os.sep}functools.py", "<frozen", "<__array_function__")
+_PLUMBING = (
+    f"{os.sep}numpy{os.sep}",
+    f"{os.sep}optree{os.sep}",
+    f"{os.sep}functools.py",
+    "<frozen",
+    "<__array_function__",
+)
 
 
 def user_line() -> str | None:

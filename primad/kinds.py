@@ -105,7 +105,9 @@ def elementwise(
 
     def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
         terms = [
-            rules[i](out, *inputs, **params) * tangent for i, tangent in enumerate(tangents) if not isinstance(tangent, Zero)
+            rules[i](out, *inputs, **params) * tangent
+            for i, tangent in enumerate(tangents)
+            if not isinstance(tangent, Zero)
         ]
         return tangent_sum(terms)
 
@@ -213,6 +215,7 @@ def multilinear(
         flops: how to count one application.
         doc: one line for the reference.
     """
+
     def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
         terms = []
         for i, tangent in enumerate(tangents):
@@ -316,7 +319,9 @@ def custom(
 
     def push(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
         terms = [
-            rules[i](tangent, out, *inputs, **params) for i, tangent in enumerate(tangents) if not isinstance(tangent, Zero)
+            rules[i](tangent, out, *inputs, **params)
+            for i, tangent in enumerate(tangents)
+            if not isinstance(tangent, Zero)
         ]
         return tangent_sum(terms)
 

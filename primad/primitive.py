@@ -188,5 +188,3 @@ def tangent_sum(terms: list[Any]) -> Any:
 def full(value: Any, like: TracedArray) -> TracedArray:
     """Return the literal `value` with the type of `like`."""
     return TracedArray(like.node.trace.literal(value, like.node.type))
-
-

@@ -26,7 +26,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 """What a method or an indexing of a traced array records."""
 
-_WAY_OUT = "primad.value(x) reads a number on purpose (its derivative is then zero); primad.numpy.stack joins traced values."
+_WAY_OUT = (
+    "primad.value(x) reads a number on purpose (its derivative is then zero); primad.numpy.stack joins traced values."
+)
 
 
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
@@ -145,9 +147,13 @@ class TracedArray:
                 fix="write `a = a + x`; primad.numpy.set_at and add_at update parts of an array.",
             )
         if kwargs.get("where", True) is not True:
-            raise TracingError(f"np.{name} with where= is not supported on traced arrays", fix="use primad.numpy.where.")
+            raise TracingError(
+                f"np.{name} with where= is not supported on traced arrays", fix="use primad.numpy.where."
+            )
         if kwargs.get("dtype") is not None or kwargs.get("casting", "same_kind") != "same_kind":
-            raise TracingError(f"np.{name} with dtype= or casting= is not supported on traced arrays", fix="use .astype.")
+            raise TracingError(
+                f"np.{name} with dtype= or casting= is not supported on traced arrays", fix="use .astype."
+            )
         if method != "__call__":
             recorded = METHODS.get(f"{name}.{method}")
             if recorded is None:
@@ -235,7 +241,9 @@ class TracedArray:
 
     def _lost(self, what: str) -> TracingError:
         return TracingError(
-            f"{what} on a traced array of type {self.type}", why="A plain number would silently lose the derivative.", fix=_WAY_OUT
+            f"{what} on a traced array of type {self.type}",
+            why="A plain number would silently lose the derivative.",
+            fix=_WAY_OUT,
         )
 
 
@@ -314,7 +322,8 @@ def type_of(value: Any) -> ArrayType:
     if not isinstance(value, (np.ndarray, np.generic, bool, int, float)):
         if not hasattr(value, "__array__"):
             raise TracingError(
-                f"an argument of type {type(value).__name__} cannot be traced", fix="pass arrays, numbers, or trees of them."
+                f"an argument of type {type(value).__name__} cannot be traced",
+                fix="pass arrays, numbers, or trees of them.",
             )
     array = np.asarray(value)
     return ArrayType(array.shape, array.dtype)

@@ -1,5 +1,6 @@
 """Calling a derived function: record the user's function, find or make the plan, run it — or, inside another trace,
-record one node for each output."""
+record one node for each output.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +168,9 @@ def check_differentiable(type: ArrayType, what: str, transform: str) -> None:
         )
 
 
-def choose_arguments(function: Callable[..., Any], args: Sequence[Any], argnums: Any, transform: str) -> tuple[int, ...]:
+def choose_arguments(
+    function: Callable[..., Any], args: Sequence[Any], argnums: Any, transform: str
+) -> tuple[int, ...]:
     """Return the chosen positions as nonnegative numbers.
 
     Raises:
@@ -181,7 +184,9 @@ def choose_arguments(function: Callable[..., Any], args: Sequence[Any], argnums:
             raise TracingError(f"{transform}: argnums must be integers, got {argnums!r}") from None
         if not -len(args) <= number < len(args):
             name = getattr(function, "__name__", "the function")
-            raise TracingError(f"{transform}({name}): argnums={argnums} but the call has {len(args)} positional arguments")
+            raise TracingError(
+                f"{transform}({name}): argnums={argnums} but the call has {len(args)} positional arguments"
+            )
         chosen.append(number % len(args))
     return tuple(chosen)
 
@@ -233,7 +238,9 @@ class Selected:
         def inner(*args: Any) -> Any:
             result = function(*args)
             if not isinstance(result, tuple) or len(result) != 2:
-                raise ShapeError(f"{self.transform} with has_aux=True needs a function that returns a pair (value, aux)")
+                raise ShapeError(
+                    f"{self.transform} with has_aux=True needs a function that returns a pair (value, aux)"
+                )
             return result
 
         return inner

@@ -269,5 +269,3 @@ def stop_gradient(x: Any) -> Any:
         np.float64(3.0)
     """
     return tree.map(lambda leaf: ops.stop_gradient(leaf) if isinstance(leaf, TracedArray) else leaf, x)
-
-

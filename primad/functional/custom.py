@@ -93,7 +93,7 @@ class _Custom:
         return tree.unflatten(call.out_tree, outputs)
 
 
-class custom_jvp(_Custom):  # noqa: N801  (used as a decorator)
+class custom_jvp(_Custom):
     """Give a function its own derivative, as a JVP.
 
     Args:
@@ -135,11 +135,13 @@ class custom_jvp(_Custom):  # noqa: N801  (used as a decorator)
     def _rule(self, in_tree: Any, out_tree: Any, fixed: tuple[Any, ...]) -> Rule:
         name = getattr(self, "__name__", "custom_jvp")
         if self._jvp is None:
-            raise NotDifferentiableError(f"custom_jvp function {name} has no rule", fix=f"give it one with @{name}.defjvp.")
+            raise NotDifferentiableError(
+                f"custom_jvp function {name} has no rule", fix=f"give it one with @{name}.defjvp."
+            )
         return Rule(name, in_tree, out_tree, jvp=partial(self._jvp, *fixed) if fixed else self._jvp)
 
 
-class custom_vjp(_Custom):  # noqa: N801  (used as a decorator)
+class custom_vjp(_Custom):
     """Give a function its own derivative, as a pullback; forward mode through it raises.
 
     Args:
@@ -178,7 +180,9 @@ class custom_vjp(_Custom):  # noqa: N801  (used as a decorator)
     def _rule(self, in_tree: Any, out_tree: Any, fixed: tuple[Any, ...]) -> Rule:
         name = getattr(self, "__name__", "custom_vjp")
         if self._forward is None or self._backward is None:
-            raise NotDifferentiableError(f"custom_vjp function {name} has no rule", fix=f"give it one with {name}.defvjp.")
+            raise NotDifferentiableError(
+                f"custom_vjp function {name} has no rule", fix=f"give it one with {name}.defvjp."
+            )
         forward = self._forward
 
         def with_fixed(*values: Any) -> Any:
@@ -194,12 +198,18 @@ class custom_vjp(_Custom):  # noqa: N801  (used as a decorator)
 # -- the ops -----------------------------------------------------------------------------------------------------------
 
 
-def _matching_leaves(structure: Any, types: Sequence[ArrayType], values: Any, what: str, like: TracedArray) -> list[TracedArray]:
+def _matching_leaves(
+    structure: Any, types: Sequence[ArrayType], values: Any, what: str, like: TracedArray
+) -> list[TracedArray]:
     leaves = tree.flatten_as(structure, values, what)
     result = []
     for leaf, type in zip(leaves, types, strict=True):
         if leaf is not None and not isinstance(leaf, TracedArray):
-            leaf = np.broadcast_to(np.asarray(leaf, type.dtype), type.shape) if np.ndim(leaf) == 0 else np.asarray(leaf, type.dtype)
+            leaf = (
+                np.broadcast_to(np.asarray(leaf, type.dtype), type.shape)
+                if np.ndim(leaf) == 0
+                else np.asarray(leaf, type.dtype)
+            )
         node = lift(leaf, like.node.trace)
         if node.type != type:
             raise ShapeError(f"{what}: expected the type {type}, got {node.type}")
@@ -229,7 +239,9 @@ def _push(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProgram, ru
     result = rule.jvp(primals, moving)
     if not isinstance(result, tuple) or len(result) != 2:
         raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
-    return _matching_leaves(rule.out_tree, of.out_types, result[1], f"tangent returned by the rule of {rule.name}", out)[index]
+    return _matching_leaves(
+        rule.out_tree, of.out_types, result[1], f"tangent returned by the rule of {rule.name}", out
+    )[index]
 
 
 def _mapped(function: Function, flags: Sequence[bool], structure: Any, copies: int) -> Function:
@@ -237,9 +249,7 @@ def _mapped(function: Function, flags: Sequence[bool], structure: Any, copies: i
     return vmap(function, in_axes=(axes,) * copies if copies > 1 else axes)
 
 
-def _batched(
-    primitive: Callable[[], Any], make: Callable[[Rule, list[bool], int], Rule]
-) -> Callable[..., Any]:
+def _batched(primitive: Callable[[], Any], make: Callable[[Rule, list[bool], int], Rule]) -> Callable[..., Any]:
     def batch(flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram, rule: Rule, index: int) -> Any:
         program = batch_program(of.hoisted, flags, size)
         wide = make(rule, list(flags[: rule.in_tree.num_leaves]), size)

@@ -50,7 +50,8 @@ def _matching(structure: Any, types: list[ArrayType], values: Any, what: str) ->
             raise ShapeError(f"{what}: expected the type {type}, got {found}")
         if type.is_float and isinstance(leaf, (np.ndarray, TracedArray)) and found.dtype != type.dtype:
             raise ShapeError(
-                f"{what}: expected dtype {type.dtype}, got {found.dtype}", fix=f"convert with .astype({str(type.dtype)!r})."
+                f"{what}: expected dtype {type.dtype}, got {found.dtype}",
+                fix=f"convert with .astype({str(type.dtype)!r}).",
             )
     return [
         leaf if isinstance(leaf, TracedArray) else np.asarray(leaf, type.dtype)
@@ -503,5 +504,6 @@ def taylor(function: Function, x: Any, direction: Any, order: int) -> tuple[Any,
         return (*lower_orders, tangents[-1])
 
     derivatives = run_once(lambda point, along: all_orders(point, along, int(order)), (x, direction))
-    return tuple([tree.map(lambda d, k=k: d if k < 2 else d / float(math.factorial(k)), d) for k, d in enumerate(derivatives)])
-
+    return tuple(
+        [tree.map(lambda d, k=k: d if k < 2 else d / float(math.factorial(k)), d) for k, d in enumerate(derivatives)]
+    )

@@ -34,10 +34,7 @@ class LazyMatrix(NDArrayOperatorsMixin):
 
     def __init__(self, call: Call, primitive: Primitive, options: dict[str, Any], type: ArrayType) -> None:
         of = ClosedProgram(call.program)
-        self._operands = [
-            np.array(value)
-            for value in [*map(np.asarray, call.leaves), *source_values(call.program)]
-        ]
+        self._operands = [np.array(value) for value in [*map(np.asarray, call.leaves), *source_values(call.program)]]
         self._record = lambda *operands: primitive(*operands, of=of, index=0, **options)
         self._type = type
         self._array: np.ndarray[Any, Any] | None = None
@@ -249,6 +246,7 @@ def hessian(function: Function, argnums: Any = 0) -> Function:
         >>> np.trace(H), H @ np.array([1.0, 1.0])
         (np.float64(18.0), array([ 6., 12.]))
     """
+
     def hessian_of(*args: Any, **kwargs: Any) -> Any:
         selected = Selected(function, args, kwargs, argnums, "hessian")
         call = selected.call
@@ -269,4 +267,3 @@ def hessian(function: Function, argnums: Any = 0) -> Function:
         return tree.unflatten(call.out_tree, rows)
 
     return hessian_of
-

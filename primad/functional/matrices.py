@@ -133,9 +133,7 @@ def build_hessian(
     inner_mode = "forward" if max(n_left, n_right) == 1 else "reverse"
     if y_part != ():
         inner_mode = "auto" if inner_mode == "reverse" else inner_mode
-    slope = simplify(
-        build_jacobian(program, output=output, argument=first, mode=inner_mode, rows=rows, columns=left)
-    )
+    slope = simplify(build_jacobian(program, output=output, argument=first, mode=inner_mode, rows=rows, columns=left))
     built = build_jacobian(slope, output=0, argument=second, mode="forward", columns=right)
     if not swapped:
         return built

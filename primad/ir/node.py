@@ -86,7 +86,9 @@ def is_literal(node: Node, value: float) -> bool:
     if node.op is not LITERAL:
         return False
     found = node.params[0][1]
-    return bool(found == value) and not (found == 0 and struct.pack("d", float(found)) != struct.pack("d", float(value)))
+    return bool(found == value) and not (
+        found == 0 and struct.pack("d", float(found)) != struct.pack("d", float(value))
+    )
 
 
 def literal_value(node: Node) -> Any:

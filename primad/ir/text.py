@@ -70,7 +70,9 @@ def _unique(names: Sequence[str]) -> list[str]:
     result = []
     for name in names:
         clean = re.sub(r"\W", "_", name) or "x"
-        clean = clean if re.match(r"[A-Za-z_]", clean) and clean not in ("nan", "inf", "True", "False") else f"x_{clean}"
+        clean = (
+            clean if re.match(r"[A-Za-z_]", clean) and clean not in ("nan", "inf", "True", "False") else f"x_{clean}"
+        )
         while clean in seen:
             seen[clean] += 1
             clean = f"{clean}_{seen[clean]}"
@@ -101,7 +103,11 @@ def _param_text(value: Any, indent: str) -> str:
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, tuple):
-        return "(" + "".join(_param_text(item, indent) + "," for item in value).removesuffix("," if len(value) > 1 else "") + ")"
+        return (
+            "("
+            + "".join(_param_text(item, indent) + "," for item in value).removesuffix("," if len(value) > 1 else "")
+            + ")"
+        )
     if value is None or isinstance(value, (bool, int, float)):
         return repr(value)
     return f"<{getattr(value, 'name', None) or getattr(value, '__name__', type(value).__name__)}>"
@@ -123,7 +129,9 @@ class _Tokens:
         while position < end:
             match = _TOKEN.match(text, position)
             if match is None:
-                raise ProgramError(f"program text cannot be read at character {position}: {text[position : position + 30]!r}")
+                raise ProgramError(
+                    f"program text cannot be read at character {position}: {text[position : position + 30]!r}"
+                )
             self.items.append((str(match.lastgroup), match[str(match.lastgroup)]))
             position = match.end()
         self.position = 0
@@ -200,7 +208,13 @@ def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth
 
 
 def _statement(
-    tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], names: dict[str, Node], trace: Trace, type: ArrayType, depth: int
+    tokens: _Tokens,
+    ops: Mapping[str, Any],
+    captured: list[Any],
+    names: dict[str, Node],
+    trace: Trace,
+    type: ArrayType,
+    depth: int,
 ) -> Node:
     name = tokens.take()
     if name == "outer":
@@ -211,9 +225,9 @@ def _statement(
     if op is None:
         raise ProgramError(f"program text uses the unknown op {name!r}", fix="pass your own primitives to parse().")
     operands: list[Any] = []
-    while not (tokens.peek(1) == "=" or tokens.peek(1) == ":" and tokens.kind() == "word" and tokens.peek() in names) and (
-        tokens.peek() in names or tokens.kind() == "number" or tokens.peek() in ("nan", "inf", "True", "False")
-    ):
+    while not (
+        tokens.peek(1) == "=" or (tokens.peek(1) == ":" and tokens.kind() == "word" and tokens.peek() in names)
+    ) and (tokens.peek() in names or tokens.kind() == "number" or tokens.peek() in ("nan", "inf", "True", "False")):
         operands.append(_operand(tokens, names, trace, "bare"))
     like = next((item.type for item in operands if isinstance(item, Node) and item.op is not LITERAL), None)
     nodes = [item if isinstance(item, Node) else _fill(trace, item, like) for item in operands]
@@ -306,5 +320,3 @@ def _value(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth: 
     if tokens.kind() == "string":
         return json.loads(tokens.take())
     return _scalar(tokens.take())
-
-

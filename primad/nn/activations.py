@@ -22,7 +22,9 @@ def _relu(x: Any) -> Any:
     return ops.select(x > 0, x, x.__class__(x.node.trace.literal(0, x.type)))
 
 
-relu_ = composite("relu", numpy=lambda x: np.where(x > 0, x, 0), lower=_relu, doc="x where positive, else 0; relu′(0) = 0.")
+relu_ = composite(
+    "relu", numpy=lambda x: np.where(x > 0, x, 0), lower=_relu, doc="x where positive, else 0; relu′(0) = 0."
+)
 silu_ = composite(
     "silu", numpy=lambda x: x * special.expit(x), lower=lambda x: x * ops.logistic(x), doc="x · logistic(x)."
 )
@@ -48,7 +50,7 @@ def relu(x: Any) -> Any:
 
 
 def silu(x: Any) -> Any:
-    """x · logistic(x); same shape as x."""
+    """X · logistic(x); same shape as x."""
     return _apply(silu_, x)
 
 

@@ -28,7 +28,9 @@ from primad.trace import METHODS, TracedArray, bind
 from primad.types import is_float
 
 
-def _binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False, swap: bool = False, invert: bool = False) -> Any:
+def _binary(
+    primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False, swap: bool = False, invert: bool = False
+) -> Any:
     name = ufuncs[0].__name__
 
     def function(x: Any, y: Any, /, out: Any = None) -> Any:
@@ -119,7 +121,9 @@ def _logical(combine: Primitive | None, ufunc: np.ufunc) -> Any:
     def function(*operands: Any, out: Any = None) -> Any:
         refuse_out(ufunc.__name__, out)
         like = first_traced(operands)
-        shape = np.broadcast_shapes(*[np.shape(operand) if type(operand) is not TracedArray else operand.shape for operand in operands])
+        shape = np.broadcast_shapes(
+            *[np.shape(operand) if type(operand) is not TracedArray else operand.shape for operand in operands]
+        )
         booleans = [expand(convert(as_traced(operand, like), np.bool_), shape) for operand in operands]
         if combine is None:
             return ops.logical_not(booleans[0])
@@ -201,8 +205,18 @@ square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, fl
     for primitive, ufunc in zip(
         COMPOSITES,
         (
-            np.square, np.reciprocal, np.tan, np.sinh, np.cosh, np.exp2, np.log2, np.log10, np.logaddexp, np.remainder,
-            np.floor_divide, np.hypot,
+            np.square,
+            np.reciprocal,
+            np.tan,
+            np.sinh,
+            np.cosh,
+            np.exp2,
+            np.log2,
+            np.log10,
+            np.logaddexp,
+            np.remainder,
+            np.floor_divide,
+            np.hypot,
         ),  # fmt: skip
         strict=True,
     )

@@ -28,13 +28,17 @@ def _expand_index(index: Any, ndim: int) -> list[Any]:
             item = np.asarray(item) if item else np.zeros(0, int)
         if isinstance(item, TracedArray) and item.dtype.kind == "b":
             item = item._value("the elements of a boolean index")
-        if isinstance(item, (bool, np.bool_)) or (isinstance(item, np.ndarray) and item.dtype.kind == "b" and item.ndim == 0):
+        if isinstance(item, (bool, np.bool_)) or (
+            isinstance(item, np.ndarray) and item.dtype.kind == "b" and item.ndim == 0
+        ):
             raise IndexShapeError("a 0-d boolean index is not supported on traced arrays")
         if isinstance(item, np.ndarray) and item.dtype.kind == "b":
             result.append(item)
         elif isinstance(item, (np.ndarray, TracedArray)) and item.dtype.kind not in "iu":
             raise IndexShapeError(f"an array of dtype {item.dtype} cannot be an index; use integers or booleans")
-        elif item is None or item is Ellipsis or isinstance(item, (slice, np.ndarray, TracedArray)) or _is_integer(item):
+        elif (
+            item is None or item is Ellipsis or isinstance(item, (slice, np.ndarray, TracedArray)) or _is_integer(item)
+        ):
             result.append(item)
         elif hasattr(item, "__index__"):
             result.append(operator.index(item))
@@ -66,7 +70,9 @@ def getitem(x: TracedArray, index: Any) -> Any:
             continue
         if _is_mask(item):
             if item.shape != x.shape[axis : axis + item.ndim]:
-                raise IndexShapeError(f"a boolean index of shape {item.shape} does not fit shape {x.shape} at axis {axis}")
+                raise IndexShapeError(
+                    f"a boolean index of shape {item.shape} does not fit shape {x.shape} at axis {axis}"
+                )
             entries.extend(np.nonzero(item))
             shape.extend(item.shape)
             axis += item.ndim
@@ -161,7 +167,9 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
     place = normalize_axis("take_along_axis", axis, x.ndim)
     order = tuple([*(i for i in range(x.ndim) if i != place), place])
     back = tuple([order.index(i) for i in range(x.ndim)])
-    picked = ops.gather(ops.permute(x, order=order), ops.permute(indices, order=order), axis=x.ndim - 1, batch=x.ndim - 1)
+    picked = ops.gather(
+        ops.permute(x, order=order), ops.permute(indices, order=order), axis=x.ndim - 1, batch=x.ndim - 1
+    )
     return ops.permute(picked, order=back)
 
 

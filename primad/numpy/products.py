@@ -35,7 +35,10 @@ def _operands(name: str, *values: Any) -> list[TracedArray]:
     dtype = result_dtype(*values)
     if not is_float(dtype):
         dtype = np.dtype(np.float64)
-    return [convert(as_traced(np.asarray(value) if not isinstance(value, TracedArray) else value, like), dtype) for value in values]
+    return [
+        convert(as_traced(np.asarray(value) if not isinstance(value, TracedArray) else value, like), dtype)
+        for value in values
+    ]
 
 
 def contract_letters(x: TracedArray, y: TracedArray, in_x: str, in_y: str, out: str) -> Any:
@@ -358,7 +361,9 @@ def _diag_matrix(x: Any, *, k: int) -> Any:
     return ops.reshape(flat, shape=(n, n))
 
 
-diag_matrix_ = composite("diag", numpy=lambda x, *, k: np.diag(x, k), lower=_diag_matrix, doc="Matrix with a given diagonal.")
+diag_matrix_ = composite(
+    "diag", numpy=lambda x, *, k: np.diag(x, k), lower=_diag_matrix, doc="Matrix with a given diagonal."
+)
 
 
 @implements(np.kron)

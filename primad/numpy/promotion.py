@@ -1,5 +1,6 @@
 """NumPy's semantics in front of strict primitives: dtype promotion (NEP 50), broadcasting, axes; and the registration
-that makes plain `np.sin(x)` on a traced array find its implementation."""
+that makes plain `np.sin(x)` on a traced array find its implementation.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +157,9 @@ def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) 
     for value in values:
         if type(value) is not TracedArray:
             if np.ndim(value) == 0:
-                result.append(TracedArray(trace.literal(np.asarray(value).astype(dtype).item(), ArrayType(shape, dtype))))
+                result.append(
+                    TracedArray(trace.literal(np.asarray(value).astype(dtype).item(), ArrayType(shape, dtype)))
+                )
                 continue
             value = as_traced(value, like)
         result.append(expand(convert(value, dtype), shape))

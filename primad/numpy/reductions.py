@@ -69,7 +69,8 @@ def _product(x: Any, *, axes: Axes) -> Any:
 
 def _norm(x: Any, *, axes: Axes) -> Any:
     """Scaled by the largest element, so that squares neither overflow nor vanish; the scale itself has no derivative,
-    since the result does not depend on it."""
+    since the result does not depend on it.
+    """
     if _count(x, axes) == 0:
         return ops.sum(x, axes=axes)
     scale = ops.stop_gradient(ops.reduce_max(ops.abs(x), axes=axes))
@@ -79,7 +80,7 @@ def _norm(x: Any, *, axes: Axes) -> Any:
 
 
 def _log_sum_exp(x: Any, *, axes: Axes) -> Any:
-    """max + log Σ exp(x − max); a maximum that is not finite is replaced by 0."""
+    """Max + log Σ exp(x − max); a maximum that is not finite is replaced by 0."""
     peak = ops.stop_gradient(ops.reduce_max(x, axes=axes))
     peak = ops.select(ops.abs(peak) < math.inf, peak, peak.__class__(peak.node.trace.literal(0, peak.type)))
     return peak + ops.log(ops.sum(ops.exp(x - _over(x, peak, axes)), axes=axes))
@@ -121,7 +122,9 @@ norm_ = composite(
     doc="Euclidean norm, with derivative 0 at 0.",
 )
 logsumexp_ = composite("logsumexp", numpy=_scipy_logsumexp, lower=_log_sum_exp, doc="log Σ exp(x), without overflow.")
-sort_ = composite("sort", numpy=lambda x, *, axis: np.sort(x, axis=axis, kind="stable"), lower=_sort, doc="Sorted copy.")
+sort_ = composite(
+    "sort", numpy=lambda x, *, axis: np.sort(x, axis=axis, kind="stable"), lower=_sort, doc="Sorted copy."
+)
 
 COMPOSITES = [mean_, var_, std_, prod_, norm_, logsumexp_, sort_]
 
@@ -333,5 +336,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 def append(x: Any, values: Any, axis: Any = None) -> Any:
     """np.append."""
     if axis is None:
-        return concatenate([ravel(x) if isinstance(x, TracedArray) else np.ravel(x), values if np.ndim(values) else [values]])
+        return concatenate(
+            [ravel(x) if isinstance(x, TracedArray) else np.ravel(x), values if np.ndim(values) else [values]]
+        )
     return concatenate([x, values], axis)

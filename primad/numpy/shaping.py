@@ -19,7 +19,6 @@ from primad.numpy.promotion import (
     implements,
     normalize_axes,
     normalize_axis,
-    refuse_out,
     result_dtype,
 )
 from primad.trace import METHODS, TracedArray
@@ -270,11 +269,15 @@ def ones_like(x: Any, dtype: Any = None, order: str = "K", subok: bool = True, s
 
 
 @implements(np.full_like)
-def full_like(x: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+def full_like(
+    x: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+) -> Any:
     """np.full_like."""
     like = first_traced([x, fill_value])
     filled = convert(as_traced(fill_value, like), dtype or x.dtype)
-    return expand(filled, tuple(np.shape(x) if not isinstance(x, TracedArray) else x.shape) if shape is None else tuple(shape))
+    return expand(
+        filled, tuple(np.shape(x) if not isinstance(x, TracedArray) else x.shape) if shape is None else tuple(shape)
+    )
 
 
 @implements(np.shape)

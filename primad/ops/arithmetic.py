@@ -89,7 +89,13 @@ neg = linear(
     transpose=[lambda ct, x: -ct],
     doc="−x.",
     laws=[
-        Law("−(−x) = x; −literal is a literal; a mask is outermost", "bitwise", lambda x: (neg(neg(x)), x), ((3,),), _neg_law),
+        Law(
+            "−(−x) = x; −literal is a literal; a mask is outermost",
+            "bitwise",
+            lambda x: (neg(neg(x)), x),
+            ((3,),),
+            _neg_law,
+        ),
         Law("−(x − y) = y − x", "real", lambda x, y: (neg(sub(x, y)), sub(y, x)), ((3,), (3,)), _neg_sub),
     ],
 )
@@ -137,7 +143,9 @@ add = linear(
     operands=None,
     doc="x + y.",
     laws=[
-        Law("literals add up", "bitwise", lambda: (add(np.float64(2), np.float64(3)), np.float64(5)), (), _fold(np.add)),
+        Law(
+            "literals add up", "bitwise", lambda: (add(np.float64(2), np.float64(3)), np.float64(5)), (), _fold(np.add)
+        ),
         Law("x + 0 = x", "real", lambda x: (add(x, 0.0), x), ((3,),), _add_zero),
         Law("x + y = y + x", "bitwise", lambda x, y: (add(x, y), add(y, x)), ((3,), (3,)), _commute(lambda: add)),
         Law("x + (−y) = x − y", "bitwise", lambda x, y: (add(x, neg(y)), sub(x, y)), ((3,), (3,)), _add_neg),
@@ -183,11 +191,17 @@ sub = linear(
     doc="x − y.",
     laws=[
         Law(
-            "literals subtract", "bitwise", lambda: (sub(np.float64(2), np.float64(3)), np.float64(-1)), (), _fold(np.subtract)
+            "literals subtract",
+            "bitwise",
+            lambda: (sub(np.float64(2), np.float64(3)), np.float64(-1)),
+            (),
+            _fold(np.subtract),
         ),
         Law("x − 0 = x", "bitwise", lambda x: (sub(x, 0.0), x), ((3,),), _sub_zero),
         Law("x − (−y) = x + y", "bitwise", lambda x, y: (sub(x, neg(y)), add(x, y)), ((3,), (3,)), _sub_neg),
-        Law("like terms: a·x − b·x = (a − b)·x", "real", lambda x: (sub(3.0 * x, x), 2.0 * x), ((3,),), _like_terms(-1)),
+        Law(
+            "like terms: a·x − b·x = (a − b)·x", "real", lambda x: (sub(3.0 * x, x), 2.0 * x), ((3,),), _like_terms(-1)
+        ),
         Law(
             "like terms: x/z − y/z = (x − y)/z",
             "real",
@@ -242,12 +256,18 @@ mul = multilinear(
     doc="x · y.",
     laws=[
         Law(
-            "literals multiply", "bitwise", lambda: (mul(np.float64(2), np.float64(3)), np.float64(6)), (), _fold(np.multiply)
+            "literals multiply",
+            "bitwise",
+            lambda: (mul(np.float64(2), np.float64(3)), np.float64(6)),
+            (),
+            _fold(np.multiply),
         ),
         Law("x · 1 = x, x · (−1) = −x", "bitwise", lambda x: (mul(x, 1.0), x), ((3,),), _mul_one),
         Law("x · y = y · x", "bitwise", lambda x, y: (mul(x, y), mul(y, x)), ((3,), (3,)), _commute(lambda: mul)),
         Law("(−x) · y = −(x · y)", "bitwise", lambda x, y: (mul(neg(x), y), neg(mul(x, y))), ((3,), (3,)), _mul_neg),
-        Law("a · (b · x) = (a · b) · x", "real", lambda x: (mul(2.0, mul(3.0, x)), mul(6.0, x)), ((3,),), _mul_literals),
+        Law(
+            "a · (b · x) = (a · b) · x", "real", lambda x: (mul(2.0, mul(3.0, x)), mul(6.0, x)), ((3,),), _mul_literals
+        ),
         Law(
             "a mask is outermost: mul",
             "finite",
@@ -288,7 +308,13 @@ div = custom(
     transpose=[lambda ct, x, y: ct / y, None],
     operands=(0,),
     laws=[
-        Law("x / 1 = x, (−x) / y = −(x / y)", "bitwise", lambda x, y: (div(neg(x), y), neg(div(x, y))), ((3,), (3,)), _div_law),
+        Law(
+            "x / 1 = x, (−x) / y = −(x / y)",
+            "bitwise",
+            lambda x, y: (div(neg(x), y), neg(div(x, y))),
+            ((3,), (3,)),
+            _div_law,
+        ),
         Law(
             "a mask is outermost: div",
             "finite",
@@ -352,7 +378,9 @@ power = elementwise(
 
 # -- kinks -------------------------------------------------------------------------------------------------------------
 
-abs = elementwise("abs", numpy=np.absolute, partials=[lambda out, x: sign(x)], infer=same_type, doc="|x|, with |·|′(0) = 0.")
+abs = elementwise(
+    "abs", numpy=np.absolute, partials=[lambda out, x: sign(x)], infer=same_type, doc="|x|, with |·|′(0) = 0."
+)
 
 maximum = elementwise(
     "maximum",

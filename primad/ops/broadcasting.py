@@ -124,7 +124,9 @@ def _sum_type(x: ArrayType, *, axes: Shape) -> ArrayType:
 
 
 def _sum_axes(x: ArrayType, *, axes: Shape) -> Any:
-    return (tuple([None if i in axes else i for i in range(x.ndim)]),), tuple([i for i in range(x.ndim) if i not in axes])
+    return (tuple([None if i in axes else i for i in range(x.ndim)]),), tuple(
+        [i for i in range(x.ndim) if i not in axes]
+    )
 
 
 def _sum_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -158,7 +160,9 @@ def _sum_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
         small = x.inputs[0]
         if count != 1:
             small = TracedArray(small).__mul__(float(count)).node
-        smaller = apply(trace, broadcast, small, shape=shape, axes=tuple([shift[axis] for axis in new if axis not in both]))
+        smaller = apply(
+            trace, broadcast, small, shape=shape, axes=tuple([shift[axis] for axis in new if axis not in both])
+        )
     return apply(trace, sum, smaller, axes=tuple([shift[axis] for axis in params["axes"] if axis not in both]))
 
 

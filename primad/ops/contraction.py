@@ -87,7 +87,9 @@ def _contract_type(x: ArrayType, y: ArrayType, *, labels: str) -> ArrayType:
             raise ShapeError(f"contract: the letters {part!r} do not name the axes of shape {type.shape}")
         for letter, length in zip(part, type.shape, strict=True):
             if lengths.setdefault(letter, length) != length:
-                raise ShapeError(f"contract: {labels!r} gives letter {letter!r} the lengths {lengths[letter]} and {length}")
+                raise ShapeError(
+                    f"contract: {labels!r} gives letter {letter!r} the lengths {lengths[letter]} and {length}"
+                )
     for letter in lengths:
         if (letter in in_x) + (letter in in_y) + (letter in out) < 2:
             raise ShapeError(f"contract: letter {letter!r} of {labels!r} stands in one place only; sum over it first")
@@ -147,12 +149,16 @@ def _contract_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str
         if x.op is not broadcast:
             continue
         axes = dict(x.params)["axes"]
-        constant = [parts[i][axis] for axis in axes if parts[i][axis] in parts[2] and parts[i][axis] not in parts[1 - i]]
+        constant = [
+            parts[i][axis] for axis in axes if parts[i][axis] in parts[2] and parts[i][axis] not in parts[1 - i]
+        ]
         if not constant:
             continue
         keep = [axis for axis in range(x.type.ndim) if parts[i][axis] not in constant]
         small_axes = tuple([keep.index(axis) for axis in axes if axis in keep])
-        small = apply(trace, broadcast, x.inputs[0], shape=tuple([x.type.shape[axis] for axis in keep]), axes=small_axes)
+        small = apply(
+            trace, broadcast, x.inputs[0], shape=tuple([x.type.shape[axis] for axis in keep]), axes=small_axes
+        )
         operands = [small, inputs[1]] if i == 0 else [inputs[0], small]
         lengths = dict(zip(parts[i], x.type.shape, strict=True))
         other = dict(zip(parts[1 - i], inputs[1 - i].type.shape, strict=True))
@@ -161,7 +167,13 @@ def _contract_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str
         rest = "".join(letter for letter in out if letter not in constant)
         product = apply(trace, contract, *operands, labels=letters(parts[0], parts[1], rest))
         shape = tuple([lengths[letter] if letter in lengths else other[letter] for letter in out])
-        return apply(trace, broadcast, product, shape=shape, axes=tuple([out.index(letter) for letter in sorted(constant, key=out.index)]))
+        return apply(
+            trace,
+            broadcast,
+            product,
+            shape=shape,
+            axes=tuple([out.index(letter) for letter in sorted(constant, key=out.index)]),
+        )
     return None
 
 
@@ -224,7 +236,10 @@ contract = multilinear(
         Law(
             "a permutation of an operand is absorbed into the letters",
             "bitwise",
-            lambda x, y: (contract(permute(x, order=(1, 0)), y, labels="ab,bc->ac"), contract(x, y, labels="ab,ac->bc")),
+            lambda x, y: (
+                contract(permute(x, order=(1, 0)), y, labels="ab,bc->ac"),
+                contract(x, y, labels="ab,ac->bc"),
+            ),
             ((3, 2), (3, 4)),
             _contract_permuted,
         ),

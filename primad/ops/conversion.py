@@ -23,7 +23,10 @@ def _cast_same(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -
     if x.type.dtype == np.dtype(params["dtype"]):
         return x
     if x.op is LITERAL:
-        return trace.literal(np.asarray(literal_value(x), x.type.dtype).astype(params["dtype"]).item(), ArrayType(x.type.shape, np.dtype(params["dtype"])))
+        return trace.literal(
+            np.asarray(literal_value(x), x.type.dtype).astype(params["dtype"]).item(),
+            ArrayType(x.type.shape, np.dtype(params["dtype"])),
+        )
     return None
 
 

@@ -11,7 +11,9 @@ from primad.kinds import elementwise
 exp = elementwise("exp", numpy=np.exp, partials=[lambda out, x: out], doc="eˣ.")
 expm1 = elementwise("expm1", numpy=np.expm1, partials=[lambda out, x: exp(x)], doc="eˣ − 1, accurate near 0.")
 log = elementwise("log", numpy=np.log, partials=[lambda out, x: 1.0 / x], doc="Natural logarithm.")
-log1p = elementwise("log1p", numpy=np.log1p, partials=[lambda out, x: 1.0 / (1.0 + x)], doc="log(1 + x), accurate near 0.")
+log1p = elementwise(
+    "log1p", numpy=np.log1p, partials=[lambda out, x: 1.0 / (1.0 + x)], doc="log(1 + x), accurate near 0."
+)
 sqrt = elementwise("sqrt", numpy=np.sqrt, partials=[lambda out, x: 0.5 / out], doc="√x; its derivative at 0 is ∞.")
 sin = elementwise("sin", numpy=np.sin, partials=[lambda out, x: cos(x)], doc="Sine of an angle in radians.")
 cos = elementwise("cos", numpy=np.cos, partials=[lambda out, x: -sin(x)], doc="Cosine of an angle in radians.")

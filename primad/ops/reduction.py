@@ -59,7 +59,9 @@ def _extremum_tangent(tangent: Any, out: Any, x: Any, *, axes: Shape) -> Any:
 
 
 def _axes_of(x: ArrayType, *, axes: Shape) -> Any:
-    return (tuple([None if i in axes else i for i in range(x.ndim)]),), tuple([i for i in range(x.ndim) if i not in axes])
+    return (tuple([None if i in axes else i for i in range(x.ndim)]),), tuple(
+        [i for i in range(x.ndim) if i not in axes]
+    )
 
 
 reduce_max = custom(

@@ -214,7 +214,10 @@ def _slice_type(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> Arra
 
 def _slice_axes(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> Any:
     labels = tuple(
-        [i if (a, b, s) == (0, n, 1) else None for i, (a, b, s, n) in enumerate(zip(start, stop, step, x.shape, strict=True))]
+        [
+            i if (a, b, s) == (0, n, 1) else None
+            for i, (a, b, s, n) in enumerate(zip(start, stop, step, x.shape, strict=True))
+        ]
     )
     return (labels,), labels
 
@@ -246,7 +249,9 @@ def _slice_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any])
         return None
     first = dict(x.params)
     start, stop, step = [], [], []
-    for a, s, b, c, d, t in zip(first["start"], first["step"], params["start"], params["stop"], params["step"], first["stop"], strict=True):
+    for a, s, b, c, d, t in zip(
+        first["start"], first["step"], params["start"], params["stop"], params["step"], first["stop"], strict=True
+    ):
         start.append(min(a + b * s, t))
         stop.append(min(a + max(c - 1, b) * s + 1, t) if c > b else min(a + b * s, t))
         step.append(s * d)
@@ -259,7 +264,9 @@ def _slice_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, A
         return None
     axes = dict(x.params)["axes"]
     kept = [axis for axis in range(x.type.ndim) if axis not in axes]
-    inner = apply(trace, slice_, x.inputs[0], **{key: tuple([bound[axis] for axis in kept]) for key, bound in params.items()})
+    inner = apply(
+        trace, slice_, x.inputs[0], **{key: tuple([bound[axis] for axis in kept]) for key, bound in params.items()}
+    )
     return apply(trace, broadcast, inner, shape=_slice_type(x.type, **params).shape, axes=axes)
 
 
@@ -325,7 +332,9 @@ def _pad_transpose(ct: Any, x: Any, *, low: Shape, high: Shape, interior: Shape)
 
 
 def _pad_axes(x: ArrayType, *, low: Shape, high: Shape, interior: Shape) -> Any:
-    labels = tuple([i if widths == (0, 0, 0) else None for i, widths in enumerate(zip(low, high, interior, strict=True))])
+    labels = tuple(
+        [i if widths == (0, 0, 0) else None for i, widths in enumerate(zip(low, high, interior, strict=True))]
+    )
     return (labels,), labels
 
 
@@ -344,7 +353,11 @@ pad = linear(
     infer=_pad_type,
     transpose=[_pad_transpose],
     axes=_pad_axes,
-    insert_axis=lambda batched, x, *, low, high, interior: {"low": (0, *low), "high": (0, *high), "interior": (0, *interior)},
+    insert_axis=lambda batched, x, *, low, high, interior: {
+        "low": (0, *low),
+        "high": (0, *high),
+        "interior": (0, *interior),
+    },
     doc="Put zeros before (low), after (high) and between (interior) the elements of each axis.",
     laws=[
         Law(
@@ -367,7 +380,11 @@ def _concatenate_type(*types: ArrayType, axis: int) -> ArrayType:
         raise ShapeError(f"concatenate: axis {axis} is out of range for shape {first.shape}")
     for other in types:
         rest = other.shape[:axis] + other.shape[axis + 1 :]
-        if other.ndim != first.ndim or rest != first.shape[:axis] + first.shape[axis + 1 :] or other.dtype != first.dtype:
+        if (
+            other.ndim != first.ndim
+            or rest != first.shape[:axis] + first.shape[axis + 1 :]
+            or other.dtype != first.dtype
+        ):
             raise ShapeError(f"concatenate: {', '.join(map(str, types))} do not agree outside axis {axis}")
     length = sum(other.shape[axis] for other in types)
     return ArrayType((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)

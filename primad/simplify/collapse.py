@@ -67,7 +67,8 @@ def _uses(node: Node, demand: Axes) -> list[Axes]:
 def _drop_entries(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
     """Params with one entry per axis lose the entries of axes that are gone."""
     return {
-        name: tuple([entry for axis, entry in enumerate(entries) if axis not in gone]) for name, entries in params.items()
+        name: tuple([entry for axis, entry in enumerate(entries) if axis not in gone])
+        for name, entries in params.items()
     }
 
 
@@ -148,9 +149,7 @@ def _build(node: Node, demand: dict[Node, Axes], values: dict[Node, Node], trace
     passed = frozenset(axis for axis in axes if _through(node, axis) is not None)
     if not passed:
         return _sum(trace, rebuild(node, values, trace), axes)
-    operands = [
-        _summed(operand, sums, demand, values, trace) for operand, sums in zip(node.inputs, used, strict=True)
-    ]
+    operands = [_summed(operand, sums, demand, values, trace) for operand, sums in zip(node.inputs, used, strict=True)]
     op, params = node.op, dict(node.params)
     if op in _STRUCTURAL:
         params = _STRUCTURAL[op](params, passed)

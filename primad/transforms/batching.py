@@ -73,10 +73,7 @@ def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...],
         raise missing_rule(op, "axis map")
     shifted = None if op.pointwise and not all(flags) else op.insert_axis(flags, *[x.type for x in operands], **params)
     if shifted is None:
-        operands = [
-            x if on else widen(x, size)
-            for x, on in zip(operands, flags, strict=True)
-        ]
+        operands = [x if on else widen(x, size) for x, on in zip(operands, flags, strict=True)]
         shifted = op.insert_axis((True,) * len(operands), *[x.type for x in operands], **params)
         if shifted is None:
             raise ProgramError(f"{op.name}: its axis map refuses operands that are all batched")

@@ -29,7 +29,9 @@ def push_tangents(
     """
     mapping: dict[Node, Node] = dict(zip(program.inputs, primals, strict=True))
     moving: dict[Node, TracedArray] = {
-        node: tangent for node, tangent in zip(program.inputs, tangents, strict=True) if isinstance(tangent, TracedArray)
+        node: tangent
+        for node, tangent in zip(program.inputs, tangents, strict=True)
+        if isinstance(tangent, TracedArray)
     }
     for node in program.nodes:
         if node in mapping:

@@ -74,7 +74,11 @@ def lower_nodes(program: Program, chosen: set[Node]) -> Program:
 
 
 def finish(
-    source: Program, trace: Trace, inputs: Sequence[Node], outputs: Sequence[Node], mapping: dict[Node, Node] | None = None
+    source: Program,
+    trace: Trace,
+    inputs: Sequence[Node],
+    outputs: Sequence[Node],
+    mapping: dict[Node, Node] | None = None,
 ) -> Program:
     """Close a trace as a program that takes over names and trees from `source`."""
     if mapping is not None:

@@ -40,9 +40,7 @@ def pull_cotangents(
         params = dict(node.params)
         positions = [i for i, operand in enumerate(node.inputs) if operand in linear]
         _check_linear(node, positions, linear)
-        operands = [
-            Linear(operand.type) if operand in linear else TracedArray(operand) for operand in node.inputs
-        ]
+        operands = [Linear(operand.type) if operand in linear else TracedArray(operand) for operand in node.inputs]
         for i in positions:
             contribution = node.op.transpose(i, cotangent, *operands, **params)
             operand = node.inputs[i]
@@ -144,4 +142,6 @@ def _check_homogeneous(output: Node, inputs: Sequence[Node], trace: Trace) -> No
                         fix="transpose its derivative instead (primad.linearize, primad.vjp).",
                     )
     if output not in linear and output.op is not LITERAL:
-        raise NotDifferentiableError("an output does not depend on the linear inputs, so the program is not linear in them")
+        raise NotDifferentiableError(
+            "an output does not depend on the linear inputs, so the program is not linear in them"
+        )
