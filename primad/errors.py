@@ -9,6 +9,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMOS = _PACKAGE + "demos" + os.sep
 _PLUMBING = (
     f"{os.sep}numpy{os.sep}",
+    f"{os.sep}scipy{os.sep}",
     f"{os.sep}optree{os.sep}",
     f"{os.sep}functools.py",
     "<frozen",

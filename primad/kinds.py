@@ -5,7 +5,7 @@
 - *multilinear*: linear in each operand alone; give one transpose per operand. The JVP is the product rule.
 - *piecewise constant*: the derivative is zero wherever it exists; give nothing.
 - *custom*: give one JVP contribution per operand.
-- *composite*: a definition in terms of other ops; differentiating lowers it.
+- *composite*: a definition in terms of other ops; differentiating lowers it, unless it brings its own JVP.
 
 Rules never see a zero: the kinds skip absent tangents (`Zero`). The output is an argument of every JVP rule.
 """
@@ -71,6 +71,21 @@ def _by_position(name: str, rules: Sequence[Rule | None]) -> Rule:
         return rule(cotangent, *inputs, **params)
 
     return transpose
+
+
+def _contributions(rules: Sequence[Rule]) -> Rule:
+    """Join one JVP contribution per operand into the record's single function."""
+    table = tuple(rules)
+
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        terms = [
+            table[i](tangent, out, *inputs, **params)
+            for i, tangent in enumerate(tangents)
+            if not isinstance(tangent, Zero)
+        ]
+        return tangent_sum(terms)
+
+    return jvp
 
 
 def elementwise(
@@ -315,22 +330,12 @@ def custom(
         laws: constructor identities.
         doc: one line for the reference.
     """
-    rules = tuple(jvp)
-
-    def push(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
-        terms = [
-            rules[i](tangent, out, *inputs, **params)
-            for i, tangent in enumerate(tangents)
-            if not isinstance(tangent, Zero)
-        ]
-        return tangent_sum(terms)
-
     return Primitive(
         name,
         "custom",
         numpy,
         infer,
-        push,
+        _contributions(jvp),
         _by_position(name, transpose) if transpose else None,
         axes,
         insert_axis,
@@ -338,7 +343,7 @@ def custom(
         pointwise=axes is pointwise_axes,
         linear_operands=tuple(operands),
         doc=doc,
-        partials=rules,
+        partials=tuple(jvp),
     )
 
 
@@ -347,6 +352,7 @@ def composite(
     numpy: Rule,
     lower: Rule,
     infer: Callable[..., ArrayType] | None = None,
+    jvp: Sequence[Rule] | None = None,
     laws: Sequence[Law] = (),
     flops: Callable[[Node], Cost] | None = None,
     doc: str = "",
@@ -358,6 +364,8 @@ def composite(
         numpy: the reference function of arrays, which `verify` compares the definition with.
         lower: the definition, `(*inputs, **params) -> output`, written with operators and other ops.
         infer: output type; by default found by recording the definition.
+        jvp: one contribution `(tangent, out, *inputs, **params)` per operand, linear in the tangent, where it is shorter
+            or more accurate than the derivative of the definition; differentiating then keeps the op.
         laws: constructor identities.
         flops: how to count one application; by default by recording the definition.
         doc: one line for the reference.
@@ -393,7 +401,7 @@ def composite(
         "composite",
         numpy,
         infer or default_infer,
-        None,
+        _contributions(jvp) if jvp is not None else None,
         None,
         None,
         None,
@@ -401,4 +409,5 @@ def composite(
         laws=tuple(laws),
         flops=flops or (lambda node: lowered_cost(tuple([operand.type for operand in node.inputs]), node.params)),
         doc=doc,
+        partials=tuple(jvp or ()),
     )

@@ -7,6 +7,7 @@ name records. Operations that would lose a derivative silently raise instead.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
@@ -414,10 +415,18 @@ def argument_names(function: Callable[..., Any], in_tree: Any) -> list[str]:
     """Return readable names of the flattened arguments: the parameter's name, then the path inside it."""
     if isinstance(function, Program):
         return list(function.names) if function.in_tree in (None, in_tree) else []
-    code = getattr(function, "__code__", None)
-    parameters = list(code.co_varnames[: code.co_argcount]) if code is not None else []
+    try:
+        parameters = [
+            parameter.name
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind is not parameter.VAR_POSITIONAL
+        ]
+    except (TypeError, ValueError):  # ufuncs and other functions that do not tell
+        parameters = []
+    paths = tree.paths(in_tree)
+    alone = all(path[0] == 0 for path in paths)
     names = []
-    for path in tree.paths(in_tree):
-        head = parameters[path[0]] if path[0] < len(parameters) else f"x{path[0]}"
+    for path in paths:
+        head = parameters[path[0]] if path[0] < len(parameters) else "x" if alone else f"x{path[0]}"
         names.append("_".join([head, *(str(part) for part in path[1:])]))
     return names

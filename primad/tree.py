@@ -15,11 +15,11 @@ NAMESPACE = "primad"
 def _register(cls: type) -> None:
     names = tuple(field.name for field in dataclasses.fields(cls))
 
-    def flatten(value: Any) -> tuple[list[Any], tuple[str, ...], tuple[str, ...]]:
+    def flatten(value: Any) -> Any:
         return [getattr(value, name) for name in names], names, names
 
-    def unflatten(_: tuple[str, ...], children: Any) -> Any:
-        value = object.__new__(cls)
+    def unflatten(_: Any, children: Any) -> Any:
+        value: Any = object.__new__(cls)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(value, name, child)
         return value
@@ -40,7 +40,7 @@ def _is_dataclass_to_register(value: Any) -> bool:
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """Return the leaves of a tree and its structure. None is an empty tree. Dataclasses count as trees."""
-    return optree.tree_flatten(tree, is_leaf=_is_dataclass_to_register, namespace=NAMESPACE)  # type: ignore[return-value]
+    return optree.tree_flatten(tree, is_leaf=_is_dataclass_to_register, namespace=NAMESPACE)
 
 
 def unflatten(structure: Any, leaves: Any) -> Any:

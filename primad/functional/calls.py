@@ -136,16 +136,16 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
     if len(leaves) != len(program.inputs) or (program.in_tree is not None and in_tree != program.in_tree):
         raise ShapeError(f"the program takes {program.in_tree or len(program.inputs)} arguments, got {in_tree}")
     leaves = [leaf if type(leaf) in _ARRAYS else _as_array(leaf) for leaf in leaves]
-    for name, leaf, type in zip(program.names, leaves, program.in_types, strict=True):
+    for name, leaf, expected in zip(program.names, leaves, program.in_types, strict=True):
         found = type_of(leaf)
-        if found.shape != type.shape or (found != type and isinstance(leaf, (np.ndarray, TracedArray))):
-            raise ShapeError(f"argument {name} of the program must have type {type}, got {found}")
+        if found.shape != expected.shape or (found != expected and isinstance(leaf, (np.ndarray, TracedArray))):
+            raise ShapeError(f"argument {name} of the program must have type {expected}, got {found}")
     if any(isinstance(leaf, TracedArray) for leaf in leaves):
         results: list[Any] = [TracedArray(node) for node in inlined(program, leaves)]
     else:
         of = ClosedProgram(program)
         plan: Plan = PLANS.get((None, of), lambda: Plan(simplify(of.hoisted)))
-        values = [np.asarray(leaf, type.dtype) for leaf, type in zip(leaves, program.in_types, strict=True)]
+        values = [np.asarray(leaf, expected.dtype) for leaf, expected in zip(leaves, program.in_types, strict=True)]
         results = plan.run([*values, *source_values(program)])
     if program.out_tree is not None:
         return tree.unflatten(program.out_tree, results)

@@ -13,6 +13,7 @@ from primad.errors import ShapeError, TracingError
 from primad.functional.calls import Call, arrays, source_values, traced_operands
 from primad.functional.held import held, vmap_
 from primad.ir.program import ClosedProgram
+from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
@@ -197,7 +198,7 @@ def _first(x: Any, target: None) -> Any:
     raise ShapeError("vmap: out_axes None is not supported; every result has the mapped axis")
 
 
-checkpoint_ = held(
+checkpoint_: Primitive = held(
     "checkpoint",
     build=lambda program: program,
     out_types=lambda of: of.out_types,

@@ -20,6 +20,7 @@ from primad.functional.compile import vmap
 from primad.functional.held import held
 from primad.ir.program import ClosedProgram
 from primad.kinds import linear
+from primad.primitive import Primitive
 from primad.trace import TracedArray, lift
 from primad.transforms.batching import vmap as batch_program
 from primad.types import ArrayType, Zero
@@ -275,7 +276,7 @@ def _batched_vjp(rule: Rule, flags: list[bool], size: int) -> Rule:
     return Rule(rule.name, rule.in_tree, rule.out_tree, forward=forward, backward=backward)
 
 
-custom_jvp_ = held(
+custom_jvp_: Primitive = held(
     "custom_jvp",
     build=lambda program, *, rule: program,
     out_types=lambda of, *, rule: of.out_types,
@@ -341,7 +342,7 @@ def _forward_refused(*arrays: Any, pullback: Pullback, index: int) -> Any:
     )
 
 
-custom_pullback = linear(
+custom_pullback: Primitive = linear(
     "custom_pullback",
     numpy=_forward_refused,
     infer=lambda *types, pullback, index: pullback.out_types[index],
@@ -352,7 +353,7 @@ custom_pullback = linear(
     doc="The derivative of a custom_vjp function: linear, with a transpose and nothing else.",
 )
 
-custom_vjp_ = held(
+custom_vjp_: Primitive = held(
     "custom_vjp",
     build=lambda program, *, rule: program,
     out_types=lambda of, *, rule: of.out_types,

@@ -133,14 +133,14 @@ def _extended(active: tuple[bool, ...], program: Program) -> list[bool]:
     return [*active, *[False] * (len(program.inputs) - len(active))]
 
 
-jvp_ = held(
+jvp_: Primitive = held(
     "jvp",
     build=lambda program, *, active: forward.jvp(program, _extended(active, program)),
     out_types=lambda of, *, active: [*of.out_types, *of.out_types],
     doc="Outputs of the held program, and their tangents for tangents of the active arguments.",
 )
 
-vjp_ = held(
+vjp_: Primitive = held(
     "vjp",
     build=lambda program, *, active: reverse.vjp(program, _extended(active, program)),
     out_types=lambda of, *, active: [
@@ -230,7 +230,7 @@ def _contract_inside(inputs: tuple[Node, ...], labels: str, node: Node) -> Node 
     return result
 
 
-vmap_ = held(
+vmap_: Primitive = held(
     "vmap",
     build=lambda program, *, batched, size: batching.vmap(
         lower(program, keep_custom=True), [*batched, *[False] * (len(program.inputs) - len(batched))], size

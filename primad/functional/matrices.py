@@ -262,19 +262,19 @@ def _build_pullback(program: Program, *, output: int, argument: int) -> Program:
     return Program(derived.trace, derived.inputs, derived.outputs[1:])
 
 
-pushforward_ = held(
+pushforward_: Primitive = held(
     "pushforward",
     build=_build_pushforward,
     out_types=lambda of, *, output, argument: [of.out_types[output]],
     doc="The Jacobian of one output with respect to one argument, times a tangent.",
 )
-pullback_ = held(
+pullback_: Primitive = held(
     "pullback",
     build=_build_pullback,
     out_types=lambda of, *, output, argument: [of.program.in_types[argument]],
     doc="A cotangent times the Jacobian of one output with respect to one argument.",
 )
-jacobian_ = held(
+jacobian_: Primitive = held(
     "jacobian",
     build=build_jacobian,
     out_types=_jacobian_types,
@@ -349,7 +349,7 @@ def _build_hvp(program: Program, *, output: int, argument: int, along: int) -> P
     return Program(derived.trace, derived.inputs, derived.outputs[1:])
 
 
-hvp_ = held(
+hvp_: Primitive = held(
     "hvp",
     build=_build_hvp,
     out_types=lambda of, *, output, argument, along: [
@@ -357,14 +357,14 @@ hvp_ = held(
     ],
     doc="The Hessian of one output times a vector: the derivative of the gradient along it.",
 )
-hessian_ = held(
+hessian_: Primitive = held(
     "hessian",
     build=build_hessian,
     out_types=_hessian_types,
     consume=_hessian_consume,
     doc="(A block of) the second derivatives of one output with respect to two arguments.",
 )
-hessian_diagonal_ = held(
+hessian_diagonal_: Primitive = held(
     "hessian_diagonal",
     build=build_hessian_diagonal,
     out_types=lambda of, *, output, argument, total: [

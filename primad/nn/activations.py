@@ -13,6 +13,7 @@ from primad.kinds import composite
 from primad.numpy.promotion import as_float
 from primad.numpy.special import expit as sigmoid
 from primad.numpy.special import softmax, softplus
+from primad.primitive import Primitive
 from primad.trace import TracedArray
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -22,13 +23,13 @@ def _relu(x: Any) -> Any:
     return ops.select(x > 0, x, x.__class__(x.node.trace.literal(0, x.type)))
 
 
-relu_ = composite(
+relu_: Primitive = composite(
     "relu", numpy=lambda x: np.where(x > 0, x, 0), lower=_relu, doc="x where positive, else 0; relu′(0) = 0."
 )
-silu_ = composite(
+silu_: Primitive = composite(
     "silu", numpy=lambda x: x * special.expit(x), lower=lambda x: x * ops.logistic(x), doc="x · logistic(x)."
 )
-gelu_ = composite(
+gelu_: Primitive = composite(
     "gelu",
     numpy=lambda x: x * 0.5 * special.erfc(-x * _ROOT_HALF),
     lower=lambda x: (0.5 * x) * ops.erfc(-_ROOT_HALF * x),

@@ -141,28 +141,38 @@ logical_not = _logical(None, np.logical_not)
 
 # -- functions by definition -------------------------------------------------------------------------------------------
 
-square = composite("square", numpy=np.square, lower=lambda x: x * x, doc="x².")
-reciprocal = composite("reciprocal", numpy=np.reciprocal, lower=lambda x: 1.0 / x, doc="1/x.")
-tan = composite("tan", numpy=np.tan, lower=lambda x: ops.sin(x) / ops.cos(x), doc="sin x / cos x.")
-sinh = composite("sinh", numpy=np.sinh, lower=lambda x: _sinh(x), doc="(eˣ − e⁻ˣ)/2, accurate near 0.")
-cosh = composite("cosh", numpy=np.cosh, lower=lambda x: 0.5 * ops.exp(x) + 0.5 * ops.exp(-x), doc="(eˣ + e⁻ˣ)/2.")
-exp2 = composite("exp2", numpy=np.exp2, lower=lambda x: ops.exp(math.log(2.0) * x), doc="2ˣ.")
-log2 = composite("log2", numpy=np.log2, lower=lambda x: ops.log(x) / math.log(2.0), doc="Logarithm to base 2.")
-log10 = composite("log10", numpy=np.log10, lower=lambda x: ops.log(x) / math.log(10.0), doc="Logarithm to base 10.")
-logaddexp = composite(
+square: Primitive = composite("square", numpy=np.square, lower=lambda x: x * x, doc="x².")
+reciprocal: Primitive = composite("reciprocal", numpy=np.reciprocal, lower=lambda x: 1.0 / x, doc="1/x.")
+tan: Primitive = composite("tan", numpy=np.tan, lower=lambda x: ops.sin(x) / ops.cos(x), doc="sin x / cos x.")
+sinh: Primitive = composite("sinh", numpy=np.sinh, lower=lambda x: _sinh(x), doc="(eˣ − e⁻ˣ)/2, accurate near 0.")
+cosh: Primitive = composite(
+    "cosh", numpy=np.cosh, lower=lambda x: 0.5 * ops.exp(x) + 0.5 * ops.exp(-x), doc="(eˣ + e⁻ˣ)/2."
+)
+exp2: Primitive = composite("exp2", numpy=np.exp2, lower=lambda x: ops.exp(math.log(2.0) * x), doc="2ˣ.")
+log2: Primitive = composite(
+    "log2", numpy=np.log2, lower=lambda x: ops.log(x) / math.log(2.0), doc="Logarithm to base 2."
+)
+log10: Primitive = composite(
+    "log10", numpy=np.log10, lower=lambda x: ops.log(x) / math.log(10.0), doc="Logarithm to base 10."
+)
+logaddexp: Primitive = composite(
     "logaddexp",
     numpy=np.logaddexp,
     lower=lambda x, y: y + ops.softplus(x - y),
     doc="log(eˣ + eʸ), without overflow.",
 )
-remainder = composite(
+remainder: Primitive = composite(
     "remainder",
     numpy=np.remainder,
     lower=lambda x, y: x - y * ops.floor(x / y),
     doc="x − y·⌊x/y⌋.",
 )
-floor_divide = composite("floor_divide", numpy=np.floor_divide, lower=lambda x, y: ops.floor(x / y), doc="⌊x/y⌋.")
-hypot = composite("hypot", numpy=np.hypot, lower=lambda x, y: _hypot(x, y), doc="√(x² + y²), without overflow.")
+floor_divide: Primitive = composite(
+    "floor_divide", numpy=np.floor_divide, lower=lambda x, y: ops.floor(x / y), doc="⌊x/y⌋."
+)
+hypot: Primitive = composite(
+    "hypot", numpy=np.hypot, lower=lambda x, y: _hypot(x, y), doc="√(x² + y²), without overflow."
+)
 
 
 def _sinh(x: Any) -> Any:

@@ -27,6 +27,7 @@ from primad.numpy.promotion import (
 )
 from primad.numpy.shaping import moveaxis
 from primad.ops.contraction import ALPHABET, letters
+from primad.primitive import Primitive
 from primad.trace import METHODS, TracedArray
 
 
@@ -108,8 +109,8 @@ def _leading(x: Any, lead: tuple[int, ...], batch: tuple[int, ...], names: str) 
     return "".join(names[offset + i] for i in kept), x
 
 
-matmul_ = composite("matmul", numpy=np.matmul, lower=_matmul, doc="Matrix product with NumPy's rank rules.")
-outer_ = composite(
+matmul_: Primitive = composite("matmul", numpy=np.matmul, lower=_matmul, doc="Matrix product with NumPy's rank rules.")
+outer_: Primitive = composite(
     "outer",
     numpy=lambda x, y: np.outer(x, y),
     lower=lambda x, y: ops.contract(ops.reshape(x, shape=(x.size,)), ops.reshape(y, shape=(y.size,)), labels="a,b->ab"),
@@ -293,13 +294,13 @@ def _diagonal(x: Any, *, axis1: int, axis2: int) -> Any:
     return ops.slice_(flat, start=(*none, 0), stop=stop, step=step)
 
 
-diagonal_ = composite(
+diagonal_: Primitive = composite(
     "diagonal",
     numpy=lambda x, *, axis1, axis2: np.diagonal(x, 0, axis1, axis2),
     lower=_diagonal,
     doc="The main diagonal of two axes, as a last axis.",
 )
-trace_ = composite(
+trace_: Primitive = composite(
     "trace",
     numpy=lambda x, *, axis1, axis2: np.trace(x, 0, axis1, axis2),
     lower=lambda x, *, axis1, axis2: _trace(x, axis1, axis2),
@@ -361,7 +362,7 @@ def _diag_matrix(x: Any, *, k: int) -> Any:
     return ops.reshape(flat, shape=(n, n))
 
 
-diag_matrix_ = composite(
+diag_matrix_: Primitive = composite(
     "diag", numpy=lambda x, *, k: np.diag(x, k), lower=_diag_matrix, doc="Matrix with a given diagonal."
 )
 

@@ -22,7 +22,7 @@ from primad.numpy.promotion import (
     refuse_out,
 )
 from primad.numpy.shaping import concatenate, moveaxis, ravel
-from primad.primitive import TracedArray
+from primad.primitive import Primitive, TracedArray
 from primad.trace import METHODS
 
 Axes = tuple[int, ...]
@@ -101,28 +101,34 @@ def _sort(x: Any, *, axis: int) -> Any:
     return ops.permute(picked, order=tuple([order.index(i) for i in range(x.ndim)]))
 
 
-mean_ = composite("mean", numpy=lambda x, *, axes: np.mean(x, axis=axes), lower=_mean, doc="Sum divided by count.")
-var_ = composite(
+mean_: Primitive = composite(
+    "mean", numpy=lambda x, *, axes: np.mean(x, axis=axes), lower=_mean, doc="Sum divided by count."
+)
+var_: Primitive = composite(
     "var",
     numpy=lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof),
     lower=_variance,
     doc="Mean squared deviation, dividing by n − ddof.",
 )
-std_ = composite(
+std_: Primitive = composite(
     "std",
     numpy=lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof),
     lower=lambda x, *, axes, ddof: safe_sqrt(var_(x, axes=axes, ddof=ddof)),
     doc="√var, with derivative 0 where it is 0.",
 )
-prod_ = composite("prod", numpy=lambda x, *, axes: np.prod(x, axis=axes), lower=_product, doc="Product of elements.")
-norm_ = composite(
+prod_: Primitive = composite(
+    "prod", numpy=lambda x, *, axes: np.prod(x, axis=axes), lower=_product, doc="Product of elements."
+)
+norm_: Primitive = composite(
     "norm",
     numpy=lambda x, *, axes: np.sqrt(np.sum(np.square(x), axis=axes)),
     lower=_norm,
     doc="Euclidean norm, with derivative 0 at 0.",
 )
-logsumexp_ = composite("logsumexp", numpy=_scipy_logsumexp, lower=_log_sum_exp, doc="log Σ exp(x), without overflow.")
-sort_ = composite(
+logsumexp_: Primitive = composite(
+    "logsumexp", numpy=_scipy_logsumexp, lower=_log_sum_exp, doc="log Σ exp(x), without overflow."
+)
+sort_: Primitive = composite(
     "sort", numpy=lambda x, *, axis: np.sort(x, axis=axis, kind="stable"), lower=_sort, doc="Sorted copy."
 )
 

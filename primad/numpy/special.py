@@ -13,6 +13,7 @@ from primad.kinds import composite
 from primad.numpy.elementwise import _unary
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
 from primad.numpy.reductions import logsumexp_
+from primad.primitive import Primitive
 
 erf = _unary(ops.erf, special.erf)
 erfc = _unary(ops.erfc, special.erfc)
@@ -26,19 +27,19 @@ def _softmax(x: Any, *, axis: int) -> Any:
     return e / ops.broadcast(ops.sum(e, axes=(axis,)), shape=x.shape, axes=(axis,))
 
 
-softmax_ = composite(
+softmax_: Primitive = composite(
     "softmax",
     numpy=lambda x, *, axis: special.softmax(x, axis),
     lower=_softmax,
     doc="exp(x)/Σ exp(x) along an axis.",
 )
-log_softmax_ = composite(
+log_softmax_: Primitive = composite(
     "log_softmax",
     numpy=lambda x, *, axis: special.log_softmax(x, axis),
     lower=lambda x, *, axis: x - ops.broadcast(logsumexp_(x, axes=(axis,)), shape=x.shape, axes=(axis,)),
     doc="x − log Σ exp(x) along an axis.",
 )
-xlogy_ = composite(
+xlogy_: Primitive = composite(
     "xlogy",
     numpy=special.xlogy,
     lower=lambda x, y: ops.select(x == 0, x * 0, x * ops.log(ops.select(x == 0, y * 0 + 1.0, y))),

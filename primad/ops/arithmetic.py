@@ -12,7 +12,7 @@ from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.kinds import custom, elementwise, linear, multilinear, piecewise_constant, same_type
 from primad.ops.elementary import log
 from primad.ops.selection import mask, select
-from primad.primitive import Law, apply
+from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType, is_float
 
 Inputs = tuple[Node, ...]
@@ -82,7 +82,7 @@ def _neg_sub(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return apply(trace, sub, x.inputs[1], x.inputs[0]) if x.op is sub else None
 
 
-neg = linear(
+neg: Primitive = linear(
     "neg",
     numpy=np.negative,
     infer=same_type,
@@ -135,7 +135,7 @@ def _same_mask(sign: Any) -> Callable[[Trace, Inputs, Params], Node | None]:
     return rewrite
 
 
-add = linear(
+add: Primitive = linear(
     "add",
     numpy=np.add,
     infer=same_type,
@@ -182,7 +182,7 @@ def _sub_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return apply(trace, neg, apply(trace, add, x.inputs[0], y)) if x.op is neg else None
 
 
-sub = linear(
+sub: Primitive = linear(
     "sub",
     numpy=np.subtract,
     infer=same_type,
@@ -248,7 +248,7 @@ def _mul_mask(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return apply(trace, mask, y.inputs[0], apply(trace, mul, x, y.inputs[1])) if y.op is mask else None
 
 
-mul = multilinear(
+mul: Primitive = multilinear(
     "mul",
     numpy=np.multiply,
     infer=same_type,
@@ -300,7 +300,7 @@ def _division_type(*types: ArrayType) -> ArrayType:
     return type
 
 
-div = custom(
+div: Primitive = custom(
     "div",
     numpy=np.true_divide,
     infer=_division_type,
@@ -358,7 +358,7 @@ def _power_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return apply(trace, div, trace.literal(1, x.type), x) if exponent == -1 else None
 
 
-power = elementwise(
+power: Primitive = elementwise(
     "power",
     numpy=np.power,
     partials=[_power_base, _power_exponent],
@@ -378,11 +378,11 @@ power = elementwise(
 
 # -- kinks -------------------------------------------------------------------------------------------------------------
 
-abs = elementwise(
+abs: Primitive = elementwise(
     "abs", numpy=np.absolute, partials=[lambda out, x: sign(x)], infer=same_type, doc="|x|, with |·|′(0) = 0."
 )
 
-maximum = elementwise(
+maximum: Primitive = elementwise(
     "maximum",
     numpy=np.maximum,
     partials=[lambda out, x, y: _share(x > y, x == y, x), lambda out, x, y: _share(y > x, x == y, x)],
@@ -390,7 +390,7 @@ maximum = elementwise(
     doc="The larger of x and y; at a tie each has half of the derivative.",
 )
 
-minimum = elementwise(
+minimum: Primitive = elementwise(
     "minimum",
     numpy=np.minimum,
     partials=[lambda out, x, y: _share(x < y, x == y, x), lambda out, x, y: _share(y < x, x == y, x)],
@@ -420,16 +420,20 @@ def _only_bool(*types: ArrayType) -> ArrayType:
     return type
 
 
-sign = piecewise_constant("sign", numpy=np.sign, doc="−1, 0 or 1.")
-floor = piecewise_constant("floor", numpy=np.floor, doc="The largest integer not above x.")
-less = piecewise_constant("less", numpy=np.less, infer=_to_bool, doc="x < y.")
-less_equal = piecewise_constant("less_equal", numpy=np.less_equal, infer=_to_bool, doc="x ≤ y.")
-equal = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, doc="x = y.")
-logical_and = piecewise_constant("logical_and", numpy=np.bitwise_and, infer=_only_bool, doc="x and y, bit by bit.")
-logical_or = piecewise_constant("logical_or", numpy=np.bitwise_or, infer=_only_bool, doc="x or y, bit by bit.")
-logical_not = piecewise_constant("logical_not", numpy=np.invert, infer=_only_bool, doc="not x, bit by bit.")
+sign: Primitive = piecewise_constant("sign", numpy=np.sign, doc="−1, 0 or 1.")
+floor: Primitive = piecewise_constant("floor", numpy=np.floor, doc="The largest integer not above x.")
+less: Primitive = piecewise_constant("less", numpy=np.less, infer=_to_bool, doc="x < y.")
+less_equal: Primitive = piecewise_constant("less_equal", numpy=np.less_equal, infer=_to_bool, doc="x ≤ y.")
+equal: Primitive = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, doc="x = y.")
+logical_and: Primitive = piecewise_constant(
+    "logical_and", numpy=np.bitwise_and, infer=_only_bool, doc="x and y, bit by bit."
+)
+logical_or: Primitive = piecewise_constant(
+    "logical_or", numpy=np.bitwise_or, infer=_only_bool, doc="x or y, bit by bit."
+)
+logical_not: Primitive = piecewise_constant("logical_not", numpy=np.invert, infer=_only_bool, doc="not x, bit by bit.")
 
-stop_gradient = piecewise_constant(
+stop_gradient: Primitive = piecewise_constant(
     "stop_gradient",
     numpy=lambda x: x,
     exempt="its derivative is zero by decree: stopping derivatives is what it is for",

@@ -12,7 +12,8 @@ from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
 from primad.kinds import linear
 from primad.ops.selection import mask
-from primad.primitive import Law, TracedArray, apply
+from primad.primitive import Law, Primitive, apply
+from primad.trace import TracedArray
 from primad.types import ArrayType
 
 Shape = tuple[int, ...]
@@ -67,7 +68,7 @@ def _broadcast_mask(trace: Trace, inputs: tuple[Node, ...], params: dict[str, An
     return apply(trace, mask, condition, value)
 
 
-broadcast = linear(
+broadcast: Primitive = linear(
     "broadcast",
     numpy=_broadcast,
     infer=_broadcast_type,
@@ -166,7 +167,7 @@ def _sum_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
     return apply(trace, sum, smaller, axes=tuple([shift[axis] for axis in params["axes"] if axis not in both]))
 
 
-sum = linear(
+sum: Primitive = linear(
     "sum",
     numpy=_sum,
     infer=_sum_type,

@@ -20,7 +20,7 @@ from primad.kinds import multilinear
 from primad.ops.broadcasting import broadcast
 from primad.ops.generators import eye
 from primad.ops.structural import permute
-from primad.primitive import Law, apply
+from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -206,7 +206,7 @@ def _contract_literal(trace: Trace, inputs: tuple[Node, ...], params: dict[str, 
     return None
 
 
-contract = multilinear(
+contract: Primitive = multilinear(
     "contract",
     numpy=_contract,
     infer=_contract_type,

@@ -9,7 +9,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.kinds import linear, piecewise_constant
-from primad.primitive import Law
+from primad.primitive import Law, Primitive
 from primad.types import ArrayType
 
 
@@ -37,7 +37,7 @@ def _to_float(x: ArrayType, *, dtype: str) -> ArrayType:
     return result
 
 
-cast = linear(
+cast: Primitive = linear(
     "cast",
     numpy=_cast,
     infer=_to_float,
@@ -67,7 +67,7 @@ def _to_discrete(x: ArrayType, *, dtype: str) -> ArrayType:
     return result
 
 
-truncate = piecewise_constant(
+truncate: Primitive = piecewise_constant(
     "truncate",
     numpy=_truncate,
     infer=_to_discrete,

@@ -7,16 +7,23 @@ from typing import Any
 import numpy as np
 
 from primad.kinds import elementwise
+from primad.primitive import Primitive
 
-exp = elementwise("exp", numpy=np.exp, partials=[lambda out, x: out], doc="eˣ.")
-expm1 = elementwise("expm1", numpy=np.expm1, partials=[lambda out, x: exp(x)], doc="eˣ − 1, accurate near 0.")
-log = elementwise("log", numpy=np.log, partials=[lambda out, x: 1.0 / x], doc="Natural logarithm.")
-log1p = elementwise(
+exp: Primitive = elementwise("exp", numpy=np.exp, partials=[lambda out, x: out], doc="eˣ.")
+expm1: Primitive = elementwise(
+    "expm1", numpy=np.expm1, partials=[lambda out, x: exp(x)], doc="eˣ − 1, accurate near 0."
+)
+log: Primitive = elementwise("log", numpy=np.log, partials=[lambda out, x: 1.0 / x], doc="Natural logarithm.")
+log1p: Primitive = elementwise(
     "log1p", numpy=np.log1p, partials=[lambda out, x: 1.0 / (1.0 + x)], doc="log(1 + x), accurate near 0."
 )
-sqrt = elementwise("sqrt", numpy=np.sqrt, partials=[lambda out, x: 0.5 / out], doc="√x; its derivative at 0 is ∞.")
-sin = elementwise("sin", numpy=np.sin, partials=[lambda out, x: cos(x)], doc="Sine of an angle in radians.")
-cos = elementwise("cos", numpy=np.cos, partials=[lambda out, x: -sin(x)], doc="Cosine of an angle in radians.")
+sqrt: Primitive = elementwise(
+    "sqrt", numpy=np.sqrt, partials=[lambda out, x: 0.5 / out], doc="√x; its derivative at 0 is ∞."
+)
+sin: Primitive = elementwise("sin", numpy=np.sin, partials=[lambda out, x: cos(x)], doc="Sine of an angle in radians.")
+cos: Primitive = elementwise(
+    "cos", numpy=np.cos, partials=[lambda out, x: -sin(x)], doc="Cosine of an angle in radians."
+)
 
 
 def _sech2(x: Any) -> Any:
@@ -30,11 +37,13 @@ def _sech2(x: Any) -> Any:
     return 4 * e / (d * d)
 
 
-tanh = elementwise("tanh", numpy=np.tanh, partials=[lambda out, x: sech2(x)], doc="Hyperbolic tangent.")
-sech2 = elementwise(
+tanh: Primitive = elementwise("tanh", numpy=np.tanh, partials=[lambda out, x: sech2(x)], doc="Hyperbolic tangent.")
+sech2: Primitive = elementwise(
     "sech2",
     numpy=_sech2,
     partials=[lambda out, x: -2.0 * (out * tanh(x))],
     doc="sech²x, the derivative of tanh, accurate in the tails.",
 )
-arctan = elementwise("arctan", numpy=np.arctan, partials=[lambda out, x: 1.0 / (1.0 + x * x)], doc="Inverse tangent.")
+arctan: Primitive = elementwise(
+    "arctan", numpy=np.arctan, partials=[lambda out, x: 1.0 / (1.0 + x * x)], doc="Inverse tangent."
+)

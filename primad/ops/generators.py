@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from primad.kinds import piecewise_constant
+from primad.primitive import Primitive
 from primad.types import ArrayType
 
 
@@ -14,7 +15,7 @@ def _no_axes(*, n: int, dtype: str) -> Any:
     return (), (None, None)
 
 
-eye = piecewise_constant(
+eye: Primitive = piecewise_constant(
     "eye",
     numpy=lambda *, n, dtype: np.eye(n, dtype=dtype),
     infer=lambda *, n, dtype: ArrayType((n, n), np.dtype(dtype)),
@@ -23,7 +24,7 @@ eye = piecewise_constant(
     doc="The identity matrix: the seeds of a Jacobian.",
 )
 
-iota = piecewise_constant(
+iota: Primitive = piecewise_constant(
     "iota",
     numpy=lambda *, n, dtype: np.arange(n, dtype=dtype),
     infer=lambda *, n, dtype: ArrayType((n,), np.dtype(dtype)),

@@ -8,6 +8,7 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.kinds import linear
+from primad.primitive import Primitive
 from primad.types import ArrayType
 
 
@@ -57,7 +58,7 @@ def _gather_insert(batched: tuple[bool, ...], x: Any, indices: Any, *, axis: int
     return None
 
 
-gather = linear(
+gather: Primitive = linear(
     "gather",
     numpy=_gather,
     infer=_gather_type,
@@ -106,7 +107,7 @@ def _scatter_insert(batched: tuple[bool, ...], *types: Any, axis: int, batch: in
     return None
 
 
-scatter_add = linear(
+scatter_add: Primitive = linear(
     "scatter_add",
     numpy=_scatter_add,
     infer=_scatter_type,

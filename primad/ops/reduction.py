@@ -11,6 +11,7 @@ from primad.kinds import custom, linear
 from primad.ops.broadcasting import broadcast, sum
 from primad.ops.conversion import cast
 from primad.ops.selection import mask
+from primad.primitive import Primitive
 from primad.types import ArrayType
 
 Shape = tuple[int, ...]
@@ -32,7 +33,7 @@ def _cumsum_axes(x: ArrayType, *, axis: int, reverse: bool) -> Any:
     return (labels,), labels
 
 
-cumsum = linear(
+cumsum: Primitive = linear(
     "cumsum",
     numpy=_cumsum,
     infer=_cumsum_type,
@@ -64,7 +65,7 @@ def _axes_of(x: ArrayType, *, axes: Shape) -> Any:
     )
 
 
-reduce_max = custom(
+reduce_max: Primitive = custom(
     "reduce_max",
     numpy=lambda x, *, axes: np.max(x, axis=axes),
     infer=_extremum_type,
@@ -74,7 +75,7 @@ reduce_max = custom(
     doc="The largest element along axes; ties share the derivative equally.",
 )
 
-reduce_min = custom(
+reduce_min: Primitive = custom(
     "reduce_min",
     numpy=lambda x, *, axes: np.min(x, axis=axes),
     infer=_extremum_type,

@@ -9,7 +9,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.kinds import linear
-from primad.primitive import Law
+from primad.primitive import Law, Primitive
 from primad.types import ArrayType
 
 
@@ -28,7 +28,7 @@ def _select_trivial(trace: Trace, inputs: tuple[Node, ...], params: dict[str, An
     return None
 
 
-select = linear(
+select: Primitive = linear(
     "select",
     numpy=lambda condition, x, y: np.where(condition, x, y),
     infer=_select_type,
@@ -62,7 +62,7 @@ def _mask_trivial(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]
     return None
 
 
-mask = linear(
+mask: Primitive = linear(
     "mask",
     numpy=lambda condition, x: np.where(condition, x, np.zeros((), np.asarray(x).dtype)),
     infer=_mask_type,

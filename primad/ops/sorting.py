@@ -8,6 +8,7 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.kinds import piecewise_constant
+from primad.primitive import Primitive
 from primad.types import ArrayType
 
 
@@ -22,7 +23,7 @@ def _argsort_axes(x: ArrayType, *, axis: int) -> Any:
     return (labels,), labels
 
 
-argsort = piecewise_constant(
+argsort: Primitive = piecewise_constant(
     "argsort",
     numpy=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable"),
     infer=_argsort_type,

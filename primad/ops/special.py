@@ -10,22 +10,23 @@ from scipy import special
 
 from primad.kinds import elementwise
 from primad.ops.elementary import exp
+from primad.primitive import Primitive
 
-erf = elementwise(
+erf: Primitive = elementwise(
     "erf",
     numpy=special.erf,
     partials=[lambda out, x: (2.0 / math.sqrt(math.pi)) * exp(-(x * x))],
     doc="Error function, (2/√π)·∫₀ˣ exp(−t²) dt.",
 )
 
-erfc = elementwise(
+erfc: Primitive = elementwise(
     "erfc",
     numpy=special.erfc,
     partials=[lambda out, x: (-2.0 / math.sqrt(math.pi)) * exp(-(x * x))],
     doc="1 − erf(x), accurate for large x.",
 )
 
-logistic = elementwise(
+logistic: Primitive = elementwise(
     "logistic",
     numpy=special.expit,
     partials=[lambda out, x: out * logistic(-x)],
@@ -37,7 +38,7 @@ def _softplus(x: Any) -> Any:
     return np.logaddexp(x, np.zeros((), getattr(x, "dtype", np.float64)))
 
 
-softplus = elementwise(
+softplus: Primitive = elementwise(
     "softplus",
     numpy=_softplus,
     partials=[lambda out, x: logistic(x)],

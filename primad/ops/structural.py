@@ -12,7 +12,7 @@ from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.kinds import linear
 from primad.ops.broadcasting import broadcast, retyped
 from primad.ops.selection import mask
-from primad.primitive import Law, apply
+from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType
 
 Shape = tuple[int, ...]
@@ -58,7 +58,7 @@ def _reshape_mask(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]
     return apply(trace, mask, condition, value)
 
 
-reshape = linear(
+reshape: Primitive = linear(
     "reshape",
     numpy=lambda x, *, shape: np.reshape(x, shape),
     infer=_reshape_type,
@@ -149,7 +149,7 @@ def _permute_mask(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]
     return apply(trace, mask, condition, value)
 
 
-permute = linear(
+permute: Primitive = linear(
     "permute",
     numpy=lambda x, *, order: np.transpose(x, order),
     infer=_permute_type,
@@ -270,7 +270,7 @@ def _slice_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, A
     return apply(trace, broadcast, inner, shape=_slice_type(x.type, **params).shape, axes=axes)
 
 
-slice_ = linear(
+slice_: Primitive = linear(
     "slice",
     numpy=_slice,
     infer=_slice_type,
@@ -347,7 +347,7 @@ def _pad_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any])
     return None
 
 
-pad = linear(
+pad: Primitive = linear(
     "pad",
     numpy=_pad,
     infer=_pad_type,
@@ -403,7 +403,7 @@ def _concatenate_axes(*types: ArrayType, axis: int) -> Any:
     return tuple([labels] * len(types)), labels
 
 
-concatenate = linear(
+concatenate: Primitive = linear(
     "concatenate",
     numpy=lambda *arrays, axis: np.concatenate([np.asarray(x) for x in arrays], axis),
     infer=_concatenate_type,
@@ -444,7 +444,7 @@ def _flip_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]
     return None
 
 
-flip = linear(
+flip: Primitive = linear(
     "flip",
     numpy=lambda x, *, axes: np.flip(x, axes),
     infer=_flip_type,
