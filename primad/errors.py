@@ -22,9 +22,9 @@ def user_line() -> str | None:
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) or name.startswith(_DEMOS):
-            if not any(part in name for part in _PLUMBING):
-                return f"{name}:{frame.f_lineno}"
+        own = name.startswith(_PACKAGE) and not name.startswith(_DEMOS)
+        if not own and not any(part in name for part in _PLUMBING):
+            return f"{name}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None
 

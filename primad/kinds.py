@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.ir.node import Node
-from primad.ir.program import Cost
+from primad.ir.program import Cost, Program
 from primad.primitive import Law, Primitive, tangent_sum
 from primad.trace import TracedArray, record
 from primad.types import ArrayType, Zero
@@ -364,7 +365,8 @@ def composite(
         numpy: the reference function of arrays, which `verify` compares the definition with.
         lower: the definition, `(*inputs, **params) -> output`, written with operators and other ops.
         infer: output type; by default found by recording the definition.
-        jvp: one contribution `(tangent, out, *inputs, **params)` per operand, linear in the tangent, where it is shorter
+        jvp: one contribution `(tangent, out, *inputs, **params)` per operand, linear in the tangent, where it is
+        shorter
             or more accurate than the derivative of the definition; differentiating then keeps the op.
         laws: constructor identities.
         flops: how to count one application; by default by recording the definition.
@@ -387,9 +389,7 @@ def composite(
     def lowered_cost(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> Cost:
         return _lowered(types, params).cost()
 
-    def _lowered(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> Any:
-        from primad import tree  # only for the structure of a flat tuple
-
+    def _lowered(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> Program:
         _, structure = tree.flatten(tuple(range(len(types))))
         return record(lambda *inputs: lower(*inputs, **dict(params)), types, structure, recording=False)
 

@@ -4,7 +4,8 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 
 - `numpy(*arrays, **params)`: the definition. It also runs on object arrays (of symbols, of high-precision numbers).
 - `infer(*types, **params)`: the output's type, or a ShapeError. Primitives do not broadcast and do not promote.
-- `jvp(tangents, out, *inputs, **params)`: the output's tangent, with `Zero` for operands that have none; made by the kind.
+- `jvp(tangents, out, *inputs, **params)`: the output's tangent, with `Zero` for operands that have none; made by the
+kind.
 - `transpose(position, cotangent, *inputs, **params)`: for the linear operands, the cotangent of the operand at
   `position`, which is passed as a `Linear` (a type without a value).
 - `axes(*types, **params)`: the axis map, one tuple of labels for each operand and one for the output. Equal labels mean
@@ -99,7 +100,7 @@ class Primitive:
                 return node
         for node in inputs:
             if node.op.consume is not None:
-                found = node.op.consume(self, trace, inputs, params, node)
+                found: Node | None = node.op.consume(self, trace, inputs, params, node)
                 if found is not None:
                     return found
         if self.laws:

@@ -190,8 +190,8 @@ class TracedArray:
         if trace.evaluator is None:
             raise TracingError(
                 f"{what} of a traced array was requested (type {self.type})",
-                why="While primad records a function for jit, vmap or trace, arrays have a type but no value, so Python "
-                "cannot branch on them.",
+                why="While primad records a function for jit, vmap or trace, arrays have a type but no value, so "
+                "Python cannot branch on them.",
                 fix="use primad.numpy.where, or make the argument static by closing over it.",
             )
         return trace.evaluator(self.node)
@@ -254,7 +254,7 @@ _OPERANDS = (TracedArray, np.ndarray, np.generic, int, float, list)
 def escaped(node: Node) -> TracingError:
     """Return the error for a traced array that is used after its trace has ended."""
     return TracingError(
-        f"a traced array of type {node.type} is used after the trace it belongs to ended ({node.trace.origin or 'a function'})",
+        f"a traced array of type {node.type} is used after its trace ended ({node.trace.origin or 'a function'})",
         why="It was kept (in a global, a list, an attribute) by a function that a transform had recorded.",
         fix="return it from the function instead.",
     )
@@ -320,12 +320,11 @@ def type_of(value: Any) -> ArrayType:
         return value
     if isinstance(value, TracedArray):
         return value.type
-    if not isinstance(value, (np.ndarray, np.generic, bool, int, float)):
-        if not hasattr(value, "__array__"):
-            raise TracingError(
-                f"an argument of type {type(value).__name__} cannot be traced",
-                fix="pass arrays, numbers, or trees of them.",
-            )
+    if not isinstance(value, (np.ndarray, np.generic, bool, int, float)) and not hasattr(value, "__array__"):
+        raise TracingError(
+            f"an argument of type {type(value).__name__} cannot be traced",
+            fix="pass arrays, numbers, or trees of them.",
+        )
     array = np.asarray(value)
     return ArrayType(array.shape, array.dtype)
 

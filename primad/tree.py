@@ -1,4 +1,4 @@
-"""Pytrees (optree): dicts, tuples, lists, named tuples and dataclasses of arrays are arguments and results like arrays."""
+"""Pytrees (optree): trees of dicts, tuples, lists and dataclasses are arguments and results, as arrays are."""
 
 from __future__ import annotations
 

@@ -22,22 +22,23 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     Raises:
         TracingError: for complex, object, string, structured and extended-precision dtypes.
     """
-    dtype = np.dtype(dtype)
-    if dtype in _KNOWN:
-        return dtype
-    if dtype.kind not in _KINDS or dtype.itemsize > 8:
+    found: np.dtype[Any] = np.dtype(dtype)
+    if found in _KNOWN:
+        return found
+    if found.kind not in _KINDS or found.itemsize > 8:
         raise TracingError(
-            f"arrays of dtype {dtype} are not supported",
+            f"arrays of dtype {found} are not supported",
             why="primad computes with booleans, integers and real floats of 16, 32 or 64 bits.",
             fix="split complex arrays into real and imaginary parts; build numeric arrays with an explicit dtype, "
             "and join traced values with primad.numpy.stack instead of np.array.",
         )
-    return dtype.newbyteorder("=")
+    native: np.dtype[Any] = found.newbyteorder("=")
+    return native
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
     """Say whether values of this dtype can carry a derivative."""
-    return dtype.kind == "f"
+    return bool(dtype.kind == "f")
 
 
 class ArrayType:

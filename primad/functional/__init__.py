@@ -1,1 +1,4 @@
-"""Functions of functions: what users call. Each records its function, builds a derived program, and runs or records it."""
+"""Functions of functions: what users call.
+
+Each records its function, builds a derived program, and runs it or, inside another trace, records it.
+"""

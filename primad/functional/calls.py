@@ -1,5 +1,6 @@
-"""Calling a derived function: record the user's function, find or make the plan, run it — or, inside another trace,
-record one node for each output.
+"""Calling a derived function.
+
+Record the user's function, find or make the plan, and run it; inside another trace, record one node for each output.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def _source_value(node: Node) -> Any:
 
 
 def traced_operands(values: Sequence[Any]) -> list[TracedArray]:
-    """Lift values (traced arrays, nodes of older traces, captured leaves, plain arrays) into the newest trace among them."""
+    """Lift values (traced arrays, nodes, captured leaves, plain arrays) into the newest trace among them."""
     newest: Trace | None = None
     for value in values:
         node = value.node if type(value) is TracedArray else value if isinstance(value, Node) else None

@@ -33,7 +33,8 @@ def check_grads(
         args: its arguments.
         order: up to which order; each order checks the derivative of the one before.
         modes: 'fwd', 'rev' or both.
-        rtol, atol: tolerances on each element.
+        rtol: relative tolerance on each element.
+        atol: absolute tolerance on each element.
         seed: of the directions.
 
     Raises:

@@ -37,7 +37,8 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         static_argnums: positions of arguments that are constants (hashable, part of the cache's key).
 
     Returns:
-        a function with the same arguments and result. Arrays that the function closes over are taken when it is recorded.
+        a function with the same arguments and result. Arrays that the function closes over are taken when it is
+        recorded.
 
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line.
@@ -95,7 +96,7 @@ def _axis_for(axis: Any, ndim: int, what: str) -> int:
 
 
 def _spread_axes(axes: Any, values: Sequence[Any], what: str) -> list[Any]:
-    """Return an axis (or None) for each leaf: one for all, or one per argument, or a tree of the argument's structure."""
+    """Return an axis (or None) for each leaf: one for all, or one per argument, or a tree like the argument."""
     if axes is None or isinstance(axes, (int, np.integer)):
         axes = (axes,) * len(values)
     if not isinstance(axes, (tuple, list)) or len(axes) != len(values):
@@ -225,7 +226,7 @@ def checkpoint(function: Function) -> Function:
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def marked(*args: Any) -> Any:
-        leaves, in_tree = tree.flatten(args)
+        leaves, _in_tree = tree.flatten(args)
         if not any(isinstance(leaf, TracedArray) for leaf in leaves):
             return function(*args)
         call = Call(function, args)

@@ -101,7 +101,8 @@ class custom_jvp(_Custom):
         function: a function of arrays and pytrees.
         nondiff_argnums: positions of arguments that are constants; they come first in the rule's arguments.
 
-    `defjvp(rule)` sets the rule: rule(*constants, primals, tangents) returns (value, tangent), and must be linear in the
+    `defjvp(rule)` sets the rule: rule(*constants, primals, tangents) returns (value, tangent), and must be linear in
+    the
     tangents. Both modes and all orders follow from it.
 
     Raises:
@@ -149,7 +150,8 @@ class custom_vjp(_Custom):
         function: a function of arrays and pytrees.
         nondiff_argnums: positions of arguments that are constants; they come first in the arguments of `backward`.
 
-    `defvjp(forward, backward)` sets the rule: forward(*args) returns (value, residuals); backward(*constants, residuals,
+    `defvjp(forward, backward)` sets the rule: forward(*args) returns (value, residuals); backward(*constants,
+    residuals,
     cotangent) returns a tuple with one cotangent per differentiable argument.
 
     Raises:

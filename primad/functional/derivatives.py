@@ -276,7 +276,8 @@ def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False) 
         has_aux: whether the function returns (value, aux).
 
     Returns:
-        a function of the same arguments that returns (value, gradient) or ((value, aux), gradient). The gradient has the
+        a function of the same arguments that returns (value, gradient) or ((value, aux), gradient). The gradient has
+        the
         structure, shapes and dtypes of the chosen argument; for a tuple of argnums it is a tuple.
 
     Raises:
@@ -459,7 +460,8 @@ def _check_elementwise(call: Call, name: str) -> None:
     shape = program.in_types[0].shape
     if len(program.outputs) != 1 or len(program.inputs) != 1 or program.out_types[0].shape != shape:
         raise NotDifferentiableError(
-            f"derivative({name}): from {program.in_types[0]} to {', '.join(map(str, program.out_types))} is not elementwise",
+            f"derivative({name}) needs an elementwise function, "
+            f"got one from {program.in_types[0]} to {', '.join(map(str, program.out_types))}",
             fix="use primad.grad or primad.jacobian.",
         )
     check_differentiable(program.in_types[0], "the argument", "derivative")

@@ -35,7 +35,7 @@ class LazyMatrix(NDArrayOperatorsMixin):
     def __init__(self, call: Call, primitive: Primitive, options: dict[str, Any], type: ArrayType) -> None:
         of = ClosedProgram(call.program)
         self._operands = [np.array(value) for value in [*map(np.asarray, call.leaves), *source_values(call.program)]]
-        self._record = lambda *operands: primitive(*operands, of=of, index=0, **options)
+        self._record: Function = lambda *operands: primitive(*operands, of=of, index=0, **options)
         self._type = type
         self._array: np.ndarray[Any, Any] | None = None
 
@@ -163,7 +163,8 @@ def jacobian(function: Function, argnums: Any = 0, mode: str = "auto") -> Functi
             which takes the fewer.
 
     Returns:
-        a function of the same arguments. For one result and one argument it gives a `Jacobian`, which behaves as a NumPy
+        a function of the same arguments. For one result and one argument it gives a `Jacobian`, which behaves as a
+        NumPy
         array of shape result + argument and computes only the parts that are used; trees give trees, results outside.
 
     Raises:
@@ -216,7 +217,8 @@ def _jacobian(function: Function, argnums: Any, mode: str, lazy: bool, name: str
             for argument in [i for i, on in enumerate(selected.active) if on]:
                 x = call.program.in_types[argument]
                 options = {
-                    "output": output, "argument": argument, "mode": mode, "rows": whole(y.shape), "columns": whole(x.shape),
+                    "output": output, "argument": argument, "mode": mode, "rows": whole(y.shape), "columns":
+                    whole(x.shape),
                 }  # fmt: skip
                 blocks[argument] = _matrix(Jacobian, call, jacobian_, options, lazy)
             rows.append(selected.pack(blocks))

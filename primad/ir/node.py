@@ -23,7 +23,9 @@ Params = tuple[tuple[str, Any], ...]
 class Operation(Protocol):
     """What the IR needs to know of an op; `primitive.Primitive` is the full record."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Its name in program texts."""
 
     def infer(self, *types: ArrayType, **params: Any) -> ArrayType:
         """Return the type of the output, or raise ShapeError."""
@@ -167,7 +169,7 @@ class Trace:
         return node
 
     def capture(self, array: Any) -> Node:
-        """Return the node of an array that the program closes over; the array is copied, so later writes do not reach it.
+        """Return the node of an array that the program closes over, copied, so that later writes do not reach it.
 
         Capturing the same array twice gives the same node, unless it was written to in between.
         """

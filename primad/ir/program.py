@@ -70,6 +70,7 @@ class Program:
         self.values = [trace.values.get(node) for node in self.inputs]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program on arguments shaped as those it was traced with, or record it on traced ones."""
         return Program.evaluate(self, args, kwargs)
 
     @cached_property
@@ -136,7 +137,7 @@ class Program:
         return total
 
     @cached_property
-    def _structure(self) -> tuple[Any, list[Node]]:
+    def _structure(self) -> tuple[Key, list[Node]]:
         """The canonical key, and the leaves that it abstracts from (in the order of their holes)."""
         static: set[Node] = set()
         for node in self.nodes:

@@ -1,10 +1,11 @@
 """NumPy's names and semantics over primad's ops.
 
-Each function computes with NumPy on plain arrays and records on traced arrays; plain `np.sin(x)` on a traced array finds
+Each function computes with NumPy on plain arrays and records on traced arrays; plain `np.sin(x)` on a traced array
+finds
 the same implementation through NumPy's protocols, so user code need not change its imports.
 """
 
-from primad.numpy import elementwise, indexing, products, reductions, shaping, special
+from primad.numpy import elementwise, products, reductions, special
 from primad.numpy.elementwise import (
     absolute,
     add,

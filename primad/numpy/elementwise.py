@@ -101,9 +101,9 @@ def power(x: Any, y: Any, /, out: Any = None) -> Any:
     Integer arrays to negative powers are refused, as by NumPy.
     """
     refuse_out("power", out)
-    if type(x) is TracedArray and type(y) is not TracedArray and np.ndim(y) == 0 and is_float(x.dtype):
-        if result_dtype(x, y) == x.dtype:
-            return ops.power(x, float(y))
+    constant = type(x) is TracedArray and type(y) is not TracedArray and np.ndim(y) == 0 and is_float(x.dtype)
+    if constant and result_dtype(x, y) == x.dtype:
+        return ops.power(x, float(y))
     a, b = harmonize("power", x, y)
     if not is_float(a.dtype):
         return convert(ops.power(convert(a, np.float64), convert(b, np.float64)), a.dtype)
@@ -227,7 +227,7 @@ square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, fl
             np.remainder,
             np.floor_divide,
             np.hypot,
-        ),  # fmt: skip
+        ),
         strict=True,
     )
 )

@@ -62,7 +62,9 @@ def _is_mask(item: Any) -> bool:
 def getitem(x: TracedArray, index: Any) -> Any:
     """Index a traced array as NumPy does: integers, slices, new axes, ellipses, integer and boolean arrays."""
     items = _expand_index(index, x.ndim)
-    axis, entries, shape = 0, [], []
+    axis = 0
+    entries: list[Any] = []
+    shape: list[int] = []
     for item in items:
         if item is None:
             entries.append(slice(None))
@@ -165,7 +167,7 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
     x = as_traced(x, like)
     indices = as_traced(indices, like)
     place = normalize_axis("take_along_axis", axis, x.ndim)
-    order = tuple([*(i for i in range(x.ndim) if i != place), place])
+    order = (*(i for i in range(x.ndim) if i != place), place)
     back = tuple([order.index(i) for i in range(x.ndim)])
     picked = ops.gather(
         ops.permute(x, order=order), ops.permute(indices, order=order), axis=x.ndim - 1, batch=x.ndim - 1
@@ -223,7 +225,9 @@ def _scatter(x: TracedArray, index: Any, value: Any, like: TracedArray) -> Any:
 
 
 def set_at(x: Any, index: Any, value: Any) -> Any:
-    """Return x with x[index] replaced by `value`; where an index repeats, the last value stays. For traced and plain arrays.
+    """Return x with x[index] replaced by `value`; where an index repeats, the last value stays.
+
+    For traced and plain arrays.
 
     Args:
         x: an array.

@@ -20,7 +20,6 @@ from primad.numpy.promotion import (
     first_traced,
     harmonize,
     implements,
-    is_float,
     normalize_axis,
     refuse_out,
     result_dtype,
@@ -29,6 +28,7 @@ from primad.numpy.shaping import moveaxis
 from primad.ops.contraction import ALPHABET, letters
 from primad.primitive import Primitive
 from primad.trace import METHODS, TracedArray
+from primad.types import is_float
 
 
 def _operands(name: str, *values: Any) -> list[TracedArray]:
@@ -80,7 +80,7 @@ def _matmul(x: Any, y: Any) -> Any:
     if inner_x != inner_y:
         raise ShapeError(
             f"matmul: shapes {x.shape} and {y.shape} do not fit",
-            why=f"The last axis of the first ({inner_x}) must be as long as the second-to-last of the second ({inner_y}).",
+            why=f"The last axis of the first ({inner_x}) must match the second-to-last of the second ({inner_y}).",
         )
     lead_x, lead_y = x.shape[: max(0, x.ndim - 2)], y.shape[: max(0, y.ndim - 2)]
     count = max(len(lead_x), len(lead_y))
@@ -228,7 +228,9 @@ def _einsum_parts(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[
 
 
 def einsum(subscripts: Any, *operands: Any, optimize: Any = False, out: Any = None) -> Any:
-    """np.einsum with letters and ellipses; several operands are contracted from left to right (or as NumPy's path says).
+    """np.einsum with letters and ellipses; several operands are contracted from left to right.
+
+    With `optimize`, they are contracted in the order of NumPy's path.
 
     Raises:
         ShapeError: for letters that do not fit the shapes.

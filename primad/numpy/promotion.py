@@ -1,5 +1,6 @@
-"""NumPy's semantics in front of strict primitives: dtype promotion (NEP 50), broadcasting, axes; and the registration
-that makes plain `np.sin(x)` on a traced array find its implementation.
+"""NumPy's semantics in front of strict primitives: promotion (NEP 50), broadcasting, axes.
+
+Also the registration that makes plain `np.sin(x)` on a traced array find its implementation.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from primad.numpy.promotion import (
     refuse_out,
 )
 from primad.numpy.shaping import concatenate, moveaxis, ravel
-from primad.primitive import Primitive, TracedArray
-from primad.trace import METHODS
+from primad.primitive import Primitive
+from primad.trace import METHODS, TracedArray
 
 Axes = tuple[int, ...]
 
@@ -68,8 +68,9 @@ def _product(x: Any, *, axes: Axes) -> Any:
 
 
 def _norm(x: Any, *, axes: Axes) -> Any:
-    """Scaled by the largest element, so that squares neither overflow nor vanish; the scale itself has no derivative,
-    since the result does not depend on it.
+    """Scaled by the largest element, so that squares neither overflow nor vanish.
+
+    The scale itself has no derivative, since the result does not depend on it.
     """
     if _count(x, axes) == 0:
         return ops.sum(x, axes=axes)
@@ -94,7 +95,7 @@ def _scipy_logsumexp(x: Any, *, axes: Axes) -> Any:
 
 def _sort(x: Any, *, axis: int) -> Any:
     """A gather at the (stable) order of the elements."""
-    order = tuple([*(i for i in range(x.ndim) if i != axis), axis])
+    order = (*(i for i in range(x.ndim) if i != axis), axis)
     moved = ops.permute(x, order=order)
     indices = ops.argsort(moved, axis=x.ndim - 1)
     picked = ops.gather(moved, indices, axis=x.ndim - 1, batch=x.ndim - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def reshape(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     return ops.reshape(x, shape=tuple(lengths))
 
 
-METHODS["reshape"] = reshape.__wrapped__
+METHODS["reshape"] = lambda x, *shape, order="C": reshape(x, *shape, order=order)
 
 
 @implements(np.ravel, method="ravel")
@@ -51,7 +52,7 @@ def ravel(x: Any, order: str = "C") -> Any:
     return reshape(x, (x.size,), order=order)
 
 
-METHODS["flatten"] = ravel.__wrapped__
+METHODS["flatten"] = lambda x, order="C": ravel(x, order)
 
 
 @implements(np.transpose)
@@ -213,7 +214,7 @@ def split(x: Any, sections: Any, axis: int = 0) -> Any:
         cuts = [length // sections * i for i in range(sections + 1)]
     else:
         cuts = [0, *(min(int(cut), length) for cut in sections), length]
-    return [_part(x, place, a, max(a, b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [_part(x, place, a, max(a, b)) for a, b in pairwise(cuts)]
 
 
 @implements(np.tile)

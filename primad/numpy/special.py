@@ -27,10 +27,17 @@ def _softmax(x: Any, *, axis: int) -> Any:
     return e / ops.broadcast(ops.sum(e, axes=(axis,)), shape=x.shape, axes=(axis,))
 
 
+def _softmax_tangent(tangent: Any, out: Any, x: Any, *, axis: int) -> Any:
+    """out·(t − Σ out·t)."""
+    moved = out * tangent
+    return moved - out * ops.broadcast(ops.sum(moved, axes=(axis,)), shape=x.shape, axes=(axis,))
+
+
 softmax_: Primitive = composite(
     "softmax",
     numpy=lambda x, *, axis: special.softmax(x, axis),
     lower=_softmax,
+    jvp=[_softmax_tangent],
     doc="exp(x)/Σ exp(x) along an axis.",
 )
 log_softmax_: Primitive = composite(

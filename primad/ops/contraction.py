@@ -134,7 +134,7 @@ def _contract_identity(trace: Trace, inputs: tuple[Node, ...], params: dict[str,
     for seed, other, ours, theirs in ((inputs[0], inputs[1], in_x, in_y), (inputs[1], inputs[0], in_y, in_x)):
         if seed.op is not eye:
             continue
-        for inner, free in (ours, ours[::-1]):
+        for inner, free in ((ours[0], ours[1]), (ours[1], ours[0])):
             if inner in theirs and inner not in out and free in out and free not in theirs:
                 renamed = theirs.replace(inner, free)
                 return apply(trace, permute, other, order=tuple([renamed.index(letter) for letter in out]))

@@ -28,7 +28,7 @@ cos: Primitive = elementwise(
 
 def _sech2(x: Any) -> Any:
     """4e/(1 + e)² with e = exp(−2|x|): accurate in the tails, where 1 − tanh²x is 0."""
-    if getattr(x, "dtype", None) == object:
+    if getattr(x, "dtype", None) == np.dtype(object):
         e = np.exp(-2 * np.absolute(x))
         return 4 * e / (1 + e) ** 2
     e = np.abs(x)

@@ -75,7 +75,7 @@ gather: Primitive = linear(
 def _scatter_add(x: Any, indices: Any, *, axis: int, batch: int, size: int) -> Any:
     x, indices = np.asarray(x), np.asarray(indices)
     own = indices.ndim - batch
-    out = np.zeros(x.shape[:axis] + (size,) + x.shape[axis + own :], x.dtype)
+    out = np.zeros((*x.shape[:axis], size, *x.shape[axis + own :]), x.dtype)
     moved_out = np.moveaxis(out, axis, batch)
     moved = np.moveaxis(x, range(axis, axis + own), range(batch, batch + own))
     grid, picked = _index_grid(indices, batch, 0)
@@ -89,14 +89,14 @@ def _scatter_type(x: ArrayType, indices: ArrayType, *, axis: int, batch: int, si
         raise ShapeError(f"scatter_add: indices must be integers, got {indices.dtype}")
     if x.shape[axis : axis + len(own)] != own or x.shape[:batch] != indices.shape[:batch]:
         raise ShapeError(f"scatter_add: updates {x} do not fit indices {indices} at axis {axis}")
-    return ArrayType(x.shape[:axis] + (size,) + x.shape[axis + len(own) :], x.dtype)
+    return ArrayType((*x.shape[:axis], size, *x.shape[axis + len(own) :]), x.dtype)
 
 
 def _scatter_axes(x: ArrayType, indices: ArrayType, *, axis: int, batch: int, size: int) -> Any:
     own = indices.ndim - batch
     labels: list[Any] = [None if axis <= i < axis + own else ("x", i) for i in range(x.ndim)]
     i_labels = tuple([("x", i) if i < batch else None for i in range(indices.ndim)])
-    return (tuple(labels), i_labels), tuple(labels[:axis] + [None] + labels[axis + own :])
+    return (tuple(labels), i_labels), (*labels[:axis], None, *labels[axis + own :])
 
 
 def _scatter_insert(batched: tuple[bool, ...], *types: Any, axis: int, batch: int, size: int) -> dict[str, Any] | None:

@@ -68,8 +68,8 @@ mask: Primitive = linear(
     infer=_mask_type,
     transpose=[None, lambda ct, c, x: mask(c, ct)],
     operands=(1,),
-    doc="Keep x where the condition holds; elsewhere the zero that differentiation put there, which stays zero whatever "
-    "multiplies it (emitted by transposes only).",
+    doc="Keep x where the condition holds; elsewhere the zero that differentiation put there, which stays "
+    "zero whatever multiplies it (emitted by transposes only).",
     laws=[
         Law(
             "a mask applied twice is applied once",

@@ -66,7 +66,7 @@ class Plan:
             self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
-        """Compute the outputs; each is an array of its own that shares no memory with the arguments or another output."""
+        """Compute the outputs; each is an array of its own, sharing no memory with arguments or other outputs."""
         values: list[Any] = [None] * self._size
         values[: len(arguments)] = arguments
         for index, constant in self._constants:

@@ -37,9 +37,9 @@ def active_nodes(program: Program, active: Sequence[bool]) -> set[Node]:
     """Return the nodes through which an infinitesimal change of the active inputs can pass."""
     result = {node for node, on in zip(program.inputs, active, strict=True) if on and node.type.is_float}
     for node in program.nodes:
-        if node.type.is_float and not isinstance(node.op, Leaf) and node.op.kind != "piecewise constant":
-            if any(operand in result for operand in node.inputs):
-                result.add(node)
+        passes = node.type.is_float and not isinstance(node.op, Leaf) and node.op.kind != "piecewise constant"
+        if passes and any(operand in result for operand in node.inputs):
+            result.add(node)
     return result
 
 
