@@ -108,11 +108,22 @@ def _add_zero(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return y if is_literal(x, 0) or is_literal(x, -0.0) else None
 
 
+def _without_sign(trace: Trace, x: Node) -> Node | None:
+    """Return y where x is −y or a broadcast of −y, else None."""
+    if x.op is neg:
+        return x.inputs[0]
+    if x.op is not LITERAL and x.op.name == "broadcast" and x.inputs[0].op is neg:
+        return apply(trace, x.op, x.inputs[0].inputs[0], **dict(x.params))
+    return None
+
+
 def _add_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     x, y = inputs
-    if y.op is neg:
-        return apply(trace, sub, x, y.inputs[0])
-    return apply(trace, sub, y, x.inputs[0]) if x.op is neg else None
+    minus = _without_sign(trace, y)
+    if minus is not None:
+        return apply(trace, sub, x, minus)
+    minus = _without_sign(trace, x)
+    return apply(trace, sub, y, minus) if minus is not None else None
 
 
 def _same_denominator(sign: Any) -> Callable[[Trace, Inputs, Params], Node | None]:
@@ -177,8 +188,9 @@ def _sub_zero(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
 
 def _sub_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     x, y = inputs
-    if y.op is neg:
-        return apply(trace, add, x, y.inputs[0])
+    minus = _without_sign(trace, y)
+    if minus is not None:
+        return apply(trace, add, x, minus)
     return apply(trace, neg, apply(trace, add, x.inputs[0], y)) if x.op is neg else None
 
 
@@ -227,9 +239,11 @@ def _mul_one(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
 
 def _mul_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     x, y = inputs
-    if x.op is neg:
-        return apply(trace, neg, apply(trace, mul, x.inputs[0], y))
-    return apply(trace, neg, apply(trace, mul, x, y.inputs[0])) if y.op is neg else None
+    minus = _without_sign(trace, x)
+    if minus is not None:
+        return apply(trace, neg, apply(trace, mul, minus, y))
+    minus = _without_sign(trace, y)
+    return apply(trace, neg, apply(trace, mul, x, minus)) if minus is not None else None
 
 
 def _mul_literals(trace: Trace, inputs: Inputs, params: Params) -> Node | None:

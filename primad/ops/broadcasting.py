@@ -143,6 +143,11 @@ def _sum_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -
     return apply(trace, sum, x.inputs[0], axes=tuple(sorted([*inner, *(kept[axis] for axis in params["axes"])])))
 
 
+def _sum_neg(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    (x,) = inputs
+    return apply(trace, x.op, apply(trace, sum, x.inputs[0], **params)) if x.op.name == "neg" else None
+
+
 def _sum_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
     """Summing n equal terms is multiplying by n."""
     (x,) = inputs
@@ -191,6 +196,9 @@ sum: Primitive = linear(
             lambda x: (sum(broadcast(x, shape=(4, 3), axes=(0,)), axes=(0,)), x * 4.0),
             ((3,),),
             _sum_broadcast,
+        ),
+        Law(
+            "a sign is outermost: sum", "real", lambda x: (sum(-x, axes=(0,)), -sum(x, axes=(0,))), ((2, 3),), _sum_neg
         ),
     ],
 )
