@@ -94,7 +94,7 @@ class Primitive:
 
     def rewrite(self, trace: Trace, inputs: tuple[Node, ...], params: Params) -> Node | None:
         """Try the constructor laws in order; return the first replacement."""
-        if self.pointwise and inputs:
+        if self.pointwise and inputs and self.name not in _OUTERMOST:
             node = _broadcast_outermost(self, trace, inputs, params)
             if node is not None:
                 return node
@@ -132,6 +132,10 @@ class Primitive:
 def apply(trace: Trace, op: Any, *inputs: Node, **params: Any) -> Node:
     """Build a node in the newest trace among its inputs (in `trace` if it has none)."""
     return newest(inputs, trace).build(op, inputs, tuple(sorted(params.items())))
+
+
+_OUTERMOST = frozenset(("mask", "neg"))
+"""Pointwise ops whose own laws move them out of a broadcast; moving the broadcast out again would never end."""
 
 
 def _broadcast_outermost(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params) -> Node | None:
