@@ -314,7 +314,7 @@ def _value_and_grad(
             fix="use primad.jacobian, or sum the result.",
         )
     check_differentiable(types[0], "the result", name)
-    seeds = [np.ones((), types[0].dtype)]
+    seeds: list[Any] = [types[0].dtype.type(1)]  # a scalar, so that inside a trace it is the literal 1
     seeds += [np.zeros(type.shape, type.dtype) for type in types[1:] if type.is_float]
     positions = [i for i, on in enumerate(selected.active) if on]
     n = len(types)
