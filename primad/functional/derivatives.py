@@ -53,10 +53,15 @@ def _matching(structure: Any, types: list[ArrayType], values: Any, what: str) ->
                 f"{what}: expected dtype {type.dtype}, got {found.dtype}",
                 fix=f"convert with .astype({str(type.dtype)!r}).",
             )
-    return [
-        leaf if isinstance(leaf, TracedArray) else np.asarray(leaf, type.dtype)
-        for leaf, type in zip(leaves, types, strict=True)
-    ]
+    return [_direction(leaf, type) for leaf, type in zip(leaves, types, strict=True)]
+
+
+def _direction(leaf: Any, type: ArrayType) -> Any:
+    """Return a tangent or cotangent; a number stays a number, a literal in a trace: equal directions are equal nodes."""
+    if isinstance(leaf, TracedArray):
+        return leaf
+    array = np.asarray(leaf, type.dtype)
+    return array if array.ndim else array[()]
 
 
 def _as_tuple(values: Any, name: str, what: str) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from primad.numpy.promotion import (
     first_traced,
     harmonize,
     implements,
+    loop_dtype,
     refuse_out,
     result_dtype,
 )
@@ -42,7 +43,7 @@ def _binary(
             if (same or scalar) and (x.node.type.dtype.kind == "f" or (same and not floats)):
                 result = bind(primitive, (y, x) if swap else (x, y), {})
                 return bind(ops.logical_not, (result,), {}) if invert else result
-        a, b = harmonize(name, x, y, floats=floats)
+        a, b = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
         result = bind(primitive, (b, a) if swap else (a, b), {})
         return bind(ops.logical_not, (result,), {}) if invert else result
 
@@ -51,12 +52,14 @@ def _binary(
     return implements(*ufuncs, ufunc=True)(function)
 
 
-def _unary(primitive: Primitive, *ufuncs: Any, floats: bool = True) -> Any:
+def _unary(primitive: Primitive, *ufuncs: Any) -> Any:
     name = ufuncs[0].__name__
 
     def function(x: Any, /, out: Any = None) -> Any:
         refuse_out(name, out)
-        return bind(primitive, (as_float(x) if floats else x,), {})
+        if not is_float(x.dtype):
+            x = convert(x, loop_dtype(ufuncs[0], x))
+        return bind(primitive, (x,), {})
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"np.{name}: {primitive.doc}"
@@ -75,12 +78,29 @@ greater = _binary(ops.less, np.greater, swap=True)
 greater_equal = _binary(ops.less_equal, np.greater_equal, swap=True)
 equal = _binary(ops.equal, np.equal)
 not_equal = _binary(ops.equal, np.not_equal, invert=True)
+floor_divide = _binary(ops.floor_divide, np.floor_divide)
 bitwise_and = _binary(ops.logical_and, np.bitwise_and)
 bitwise_or = _binary(ops.logical_or, np.bitwise_or)
 
-negative = _unary(ops.neg, np.negative, floats=False)
-absolute = _unary(ops.abs, np.absolute, np.fabs, floats=False)
-invert = _unary(ops.logical_not, np.invert, floats=False)
+
+@implements(np.bitwise_xor, ufunc=True)
+def bitwise_xor(x: Any, y: Any, /, out: Any = None) -> Any:
+    """np.bitwise_xor: bits (of integers or booleans) that are set in one operand only."""
+    refuse_out("bitwise_xor", out)
+    a, b = harmonize("bitwise_xor", x, y, dtype=loop_dtype(np.bitwise_xor, x, y))
+    return ops.logical_and(ops.logical_or(a, b), ops.logical_not(ops.logical_and(a, b)))
+
+
+@implements(np.logical_xor, ufunc=True)
+def logical_xor(x: Any, y: Any, /, out: Any = None) -> Any:
+    """np.logical_xor: nonzero counts as true."""
+    refuse_out("logical_xor", out)
+    return bitwise_xor(not_equal(x, 0), not_equal(y, 0))
+
+
+negative = _unary(ops.neg, np.negative)
+absolute = _unary(ops.abs, np.absolute, np.fabs)
+invert = _unary(ops.logical_not, np.invert)
 exp = _unary(ops.exp, np.exp)
 expm1 = _unary(ops.expm1, np.expm1)
 log = _unary(ops.log, np.log)
@@ -90,11 +110,11 @@ sin = _unary(ops.sin, np.sin)
 cos = _unary(ops.cos, np.cos)
 tanh = _unary(ops.tanh, np.tanh)
 arctan = _unary(ops.arctan, np.arctan)
-sign = _unary(ops.sign, np.sign, floats=False)
+sign = _unary(ops.sign, np.sign)
 floor = _unary(ops.floor, np.floor)
 
 
-@implements(np.power, np.float_power, ufunc=True)
+@implements(np.power, ufunc=True)
 def power(x: Any, y: Any, /, out: Any = None) -> Any:
     """np.power: x to the power y. A constant exponent stays a constant, so x**2 is x·x.
 
@@ -104,10 +124,21 @@ def power(x: Any, y: Any, /, out: Any = None) -> Any:
     constant = type(x) is TracedArray and type(y) is not TracedArray and np.ndim(y) == 0 and is_float(x.dtype)
     if constant and result_dtype(x, y) == x.dtype:
         return ops.power(x, float(y))
-    a, b = harmonize("power", x, y)
-    if not is_float(a.dtype):
-        return convert(ops.power(convert(a, np.float64), convert(b, np.float64)), a.dtype)
-    return ops.power(a, b)
+    a, b = harmonize("power", x, y, dtype=loop_dtype(np.power, x, y))
+    if is_float(a.dtype):
+        return ops.power(a, b)
+    if np.ndim(y) == 0 and type(y) is not TracedArray and y < 0:
+        raise TracingError(
+            "power: integers to negative integer powers are not allowed", fix="convert with .astype(float)."
+        )
+    return convert(ops.power(convert(a, np.float64), convert(b, np.float64)), a.dtype)
+
+
+@implements(np.float_power, ufunc=True)
+def float_power(x: Any, y: Any, /, out: Any = None) -> Any:
+    """np.float_power: x to the power y in float64 at least."""
+    refuse_out("float_power", out)
+    return ops.power(*harmonize("float_power", x, y, dtype=loop_dtype(np.float_power, x, y)))
 
 
 @implements(np.positive, ufunc=True)
@@ -142,7 +173,7 @@ logical_not = _logical(None, np.logical_not)
 # -- functions by definition -------------------------------------------------------------------------------------------
 
 square: Primitive = composite("square", numpy=np.square, lower=lambda x: x * x, doc="x².")
-reciprocal: Primitive = composite("reciprocal", numpy=np.reciprocal, lower=lambda x: 1.0 / x, doc="1/x.")
+reciprocal: Primitive = composite("reciprocal", numpy=np.reciprocal, lower=lambda x: _reciprocal(x), doc="1/x.")
 tan: Primitive = composite("tan", numpy=np.tan, lower=lambda x: ops.sin(x) / ops.cos(x), doc="sin x / cos x.")
 sinh: Primitive = composite("sinh", numpy=np.sinh, lower=lambda x: _sinh(x), doc="(eˣ − e⁻ˣ)/2, accurate near 0.")
 cosh: Primitive = composite(
@@ -164,15 +195,23 @@ logaddexp: Primitive = composite(
 remainder: Primitive = composite(
     "remainder",
     numpy=np.remainder,
-    lower=lambda x, y: x - y * ops.floor(x / y),
+    lower=lambda x, y: _remainder(x, y),
     doc="x − y·⌊x/y⌋.",
-)
-floor_divide: Primitive = composite(
-    "floor_divide", numpy=np.floor_divide, lower=lambda x, y: ops.floor(x / y), doc="⌊x/y⌋."
 )
 hypot: Primitive = composite(
     "hypot", numpy=np.hypot, lower=lambda x, y: _hypot(x, y), doc="√(x² + y²), without overflow."
 )
+
+
+def _reciprocal(x: Any) -> Any:
+    if is_float(x.dtype):
+        return 1.0 / x
+    return ops.select(ops.equal(ops.abs(x), 1), x, x - x)
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    rest = x - y * ops.floor_divide(x, y)
+    return rest if is_float(x.dtype) else ops.select(ops.equal(y, 0), x - x, rest)
 
 
 def _sinh(x: Any) -> Any:
@@ -195,22 +234,20 @@ def safe_sqrt(x: Any) -> Any:
     return ops.select(zero, nothing, ops.sqrt(ops.select(zero, one, x)))
 
 
-COMPOSITES = [square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, floor_divide, hypot]
+COMPOSITES = [square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, hypot]
 
 
 def _by_definition(primitive: Primitive, ufunc: np.ufunc) -> Callable[..., Any]:
     def function(*operands: Any, out: Any = None) -> Any:
         refuse_out(ufunc.__name__, out)
-        if len(operands) == 1:
-            return primitive(as_float(operands[0]))
-        return primitive(*harmonize(ufunc.__name__, *operands, floats=True))
+        return primitive(*harmonize(ufunc.__name__, *operands, dtype=loop_dtype(ufunc, *operands)))
 
     function.__name__ = function.__qualname__ = ufunc.__name__
     function.__doc__ = f"np.{ufunc.__name__}: {primitive.doc}"
     return implements(ufunc, ufunc=True)(function)
 
 
-square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, floor_divide, hypot = (  # type: ignore[assignment]
+square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, hypot = (  # type: ignore[assignment]
     _by_definition(primitive, ufunc)
     for primitive, ufunc in zip(
         COMPOSITES,
@@ -225,7 +262,6 @@ square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, fl
             np.log10,
             np.logaddexp,
             np.remainder,
-            np.floor_divide,
             np.hypot,
         ),
         strict=True,
@@ -256,7 +292,7 @@ def isinf(x: Any, /) -> Any:
 def ceil(x: Any, /, out: Any = None) -> Any:
     """np.ceil: the smallest integer not below x."""
     refuse_out("ceil", out)
-    return -ops.floor(-as_float(x))
+    return -ops.floor(-x) if is_float(x.dtype) else convert(x, loop_dtype(np.ceil, x))
 
 
 @implements(np.heaviside, ufunc=True)

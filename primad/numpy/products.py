@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,15 @@ from primad import ops
 from primad.errors import ShapeError
 from primad.kinds import composite
 from primad.numpy.promotion import (
+    accumulator,
     any_traced,
-    as_float,
     as_traced,
     convert,
     expand,
     first_traced,
     harmonize,
     implements,
+    loop_dtype,
     normalize_axis,
     refuse_out,
     result_dtype,
@@ -28,18 +30,32 @@ from primad.numpy.shaping import moveaxis
 from primad.ops.contraction import ALPHABET, letters
 from primad.primitive import Primitive
 from primad.trace import METHODS, TracedArray
-from primad.types import is_float
 
 
 def _operands(name: str, *values: Any) -> list[TracedArray]:
+    """Promote operands as NumPy does; booleans are counted as integers, and `_product` makes them booleans again."""
     like = first_traced(values)
     dtype = result_dtype(*values)
-    if not is_float(dtype):
-        dtype = np.dtype(np.float64)
+    if dtype.kind == "b":
+        dtype = np.dtype(np.int64)
     return [
         convert(as_traced(np.asarray(value) if not isinstance(value, TracedArray) else value, like), dtype)
         for value in values
     ]
+
+
+def _product(function: Any) -> Any:
+    """Give products of booleans NumPy's meaning: true where a sum of products is not 0."""
+
+    @wraps(function)
+    def product(*operands: Any, **kwargs: Any) -> Any:
+        result = function(*operands, **kwargs)
+        arrays = [x for x in operands if isinstance(x, (TracedArray, np.ndarray, list))]
+        if result.dtype.kind == "i" and result_dtype(*arrays).kind == "b":
+            result = convert(result, np.bool_)
+        return result
+
+    return product
 
 
 def contract_letters(x: TracedArray, y: TracedArray, in_x: str, in_y: str, out: str) -> Any:
@@ -119,6 +135,7 @@ outer_: Primitive = composite(
 
 
 @implements(np.matmul, ufunc=True)
+@_product
 def matmul(x: Any, y: Any, /, out: Any = None) -> Any:
     """np.matmul (the operator @): matrix product; vectors are rows or columns, leading axes broadcast."""
     refuse_out("matmul", out)
@@ -126,6 +143,7 @@ def matmul(x: Any, y: Any, /, out: Any = None) -> Any:
 
 
 @implements(np.outer)
+@_product
 def outer(x: Any, y: Any, out: Any = None) -> Any:
     """np.outer: all products of the elements of x and y."""
     refuse_out("outer", out)
@@ -142,6 +160,7 @@ def _outer_of(x: Any, y: Any) -> Any:
 
 
 @implements(np.dot)
+@_product
 def dot(x: Any, y: Any, out: Any = None) -> Any:
     """np.dot: the sum over the last axis of x and the second-to-last of y."""
     refuse_out("dot", out)
@@ -157,13 +176,15 @@ METHODS["dot"] = lambda x, y: dot(x, y)
 
 
 @implements(np.vecdot, ufunc=True)
+@_product
 def vecdot(x: Any, y: Any, axis: int = -1) -> Any:
     """np.vecdot: products summed along one axis."""
-    a, b = harmonize("vecdot", x, y, floats=True)
+    a, b = harmonize("vecdot", *_operands("vecdot", x, y))
     return ops.sum(a * b, axes=(normalize_axis("vecdot", axis, a.ndim),))
 
 
 @implements(np.inner)
+@_product
 def inner(x: Any, y: Any) -> Any:
     """np.inner: products summed over the last axes."""
     a, b = _operands("inner", x, y)
@@ -171,6 +192,7 @@ def inner(x: Any, y: Any) -> Any:
 
 
 @implements(np.vdot)
+@_product
 def vdot(x: Any, y: Any) -> Any:
     """np.vdot of real arrays."""
     a, b = _operands("vdot", x, y)
@@ -178,6 +200,7 @@ def vdot(x: Any, y: Any) -> Any:
 
 
 @implements(np.tensordot)
+@_product
 def tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     """np.tensordot."""
     a, b = _operands("tensordot", x, y)
@@ -276,7 +299,7 @@ def _next_pair(parts: list[str], arrays: list[Any], result: str, optimize: Any) 
     return int(path[0]), int(path[1])
 
 
-einsum = implements(np.einsum)(einsum)
+einsum = implements(np.einsum)(_product(einsum))
 
 
 # -- diagonals ---------------------------------------------------------------------------------------------------------
@@ -333,6 +356,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """np.trace: the sum of a diagonal. The trace of a Hessian is computed without the Hessian."""
     refuse_out("trace", out)
+    x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
     if offset:
         d = diagonal(x, offset, axis1, axis2)
         return ops.sum(d, axes=(d.ndim - 1,))
@@ -349,7 +373,7 @@ def diag(x: Any, k: int = 0) -> Any:
         return diagonal(x, k)
     if x.ndim != 1:
         raise ShapeError(f"diag: needs one or two axes, got shape {x.shape}")
-    return diag_matrix_(as_float(x), k=operator.index(k))
+    return diag_matrix_(x, k=operator.index(k))
 
 
 def _diag_matrix(x: Any, *, k: int) -> Any:
@@ -370,6 +394,7 @@ diag_matrix_: Primitive = composite(
 
 
 @implements(np.kron)
+@_product
 def kron(x: Any, y: Any) -> Any:
     """np.kron of two arrays with the same number of axes."""
     a, b = _operands("kron", x, y)
@@ -385,7 +410,7 @@ def kron(x: Any, y: Any) -> Any:
 @implements(np.cross)
 def cross(x: Any, y: Any, axis: int = -1) -> Any:
     """np.cross of vectors in three dimensions."""
-    a, b = harmonize("cross", x, y, floats=True)
+    a, b = harmonize("cross", x, y, dtype=loop_dtype(np.subtract, x, y))
     place = normalize_axis("cross", axis, a.ndim)
     if a.shape[place] != 3:
         raise ShapeError(f"cross: axis {axis} must have length 3, got shape {a.shape}")

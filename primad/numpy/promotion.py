@@ -93,6 +93,34 @@ def result_dtype(*values: Any) -> np.dtype[Any]:
     return check_dtype(np.result_type(*[_promotes_as(value) for value in values]))
 
 
+def loop_dtype(ufunc: Any, *values: Any) -> np.dtype[Any]:
+    """Return the dtype that a NumPy ufunc computes in on such operands.
+
+    Raises:
+        TracingError: if it does not take them.
+    """
+    given: list[Any] = []
+    for value in values:
+        promoted = _promotes_as(value)
+        if isinstance(promoted, bool):
+            given.append(np.dtype(np.bool_))
+        else:
+            given.append(promoted if isinstance(promoted, np.dtype) else type(promoted))
+    try:
+        found = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))[: len(given)]
+    except TypeError:
+        names = " and ".join(getattr(kind, "name", None) or kind.__name__ for kind in given)
+        raise TracingError(f"np.{ufunc.__name__} does not take operands of dtype {names}") from None
+    return found[0] if all(dtype == found[0] for dtype in found) else result_dtype(*values)
+
+
+def accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which NumPy sums and multiplies elements: booleans and short integers get 64 bits."""
+    if dtype.kind == "u":
+        return np.dtype(np.uint64)
+    return np.dtype(np.int64) if dtype.kind in "bi" else dtype
+
+
 def convert(x: TracedArray, dtype: Any) -> TracedArray:
     """Convert to a dtype: cast to floats, truncate to integers and booleans."""
     dtype = check_dtype(dtype)
@@ -158,9 +186,9 @@ def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) 
     for value in values:
         if type(value) is not TracedArray:
             if np.ndim(value) == 0:
-                result.append(
-                    TracedArray(trace.literal(np.asarray(value).astype(dtype).item(), ArrayType(shape, dtype)))
-                )
+                exact = type(value) is int and dtype.kind in "iu"  # out of range: an OverflowError, as in NumPy
+                scalar = np.array(value, dtype) if exact else np.asarray(value).astype(dtype)
+                result.append(TracedArray(trace.literal(scalar.item(), ArrayType(shape, dtype))))
                 continue
             value = as_traced(value, like)
         result.append(expand(convert(value, dtype), shape))

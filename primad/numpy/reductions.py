@@ -12,7 +12,9 @@ from primad.errors import ShapeError, TracingError
 from primad.kinds import composite
 from primad.numpy.elementwise import safe_sqrt, where
 from primad.numpy.promotion import (
+    accumulator,
     as_float,
+    as_traced,
     convert,
     first_traced,
     implements,
@@ -140,10 +142,7 @@ COMPOSITES = [mean_, var_, std_, prod_, norm_, logsumexp_, sort_]
 def sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """np.sum over one axis, several, or all."""
     refuse_out("sum", out)
-    if dtype is not None:
-        x = convert(x, dtype)
-    elif x.dtype.kind == "b":
-        x = convert(x, np.int64)
+    x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
     axes = normalize_axes("sum", axis, x.ndim)
     return keep_axes(ops.sum(x, axes=axes), x, axes, keepdims)
 
@@ -156,7 +155,8 @@ def _reduction(record: Any, name: str, floats: bool = True) -> Any:
         refuse_out(name, out)
         if dtype is not None:
             x = convert(x, dtype)
-        x = as_float(x) if floats else x
+        else:
+            x = as_float(x) if floats else convert(x, accumulator(x.dtype))
         axes = normalize_axes(name, axis, x.ndim)
         return keep_axes(record(x, axes=axes), x, axes, keepdims)
 
@@ -166,7 +166,7 @@ def _reduction(record: Any, name: str, floats: bool = True) -> Any:
 
 
 mean = implements(np.mean, method="mean")(_reduction(mean_, "mean"))
-prod = implements(np.prod, method="prod")(_reduction(prod_, "prod"))
+prod = implements(np.prod, method="prod")(_reduction(prod_, "prod", floats=False))
 
 
 def _extremum(record: Any, name: str) -> Any:
@@ -215,7 +215,15 @@ def average(x: Any, axis: Any = None, weights: Any = None) -> Any:
     if weights is None:
         return mean(x, axis)
     like = first_traced([x, weights])
-    weights = weights if isinstance(weights, TracedArray) else like * 0 + weights
+    x, weights = (
+        as_traced(x, like),
+        as_traced(np.asarray(weights) if not isinstance(weights, TracedArray) else weights, like),
+    )
+    if weights.shape != x.shape:
+        if not isinstance(axis, int) or weights.ndim != 1:
+            raise ShapeError(f"average: weights of shape {weights.shape} do not fit {x.shape} along axis {axis}")
+        place = normalize_axis("average", axis, x.ndim)
+        weights = ops.reshape(weights, shape=tuple([n if i == place else 1 for i, n in enumerate(x.shape)]))
     return sum(x * weights, axis) / sum(weights, axis)
 
 
@@ -223,7 +231,7 @@ def average(x: Any, axis: Any = None, weights: Any = None) -> Any:
 def cumsum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """np.cumsum."""
     refuse_out("cumsum", out)
-    x = x if dtype is None else convert(x, dtype)
+    x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
     if axis is None:
         x, axis = ravel(x), 0
     return ops.cumsum(x, axis=normalize_axis("cumsum", axis, x.ndim), reverse=False)
@@ -235,7 +243,7 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
     place = normalize_axis("diff", axis, x.ndim)
     moved = moveaxis(x, place, 0)
     for _ in range(n):
-        moved = moved[1:] - moved[:-1]
+        moved = moved[1:] ^ moved[:-1] if moved.dtype.kind == "b" else moved[1:] - moved[:-1]
     return moveaxis(moved, 0, place)
 
 

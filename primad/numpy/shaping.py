@@ -187,14 +187,16 @@ def flip(x: Any, axis: Any = None) -> Any:
 
 
 @implements(np.roll)
-def roll(x: Any, shift: int, axis: Any = None) -> Any:
-    """np.roll along one axis (or of the flattened array)."""
+def roll(x: Any, shift: Any, axis: Any = None) -> Any:
+    """np.roll along one axis, several, or (None) of the flattened array."""
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), x.shape)
-    place = normalize_axis("roll", axis, x.ndim)
-    length = x.shape[place]
-    cut = length - operator.index(shift) % length if length else 0
-    return ops.concatenate(_part(x, place, cut, length), _part(x, place, 0, cut), axis=place)
+    for step, along in np.broadcast(shift, axis):
+        place = normalize_axis("roll", int(along), x.ndim)
+        length = x.shape[place]
+        cut = length - operator.index(step) % length if length else 0
+        x = ops.concatenate(_part(x, place, cut, length), _part(x, place, 0, cut), axis=place)
+    return x
 
 
 def _part(x: TracedArray, axis: int, start: int, stop: int) -> Any:
@@ -203,7 +205,7 @@ def _part(x: TracedArray, axis: int, start: int, stop: int) -> Any:
     return ops.slice_(x, start=tuple(low), stop=tuple(high), step=(1,) * x.ndim)
 
 
-@implements(np.split, np.array_split)
+@implements(np.split)
 def split(x: Any, sections: Any, axis: int = 0) -> Any:
     """np.split: into equal parts, or at the given places."""
     place = normalize_axis("split", axis, x.ndim)
@@ -213,8 +215,17 @@ def split(x: Any, sections: Any, axis: int = 0) -> Any:
             raise ShapeError(f"split: axis of length {length} cannot be split into {sections} equal parts")
         cuts = [length // sections * i for i in range(sections + 1)]
     else:
-        cuts = [0, *(min(int(cut), length) for cut in sections), length]
+        cuts = [0, *(slice(0, cut).indices(length)[1] for cut in sections), length]
     return [_part(x, place, a, max(a, b)) for a, b in pairwise(cuts)]
+
+
+@implements(np.array_split)
+def array_split(x: Any, sections: Any, axis: int = 0) -> Any:
+    """np.array_split: as split, into parts whose lengths differ by at most one."""
+    if not isinstance(sections, int):
+        return split(x, sections, axis)
+    short, longer = divmod(x.shape[normalize_axis("array_split", axis, x.ndim)], sections)
+    return split(x, [short * i + min(i, longer) for i in range(1, sections)], axis)
 
 
 @implements(np.tile)
@@ -230,11 +241,14 @@ def tile(x: Any, reps: Any) -> Any:
 
 
 @implements(np.repeat, method="repeat")
-def repeat(x: Any, repeats: int, axis: Any = None) -> Any:
-    """np.repeat with one count for all elements."""
+def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
+    """np.repeat, with one count for all elements or one for each."""
     if axis is None:
         x, axis = ravel(x), 0
     place = normalize_axis("repeat", axis, x.ndim)
+    if np.ndim(repeats):
+        positions = np.repeat(np.arange(x.shape[place]), repeats)
+        return ops.gather(x, as_traced(positions, x), axis=place, batch=0)
     count = operator.index(repeats)
     shape = (*x.shape[: place + 1], count, *x.shape[place + 1 :])
     wide = ops.broadcast(x, shape=shape, axes=(place + 1,))

@@ -436,6 +436,11 @@ def _only_bool(*types: ArrayType) -> ArrayType:
 
 sign: Primitive = piecewise_constant("sign", numpy=np.sign, doc="−1, 0 or 1.")
 floor: Primitive = piecewise_constant("floor", numpy=np.floor, doc="The largest integer not above x.")
+floor_divide: Primitive = piecewise_constant(
+    "floor_divide",
+    numpy=np.floor_divide,
+    doc="⌊x/y⌋, rounded as NumPy does: 1 divided by 0.1 is 9, since 0.1 is a little more than a tenth.",
+)
 less: Primitive = piecewise_constant("less", numpy=np.less, infer=_to_bool, doc="x < y.")
 less_equal: Primitive = piecewise_constant("less_equal", numpy=np.less_equal, infer=_to_bool, doc="x ≤ y.")
 equal: Primitive = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, doc="x = y.")

@@ -113,7 +113,7 @@ broadcast: Primitive = linear(
 
 
 def _sum(x: Any, *, axes: Shape) -> Any:
-    return np.sum(x, axis=axes)
+    return np.sum(x, axis=axes, dtype=np.asarray(x).dtype)
 
 
 def _sum_type(x: ArrayType, *, axes: Shape) -> ArrayType:

@@ -79,8 +79,8 @@ def _contract(x: Any, y: Any, *, labels: str) -> Any:
 
 def _contract_type(x: ArrayType, y: ArrayType, *, labels: str) -> ArrayType:
     in_x, in_y, out = split(labels)
-    if x.dtype != y.dtype or not x.is_float:
-        raise ShapeError(f"contract: operands have dtypes {x.dtype} and {y.dtype}; both must be the same float")
+    if x.dtype != y.dtype or x.dtype.kind == "b":
+        raise ShapeError(f"contract: operands have dtypes {x.dtype} and {y.dtype}; both must be the same number type")
     lengths: dict[str, int] = {}
     for type, part in ((x, in_x), (y, in_y)):
         if type.ndim != len(part) or len(set(part)) != len(part):

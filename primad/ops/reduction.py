@@ -19,7 +19,9 @@ Shape = tuple[int, ...]
 
 def _cumsum(x: Any, *, axis: int, reverse: bool) -> Any:
     x = np.asarray(x)
-    return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if reverse else np.cumsum(x, axis)
+    if reverse:
+        return np.flip(np.cumsum(np.flip(x, axis), axis, dtype=x.dtype), axis)
+    return np.cumsum(x, axis, dtype=x.dtype)
 
 
 def _cumsum_type(x: ArrayType, *, axis: int, reverse: bool) -> ArrayType:
