@@ -18,7 +18,8 @@ from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
 from primad.ir.program import ClosedProgram, Program, replay
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS
-from primad.runtime.interpreter import Plan, evaluate_node
+from primad.runtime.interpreter import evaluate_node
+from primad.runtime.tiling import make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift, record, type_of
 from primad.types import ArrayType
@@ -57,7 +58,7 @@ class Call:
         key = (primitive, of, tuple(sorted(options.items())))
         build = primitive.build
         assert build is not None
-        plan: Plan = PLANS.get(key, lambda: Plan(simplify(build(of.hoisted, **options))))
+        plan = PLANS.get(key, lambda: make_plan(simplify(build(of.hoisted, **options))))
         return plan.run([*arrays(self.leaves), *source_values(self.program), *arrays(extras)])[:count]
 
     def evaluate(self) -> list[Any]:
@@ -65,7 +66,7 @@ class Call:
         if self.nested:
             return [TracedArray(node) for node in inlined(self.program, self.leaves)]
         of = ClosedProgram(self.program)
-        plan: Plan = PLANS.get((None, of), lambda: Plan(simplify(of.hoisted)))
+        plan = PLANS.get((None, of), lambda: make_plan(simplify(of.hoisted)))
         return plan.run([*arrays(self.leaves), *source_values(self.program)])
 
 
@@ -145,7 +146,7 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
         results: list[Any] = [TracedArray(node) for node in inlined(program, leaves)]
     else:
         of = ClosedProgram(program)
-        plan: Plan = PLANS.get((None, of), lambda: Plan(simplify(of.hoisted)))
+        plan = PLANS.get((None, of), lambda: make_plan(simplify(of.hoisted)))
         values = [np.asarray(leaf, expected.dtype) for leaf, expected in zip(leaves, program.in_types, strict=True)]
         results = plan.run([*values, *source_values(program)])
     if program.out_tree is not None:

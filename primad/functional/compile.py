@@ -15,7 +15,7 @@ from primad.functional.held import held, vmap_
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
-from primad.runtime.interpreter import Plan
+from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, record, type_of
 from primad.types import ArrayType
@@ -67,7 +67,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         except TypeError:
             raise TracingError(f"jit: the static arguments {static!r} are not hashable") from None
 
-        def make() -> tuple[Plan, list[Any], Any]:
+        def make() -> tuple[AnyPlan, list[Any], Any]:
             def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
                 values = list(positional)
                 for i in sorted(fixed):
@@ -80,7 +80,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
             if program.captured:
                 raise TracingError("a jitted function closes over a traced array", fix="pass it as an argument.")
             of = ClosedProgram(program)
-            plan = PLANS.get((None, of), lambda: Plan(simplify(of.hoisted)))
+            plan = PLANS.get((None, of), lambda: make_plan(simplify(of.hoisted)))
             return plan, source_values(program), program.out_tree
 
         plan, captured, out_tree = cache.get(key, make)
@@ -171,7 +171,7 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
             build = vmap_.build
             assert build is not None
             key = (vmap_, of, batched, size)
-            plan: Plan = PLANS.get(key, lambda: Plan(simplify(build(of.hoisted, batched=batched, size=size))))
+            plan = PLANS.get(key, lambda: make_plan(simplify(build(of.hoisted, batched=batched, size=size))))
             results = plan.run([*arrays(fronted), *source_values(program)])
         out_values = tree.unflatten(program.out_tree, results)
         if out_axes == 0:

@@ -26,7 +26,7 @@ from primad.functional.matrices import hessian_diagonal_
 from primad.ir.node import Leaf
 from primad.ir.program import ClosedProgram
 from primad.runtime.cache import PLANS
-from primad.runtime.interpreter import Plan
+from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, record, type_of
 from primad.transforms import forward, reverse
@@ -105,7 +105,7 @@ def jvp(function: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
 class _Linear:
     """The derivative at a point, as a linear function: residuals computed once, applied often."""
 
-    def __init__(self, plan: Plan, residuals: list[Any]) -> None:
+    def __init__(self, plan: AnyPlan, residuals: list[Any]) -> None:
         self._plan, self._residuals = plan, residuals
 
     def __call__(self, values: list[Any]) -> list[Any]:
@@ -117,14 +117,14 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
     of = ClosedProgram(call.program)
     active = [*[True] * len(call.leaves), *[False] * len(call.program.sources)]
 
-    def make() -> tuple[Plan, Plan]:
+    def make() -> tuple[AnyPlan, AnyPlan]:
         build = forward.jvp if transform == "jvp" else reverse.vjp
         program = simplify(build(of.hoisted, active))
         n = len(of.hoisted.inputs)
         late = [i >= n for i in range(len(program.inputs))]
         outs = len(call.program.outputs)
         early, rest = split(program, late, [i >= outs for i in range(len(program.outputs))])
-        return Plan(early), Plan(rest)
+        return make_plan(early), make_plan(rest)
 
     early, rest = PLANS.get(("linear part", transform, of), make)
     results = early.run([*arrays(call.leaves), *source_values(call.program)])
@@ -258,7 +258,7 @@ def linear_transpose(function: Function, *primals: Any) -> Function:
         check_differentiable(type, "an argument or result", "linear_transpose")
     hoisted = program.hoisted()
     transposed = simplify(reverse.transpose(hoisted, [i < len(leaves) for i in range(len(hoisted.inputs))]))
-    plan = Plan(transposed)
+    plan = make_plan(transposed)
 
     def apply(cotangent: Any) -> Any:
         given = _matching(program.out_tree, program.out_types, cotangent, f"cotangent of {_name(function)}")

@@ -20,7 +20,7 @@ from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import letters, split
 from primad.primitive import Primitive
 from primad.runtime.cache import BUILT
-from primad.runtime.interpreter import Plan
+from primad.runtime.tiling import make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
@@ -59,7 +59,7 @@ def held(
         return inline(program, operands, [index])[0]
 
     def numpy(*arrays: Any, of: ClosedProgram, index: int, **options: Any) -> Any:
-        return Plan(simplify(built(primitive, of, options))).run(arrays)[index]
+        return make_plan(simplify(built(primitive, of, options))).run(arrays)[index]
 
     primitive = Primitive(
         name,

@@ -1,0 +1,129 @@
+"""Running lanes of work on threads, with BLAS held to one thread meanwhile.
+
+The number of lanes is the program's business, the number of threads the machine's: results are combined in the order of
+the lanes, so they do not depend on the threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import Event, Lock
+from typing import Any
+
+from primad.errors import ShapeError
+
+
+def _default_threads() -> int:
+    text = os.environ.get("PRIMAD_NUM_THREADS", "")
+    if text.isdigit() and int(text) > 0:
+        return int(text)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Threads:
+    """The process-wide thread count and the pool that has it."""
+
+    def __init__(self) -> None:
+        self.count = _default_threads()
+        self._pool: ThreadPoolExecutor | None = None
+        self._lock = Lock()
+
+    def pool(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="primad")
+            return self._pool
+
+    def resize(self, count: int) -> None:
+        with self._lock:
+            self.count = count
+            if self._pool is not None:
+                self._pool.shutdown(wait=False)
+            self._pool = None
+
+
+_THREADS = _Threads()
+
+
+def set_num_threads(count: int) -> None:
+    """Set how many threads programs run on; results do not depend on it.
+
+    Args:
+        count: 1 or more. The default is the number of processors, or the environment variable PRIMAD_NUM_THREADS.
+
+    Raises:
+        ShapeError: if it is not a positive integer.
+
+    Example:
+        >>> import primad
+        >>> primad.set_num_threads(2)
+        >>> primad.get_num_threads()
+        2
+    """
+    if not isinstance(count, int) or count < 1:
+        raise ShapeError(f"set_num_threads needs a positive integer, got {count!r}")
+    if count != _THREADS.count:
+        _THREADS.resize(count)
+
+
+def get_num_threads() -> int:
+    """Return how many threads programs run on."""
+    return _THREADS.count
+
+
+@lru_cache(maxsize=1)
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController  # examines the loaded libraries: only when first needed
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _BlasLimit:
+    """BLAS on one thread while any caller needs it, restored when the last one leaves."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._limit = _blas().limit(limits=1)
+                self._limit.__enter__()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._limit.__exit__(None, None, None)
+                    self._limit = None
+
+
+single_threaded_blas = _BlasLimit()
+
+
+def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Sequence[Any]:
+    """Run `work(lane, stopped)` for each lane and return the results in order.
+
+    When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller.
+    """
+    stop = Event()
+    if _THREADS.count == 1 or lanes == 1:
+        return [work(lane, stop.is_set) for lane in range(lanes)]
+    with single_threaded_blas():
+        futures: list[Future[Any]] = [_THREADS.pool().submit(work, lane, stop.is_set) for lane in range(lanes)]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise

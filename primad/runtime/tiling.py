@@ -1,0 +1,281 @@
+"""Running a program tile by tile along one dimension: in cache, on threads, in memory that does not grow with it.
+
+The program is cut into three programs. The prologue computes what does not have the dimension; the tile program runs on
+slices of the inputs and returns partial sums and slices of outputs; the epilogue finishes from the total sums. Each is
+an ordinary program for the reference interpreter. Lanes of tiles accumulate in a fixed order, so results are equal bit
+for bit for any number of threads.
+
+Where sums over the dimension are needed again along it (a variance, say), the program is split there: the first part
+computes the sums, the second starts again with them as inputs and recomputes what it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
+from primad.ir.program import Program, newest, rebuild
+from primad.runtime.axes import Dimension, tileable_dimensions
+from primad.runtime.interpreter import Plan
+from primad.runtime.lanes import run_lanes
+from primad.types import ArrayType
+
+TILE_BYTES = 256 * 1024
+"""Size of a tile's widest value: about half of a core's second-level cache."""
+WORTHWHILE_BYTES = 4 * 1024 * 1024
+"""Programs whose tiled values are smaller than this together stay whole."""
+MAX_LANES = 16
+MAX_STAGES = 4
+
+
+def make_plan(program: Program, stages: int = MAX_STAGES) -> AnyPlan:
+    """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise."""
+    for dimension in tileable_dimensions(program):
+        tile = tile_length(dimension)
+        tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
+        if dimension.length < 2 * tile or sum(_bytes(node) for node in tiled) < WORTHWHILE_BYTES:
+            continue
+        stage = _stages(program, dimension)
+        if max(stage.values(), default=0) == 0:
+            return TiledPlan(program, dimension, tile)
+        if stages > 1:
+            return StagedPlan(program, dimension, stage, stages)
+    return Plan(program)
+
+
+def tile_length(dimension: Dimension) -> int:
+    """Return how many indices make a tile."""
+    length = 64
+    while length < 8192 and 2 * length * dimension.bytes_per_index <= TILE_BYTES:
+        length *= 2
+    return length
+
+
+def _runs_in_tiles(node: Node, dimension: Dimension) -> bool:
+    return node in dimension.axis and node not in dimension.sources and node.op is not LITERAL
+
+
+def _bytes(node: Node) -> int:
+    return node.type.size * node.type.dtype.itemsize
+
+
+def _stages(program: Program, dimension: Dimension) -> dict[Node, int]:
+    """Return for each node how many complete sums over the dimension come before it; tiled nodes only are returned."""
+    after: dict[Node, int] = {}
+    tiled: dict[Node, int] = {}
+    for node in program.nodes:
+        level = max((after[operand] for operand in node.inputs if operand in after), default=0)
+        if node in dimension.axis and not isinstance(node.op, Leaf) and node not in dimension.sources:
+            tiled[node] = level
+        if node in dimension.sources and level:
+            tiled[node] = level
+        after[node] = level + 1 if node in dimension.reductions else level
+    return tiled
+
+
+def _copy(program: Program, inputs: Sequence[Node], outputs: Sequence[Node]) -> Program:
+    """Return the part of a program between some of its nodes."""
+    trace = Trace()
+    new = [trace.input(node.type) for node in inputs]
+    mapping = dict(zip(inputs, new, strict=True))
+    needed = _between(inputs, outputs)
+    for node in program.nodes:
+        if node in needed and node not in mapping:
+            mapping[node] = rebuild(node, mapping, trace)
+    part = Program(trace, new, [mapping[node] for node in outputs])
+    trace.close()
+    return part
+
+
+def _between(inputs: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
+    stop = set(inputs)
+    needed: set[Node] = set()
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node not in needed:
+            needed.add(node)
+            if node not in stop:
+                stack.extend(node.inputs)
+    return needed
+
+
+class StagedPlan:
+    """A program split where complete sums over a dimension are used along it again."""
+
+    def __init__(self, program: Program, dimension: Dimension, stage: dict[Node, int], stages: int) -> None:
+        self.program = program
+        after: dict[Node, int] = {}
+        first: list[Node] = []
+        for node in program.nodes:
+            level = max((after[operand] for operand in node.inputs if operand in after), default=0)
+            after[node] = level + 1 if node in dimension.reductions else level
+            if node in dimension.reductions and after[node] == 1:
+                first.append(node)
+        self._first = make_plan(_copy(program, program.inputs, first), 1)
+        self._second = make_plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the sums, then the rest."""
+        return self._second.run([*arguments, *self._first.run(arguments)])
+
+
+class TiledPlan:
+    """A program that runs in tiles along one dimension.
+
+    Attributes:
+        program: what it computes.
+        dimension: the dimension that is cut.
+        tile: length of a tile.
+        lanes: how many independent runs of tiles there are.
+    """
+
+    def __init__(self, program: Program, dimension: Dimension, tile: int) -> None:
+        self.program = program
+        self.dimension = dimension
+        self.tile = tile
+        self.tiles = -(-dimension.length // tile)
+        self.lanes = min(self.tiles, MAX_LANES)
+        sums = dimension.reductions
+        inside = {node for node in program.nodes if _runs_in_tiles(node, dimension)}
+        self._partial = [node for node in program.nodes if node in sums]
+        late = self._after_sums(inside)
+        whole = [node for node in program.nodes if node not in inside and node not in late and node not in sums]
+        self._sliced_outputs = [node for node in dict.fromkeys(program.outputs) if node in inside]
+        used = [operand for node in program.nodes if node in inside or node in sums for operand in node.inputs]
+        outer = set(whole) | set(program.inputs)
+        self._tile_inputs = [node for node in dict.fromkeys(used) if node in outer and node.op is not LITERAL]
+        own = set(program.inputs)
+        self._prologue_outputs = [
+            node
+            for node in dict.fromkeys([*self._tile_inputs, *self._early_operands(late, outer), *program.outputs])
+            if node in outer and node not in own and node.op is not LITERAL
+        ]
+        self._prologue = Plan(_copy(program, program.inputs, self._prologue_outputs))
+        self._late_outputs = [node for node in dict.fromkeys(program.outputs) if node in late or node.op is LITERAL]
+        self._late_inputs = [*program.inputs, *self._prologue_outputs, *self._partial, *self._sliced_outputs]
+        self._epilogue = Plan(_copy(program, self._late_inputs, self._late_outputs))
+        self._axes = [dimension.axis.get(node) if node in dimension.axis else None for node in self._tile_inputs]
+        rest = dimension.length % tile
+        self._main = self._tile_plan(tile)
+        self._last = self._tile_plan(rest) if rest else self._main
+
+    def _after_sums(self, inside: set[Node]) -> set[Node]:
+        late: set[Node] = set()
+        sums = self.dimension.reductions
+        for node in self.program.nodes:
+            if node not in inside and node not in sums and any(x in sums or x in late for x in node.inputs):
+                late.add(node)
+        return late
+
+    def _early_operands(self, late: set[Node], outer: set[Node]) -> list[Node]:
+        nodes = [node for node in self.program.nodes if node in late]
+        return [operand for node in nodes for operand in node.inputs if operand in outer]
+
+    def _tile_plan(self, length: int) -> Plan:
+        trace = Trace()
+        inputs = [trace.input(self._resized(node, length)) for node in self._tile_inputs]
+        mapping = dict(zip(self._tile_inputs, inputs, strict=True))
+        needed = _between(self._tile_inputs, [*self._partial, *self._sliced_outputs])
+        for node in self.program.nodes:
+            if node not in needed or node in mapping:
+                continue
+            if node.op is LITERAL:
+                mapping[node] = trace.literal(literal_value(node), self._resized(node, length))
+                continue
+            operands = tuple([mapping[operand] for operand in node.inputs])
+            params = _resized_params(node, self.dimension.axis.get(node), length)
+            mapping[node] = newest(operands, trace).build(node.op, operands, params)
+        part = Program(trace, inputs, [mapping[node] for node in (*self._partial, *self._sliced_outputs)])
+        trace.close()
+        return Plan(part)
+
+    def _resized(self, node: Node, length: int) -> ArrayType:
+        axis = self.dimension.axis.get(node)
+        if axis is None:
+            return node.type
+        shape = list(node.type.shape)
+        shape[axis] = length
+        return ArrayType(tuple(shape), node.type.dtype)
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the outputs."""
+        known: dict[Node, Any] = dict(zip(self.program.inputs, arguments, strict=True))
+        known.update(zip(self._prologue_outputs, self._prologue.run(arguments), strict=True))
+        values = [np.asarray(known[node]) for node in self._tile_inputs]
+        full = [np.empty(node.type.shape, node.type.dtype) for node in self._sliced_outputs]
+
+        def work(lane: int, stopped: Callable[[], bool]) -> list[Any]:
+            return self._run_lane(lane, values, full, stopped)
+
+        totals: list[Any] = []
+        for partial in run_lanes(work, self.lanes):
+            totals = _accumulate(totals, partial)
+        known.update(zip(self._partial, totals, strict=True))
+        known.update(zip(self._sliced_outputs, full, strict=True))
+        late = self._epilogue.run([known[node] for node in self._late_inputs])
+        known.update(zip(self._late_outputs, late, strict=True))
+        return self._results(known)
+
+    def _run_lane(
+        self, lane: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]
+    ) -> list[Any]:
+        totals: list[Any] = []
+        count = len(self._partial)
+        for index in range(lane * self.tiles // self.lanes, (lane + 1) * self.tiles // self.lanes):
+            if stopped():
+                break
+            start = index * self.tile
+            stop = min(start + self.tile, self.dimension.length)
+            plan = self._main if stop - start == self.tile else self._last
+            pieces = [
+                value if axis is None else value[(slice(None),) * axis + (slice(start, stop),)]
+                for value, axis in zip(values, self._axes, strict=True)
+            ]
+            results = plan.run(pieces)
+            totals = _accumulate(totals, results[:count])
+            for target, node, piece in zip(full, self._sliced_outputs, results[count:], strict=True):
+                target[(slice(None),) * self.dimension.axis[node] + (slice(start, stop),)] = piece
+        return totals
+
+    def _results(self, known: dict[Node, Any]) -> list[Any]:
+        """Return the outputs as arrays of their own."""
+        results: list[Any] = []
+        given = set(self.program.inputs)
+        seen: set[Node] = set()
+        for node in self.program.outputs:
+            value = known[node]
+            if not node.type.shape:
+                results.append(node.type.dtype.type(value))
+            else:
+                results.append(np.array(value) if node in seen or node in given else value)
+            seen.add(node)
+        return results
+
+
+def _accumulate(totals: list[Any], partial: Sequence[Any]) -> list[Any]:
+    """Add partial sums to totals, in place where they are arrays."""
+    if not totals:
+        return list(partial)
+    for i, value in enumerate(partial):
+        totals[i] += value
+    return totals
+
+
+def _resized_params(node: Node, axis: int | None, length: int) -> tuple[tuple[str, Any], ...]:
+    """Return a node's params when the axis of its result has another length."""
+    if axis is None or node.op not in (ops.broadcast, ops.reshape, ops.slice_):
+        return node.params
+    name = "stop" if node.op is ops.slice_ else "shape"
+    params = dict(node.params)
+    entries = list(params[name])
+    entries[axis] = length
+    params[name] = tuple(entries)
+    return tuple(sorted(params.items()))
+
+
+AnyPlan = Plan | TiledPlan | StagedPlan

@@ -1,0 +1,147 @@
+"""Tiled plans agree with the reference interpreter, and with themselves for any number of threads."""
+
+import numpy as np
+import pytest
+
+import primad
+from primad.runtime import lanes, tiling
+from primad.runtime.axes import tileable_dimensions
+from primad.runtime.interpreter import Plan
+from primad.simplify import simplify
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Cut even small programs."""
+    monkeypatch.setattr(tiling, "WORTHWHILE_BYTES", 1)
+    monkeypatch.setattr(tiling, "tile_length", lambda dimension: 4)
+
+
+def network(parameters, x):
+    (w1, b1), (w2, b2) = parameters
+    return np.tanh(x @ w1 + b1) @ w2 + b2
+
+
+def parameters(dtype=np.float64, width=5):
+    rng = np.random.default_rng(0)
+    shapes = [((2, width), (width,)), ((width, 1), (1,))]
+    return [(rng.normal(size=a).astype(dtype), rng.normal(size=b).astype(dtype)) for a, b in shapes]
+
+
+def residual_loss(p, x):
+    def u(y):
+        return network(p, y)[:, 0]
+
+    ones = np.ones(x.shape, x.dtype)
+    _, first = primad.jvp(u, (x,), (ones,))
+    _, second = primad.jvp(lambda y: primad.jvp(u, (y,), (ones,))[1], (x,), (ones,))
+    return np.mean((first + u(x) * second) ** 2)
+
+
+def per_point(p, x):
+    return primad.vmap(lambda y: primad.grad(lambda z: network(p, z)[0])(y))(x)
+
+
+def with_statistics(p, x):
+    u = network(p, x)[:, 0]
+    return np.std(u) + np.log(np.sum(np.exp(u)))
+
+
+def normalised(p, x):
+    u = network(p, x)
+    return (u - np.mean(u, axis=0)) / np.std(u, axis=0)
+
+
+def transposed_points(p, x):
+    return np.sum(np.sin(np.einsum("ij,jk->ki", x, p[0][0])) ** 2, axis=1)
+
+
+def several_outputs(p, x):
+    u = network(p, x)
+    return {"sum": u.sum(), "points": u[:, 0] ** 2, "parameters": p[0][0] * 2.0, "input": x, "norm": np.sum(p[1][0] ** 2)}
+
+
+def with_constants(p, x):
+    weights = np.linspace(0.0, 1.0, x.shape[0])
+    return np.sum(weights * network(p, x)[:, 0]) * np.sum(weights)
+
+
+PROGRAMS = [
+    residual_loss,
+    primad.grad(residual_loss),
+    per_point,
+    with_statistics,
+    primad.grad(with_statistics),
+    normalised,
+    transposed_points,
+    several_outputs,
+    with_constants,
+    primad.grad(with_constants),
+]
+
+
+def prepared(function, dtype, points):
+    x = np.random.default_rng(1).normal(size=(points, 2)).astype(dtype)
+    program = primad.trace(function)(parameters(dtype), x)
+    arguments = [np.asarray(leaf) for pair in parameters(dtype) for leaf in pair] + [x]
+    hoisted = program.hoisted()
+    values = [node.params[0][1].array if node.op.name == "captured" else None for node in program.sources]
+    for i, node in enumerate(program.sources):
+        if values[i] is None:
+            values[i] = np.broadcast_to(np.asarray(node.params[0][1], node.type.dtype), node.type.shape)
+    return simplify(hoisted), [*arguments, *values]
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: getattr(f, "__name__", "f"))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("points", [37, 8, 9, 1])
+def test_tiles_agree_with_the_reference(small_tiles, function, dtype, points):
+    program, arguments = prepared(function, dtype, points)
+    expected = Plan(program).run(arguments)
+    plan = tiling.make_plan(program)
+    if points > 8:
+        assert not isinstance(plan, Plan), "this program has a dimension to cut"
+    found = plan.run(arguments)
+    tolerance = 1e-12 if dtype is np.float64 else 3e-5
+    for a, b in zip(found, expected, strict=True):
+        assert np.shape(a) == np.shape(b) and a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+def test_no_points_at_all(small_tiles):
+    assert primad.jit(lambda x: np.sum(np.sin(x), axis=0))(np.zeros((0, 3))).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("function", [primad.grad(residual_loss), primad.grad(with_statistics)])
+def test_results_do_not_depend_on_threads(small_tiles, function):
+    program, arguments = prepared(function, np.float64, 101)
+    plan = tiling.make_plan(program)
+    before = lanes.get_num_threads()
+    results = []
+    try:
+        for count in (1, 2, 3):
+            lanes.set_num_threads(count)
+            results.append([np.asarray(value).tobytes() for value in plan.run(arguments)])
+    finally:
+        lanes.set_num_threads(before)
+    assert results[0] == results[1] == results[2]
+
+
+def test_an_axis_that_ops_mix_is_not_cut():
+    program = simplify(primad.trace(lambda x: np.sum(np.sort(np.sin(x), axis=0)))(np.zeros((50, 3))))
+    cut = {dimension.axis.get(program.inputs[0]) for dimension in tileable_dimensions(program)}
+    assert 0 not in cut and 1 in cut
+
+
+def test_an_error_in_a_tile_reaches_the_caller(small_tiles):
+    def fail(x):
+        raise ArithmeticError("boom") if x.shape == (4,) else ValueError("last tile")
+
+    broken = primad.elementwise("broken", fail, partials=[lambda out, x: out])
+    with pytest.raises(ArithmeticError, match="boom"):
+        primad.jit(lambda x: np.sum(broken(x)))(np.zeros(40))
+
+
+def test_threads_are_a_positive_number():
+    with pytest.raises(primad.ShapeError, match="positive"):
+        lanes.set_num_threads(0)
