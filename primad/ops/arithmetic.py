@@ -12,6 +12,7 @@ from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.kinds import custom, elementwise, linear, multilinear, piecewise_constant, same_type
 from primad.ops.elementary import log
 from primad.ops.selection import mask, select
+from primad.ops.structural import concatenate, pad
 from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType, is_float
 
@@ -146,6 +147,26 @@ def _same_mask(sign: Any) -> Callable[[Trace, Inputs, Params], Node | None]:
     return rewrite
 
 
+def _add_pads(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    """Arrays that stand side by side among zeros are joined: the gradients of slices become one array, not a sum."""
+    x, y = inputs
+    if x.op is not pad or y.op is not pad:
+        return None
+    wide, other = dict(x.params), dict(y.params)
+    if wide == other and x.inputs[0].type == y.inputs[0].type:
+        return apply(trace, pad, apply(trace, add, x.inputs[0], y.inputs[0]), **wide)
+    padded = [axis for axis in range(x.type.ndim) if any(p[key][axis] for p in (wide, other) for key in p)]
+    if len(padded) != 1 or any(wide["interior"]) or any(other["interior"]):
+        return None
+    (axis,) = padded
+    if wide["low"][axis] > other["low"][axis]:
+        x, y, wide, other = y, x, other, wide
+    if wide["low"][axis] + x.inputs[0].type.shape[axis] != other["low"][axis]:
+        return None
+    joined = apply(trace, concatenate, x.inputs[0], y.inputs[0], axis=axis)
+    return apply(trace, pad, joined, low=wide["low"], high=other["high"], interior=wide["interior"])
+
+
 add: Primitive = linear(
     "add",
     numpy=np.add,
@@ -174,6 +195,16 @@ add: Primitive = linear(
             lambda c, x, y: (add(mask(c > 0, x), mask(c > 0, y)), mask(c > 0, add(x, y))),
             ((3,), (3,), (3,)),
             _same_mask(lambda: add),
+        ),
+        Law(
+            "arrays side by side among zeros are joined",
+            "real",
+            lambda x, y: (
+                add(pad(x, low=(0,), high=(2,), interior=(0,)), pad(y, low=(3,), high=(0,), interior=(0,))),
+                concatenate(x, y, axis=0),
+            ),
+            ((3,), (2,)),
+            _add_pads,
         ),
     ],
 )

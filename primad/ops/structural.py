@@ -403,6 +403,15 @@ def _concatenate_axes(*types: ArrayType, axis: int) -> Any:
     return tuple([labels] * len(types)), labels
 
 
+def _concatenate_nested(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    if not any(x.op is concatenate and dict(x.params) == params for x in inputs):
+        return None
+    flat: list[Node] = []
+    for x in inputs:
+        flat.extend(x.inputs if x.op is concatenate and dict(x.params) == params else [x])
+    return apply(trace, concatenate, *flat, **params)
+
+
 concatenate: Primitive = linear(
     "concatenate",
     numpy=lambda *arrays, axis: np.concatenate([np.asarray(x) for x in arrays], axis),
@@ -419,7 +428,14 @@ concatenate: Primitive = linear(
             lambda x: (concatenate(x, axis=0), x),
             ((2, 3),),
             lambda trace, inputs, params: inputs[0] if len(inputs) == 1 else None,
-        )
+        ),
+        Law(
+            "a concatenation of concatenations is one",
+            "bitwise",
+            lambda x, y: (concatenate(concatenate(x, y, axis=0), x, axis=0), concatenate(x, y, x, axis=0)),
+            ((2, 3), (1, 3)),
+            _concatenate_nested,
+        ),
     ],
 )
 
