@@ -418,7 +418,7 @@ def argument_names(function: Callable[..., Any], in_tree: Any) -> list[str]:
         parameters = [
             parameter.name
             for parameter in inspect.signature(function).parameters.values()
-            if parameter.kind is not parameter.VAR_POSITIONAL
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         ]
     except (TypeError, ValueError):  # ufuncs and other functions that do not tell
         parameters = []
