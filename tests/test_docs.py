@@ -2,8 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
 from documents import PAGES, ROOT, blocks, run
+
+import primad
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -19,3 +22,52 @@ def test_links_lead_somewhere(page):
         text = text.replace(block[1], "")
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (page.parent / target).exists(), target
+
+
+def derivatives(function, *args):
+    return primad.grad(function, tuple(range(len(args))))(*args)
+
+
+def where_log(x):
+    return np.where(x > 0, np.log(x), 3 * x)
+
+
+KINKS = [
+    (np.abs, (0.0,), (0,)),
+    (primad.nn.relu, (0.0,), (0,)),
+    (np.maximum, (1.0, 1.0), (0.5, 0.5)),
+    (np.minimum, (1.0, 1.0), (0.5, 0.5)),
+    (np.max, (np.array([1.0, 3.0, 3.0]),), ([0, 0.5, 0.5],)),
+    (np.min, (np.array([1.0, 1.0, 1.0]),), ([1 / 3, 1 / 3, 1 / 3],)),
+    (lambda x: np.clip(x, 0, 1), (0.0,), (0.5,)),
+    (lambda x: np.clip(x, 0, 1), (1.0,), (0.5,)),
+    (np.sqrt, (0.0,), (np.inf,)),
+    (np.linalg.norm, (np.zeros(2),), ([0, 0],)),
+    (np.hypot, (0.0, 0.0), (0, 0)),
+    (np.std, (np.ones(3),), ([0, 0, 0],)),
+    (np.power, (0.0, 0.0), (0, -np.inf)),
+    (np.power, (0.0, 0.5), (np.inf, 0)),
+    (np.power, (0.0, 2.0), (0, 0)),
+    (np.power, (-1.0, 2.0), (-2, np.nan)),
+    (where_log, (-1.0,), (3,)),
+    (where_log, (0.0,), (3,)),
+    (np.median, (np.array([1.0, 1.0, 2.0]),), ([0, 1, 0],)),
+    (np.floor, (1.0,), (0,)),
+    (np.sign, (0.0,), (0,)),
+    (np.mod, (6.0, 2.0), (1, -3)),
+    (primad.numpy.special.logsumexp, (np.array([-np.inf, 0.0]),), ([0, 1],)),
+    (primad.numpy.special.xlogy, (0.0, 0.0), (0, 0)),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "expected"), KINKS)
+def test_conventions_at_kinks(function, args, expected):
+    for found, wanted in zip(derivatives(function, *args), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_orders_at_kinks():
+    orders = [primad.derivative(lambda x: x**2.5, k)(0.0) for k in (1, 2, 3)]
+    assert orders == [0, 0, np.inf]
+    assert primad.grad(primad.grad(np.abs))(0.0) == 0
+    assert not np.asarray(primad.hessian(np.linalg.norm)(np.zeros(2))).any()
