@@ -62,19 +62,25 @@ def _matrix_form(labels: str) -> tuple[Any, ...] | None:
     return x_order, y_order, len(batch), len(rows), len(inner), tuple([result.index(c) for c in out])
 
 
-def _contract(x: Any, y: Any, *, labels: str) -> Any:
+def _contract(x: Any, y: Any, *, labels: str, out: Any = None) -> Any:
     x, y = np.asarray(x), np.asarray(y)
     form = _matrix_form(labels)
     if form is None or x.dtype == object:
-        return np.einsum(labels, x, y)
+        return np.einsum(labels, x, y, out=out)
     x_order, y_order, batch, rows, inner, out_order = form
     x, y = x.transpose(x_order), y.transpose(y_order)
     batch_shape, row_shape, column_shape = x.shape[:batch], x.shape[batch : batch + rows], y.shape[batch + inner :]
     depth = math.prod(y.shape[batch : batch + inner])
     left = x.reshape((*batch_shape, math.prod(row_shape), depth))
     right = y.reshape((*batch_shape, depth, math.prod(column_shape)))
-    product = np.matmul(left, right).reshape((*batch_shape, *row_shape, *column_shape))
-    return product.transpose(out_order)
+    if out is not None and out_order == tuple(range(len(out_order))):
+        np.matmul(left, right, out=out.reshape((*batch_shape, left.shape[-2], right.shape[-1])))
+        return out
+    product = np.matmul(left, right).reshape((*batch_shape, *row_shape, *column_shape)).transpose(out_order)
+    if out is None:
+        return product
+    np.copyto(out, product)
+    return out
 
 
 def _contract_type(x: ArrayType, y: ArrayType, *, labels: str) -> ArrayType:

@@ -26,15 +26,20 @@ cos: Primitive = elementwise(
 )
 
 
-def _sech2(x: Any) -> Any:
+def _sech2(x: Any, out: Any = None) -> Any:
     """4e/(1 + e)² with e = exp(−2|x|): accurate in the tails, where 1 − tanh²x is 0."""
-    if getattr(x, "dtype", None) == np.dtype(object):
+    x = np.asarray(x)
+    if x.dtype == np.dtype(object):
         e = np.exp(-2 * np.absolute(x))
         return 4 * e / (1 + e) ** 2
-    e = np.abs(x)
-    e = np.exp(np.multiply(e, -2, out=e) if isinstance(e, np.ndarray) else e * e.dtype.type(-2))
+    e = np.abs(x, out=np.empty_like(x) if out is None else out)
+    e *= -2
+    np.exp(e, out=e)
     d = 1 + e
-    return 4 * e / (d * d)
+    d *= d
+    e *= 4
+    e /= d
+    return e
 
 
 tanh: Primitive = elementwise("tanh", numpy=np.tanh, partials=[lambda out, x: sech2(x)], doc="Hyperbolic tangent.")

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from primad import ops
 from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
 from primad.trace import TracedArray
+from primad.types import ArrayType
 
-Step = tuple[Callable[..., Any], tuple[int, ...], dict[str, Any], int, tuple[int, ...]]
+Step = tuple[Callable[..., Any], tuple[int, ...], dict[str, Any], int, tuple[int, ...], int]
 
 
 class Plan:
-    """A lowered program, ready to run: slots for values and one step for each node.
+    """A lowered program, ready to run: slots for values, one step for each node, and buffers for what dies inside.
 
     Attributes:
         program: what it computes.
+        buffers: types of the buffers that the steps write into.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
         slot: dict[Node, int] = {node: i for i, node in enumerate(program.inputs)}
         self._constants: list[tuple[int, Any]] = []
-        steps: list[tuple[Node, int]] = []
+        steps: list[Node] = []
         for node in program.nodes:
             if node in slot:
                 continue
@@ -37,33 +42,29 @@ class Plan:
             elif node.op is CAPTURED:
                 self._constants.append((slot[node], node.params[0][1].array))
             else:
-                steps.append((node, slot[node]))
+                steps.append(node)
         self._size = len(slot)
-        keep = {slot[node] for node in program.outputs}
-        last: dict[int, int] = {}
-        for position, (node, _) in enumerate(steps):
-            for operand in node.inputs:
-                last[slot[operand]] = position
-        freed: dict[int, list[int]] = {}
-        for index, position in last.items():
-            if index not in keep:
-                freed.setdefault(position, []).append(index)
+        freed = _last_uses(steps, program.outputs)
+        assigned, self.buffers = assign_buffers(steps, program.outputs)
         self._steps: list[Step] = [
             (
                 node.op.numpy,
                 tuple([slot[operand] for operand in node.inputs]),
                 dict(node.params),
-                place,
-                tuple(freed.get(position, ())),
+                slot[node],
+                tuple([slot[operand] for operand in freed.get(node, ())]),
+                assigned.get(node, -1),
             )
-            for position, (node, place) in enumerate(steps)
+            for node in steps
         ]
         seen: set[Node] = set()
         self._finish: list[tuple[int, Any, bool, bool]] = []
         for node in program.outputs:
-            fresh = _fresh(node) and node not in seen
+            fresh = makes_new_array(node) and node not in seen
             seen.add(node)
             self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
+        self._spare: list[list[Any]] = []
+        self._keeps_buffers = sum(type.size * type.dtype.itemsize for type in self.buffers) <= KEPT_BYTES
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own, sharing no memory with arguments or other outputs."""
@@ -71,20 +72,120 @@ class Plan:
         values[: len(arguments)] = arguments
         for index, constant in self._constants:
             values[index] = constant
+        buffers = self._take_buffers()
         with np.errstate(all="ignore"):
-            for function, operands, params, place, freed in self._steps:
-                values[place] = function(*[values[i] for i in operands], **params)
+            for function, operands, params, place, freed, buffer in self._steps:
+                if buffer >= 0:
+                    values[place] = function(*[values[i] for i in operands], out=buffers[buffer], **params)
+                else:
+                    values[place] = function(*[values[i] for i in operands], **params)
                 for index in freed:
                     values[index] = None
-        return [
+        results = [
             dtype.type(values[index]) if scalar else values[index] if fresh else np.array(values[index], dtype)
             for index, dtype, scalar, fresh in self._finish
         ]
+        if self._keeps_buffers and buffers:
+            self._spare.append(buffers)
+        return results
+
+    def _take_buffers(self) -> list[Any]:
+        """Return buffers that no other run holds: those of an earlier run, or new ones."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return [np.empty(type.shape, type.dtype) for type in self.buffers]
 
 
-def _fresh(node: Node) -> bool:
-    """Say whether computing the node makes an array that nothing else holds."""
-    return not isinstance(node.op, Leaf) and not node.op.views
+KEPT_BYTES = 4 * 1024 * 1024
+"""Plans whose buffers are larger than this together give them back after each run."""
+BUFFERED_SIZE = 1024
+"""Arrays of fewer elements are not worth a buffer."""
+
+
+def _last_uses(steps: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, list[Node]]:
+    """Return, for each step, the values that are not needed after it."""
+    last: dict[Node, Node] = {}
+    for node in steps:
+        for operand in node.inputs:
+            last[operand] = node
+    freed: dict[Node, list[Node]] = {}
+    keep = set(outputs)
+    for operand, node in last.items():
+        if operand not in keep:
+            freed.setdefault(node, []).append(operand)
+    return freed
+
+
+def makes_new_array(node: Node) -> bool:
+    """Say whether computing the node makes an array that nothing else holds.
+
+    Of a user's own primitive that is not known: its function may return its argument.
+    """
+    return (
+        not isinstance(node.op, Leaf)
+        and not node.op.views
+        and (node.op in _BUILT_IN or isinstance(node.op.numpy, np.ufunc))
+    )
+
+
+_BUILT_IN = frozenset(ops.ALL)
+
+
+@lru_cache(maxsize=1024)
+def _takes_out(function: Any) -> bool:
+    if isinstance(function, np.ufunc):
+        return True
+    try:
+        return "out" in signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _writes_into(node: Node) -> bool:
+    """Say whether the op's definition can write its result into an existing array: ufuncs, and functions with `out`."""
+    return _takes_out(node.op.numpy)
+
+
+def assign_buffers(steps: Sequence[Node], outputs: Sequence[Node]) -> tuple[dict[Node, int], list[ArrayType]]:
+    """Choose buffers for values that ufuncs compute and that die inside the program.
+
+    A buffer is free again after the last use of the value in it and of all views of that value. A value may take the
+    buffer of an operand that dies with the same step: NumPy defines ufuncs whose operands and result overlap.
+
+    Returns:
+        the buffer of each value that has one, and the types of the buffers.
+    """
+    end = len(steps)
+    owners: dict[Node, set[Node]] = {}
+    until: dict[Node, int] = {}
+    for position, node in enumerate(steps):
+        for operand in node.inputs:
+            for owner in owners.get(operand, ()):
+                until[owner] = position
+        owners[node] = {node} if makes_new_array(node) else set().union(*(owners.get(x, set()) for x in node.inputs))
+    for node in outputs:
+        for owner in owners.get(node, ()):
+            until[owner] = end
+    assigned: dict[Node, int] = {}
+    types: list[ArrayType] = []
+    free: dict[ArrayType, list[int]] = {}
+    dying: dict[int, list[Node]] = {}
+    for owner, position in until.items():
+        dying.setdefault(position, []).append(owner)
+    for position, node in enumerate(steps):
+        for owner in dying.get(position, ()):
+            if owner in assigned:
+                free.setdefault(owner.type, []).append(assigned[owner])
+        if node.type.size < BUFFERED_SIZE or until.get(node, end) == end or not _writes_into(node):
+            continue
+        spare = free.get(node.type, [])
+        if spare:
+            assigned[node] = spare.pop()
+        else:
+            assigned[node] = len(types)
+            types.append(node.type)
+    return assigned, types
 
 
 def evaluate_node(node: Node) -> Any:

@@ -116,9 +116,9 @@ def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Seq
     When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller.
     """
     stop = Event()
-    if _THREADS.count == 1 or lanes == 1:
-        return [work(lane, stop.is_set) for lane in range(lanes)]
     with single_threaded_blas():
+        if _THREADS.count == 1 or lanes == 1:
+            return [work(lane, stop.is_set) for lane in range(lanes)]
         futures: list[Future[Any]] = [_THREADS.pool().submit(work, lane, stop.is_set) for lane in range(lanes)]
         try:
             return [future.result() for future in futures]
