@@ -30,3 +30,18 @@ html_theme = "furo"
 html_title = f"primad {release}"
 html_copy_source = False
 html_show_sphinx = False
+
+
+def as_restructured_text(app, what, name, object, options, lines):
+    """Read docstrings as they are written: code in single backticks, and `*` and `|` as themselves."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            parts = line.split("`")
+            for j, part in enumerate(parts):
+                parts[j] = f"``{part}``\\ " if j % 2 else part.replace("*", r"\*").replace("|", r"\|")
+            if len(parts) % 2:
+                lines[i] = "".join(parts)
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", as_restructured_text, priority=400)  # before napoleon reads the sections

@@ -43,7 +43,6 @@ class Program:
         in_tree, out_tree: pytree structures (optree), or None for a flat tuple.
         names: a name for each input.
         lines: the user's `file:line` for nodes recorded from user code.
-        values: the values of inputs, where the trace knew them.
     """
 
     evaluate: ClassVar[Callable[[Program, tuple[Any, ...], dict[str, Any]], Any]]
@@ -67,7 +66,6 @@ class Program:
         self.names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(len(self.inputs)))
         self.label = label
         self.lines = trace.lines
-        self.values = [trace.values.get(node) for node in self.inputs]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments shaped as those it was traced with, or record it on traced ones."""
@@ -169,7 +167,7 @@ class Program:
 
     @property
     def key(self) -> Key:
-        """The canonical key: equal for programs that are the same up to captured arrays and general scalars."""
+        """The canonical key, equal for programs that are the same up to captured arrays and general scalars."""
         return self._structure[0]
 
     @property
