@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMOS = _PACKAGE + "demos" + os.sep
@@ -17,14 +18,19 @@ _PLUMBING = (
 )
 
 
+@lru_cache(maxsize=4096)
+def _is_users(filename: str) -> bool:
+    if filename.startswith(_PACKAGE) and not filename.startswith(_DEMOS):
+        return False
+    return not any(part in filename for part in _PLUMBING)
+
+
 def user_line() -> str | None:
     """Return `file:line` of the innermost frame that is the user's own code, or None."""
     frame = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        own = name.startswith(_PACKAGE) and not name.startswith(_DEMOS)
-        if not own and not any(part in name for part in _PLUMBING):
-            return f"{name}:{frame.f_lineno}"
+        if _is_users(frame.f_code.co_filename):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None
 

@@ -337,6 +337,7 @@ def record(
     evaluator: Callable[[Node], Any] | None = None,
     names: Sequence[str] | None = None,
     recording: bool = True,
+    weak: Sequence[bool] = (),
 ) -> Program:
     """Record a function of positional arguments as a program.
 
@@ -348,12 +349,13 @@ def record(
         evaluator: computes a node's value on demand.
         names: names of the flattened arguments.
         recording: whether to note the user's lines.
+        weak: which arguments are Python floats, where values are not known.
     """
     origin = getattr(function, "__qualname__", type(function).__name__)
     trace = Trace(evaluator, recording, origin)
     try:
         if values is None:
-            nodes = [trace.input(type) for type in types]
+            nodes = [trace.input(type, weak=i < len(weak) and weak[i]) for i, type in enumerate(types)]
         else:
             nodes = [
                 trace.input(type, value, weak=isinstance(value, float) and not isinstance(value, np.generic))

@@ -55,7 +55,7 @@ class Call:
         if self.nested or any(type(extra) is TracedArray for extra in extras):
             operands = traced_operands([*self.leaves, *self.program.sources, *extras])
             return [primitive(*operands, of=of, index=index, **options) for index in range(count)]
-        key = (primitive, of, tuple(sorted(options.items())))
+        key = (primitive, of.key, tuple(sorted(options.items())))
         build = primitive.build
         assert build is not None
         plan = PLANS.get(key, lambda: make_plan(simplify(build(of.hoisted, **options))))
@@ -66,7 +66,7 @@ class Call:
         if self.nested:
             return [TracedArray(node) for node in inlined(self.program, self.leaves)]
         of = ClosedProgram(self.program)
-        plan = PLANS.get((None, of), lambda: make_plan(simplify(of.hoisted)))
+        plan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
         return plan.run([*arrays(self.leaves), *source_values(self.program)])
 
 
@@ -146,7 +146,7 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
         results: list[Any] = [TracedArray(node) for node in inlined(program, leaves)]
     else:
         of = ClosedProgram(program)
-        plan = PLANS.get((None, of), lambda: make_plan(simplify(of.hoisted)))
+        plan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
         values = [np.asarray(leaf, expected.dtype) for leaf, expected in zip(leaves, program.in_types, strict=True)]
         results = plan.run([*values, *source_values(program)])
     if program.out_tree is not None:

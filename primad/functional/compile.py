@@ -76,11 +76,11 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
                 return function(*values, **named)
 
             flat.__qualname__ = getattr(function, "__qualname__", "function")
-            program = record(flat, types, in_tree)
+            program = record(flat, types, in_tree, weak=weak)
             if program.captured:
                 raise TracingError("a jitted function closes over a traced array", fix="pass it as an argument.")
             of = ClosedProgram(program)
-            plan = PLANS.get((None, of), lambda: make_plan(simplify(of.hoisted)))
+            plan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
             return plan, source_values(program), program.out_tree
 
         plan, captured, out_tree = cache.get(key, make)
@@ -170,7 +170,7 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
         else:
             build = vmap_.build
             assert build is not None
-            key = (vmap_, of, batched, size)
+            key = (vmap_, of.key, batched, size)
             plan = PLANS.get(key, lambda: make_plan(simplify(build(of.hoisted, batched=batched, size=size))))
             results = plan.run([*arrays(fronted), *source_values(program)])
         out_values = tree.unflatten(program.out_tree, results)

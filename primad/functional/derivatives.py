@@ -126,7 +126,7 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
         early, rest = split(program, late, [i >= outs for i in range(len(program.outputs))])
         return make_plan(early), make_plan(rest)
 
-    early, rest = PLANS.get(("linear part", transform, of), make)
+    early, rest = PLANS.get(("linear part", transform, of.key), make)
     results = early.run([*arrays(call.leaves), *source_values(call.program)])
     n = len(call.program.outputs)
     return results[:n], _Linear(rest, results[n:])

@@ -83,7 +83,7 @@ def held(
 
 def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> Program:
     """Return the simplified program that a held op stands for, from the cache if it was built before."""
-    key = (primitive, of, tuple(sorted(options.items())))
+    key = (primitive, of.key, tuple(sorted(options.items())))
     assert primitive.build is not None
     build = primitive.build
     program: Program = BUILT.get(key, lambda: simplify(build(of.hoisted, **options)))

@@ -109,7 +109,8 @@ def param_key(value: Any) -> Any:
         return ("float", struct.pack("d", value))
     if kind is tuple:
         return tuple([param_key(item) for item in value])
-    return value
+    # A held program stands for itself by its key alone, so that caches do not keep captured arrays alive.
+    return getattr(value, "key", value)
 
 
 _ages = itertools.count()

@@ -1,0 +1,65 @@
+"""Numbers of high precision: what a program computes, without the rounding of floats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+
+from primad.backends.objects import recognize
+
+
+class Precise:
+    """Real numbers with `digits` decimal digits.
+
+    Attributes:
+        context: the mpmath context, private to this object.
+        margin: the smallest gap of any comparison so far; how far the nearest kink is.
+    """
+
+    def __init__(self, digits: int = 60) -> None:
+        self.context = c = mpmath.MPContext()
+        c.dps = digits
+        self.exp, self.log, self.sqrt = c.exp, c.log, c.sqrt
+        self.sin, self.cos, self.tanh, self.atan, self.erf, self.erfc = c.sin, c.cos, c.tanh, c.atan, c.erf, c.erfc
+        self.margin = float("inf")
+        self._constants = {"2/√π": 2 / c.sqrt(c.pi), "log 2": c.log(2), "log 10": c.log(10), "√½": c.sqrt(c.mpf(1) / 2)}
+
+    def number(self, value: Any) -> Any:
+        """Return the number that a scalar stands for."""
+        if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+            return self.context.mpf(value)
+        ratio, names = recognize(float(value))
+        result = self.context.mpf(ratio.numerator) / ratio.denominator
+        for name in names:
+            result = result * self._constants[name]
+        return result
+
+    def divide(self, x: Any, y: Any) -> Any:
+        """Return x / y; NaN where y is zero."""
+        return self.context.nan if y == 0 else self.context.mpf(x) / y
+
+    def power(self, x: Any, y: Any) -> Any:
+        """Return x to the power y; NaN where that is not a real number."""
+        if (x == 0 and y < 0) or (x < 0 and y != int(y)):
+            return self.context.nan
+        return self.context.mpf(x) ** y
+
+    def less(self, x: Any, y: Any) -> bool:
+        """Decide x < y."""
+        self._note(x, y)
+        return bool(x < y)
+
+    def equal(self, x: Any, y: Any) -> bool:
+        """Decide x = y."""
+        self._note(x, y)
+        return bool(x == y)
+
+    def floor(self, x: Any) -> int:
+        """Return the largest integer not above x."""
+        result = int(self.context.floor(x))
+        self.margin = min(self.margin, float(x - result), float(result + 1 - x))
+        return result
+
+    def _note(self, x: Any, y: Any) -> None:
+        self.margin = min(self.margin, abs(float(x - y)))

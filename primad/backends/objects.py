@@ -1,0 +1,265 @@
+"""Running programs on object arrays, whose elements are exact: SymPy expressions, or high-precision numbers.
+
+The NumPy definitions of structural, linear and multilinear primitives run unchanged on object arrays. The others have
+one line each here, in terms of the few scalar functions that a number system provides (`Numbers`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache, cmp_to_key
+from itertools import combinations_with_replacement
+from typing import Any, Protocol
+
+import numpy as np
+
+from primad import ops
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
+from primad.ir.program import Program
+from primad.primitive import Primitive
+from primad.trace import trace
+from primad.types import ArrayType
+
+Array = np.ndarray[Any, Any]
+Definition = Callable[..., Any]
+
+
+class Numbers(Protocol):
+    """A number system: how to make a number, the elementary functions, and how to compare."""
+
+    exp: Callable[[Any], Any]
+    log: Callable[[Any], Any]
+    sqrt: Callable[[Any], Any]
+    sin: Callable[[Any], Any]
+    cos: Callable[[Any], Any]
+    tanh: Callable[[Any], Any]
+    atan: Callable[[Any], Any]
+    erf: Callable[[Any], Any]
+    erfc: Callable[[Any], Any]
+
+    def number(self, value: Any) -> Any:
+        """Return the exact number that a Python scalar stands for."""
+
+    def divide(self, x: Any, y: Any) -> Any:
+        """Return x / y, where x / 0 is no error."""
+
+    def power(self, x: Any, y: Any) -> Any:
+        """Return x to the power y."""
+
+    def less(self, x: Any, y: Any) -> bool:
+        """Decide x < y."""
+
+    def equal(self, x: Any, y: Any) -> bool:
+        """Decide x = y."""
+
+    def floor(self, x: Any) -> int:
+        """Return the largest integer not above x."""
+
+
+# -- literals ----------------------------------------------------------------------------------------------------------
+
+CONSTANTS = {
+    "2/√π": 2.0 / math.sqrt(math.pi),
+    "log 2": math.log(2.0),
+    "log 10": math.log(10.0),
+    "√½": math.sqrt(0.5),
+}
+"""Irrational numbers that rules contain as floats; a proof needs the number that was meant."""
+
+
+@cache
+def _products() -> dict[tuple[str, ...], float]:
+    names = [*((name,) for name in CONSTANTS), *combinations_with_replacement(CONSTANTS, 2)]
+    return {product: math.prod(CONSTANTS[name] for name in product) for product in names}
+
+
+@cache
+def recognize(value: float) -> tuple[Fraction, tuple[str, ...]]:
+    """Split the float of a literal into a rational factor and the irrational constants it was computed from.
+
+    Laws multiply literals in floating point, so a product of known constants and a simple fraction is recognized up to
+    rounding. Other floats are taken for exactly what they are.
+    """
+    exact = Fraction(value)
+    if exact.denominator <= 2**20:
+        return exact, ()
+    for names, constant in _products().items():
+        ratio = Fraction(value / constant).limit_denominator(1024)
+        if ratio and abs(float(ratio) * constant - value) <= 4e-16 * abs(value):
+            return ratio, names
+    return exact, ()
+
+
+# -- definitions -------------------------------------------------------------------------------------------------------
+
+
+def pointwise(function: Callable[..., Any], dtype: Any = object) -> Definition:
+    """Lift a function `(numbers, *elements, **params)` to arrays."""
+
+    def definition(numbers: Numbers, *arrays: Any, **params: Any) -> Array:
+        out = np.empty(np.shape(arrays[0]), dtype)
+        for index in np.ndindex(out.shape):
+            out[index] = function(numbers, *(array[index] for array in arrays), **params)
+        return out
+
+    return definition
+
+
+def _sign(n: Numbers, x: Any) -> Any:
+    return n.number(-1 if n.less(x, 0) else 0 if n.equal(x, 0) else 1)
+
+
+def _truncate(n: Numbers, x: Any, dtype: str) -> Any:
+    if isinstance(x, (bool, np.bool_, int, np.integer)):
+        return np.dtype(dtype).type(x)
+    if dtype == "bool":
+        return not n.equal(x, 0)
+    return -n.floor(-x) if n.less(x, 0) else n.floor(x)
+
+
+def extremum(better: Callable[[Numbers, Any, Any], bool]) -> Definition:
+    """Return the reduction to the best element along axes."""
+
+    def best(numbers: Numbers, x: Array, *, axes: tuple[int, ...]) -> Array:
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        moved = x.transpose((*kept, *axes)).reshape((*[x.shape[axis] for axis in kept], -1))
+        out = np.empty(moved.shape[:-1], object)
+        for index in np.ndindex(out.shape):
+            found = moved[index][0]
+            for element in moved[index][1:]:
+                if better(numbers, element, found):
+                    found = element
+            out[index] = found
+        return out
+
+    return best
+
+
+def order_along(numbers: Numbers, x: Array, *, axis: int) -> Array:
+    """Return the indices that sort along an axis."""
+
+    def compare(a: Any, b: Any) -> int:
+        return -1 if numbers.less(a, b) else 1 if numbers.less(b, a) else 0
+
+    def order(row: Array) -> Array:
+        return np.array(sorted(range(len(row)), key=cmp_to_key(lambda i, j: compare(row[i], row[j]))), np.int64)
+
+    return np.apply_along_axis(order, axis, x).astype(np.int64) if x.size else np.zeros(x.shape, np.int64)
+
+
+def _numbers(n: Numbers, values: Any) -> Array:
+    """Turn numbers of NumPy into numbers of the number system."""
+    values = np.asarray(values)
+    out = np.empty(values.shape, object)
+    for index in np.ndindex(values.shape):
+        value = values[index]
+        out[index] = n.number(value.item()) if isinstance(value, np.generic) else value
+    return out
+
+
+DEFINITIONS: dict[Primitive, Definition] = {
+    ops.div: pointwise(lambda n, x, y: n.divide(x, y)),
+    ops.power: pointwise(lambda n, x, y: n.power(x, y)),
+    ops.abs: pointwise(lambda n, x: -x if n.less(x, 0) else x),
+    ops.maximum: pointwise(lambda n, x, y: y if n.less(x, y) else x),
+    ops.minimum: pointwise(lambda n, x, y: y if n.less(y, x) else x),
+    ops.exp: pointwise(lambda n, x: n.exp(x)),
+    ops.expm1: pointwise(lambda n, x: n.exp(x) - 1),
+    ops.log: pointwise(lambda n, x: n.log(x)),
+    ops.log1p: pointwise(lambda n, x: n.log(1 + x)),
+    ops.sqrt: pointwise(lambda n, x: n.sqrt(x)),
+    ops.sin: pointwise(lambda n, x: n.sin(x)),
+    ops.cos: pointwise(lambda n, x: n.cos(x)),
+    ops.tanh: pointwise(lambda n, x: n.tanh(x)),
+    ops.sech2: pointwise(lambda n, x: 4 / (n.exp(x) + n.exp(-x)) ** 2),
+    ops.arctan: pointwise(lambda n, x: n.atan(x)),
+    ops.erf: pointwise(lambda n, x: n.erf(x)),
+    ops.erfc: pointwise(lambda n, x: n.erfc(x)),
+    ops.logistic: pointwise(lambda n, x: 1 / (1 + n.exp(-x))),
+    ops.softplus: pointwise(lambda n, x: n.log(1 + n.exp(x))),
+    ops.sign: pointwise(_sign),
+    ops.floor: pointwise(lambda n, x: n.number(n.floor(x))),
+    ops.floor_divide: pointwise(lambda n, x, y: n.number(n.floor(n.divide(x, y)))),
+    ops.less: pointwise(lambda n, x, y: n.less(x, y), bool),
+    ops.less_equal: pointwise(lambda n, x, y: not n.less(y, x), bool),
+    ops.equal: pointwise(lambda n, x, y: n.equal(x, y), bool),
+    ops.logical_and: pointwise(lambda n, x, y: bool(x) and bool(y), bool),
+    ops.logical_or: pointwise(lambda n, x, y: bool(x) or bool(y), bool),
+    ops.logical_not: pointwise(lambda n, x: not x, bool),
+    ops.truncate: pointwise(_truncate),
+    ops.eye: lambda numbers, /, *, n, dtype: _numbers(numbers, [[int(i == j) for j in range(n)] for i in range(n)]),
+    ops.iota: lambda numbers, /, *, n, dtype: _numbers(numbers, list(range(n))),
+    ops.cast: lambda n, x, *, dtype: _numbers(n, x),
+    ops.argsort: order_along,
+    ops.reduce_max: extremum(lambda n, x, y: n.less(y, x)),
+    ops.reduce_min: extremum(lambda n, x, y: n.less(x, y)),
+}
+"""What primitives mean where their NumPy function does not run on object arrays."""
+
+
+class Evaluator:
+    """Runs programs on a number system.
+
+    Args:
+        numbers: the number system.
+        definitions: meanings of further ops, `(numbers, *arrays, **params) -> array`.
+    """
+
+    def __init__(self, numbers: Numbers, definitions: Mapping[Primitive, Definition] | None = None) -> None:
+        self.numbers = numbers
+        self.definitions = {**DEFINITIONS, **(definitions or {})}
+
+    def run(self, program: Program, arguments: Sequence[Any], frozen: dict[Node, Any] | None = None) -> list[Any]:
+        """Compute the outputs: object arrays where they are floats, else plain arrays.
+
+        Args:
+            program: any program without captured nodes of open traces.
+            arguments: one array per input.
+            frozen: values of `stop_gradient` nodes: used where present, noted where not. A difference quotient with the
+                same `frozen` at both points sees what differentiation sees.
+        """
+        values: dict[Node, Any] = {}
+        for node, argument in zip(program.inputs, arguments, strict=True):
+            values[node] = self.array(argument, node.type)
+        for node in program.nodes:
+            if node not in values:
+                values[node] = self._compute(node, values, frozen)
+        return [values[node] for node in program.outputs]
+
+    def _compute(self, node: Node, values: Mapping[Node, Any], frozen: dict[Node, Any] | None) -> Any:
+        if node.op is INPUT:
+            raise ValueError("the program has an input of another trace")
+        if node.op is LITERAL:
+            value = literal_value(node)
+            return self.array(np.broadcast_to(np.asarray(value, node.type.dtype), node.type.shape), node.type)
+        if node.op is CAPTURED:
+            return self.array(node.params[0][1].array, node.type)
+        if frozen is not None and node.op is ops.stop_gradient:
+            return frozen.setdefault(node, values[node.inputs[0]])
+        return self.apply(node.op, [values[operand] for operand in node.inputs], dict(node.params), node.type)
+
+    def apply(self, op: Primitive, operands: Sequence[Any], params: dict[str, Any], type: ArrayType) -> Any:
+        """Apply one op."""
+        definition = self.definitions.get(op)
+        if definition is not None:
+            return self.array(definition(self.numbers, *operands, **params), type)
+        if not type.is_float and all(operand.dtype != object for operand in operands):
+            return np.asarray(op.numpy(*operands, **params), type.dtype)
+        try:
+            return self.array(op.numpy(*operands, **params), type)
+        except (TypeError, AttributeError):
+            # NumPy's transcendental functions do not know the elements, but they can be recorded.
+            types = [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
+            return self.run(trace(lambda *arrays: op.numpy(*arrays, **params))(*types), operands)[0]
+
+    def array(self, value: Any, type: ArrayType) -> Array:
+        """Return a value as an array of exact numbers (floats) or a plain array (integers, booleans)."""
+        if not type.is_float:
+            return np.asarray(value).astype(type.dtype)
+        if not isinstance(value, np.ndarray):
+            out = np.empty((), object)
+            out[()] = self.numbers.number(value.item()) if isinstance(value, np.generic) else value
+            return out
+        return value if value.dtype == object else _numbers(self.numbers, value)

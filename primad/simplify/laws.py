@@ -1,0 +1,158 @@
+"""Laws that belong to no single op, with the statements that `primad.verify` proves.
+
+The first family is applied by every pointwise op's constructor (`primad.primitive`), the second by the pass that moves
+sums over directions towards the inputs (`primad.simplify.collapse`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from primad import ops
+from primad.primitive import Law
+
+
+def _wide(x: Any) -> Any:
+    return ops.broadcast(x, shape=(4, *x.shape), axes=(0,))
+
+
+def _total(x: Any) -> Any:
+    return ops.sum(x, axes=(0,))
+
+
+_OUTERMOST = (
+    Law(
+        "a broadcast is outermost: pointwise ops of two operands",
+        "bitwise",
+        lambda x, y: (ops.mul(_wide(x), _wide(y)), _wide(ops.mul(x, y))),
+        ((3,), (3,)),
+    ),
+    Law(
+        "a broadcast is outermost: along the axes that are new in both operands",
+        "bitwise",
+        lambda x, y: (
+            ops.sub(ops.broadcast(x, shape=(4, 2, 3), axes=(0, 1)), ops.broadcast(y, shape=(4, 2, 3), axes=(0,))),
+            ops.broadcast(ops.sub(ops.broadcast(x, shape=(2, 3), axes=(0,)), y), shape=(4, 2, 3), axes=(0,)),
+        ),
+        ((3,), (2, 3)),
+    ),
+    Law(
+        "a broadcast is outermost: with a literal",
+        "bitwise",
+        lambda x: (ops.add(_wide(x), 2.0), _wide(ops.add(x, 2.0))),
+        ((3,),),
+    ),
+    Law(
+        "a broadcast is outermost: select",
+        "bitwise",
+        lambda c, x, y: (ops.select(_wide(c > 0), _wide(x), _wide(y)), _wide(ops.select(c > 0, x, y))),
+        ((3,), (3,), (3,)),
+    ),
+)
+
+_COLLAPSE = (
+    Law(
+        "a sum goes through add",
+        "real",
+        lambda x, y: (_total(ops.add(x, y)), ops.add(_total(x), _total(y))),
+        ((4, 2), (4, 2)),
+    ),
+    Law(
+        "a sum goes through sub and neg",
+        "real",
+        lambda x, y: (_total(ops.neg(ops.sub(x, y))), ops.neg(ops.sub(_total(x), _total(y)))),
+        ((4, 2), (4, 2)),
+    ),
+    Law(
+        "a sum goes through a product with a constant",
+        "real",
+        lambda x, y: (_total(ops.mul(x, _wide(y))), ops.mul(_total(x), y)),
+        ((4, 2), (2,)),
+    ),
+    Law(
+        "a sum goes through a quotient by a constant",
+        "real",
+        lambda x, y: (_total(ops.div(x, _wide(y))), ops.div(_total(x), y)),
+        ((4, 2), (2,)),
+    ),
+    Law(
+        "a sum goes through mask",
+        "real",
+        lambda c, x: (_total(ops.mask(_wide(c > 0), x)), ops.mask(c > 0, _total(x))),
+        ((2,), (4, 2)),
+    ),
+    Law(
+        "a sum goes through select",
+        "real",
+        lambda c, x, y: (_total(ops.select(_wide(c > 0), x, y)), ops.select(c > 0, _total(x), _total(y))),
+        ((2,), (4, 2), (4, 2)),
+    ),
+    Law(
+        "a sum goes through permute",
+        "real",
+        lambda x: (
+            ops.sum(ops.permute(x, order=(2, 0, 1)), axes=(1,)),
+            ops.permute(ops.sum(x, axes=(0,)), order=(1, 0)),
+        ),
+        ((4, 2, 3),),
+    ),
+    Law(
+        "a sum goes through reshape",
+        "real",
+        lambda x: (_total(ops.reshape(x, shape=(4, 6))), ops.reshape(_total(x), shape=(6,))),
+        ((4, 2, 3),),
+    ),
+    Law(
+        "a sum goes through slice",
+        "real",
+        lambda x: (
+            _total(ops.slice_(x, start=(0, 1), stop=(4, 3), step=(1, 1))),
+            ops.slice_(_total(x), start=(1,), stop=(3,), step=(1,)),
+        ),
+        ((4, 3),),
+    ),
+    Law(
+        "a sum goes through pad",
+        "real",
+        lambda x: (
+            _total(ops.pad(x, low=(0, 1), high=(0, 2), interior=(0, 1))),
+            ops.pad(_total(x), low=(1,), high=(2,), interior=(1,)),
+        ),
+        ((4, 3),),
+    ),
+    Law(
+        "a sum goes through flip and cumsum",
+        "real",
+        lambda x: (
+            _total(ops.cumsum(ops.flip(x, axes=(1,)), axis=1, reverse=False)),
+            ops.cumsum(ops.flip(_total(x), axes=(0,)), axis=0, reverse=False),
+        ),
+        ((4, 3),),
+    ),
+    Law(
+        "a sum goes through concatenate",
+        "real",
+        lambda x, y: (_total(ops.concatenate(x, y, axis=1)), ops.concatenate(_total(x), _total(y), axis=0)),
+        ((4, 2), (4, 3)),
+    ),
+    Law(
+        "a sum goes through broadcast",
+        "real",
+        lambda x: (
+            _total(ops.broadcast(x, shape=(4, 3, 2), axes=(1,))),
+            ops.broadcast(_total(x), shape=(3, 2), axes=(0,)),
+        ),
+        ((4, 2),),
+    ),
+    Law(
+        "a sum goes through contract",
+        "real",
+        lambda x, y: (
+            _total(ops.contract(x, y, labels="abc,cd->abd")),
+            ops.contract(_total(x), y, labels="ab,bc->ac"),
+        ),
+        ((4, 2, 3), (3, 2)),
+    ),
+)
+
+PASS_LAWS = (*_OUTERMOST, *_COLLAPSE)

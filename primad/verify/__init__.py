@@ -1,0 +1,51 @@
+"""Proving rules: every primitive, composite and law against its definition, with SymPy.
+
+`primad.verify(...)` is the entry point; the parts are `cases` (what an op is tried on), `table` (the cases of the built-in
+ops), `checks` (what is checked), `laws`, `fuzz` (random programs) and `report`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from primad.verify.cases import Choices, Example
+    from primad.verify.report import Report, Row
+
+
+def verify(
+    *things: Any,
+    examples: Sequence[Example] | None = None,
+    domain: Sequence[tuple[float, float]] | None = None,
+    symbolic: Callable[..., Any] | None = None,
+    choices: Callable[[str], Choices] | None = None,
+    on_row: Callable[[Row], None] | None = None,
+) -> Report:
+    """Prove the rules of primitives, composites and laws.
+
+    Checked are: the inferred type against NumPy; the definition of a composite; the JVP against SymPy's derivative, to
+    second order; the transpose by ⟨w, J v⟩ = ⟨Jᵀ w, v⟩; the axis map against a loop; and every law by both of its sides.
+
+    Args:
+        things: names of built-in ops, primitives (built-in or your own), laws; everything built in if there are none.
+        examples: applications that your own op is tried on (operand types and params). Elementwise ops do not need them.
+        domain: bounds (low, high) of each operand of your own elementwise op, by default (0.25, 2).
+        symbolic: what your own op means, as a function of SymPy expressions, if its NumPy function cannot be recorded and
+            does not run on object arrays.
+        choices: where shapes and params are drawn from, by a name; a seeded generator by default.
+        on_row: called with each row as it is done.
+
+    Returns:
+        a report; `report.ok` says whether everything holds, `print(report)` shows the table. A wrong rule is a row that
+        shows the counterexample.
+
+    Example:
+        >>> import primad
+        >>> cube = primad.elementwise("cube", lambda x: x * x * x, partials=[lambda out, x: 3.0 * x * x])
+        >>> primad.verify(cube).ok
+        True
+    """
+    from primad.verify.checker import run  # SymPy loads when something is verified
+
+    return run(things, examples, domain, symbolic, choices, on_row)

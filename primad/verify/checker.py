@@ -1,0 +1,145 @@
+"""Running the checks: collect what to verify, draw trials, and gather rows."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from primad.backends.sympy import UndecidedError
+from primad.errors import PrimadError, TracingError
+from primad.primitive import Law, Primitive
+from primad.verify.cases import Case, Choices, Example, Seeded, default_case
+from primad.verify.checks import CHECKS, Check
+from primad.verify.decide import Wrong
+from primad.verify.laws import constructor_row, law_rows, pass_laws
+from primad.verify.report import ORDER, How, Report, Row
+from primad.verify.table import cases
+from primad.verify.trial import Trial
+
+FAULTS = (PrimadError, ArithmeticError, TypeError, ValueError, AttributeError, IndexError, KeyError, AssertionError)
+"""What a wrong rule may raise."""
+
+
+def run(
+    things: Sequence[Any],
+    examples: Sequence[Example] | None,
+    domain: Sequence[tuple[float, float]] | None,
+    symbolic: Callable[..., Any] | None,
+    choices: Callable[[str], Choices] | None,
+    on_row: Callable[[Row], None] | None,
+) -> Report:
+    """See `primad.verify`."""
+    report = Report()
+    started = time.perf_counter()
+    source = choices or Seeded
+    for subject in subjects(things, examples, domain, symbolic):
+        for row in rows(subject, source):
+            report.rows.append(row)
+            if on_row is not None:
+                on_row(row)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def subjects(things: Sequence[Any], examples: Any = None, domain: Any = None, symbolic: Any = None) -> list[Case | Law]:
+    """Return the cases and laws that the arguments of `verify` name."""
+    table = cases()
+    if not things:
+        return [*table.values(), *pass_laws()]
+    found: list[Case | Law] = []
+    for thing in things:
+        if isinstance(thing, str):
+            laws = [law for law in pass_laws() if law.name == thing]
+            if thing not in table and not laws:
+                raise TracingError(f"verify: there is no op named {thing!r}", fix=f"choose from {', '.join(table)}.")
+            found.extend(laws or [table[thing]])
+        elif isinstance(thing, Law | Case):
+            found.append(thing)
+        elif isinstance(thing, Primitive):
+            known = table.get(thing.name)
+            own = default_case(thing, examples, domain, _arity(thing), symbolic)
+            found.append(known if known is not None and known.op is thing else own)
+        else:
+            raise TracingError(
+                f"verify: got a {type(thing).__name__}", fix="pass names of built-in ops, primitives, composites or laws."
+            )
+    return found
+
+
+def _arity(op: Primitive) -> int:
+    """Return how many operands an op takes, from its partial derivatives or its NumPy function."""
+    if op.partials:
+        return len(op.partials)
+    try:
+        parameters = inspect.signature(op.numpy).parameters.values()
+    except ValueError:  # a ufunc without a signature
+        return int(getattr(op.numpy, "nin", 1))
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
+
+def rows(subject: Case | Law, source: Callable[[str], Choices], op: Primitive | None = None) -> Iterable[Row]:
+    """Check one subject.
+
+    Args:
+        subject: a case or a law.
+        source: makes a source of choices for a name.
+        op: the record to check in place of the case's own (a corrupted copy).
+    """
+    if isinstance(subject, Law):
+        yield from law_rows("law", [subject])
+        return
+    op = op or subject.op
+    for what, check in CHECKS:
+        row = check_row(subject, op, what, check, source)
+        if row is not None:
+            yield row
+    constructed = _guarded(op, "rewrites", lambda: constructor_row(subject, op, source))
+    if constructed is not None:
+        yield constructed
+    yield from law_rows(op.name, op.laws)
+
+
+def _guarded(op: Primitive, what: str, check: Callable[[], Row | None]) -> Row | None:
+    try:
+        return check()
+    except FAULTS as error:
+        return Row(op.name, what, "failed", f"{type(error).__name__}: {error}")
+
+
+def check_row(
+    case: Case, op: Primitive, what: str, check: Check, source: Callable[[str], Choices]
+) -> Row | None:
+    """Run one check on all examples of a case."""
+    found: list[How] = []
+    for index in range(case.examples):
+        choose = source(f"{op.name}, {index}")
+        try:
+            how = _attempt(case, op, check, choose)
+        except Wrong as wrong:
+            return Row(op.name, what, "failed", str(wrong))
+        except FAULTS as error:
+            return Row(op.name, what, "failed", f"{type(error).__name__}: {error}")
+        if how is not None:
+            found.append(how)
+    if not found:
+        return None
+    how = max(found, key=ORDER.index)
+    return Row(op.name, what, how, op.exempt if how == "exempt" else _count(found))
+
+
+def _count(found: Sequence[How]) -> str:
+    numeric = found.count("numeric")
+    examples = f"{len(found)} examples"
+    return f"{examples}, of which {numeric} numerically" if numeric and numeric < len(found) else examples
+
+
+def _attempt(case: Case, op: Primitive, check: Check, choose: Choices) -> How | None:
+    """Run a check on one example; a point on the edge of two regions is drawn again."""
+    for _ in range(5):
+        try:
+            return check(Trial(case, op, choose))
+        except UndecidedError:
+            continue
+    return check(Trial(case, op, choose))

@@ -1,0 +1,100 @@
+"""Deciding whether two arrays of SymPy expressions are equal: a proof, a number to 50 digits, or a counterexample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy
+
+from primad.backends.sympy import DIGITS, Symbols
+from primad.verify.report import How
+
+AGREE = 50
+"""Digits to which numbers must agree."""
+LARGE = 400
+"""Expressions with more operations are not given to SymPy's simplifiers: they would take minutes."""
+
+
+class Wrong(Exception):
+    """Two things that must be equal differ.
+
+    Args:
+        what: what was compared.
+        expected, got: the two values.
+        inputs: the values of the inputs, by name.
+    """
+
+    def __init__(self, what: str, expected: Any, got: Any, inputs: dict[str, Any] | None = None) -> None:
+        lines = [what]
+        if inputs:
+            lines.append("at " + ", ".join(f"{name} = {value}" for name, value in inputs.items()))
+        lines += [f"expected {expected}", f"got {got}"]
+        super().__init__("\n".join(lines))
+
+
+def decide(what: str, expected: Any, got: Any, symbols: Symbols) -> How:
+    """Compare two arrays of expressions.
+
+    Returns:
+        'proved' or 'numeric'.
+
+    Raises:
+        Wrong: with the sample values at which they differ.
+    """
+    expected, got = np.asarray(expected, object), np.asarray(got, object)
+    if expected.shape != got.shape:
+        raise Wrong(what, f"shape {expected.shape}", f"shape {got.shape}")
+    result: How = "proved"
+    for index in np.ndindex(expected.shape):
+        if _decide(what, index, sympy.sympify(expected[index]), sympy.sympify(got[index]), symbols) == "numeric":
+            result = "numeric"
+    return result
+
+
+def _decide(what: str, index: tuple[int, ...], expected: Any, got: Any, symbols: Symbols) -> How:
+    if expected == got:
+        return "proved"
+    difference = expected - got
+    if difference == 0 or sympy.expand(difference) == 0:
+        return "proved"
+    a, b = symbols.value(expected), symbols.value(got)
+    gap = abs(a - b)
+    if not (gap <= sympy.Float(10, DIGITS) ** -AGREE * (1 + abs(a))):
+        where = f"{what}, element {list(index)}" if index else what
+        used = sorted(difference.free_symbols, key=str)
+        inputs = {str(symbol): str(sympy.Float(symbols.sample[symbol], 8)) for symbol in used}
+        raise Wrong(where, f"{sympy.Float(a, 15)}  = {_short(expected)}", f"{sympy.Float(b, 15)}  = {_short(got)}", inputs)
+    return "proved" if vanishes(difference, symbols) else "numeric"
+
+
+def _short(expression: Any) -> str:
+    text = str(expression)
+    return text if len(text) <= 200 else text[:197] + "…"
+
+
+def vanishes(expression: Any, symbols: Symbols) -> bool:
+    """Say whether SymPy can show, within a bounded effort, that a real expression is zero where signs are the sample's."""
+    if sympy.count_ops(expression) > LARGE:
+        return False
+    if expression.has(sympy.tanh):
+        expression = expression.rewrite(sympy.exp)
+    if expression.has(sympy.erfc):
+        expression = expression.rewrite(sympy.erf)
+    signs = {x: sympy.Dummy(str(x), positive=True) * sympy.sign(symbols.sample[x]) for x in expression.free_symbols}
+    expression = expression.xreplace(signs)
+    attempts = [_numerator]
+    if expression.has(sympy.log):
+        attempts.append(_exponential)
+    return any(attempt(expression) == 0 for attempt in attempts) or sympy.simplify(expression) == 0
+
+
+def _numerator(expression: Any) -> Any:
+    """Put everything over one denominator, with exponentials of sums as products."""
+    expression = sympy.expand(expression, power_exp=True, power_base=True, log=True)
+    return sympy.expand(sympy.together(expression).as_numer_denom()[0])
+
+
+def _exponential(expression: Any) -> Any:
+    """A real number is 0 where its exponential is 1, in which sums of logarithms are products."""
+    return _numerator(sympy.exp(sympy.expand(expression, log=False)) - 1)

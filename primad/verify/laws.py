@@ -1,0 +1,280 @@
+"""Proving laws: both sides of the statement on symbols, on floats as the law's class demands, and as it is applied."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+
+from primad import ops
+from primad.backends.objects import recognize
+from primad.backends.sympy import Symbols
+from primad.ir.node import Node
+from primad.ir.program import Program
+from primad.primitive import Law, Primitive
+from primad.runtime.interpreter import Plan
+from primad.simplify.collapse import collapse
+from primad.trace import TracedArray, trace
+from primad.types import ArrayType
+from primad.verify.cases import Case, Choices, Seeded
+from primad.verify.checks import close
+from primad.verify.decide import Wrong, decide
+from primad.verify.report import How, Row
+from primad.verify.trial import Trial
+
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 2.5, -0.75, 3.0, np.inf, -np.inf, np.nan, 5e-324, -1e308, 1e-200, 7e300)
+"""Floats on which identities of exact arithmetic fail, if they fail anywhere."""
+ROUNDS = 40
+"""How often a law is tried on floats."""
+
+
+def law_rows(name: str, laws: Sequence[Law]) -> Iterable[Row]:
+    """Prove laws, one row each."""
+    for law in laws:
+        try:
+            how, note = prove_law(law, Seeded(law.name))
+        except Wrong as wrong:
+            how, note = "failed", str(wrong)
+        yield Row(name, f"law: {law.name}", how, note)
+
+
+def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
+    """Prove one law.
+
+    An argument of the statement that is called `c` is compared with numbers; it gets numbers where the others get symbols.
+
+    Returns:
+        the certainty and a note.
+
+    Raises:
+        Wrong: if the two sides differ, or the law's rewrite does not make them the same node.
+    """
+    symbols = Symbols()
+    names = list(inspect.signature(law.statement).parameters)
+    arguments = [
+        _numbers(choose, shape) if name == "c" else _symbols(name, shape, symbols, choose)
+        for name, shape in zip(names, law.shapes, strict=True)
+    ]
+    left, right = (_exact(side) for side in law.statement(*arguments))
+    how = decide(law.name, right, left, symbols)
+    for _ in range(ROUNDS):
+        _on_floats(law, choose)
+    types = [ArrayType(shape, np.float64) for shape in law.shapes]
+    program = trace(law.statement)(*types)
+    if program.outputs[0] is program.outputs[1]:
+        return how, law.holds
+    if law.rewrite is not None:
+        raise Wrong(f"{law.name}: the rewrite", "one node for both sides", str(program))
+    _by_pass(law, trace(lambda *arrays: law.statement(*arrays)[0])(*types), choose)
+    return how, f"{law.holds}, applied by a pass"
+
+
+def _by_pass(law: Law, left: Program, choose: Choices) -> None:
+    """The pass that applies the law makes a cheaper program with the same value."""
+    after = collapse(left)
+    if after.cost().flops >= left.cost().flops:
+        raise Wrong(f"{law.name}: the pass", "fewer flops", str(after))
+    arguments = [np.array([choose.integer(-9, 9) for _ in range(t.size)], float).reshape(t.shape) for t in left.in_types]
+    close(f"{law.name}: the pass", Plan(left).run(arguments)[0], Plan(after).run(arguments)[0])
+
+
+def _symbols(name: str, shape: tuple[int, ...], symbols: Symbols, choose: Choices) -> Any:
+    out = np.empty(shape, object)
+    for index in np.ndindex(shape):
+        out[index] = sympy.Symbol("_".join([name, *map(str, index)]), real=True)
+        symbols.add(out[index], Fraction(choose.integer(-300, 300) * 2 + 1, 256))
+    return out
+
+
+def _numbers(choose: Choices, shape: tuple[int, ...]) -> Any:
+    out = np.empty(shape, object)
+    for index in np.ndindex(shape):
+        out[index] = sympy.Rational(choose.integer(-6, 6) * 2 + 1, 4)
+    return out
+
+
+def _exact(side: Any) -> Any:
+    """Replace the floats of a side by the numbers that they stand for."""
+    side = np.asarray(side)
+    out = np.empty(side.shape, object)
+    for index in np.ndindex(side.shape):
+        element = side[index]
+        expression = sympy.sympify(element.item() if isinstance(element, np.generic) else element)
+        floats = {number: sympy.Rational(*recognize(float(number))[0].as_integer_ratio()) for number in expression.atoms(sympy.Float)}
+        out[index] = expression.xreplace(floats)
+    return out
+
+
+def _on_floats(law: Law, choose: Choices) -> None:
+    arguments = []
+    for shape in law.shapes:
+        pool = SPECIAL if law.holds == "bitwise" else SPECIAL[:7]
+        values = [choose.among(pool) for _ in range(int(np.prod(shape)))]
+        arguments.append(np.array(values).reshape(shape))
+    with np.errstate(all="ignore"):
+        left, right = (np.asarray(side) for side in law.statement(*arguments))
+    names = dict(zip(inspect.signature(law.statement).parameters, (x.tolist() for x in arguments), strict=True))
+    if law.holds == "bitwise":
+        same = left.shape == right.shape and left.dtype == right.dtype and _bits(left, right)
+        if not same:
+            raise Wrong(f"{law.name}: bits", left.tolist(), right.tolist(), names)
+        return
+    finite = np.isfinite(left) & np.isfinite(right)
+    if left.shape != right.shape or not np.allclose(left[finite], right[finite], rtol=1e-12, atol=1e-12):
+        raise Wrong(f"{law.name}: values", left.tolist(), right.tolist(), names)
+
+
+def _bits(x: Any, y: Any) -> bool:
+    """Say whether two arrays have the same bits, any NaN being as good as another."""
+    if x.dtype.kind != "f":
+        return bool(np.array_equal(x, y))
+    equal = (x == y) & (np.signbit(x) == np.signbit(y))
+    return bool(np.all(equal | (np.isnan(x) & np.isnan(y))))
+
+
+# -- laws as applied ---------------------------------------------------------------------------------------------------
+
+
+def constructor_row(case: Case, op: Primitive, source: Any) -> Row | None:
+    """Apply an op to operands of every form that its laws look for, and compare with its NumPy function.
+
+    A statement shows one instance of a law; this shows that its rewrite is right wherever it fires, and that it does fire.
+    """
+    if not op.laws and not op.pointwise:
+        return None
+    fired: set[str] = set()
+    count = 0
+    try:
+        for index in range(case.examples):
+            count += _constructor(Trial(case, op, source(f"{op.name}, {index}")), fired)
+    except Wrong as wrong:
+        return Row(op.name, "rewrites", "failed", str(wrong))
+    silent = [law.name for law in op.laws if law.rewrite is not None and law.name not in fired]
+    if silent:
+        return Row(op.name, "rewrites", "failed", f"never applied: {'; '.join(silent)}")
+    return Row(op.name, "rewrites", "tested", f"{count} combinations of operands") if count else None
+
+
+def _constructor(trial: Trial, fired: set[str]) -> int:
+    op, params = trial.op, trial.example.params
+    operands = trial.example.operands
+    others = [_other(trial, x) for x in trial.values]
+    combinations: list[list[Any]] = []
+    used: list[list[Any]] = []
+
+    def build(*arrays: Any) -> list[Any]:
+        half = len(trial.values)
+        forms: list[list[Any]] = []
+        position = 0
+        for operand in operands:
+            if operand.literal is not None:
+                forms.append([operand.literal])
+                continue
+            x, z = arrays[position], arrays[half + position]
+            forms.append(_forms(x, z, arrays[0]))
+            position += 1
+        results = []
+        for chosen in _choose(trial.choose, forms):
+            values = [_traced(value, arrays) for value in chosen]
+            nodes = tuple(value.node for value in values)
+            for law in op.laws:
+                if law.rewrite is not None and law.rewrite(nodes[0].trace, nodes, params) is not None:
+                    fired.add(law.name)
+            combinations.append([value.node for value in values])
+            used.append(values)
+            results.append(op(*chosen, **params))
+        return [*results, *(value for values in used for value in values)]
+
+    types = [ArrayType(np.shape(x), np.asarray(x).dtype) for x in (*trial.values, *others)]
+    if not types:
+        return 0
+    program = trace(build)(*types)
+    with np.errstate(all="ignore"):
+        found = Plan(program).run([*trial.values, *others])
+        results, rest = found[: len(used)], iter(found[len(used) :])
+        for nodes, result in zip(combinations, results, strict=True):
+            values = [next(rest) for _ in nodes]
+            what = f"{trial.where()} applied to {', '.join(_describe(node) for node in nodes)}"
+            close(what, np.asarray(op.numpy(*values, **params)), result, trial)
+    return len(used)
+
+
+def _traced(value: Any, arrays: Sequence[Any]) -> Any:
+    if isinstance(value, TracedArray):
+        return value
+    return TracedArray(arrays[0].node.trace.literal(value, arrays[0].type))
+
+
+def _describe(node: Node) -> str:
+    inner = ", ".join(str(operand.op.name) for operand in node.inputs)
+    params = "".join(f" {name}={value}" for name, value in node.params)
+    return f"{node.op.name}{params}({inner})"
+
+
+def _other(trial: Trial, x: Any) -> Any:
+    return x if x.dtype.kind != "f" else (x * 0.5 + 0.25).astype(x.dtype)
+
+
+def _choose(choose: Choices, forms: Sequence[Sequence[Any]], most: int = 120) -> Iterable[list[Any]]:
+    """Yield combinations of forms: all of them if they are few, else every pair on the diagonal and a random choice."""
+    total = int(np.prod([len(form) for form in forms]))
+    if total <= most:
+        for index in np.ndindex(*[len(form) for form in forms]):
+            yield [form[i] for form, i in zip(forms, index, strict=True)]
+        return
+    for i in range(max(len(form) for form in forms)):
+        yield [form[i % len(form)] for form in forms]
+    for _ in range(most):
+        yield [choose.among(form) for form in forms]
+
+
+def _forms(x: Any, z: Any, first: Any) -> list[Any]:
+    """Return arrays of the type of x in the forms that laws look for."""
+    node, kind = x.node, x.dtype.kind
+    fill = [TracedArray(node.trace.literal(value, x.type)) for value in ((0.0, 1.0, -1.0, 2.0) if kind == "f" else (0, 1))]
+    if kind == "b":
+        return [x, *fill, ops.logical_not(x)]
+    if kind != "f":
+        return [x]
+    below = ops.less(x, z)
+    zero = TracedArray(node.trace.literal(-0.0, x.type))
+    forms = [
+        x, z, *fill, zero, ops.neg(x), ops.neg(z), 2.0 * x, x * 3.0, ops.sub(x, z), ops.div(x, z), ops.div(z, z), ops.mask(below, x),
+        ops.mask(below, z), ops.mask(below, ops.mask(below, x)),
+    ]  # fmt: skip
+    if x.type == first.type and x is not first:
+        forms += [first, 2.0 * first, ops.div(first, z), ops.mask(below, first), ops.neg(first)]
+    ndim, shape = x.ndim, x.shape
+    ones = (1,) * ndim
+    if ndim:
+        flat = ops.reshape(x, shape=(x.size,))
+        forms += [ops.reshape(flat, shape=shape), ops.permute(ops.permute(x, order=_reverse(ndim)), order=_reverse(ndim))]
+        forms += [ops.permute(ops.reshape(x, shape=shape[::-1]), order=_reverse(ndim)), ops.flip(x, axes=tuple(range(ndim)))]
+        wide = ops.pad(x, low=ones, high=ones, interior=(0,) * ndim)
+        forms.append(ops.slice_(wide, start=ones, stop=tuple(n + 1 for n in shape), step=ones))
+    for axis in range(ndim):
+        stop = tuple(1 if i == axis else n for i, n in enumerate(shape))
+        row = ops.slice_(x, start=(0,) * ndim, stop=stop, step=ones)
+        row = ops.reshape(row, shape=shape[:axis] + shape[axis + 1 :])
+        forms.append(ops.broadcast(row, shape=shape, axes=(axis,)))
+        forms.append(ops.flip(x, axes=(axis,)))
+    deep = ops.broadcast(x, shape=(2, *shape), axes=(0,))
+    forms += [ops.sum(deep, axes=(0,)), ops.sum(ops.exp(0.25 * deep) * deep, axes=(0,))]
+    if ndim == 2 and shape[0] == shape[1]:
+        forms.append(TracedArray(node.trace.build(ops.eye, (), (("dtype", str(x.dtype)), ("n", shape[0])))))
+    return forms
+
+
+def _reverse(ndim: int) -> tuple[int, ...]:
+    return tuple(reversed(range(ndim)))
+
+
+def pass_laws() -> Sequence[Law]:
+    """Return the laws that belong to no op: those of passes over programs."""
+    from primad.simplify.laws import PASS_LAWS  # a table beside the passes
+
+    return PASS_LAWS

@@ -1,0 +1,82 @@
+"""The result of a verification: one row for each thing checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+How = Literal["proved", "numeric", "tested", "exempt", "failed"]
+ORDER: tuple[How, ...] = ("proved", "numeric", "tested", "exempt", "failed")
+MEANING = {
+    "proved": "equal as formulas of SymPy symbols",
+    "numeric": "equal to 50 digits at random points",
+    "tested": "equal to NumPy's result on examples",
+    "exempt": "not a theorem, for the reason given",
+    "failed": "wrong: see the counterexample",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One check of one op or law.
+
+    Attributes:
+        name: the op, or the op that the law belongs to.
+        what: what was checked.
+        how: with what certainty it holds.
+        note: examples used, the reason of an exemption, or the counterexample.
+    """
+
+    name: str
+    what: str
+    how: How
+    note: str = ""
+
+
+@dataclass
+class Report:
+    """What `primad.verify` returns.
+
+    Attributes:
+        rows: one for each check.
+        seconds: how long it took.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed (and something was checked)."""
+        return bool(self.rows) and not self.failures
+
+    @property
+    def failures(self) -> list[Row]:
+        """The rows that failed."""
+        return [row for row in self.rows if row.how == "failed"]
+
+    @property
+    def counts(self) -> dict[How, int]:
+        """How many rows have each certainty."""
+        found = Counter(row.how for row in self.rows)
+        return {how: found[how] for how in ORDER}
+
+    def summary(self) -> str:
+        """Return one line of counts."""
+        names = {row.name for row in self.rows}
+        parts = [f"{count} {how}" for how, count in self.counts.items() if count or how in ("proved", "failed")]
+        return f"{len(names)} verified, {len(self.rows)} checks: {', '.join(parts)} ({self.seconds:.1f} s)"
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        header = Row("name", "what", "how", "note")  # type: ignore[arg-type]
+        rows = [header, *self.rows]
+        name, what, how = (max(len(getattr(row, field)) for row in rows) for field in ("name", "what", "how"))
+        lines = []
+        for row in rows:
+            note = row.note.replace("\n", "\n" + " " * (name + what + how + 6))
+            lines.append(f"{row.name:<{name}}  {row.what:<{what}}  {row.how:<{how}}  {note}".rstrip())
+        return "\n".join([*lines, self.summary()])

@@ -1,0 +1,110 @@
+"""One application of an op, on symbols: the program that holds it, its inputs, and a sample value of each symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+
+from primad.backends.objects import DEFINITIONS, Evaluator
+from primad.backends.sympy import Symbols
+from primad.ir.program import Program
+from primad.primitive import Primitive
+from primad.runtime.interpreter import Plan
+from primad.simplify import simplify
+from primad.trace import trace
+from primad.types import ArrayType
+from primad.verify.cases import Case, Choices, Example, sample
+
+
+class Trial:
+    """An example of an op, ready to be checked.
+
+    Attributes:
+        op: the record under test.
+        example: its operands and params.
+        program: the program that applies it once.
+        symbols: the number system of SymPy expressions, with sample values.
+        evaluator: runs programs on symbols.
+        inputs: symbol arrays (plain arrays for integers and booleans), one per input of the program.
+        values: their values as floats.
+    """
+
+    def __init__(self, case: Case, op: Primitive, choose: Choices) -> None:
+        self.op = op
+        self.choose = choose
+        self.example = case.draw(choose)
+        self.program = one_op(op, self.example)
+        self.symbols = Symbols()
+        meaning = case.symbolic or DEFINITIONS.get(case.op)
+        self.meaning = meaning
+        self.evaluator = Evaluator(self.symbols, {op: meaning} if meaning is not None else None)
+        self._taken: set[Fraction] = set()
+        self.inputs: list[Any] = []
+        self.values: list[Any] = []
+        for name, operand in zip("xyzpqr", self.example.inputs, strict=False):
+            if operand.array is not None:
+                self.inputs.append(operand.array)
+                self.values.append(operand.array)
+                continue
+            points = sample(choose, operand, self._taken)
+            positive = True if operand.low >= 0 else None
+            self.inputs.append(self._symbols(name, operand.type, points, positive))
+            self.values.append(np.array([float(point) for point in points], operand.type.dtype).reshape(operand.type.shape))
+
+    def _symbols(self, name: str, type: ArrayType, points: Sequence[Fraction], positive: bool | None = None) -> Any:
+        out = np.empty(type.shape, object)
+        for place, point in zip(np.ndindex(type.shape), points, strict=True):
+            symbol = sympy.Symbol("_".join([name, *map(str, place)]), real=True, positive=positive)
+            self.symbols.add(symbol, point)
+            out[place] = symbol
+        return out
+
+    def directions(self, name: str, types: Sequence[ArrayType]) -> list[Any]:
+        """Return symbol arrays for tangents or cotangents."""
+        return [
+            self._symbols(f"{name}{i}", type, [self._direction() for _ in range(type.size)]) for i, type in enumerate(types)
+        ]
+
+    def _direction(self) -> Fraction:
+        while True:
+            value = Fraction(self.choose.integer(-200, 200) | 1, 64)
+            if value not in self._taken:
+                self._taken.add(value)
+                return value
+
+    def integers(self, types: Sequence[ArrayType]) -> list[Any]:
+        """Return arrays of small integers, as floats: sums and products of them are exact."""
+        return [
+            np.array([self.choose.integer(-4, 4) for _ in range(type.size)], type.dtype).reshape(type.shape) for type in types
+        ]
+
+    def where(self) -> str:
+        """Describe the example: types, params, values."""
+        operands = ", ".join(str(o.literal) if o.literal is not None else str(o.type) for o in self.example.operands)
+        params = ", ".join(f"{name}={value!r}" for name, value in self.example.params.items())
+        return f"{self.op.name}({operands}{'; ' if params else ''}{params})"
+
+
+def one_op(op: Primitive, example: Example) -> Program:
+    """Return the program that applies an op once."""
+
+    def apply(*arrays: Any) -> Any:
+        rest = iter(arrays)
+        operands = [o.literal if o.literal is not None else next(rest) for o in example.operands]
+        return op(*operands, **example.params)
+
+    return trace(apply)(*example.types)
+
+
+def is_float(arrays_or_types: Sequence[ArrayType]) -> list[bool]:
+    """Say which types can carry derivatives."""
+    return [type.is_float for type in arrays_or_types]
+
+
+def run_floats(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    """Run a program with NumPy."""
+    return Plan(simplify(program)).run(arguments)
