@@ -25,7 +25,7 @@ class Dimension:
         axis: the axis of each value that has it.
         reductions: the nodes that sum over it.
         sources: values that have it and are computed whole: inputs, captured arrays, and what ops make along it.
-        bytes_per_index: bytes of the widest value, for one index.
+        bytes_per_index: mean bytes of the values computed along it, for one index.
     """
 
     length: int
@@ -97,8 +97,11 @@ def tileable_dimensions(program: Program) -> list[Dimension]:
         if root in bad or length == 0:
             continue
         made = sources.get(root, set()) | {node for node in axes if node.op is INPUT or node.op is CAPTURED}
-        widest = max(n.type.size * n.type.dtype.itemsize for n in axes) // length
-        found.append(Dimension(length, axes, frozenset(reductions.get(root, ())), frozenset(made), widest))
+        # The mean and not the widest: in a Jacobian per point the few wide values would make tiles so short that the
+        # calls of NumPy on the many narrow ones, and the threads' waiting for each other, cost more than the arithmetic.
+        sizes = [n.type.size * n.type.dtype.itemsize for n in axes if not isinstance(n.op, Leaf) and not n.op.views]
+        mean = max(1, sum(sizes) // (length * max(1, len(sizes))))
+        found.append(Dimension(length, axes, frozenset(reductions.get(root, ())), frozenset(made), mean))
     found.sort(key=lambda d: -sum(node.type.size * node.type.dtype.itemsize for node in d.axis))
     return found
 

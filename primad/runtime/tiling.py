@@ -25,7 +25,7 @@ from primad.runtime.lanes import run_lanes
 from primad.types import ArrayType
 
 TILE_BYTES = 256 * 1024
-"""Size of a tile's widest value: about half of a core's second-level cache."""
+"""Mean size of a tile's values: a few of them fit into a core's second-level cache."""
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Programs whose tiled values are smaller than this together stay whole."""
 MAX_LANES = 16
