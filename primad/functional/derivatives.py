@@ -510,6 +510,10 @@ def taylor(function: Function, x: Any, direction: Any, order: int) -> tuple[Any,
         lower_orders, tangents = jvp(lambda y: all_orders(y, along, k - 1), (point,), (along,))
         return (*lower_orders, tangents[-1])
 
+    leaves, structure = tree.flatten(x)
+    types = [type_of(leaf) for leaf in leaves]
+    matched = _matching(structure, types, direction, f"direction of taylor({_name(function)})")
+    direction = tree.unflatten(structure, matched)
     derivatives = run_once(lambda point, along: all_orders(point, along, int(order)), (x, direction))
     return tuple(
         [tree.map(lambda d, k=k: d if k < 2 else d / float(math.factorial(k)), d) for k, d in enumerate(derivatives)]
