@@ -50,5 +50,6 @@ from primad.trace import TracedArray as TracedArray
 from primad.trace import trace as trace
 from primad.transforms.lowering import lower as lower
 from primad.types import ArrayType as ArrayType
+from primad.verify import verify as verify
 
 __version__ = "0.1.0"

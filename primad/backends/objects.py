@@ -144,7 +144,10 @@ def order_along(numbers: Numbers, x: Array, *, axis: int) -> Array:
         return -1 if numbers.less(a, b) else 1 if numbers.less(b, a) else 0
 
     def order(row: Array) -> Array:
-        return np.array(sorted(range(len(row)), key=cmp_to_key(lambda i, j: compare(row[i], row[j]))), np.int64)
+        def by_value(i: int, j: int) -> int:
+            return compare(row[i], row[j])
+
+        return np.array(sorted(range(len(row)), key=cmp_to_key(by_value)), np.int64)
 
     return np.apply_along_axis(order, axis, x).astype(np.int64) if x.size else np.zeros(x.shape, np.int64)
 

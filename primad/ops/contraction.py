@@ -20,7 +20,7 @@ from primad.kinds import multilinear
 from primad.ops.broadcasting import broadcast
 from primad.ops.generators import eye
 from primad.ops.structural import permute
-from primad.primitive import Law, Primitive, apply
+from primad.primitive import Law, Primitive, apply, full
 from primad.types import ArrayType
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -252,12 +252,17 @@ contract: Primitive = multilinear(
         Law(
             "a filled operand comes second",
             "bitwise",
-            lambda x: (contract(x * 0 + 2.0, x, labels="ab,ab->"), contract(x, x * 0 + 2.0, labels="ab,ab->")),
+            lambda x: (contract(_filled(2.0, x), x, labels="ab,ab->"), contract(x, _filled(2.0, x), labels="ab,ab->")),
             ((3, 2),),
             _contract_literal,
         ),
     ],
 )
+
+
+def _filled(value: float, like: Any) -> Any:
+    """The literal `value` with the type of `like`, traced where `like` is (for the statements of laws)."""
+    return full(value, like) if hasattr(like, "node") else np.full(like.shape, value)
 
 
 def _identity(like: Any, n: int) -> Any:

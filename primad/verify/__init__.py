@@ -1,7 +1,7 @@
 """Proving rules: every primitive, composite and law against its definition, with SymPy.
 
-`primad.verify(...)` is the entry point; the parts are `cases` (what an op is tried on), `table` (the cases of the built-in
-ops), `checks` (what is checked), `laws`, `fuzz` (random programs) and `report`.
+`primad.verify(...)` is the entry point; the parts are `cases` (what an op is tried on), `table` (the cases of the
+built-in ops), `checks` (what is checked), `laws`, `fuzz` (random programs) and `report`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ def verify(
 ) -> Report:
     """Prove the rules of primitives, composites and laws.
 
-    Checked are: the inferred type against NumPy; the definition of a composite; the JVP against SymPy's derivative, to
-    second order; the transpose by ⟨w, J v⟩ = ⟨Jᵀ w, v⟩; the axis map against a loop; and every law by both of its sides.
+    Checked are: the inferred type against NumPy; the definition of a composite; the JVP against SymPy's derivative,
+    to second order; the transpose by ⟨w, J v⟩ = ⟨Jᵀ w, v⟩; the axis map against a loop; laws by both of their sides.
 
     Args:
         things: names of built-in ops, primitives (built-in or your own), laws; everything built in if there are none.
-        examples: applications that your own op is tried on (operand types and params). Elementwise ops do not need them.
+        examples: applications that your own op is tried on (operand types and params); pointwise ops need none.
         domain: bounds (low, high) of each operand of your own elementwise op, by default (0.25, 2).
-        symbolic: what your own op means, as a function of SymPy expressions, if its NumPy function cannot be recorded and
-            does not run on object arrays.
+        symbolic: what your own op means, `(numbers, *object arrays, **params)` as in `primad.backends.objects`, if its
+            NumPy function cannot be recorded and does not run on object arrays.
         choices: where shapes and params are drawn from, by a name; a seeded generator by default.
         on_row: called with each row as it is done.
 

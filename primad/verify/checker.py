@@ -8,18 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from primad.backends.sympy import UndecidedError
-from primad.errors import PrimadError, TracingError
+from primad.errors import TracingError
 from primad.primitive import Law, Primitive
 from primad.verify.cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks import CHECKS, Check
-from primad.verify.decide import Wrong
+from primad.verify.decide import FAULTS, Wrong
 from primad.verify.laws import constructor_row, law_rows, pass_laws
 from primad.verify.report import ORDER, How, Report, Row
 from primad.verify.table import cases
 from primad.verify.trial import Trial
-
-FAULTS = (PrimadError, ArithmeticError, TypeError, ValueError, AttributeError, IndexError, KeyError, AssertionError)
-"""What a wrong rule may raise."""
 
 
 def run(
@@ -63,7 +60,8 @@ def subjects(things: Sequence[Any], examples: Any = None, domain: Any = None, sy
             found.append(known if known is not None and known.op is thing else own)
         else:
             raise TracingError(
-                f"verify: got a {type(thing).__name__}", fix="pass names of built-in ops, primitives, composites or laws."
+                f"verify: got a {type(thing).__name__}",
+                fix="pass names of built-in ops, primitives, composites or laws.",
             )
     return found
 
@@ -108,9 +106,7 @@ def _guarded(op: Primitive, what: str, check: Callable[[], Row | None]) -> Row |
         return Row(op.name, what, "failed", f"{type(error).__name__}: {error}")
 
 
-def check_row(
-    case: Case, op: Primitive, what: str, check: Check, source: Callable[[str], Choices]
-) -> Row | None:
+def check_row(case: Case, op: Primitive, what: str, check: Check, source: Callable[[str], Choices]) -> Row | None:
     """Run one check on all examples of a case."""
     found: list[How] = []
     for index in range(case.examples):
@@ -125,8 +121,8 @@ def check_row(
             found.append(how)
     if not found:
         return None
-    how = max(found, key=ORDER.index)
-    return Row(op.name, what, how, op.exempt if how == "exempt" else _count(found))
+    worst = max(found, key=ORDER.index)
+    return Row(op.name, what, worst, op.exempt if worst == "exempt" else _count(found))
 
 
 def _count(found: Sequence[How]) -> str:

@@ -68,7 +68,12 @@ def check_lowering(trial: Trial) -> How | None:
     (got,) = trial.evaluator.run(lower(trial.program), trial.inputs)
     how = decide(f"{trial.where()}: lowering", expected, got, trial.symbols)
     floats = run_floats(trial.program, trial.values)[0]
-    close(f"{trial.where()}: lowering", np.asarray(trial.op.numpy(*_operands(trial, trial.values), **trial.example.params)), floats, trial)
+    close(
+        f"{trial.where()}: lowering",
+        np.asarray(trial.op.numpy(*_operands(trial, trial.values), **trial.example.params)),
+        floats,
+        trial,
+    )
     return how
 
 
@@ -110,7 +115,7 @@ def _jvp(trial: Trial, order: int) -> How | None:
         expected = np.full(expected.shape, sympy.Integer(0), object)
     for k in range(order):
         program = jvp(program)
-        tangents = trial.directions("tuv"[k], [type for type in program.in_types[len(inputs) :]])
+        tangents = trial.directions("tuv"[k], program.in_types[len(inputs) :])
         expected = derivative(expected, floats, tangents)
         inputs, floats = [*inputs, *tangents], [*floats, *tangents]
     got = trial.evaluator.run(program, inputs)[-1]
@@ -178,7 +183,9 @@ def _inner(xs: Sequence[Any], ys: Sequence[Any]) -> Any:
 def _bit_exact(trial: Trial, linear: Sequence[bool], backward: Any) -> None:
     """On small integers floating point is exact, so the two sides agree bit for bit."""
     types = trial.program.in_types
-    arrays = [x if not type.is_float else trial.integers([type])[0] for x, type in zip(trial.values, types, strict=True)]
+    arrays = [
+        x if not type.is_float else trial.integers([type])[0] for x, type in zip(trial.values, types, strict=True)
+    ]
     cotangents = trial.integers(trial.program.out_types)
     out = run_floats(trial.program, arrays)
     others = [x for x, on in zip(arrays, linear, strict=True) if not on]
@@ -195,9 +202,7 @@ def _bit_exact(trial: Trial, linear: Sequence[bool], backward: Any) -> None:
 
 def _operands(trial: Trial, arrays: Sequence[Any]) -> list[Any]:
     rest = iter(arrays)
-    return [
-        np.full(o.type.shape, o.literal) if o.literal is not None else next(rest) for o in trial.example.operands
-    ]
+    return [np.full(o.type.shape, o.literal) if o.literal is not None else next(rest) for o in trial.example.operands]
 
 
 def _variant(trial: Trial, count: int) -> list[list[Any]]:
@@ -228,7 +233,9 @@ def check_batching(trial: Trial) -> How | None:
             continue
         flags = (*flags, *[False] * (count - len(flags)))
         rows = [[v[i] if flags[i] else trial.values[i] for i in range(count)] for v in variants]
-        expected = np.stack([np.asarray(trial.op.numpy(*_operands(trial, row), **trial.example.params)) for row in rows])
+        expected = np.stack(
+            [np.asarray(trial.op.numpy(*_operands(trial, row), **trial.example.params)) for row in rows]
+        )
         stacked = [np.stack([v[i] for v in variants]) if flags[i] else trial.values[i] for i in range(count)]
         got = run_floats(vmap(trial.program, flags, size), stacked)[0]
         close(f"{trial.where()}: batched operands {list(flags)} against a loop", expected, got, trial)

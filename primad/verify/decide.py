@@ -8,10 +8,13 @@ import numpy as np
 import sympy
 
 from primad.backends.sympy import DIGITS, Symbols
+from primad.errors import PrimadError
 from primad.verify.report import How
 
 AGREE = 50
 """Digits to which numbers must agree."""
+FAULTS = (PrimadError, ArithmeticError, TypeError, ValueError, AttributeError, IndexError, KeyError, AssertionError)
+"""What a wrong rule may raise."""
 LARGE = 400
 """Expressions with more operations are not given to SymPy's simplifiers: they would take minutes."""
 
@@ -64,7 +67,9 @@ def _decide(what: str, index: tuple[int, ...], expected: Any, got: Any, symbols:
         where = f"{what}, element {list(index)}" if index else what
         used = sorted(difference.free_symbols, key=str)
         inputs = {str(symbol): str(sympy.Float(symbols.sample[symbol], 8)) for symbol in used}
-        raise Wrong(where, f"{sympy.Float(a, 15)}  = {_short(expected)}", f"{sympy.Float(b, 15)}  = {_short(got)}", inputs)
+        raise Wrong(
+            where, f"{sympy.Float(a, 15)}  = {_short(expected)}", f"{sympy.Float(b, 15)}  = {_short(got)}", inputs
+        )
     return "proved" if vanishes(difference, symbols) else "numeric"
 
 
@@ -74,7 +79,7 @@ def _short(expression: Any) -> str:
 
 
 def vanishes(expression: Any, symbols: Symbols) -> bool:
-    """Say whether SymPy can show, within a bounded effort, that a real expression is zero where signs are the sample's."""
+    """Say whether SymPy can show, within a bounded effort, that an expression is zero for signs as in the sample."""
     if sympy.count_ops(expression) > LARGE:
         return False
     if expression.has(sympy.tanh):

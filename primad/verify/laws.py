@@ -22,7 +22,7 @@ from primad.trace import TracedArray, trace
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Seeded
 from primad.verify.checks import close
-from primad.verify.decide import Wrong, decide
+from primad.verify.decide import FAULTS, Wrong, decide
 from primad.verify.report import How, Row
 from primad.verify.trial import Trial
 
@@ -39,13 +39,15 @@ def law_rows(name: str, laws: Sequence[Law]) -> Iterable[Row]:
             how, note = prove_law(law, Seeded(law.name))
         except Wrong as wrong:
             how, note = "failed", str(wrong)
+        except FAULTS as error:
+            how, note = "failed", f"{type(error).__name__}: {error}"
         yield Row(name, f"law: {law.name}", how, note)
 
 
 def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
     """Prove one law.
 
-    An argument of the statement that is called `c` is compared with numbers; it gets numbers where the others get symbols.
+    An argument of the statement that is called `c` is compared with numbers; it gets numbers, the others get symbols.
 
     Returns:
         the certainty and a note.
@@ -74,11 +76,13 @@ def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
 
 
 def _by_pass(law: Law, left: Program, choose: Choices) -> None:
-    """The pass that applies the law makes a cheaper program with the same value."""
+    """The pass that applies the law changes the program, and not its value."""
     after = collapse(left)
-    if after.cost().flops >= left.cost().flops:
-        raise Wrong(f"{law.name}: the pass", "fewer flops", str(after))
-    arguments = [np.array([choose.integer(-9, 9) for _ in range(t.size)], float).reshape(t.shape) for t in left.in_types]
+    if after.key == left.key:
+        raise Wrong(f"{law.name}: the pass", "the sum moved towards the inputs", str(after))
+    arguments = [
+        np.array([choose.integer(-9, 9) for _ in range(t.size)], float).reshape(t.shape) for t in left.in_types
+    ]
     close(f"{law.name}: the pass", Plan(left).run(arguments)[0], Plan(after).run(arguments)[0])
 
 
@@ -104,7 +108,8 @@ def _exact(side: Any) -> Any:
     for index in np.ndindex(side.shape):
         element = side[index]
         expression = sympy.sympify(element.item() if isinstance(element, np.generic) else element)
-        floats = {number: sympy.Rational(*recognize(float(number))[0].as_integer_ratio()) for number in expression.atoms(sympy.Float)}
+        found = {number: recognize(float(number))[0] for number in expression.atoms(sympy.Float)}
+        floats = {number: sympy.Rational(*ratio.as_integer_ratio()) for number, ratio in found.items()}
         out[index] = expression.xreplace(floats)
     return out
 
@@ -142,7 +147,7 @@ def _bits(x: Any, y: Any) -> bool:
 def constructor_row(case: Case, op: Primitive, source: Any) -> Row | None:
     """Apply an op to operands of every form that its laws look for, and compare with its NumPy function.
 
-    A statement shows one instance of a law; this shows that its rewrite is right wherever it fires, and that it does fire.
+    A statement shows one instance of a law; this shows that its rewrite is right wherever it fires, and that it fires.
     """
     if not op.laws and not op.pointwise:
         return None
@@ -150,7 +155,7 @@ def constructor_row(case: Case, op: Primitive, source: Any) -> Row | None:
     count = 0
     try:
         for index in range(case.examples):
-            count += _constructor(Trial(case, op, source(f"{op.name}, {index}")), fired)
+            count += _constructor(Trial(case, op, source(f"{op.name}, {index}")), fired, 1200 if index == 0 else 60)
     except Wrong as wrong:
         return Row(op.name, "rewrites", "failed", str(wrong))
     silent = [law.name for law in op.laws if law.rewrite is not None and law.name not in fired]
@@ -159,7 +164,7 @@ def constructor_row(case: Case, op: Primitive, source: Any) -> Row | None:
     return Row(op.name, "rewrites", "tested", f"{count} combinations of operands") if count else None
 
 
-def _constructor(trial: Trial, fired: set[str]) -> int:
+def _constructor(trial: Trial, fired: set[str], most: int) -> int:
     op, params = trial.op, trial.example.params
     operands = trial.example.operands
     others = [_other(trial, x) for x in trial.values]
@@ -175,10 +180,10 @@ def _constructor(trial: Trial, fired: set[str]) -> int:
                 forms.append([operand.literal])
                 continue
             x, z = arrays[position], arrays[half + position]
-            forms.append(_forms(x, z, arrays[0]))
+            forms.append(_forms(x, z, arrays[0], arrays[half]))
             position += 1
         results = []
-        for chosen in _choose(trial.choose, forms):
+        for chosen in _choose(trial.choose, forms, most):
             values = [_traced(value, arrays) for value in chosen]
             nodes = tuple(value.node for value in values)
             for law in op.laws:
@@ -199,7 +204,9 @@ def _constructor(trial: Trial, fired: set[str]) -> int:
         for nodes, result in zip(combinations, results, strict=True):
             values = [next(rest) for _ in nodes]
             what = f"{trial.where()} applied to {', '.join(_describe(node) for node in nodes)}"
-            close(what, np.asarray(op.numpy(*values, **params)), result, trial)
+            expected = np.asarray(op.numpy(*values, **params))
+            finite = np.isfinite(expected)  # a law may hold for finite values only
+            close(what, expected[finite], result[finite], trial)
     return len(used)
 
 
@@ -219,7 +226,7 @@ def _other(trial: Trial, x: Any) -> Any:
     return x if x.dtype.kind != "f" else (x * 0.5 + 0.25).astype(x.dtype)
 
 
-def _choose(choose: Choices, forms: Sequence[Sequence[Any]], most: int = 120) -> Iterable[list[Any]]:
+def _choose(choose: Choices, forms: Sequence[Sequence[Any]], most: int) -> Iterable[list[Any]]:
     """Yield combinations of forms: all of them if they are few, else every pair on the diagonal and a random choice."""
     total = int(np.prod([len(form) for form in forms]))
     if total <= most:
@@ -232,10 +239,19 @@ def _choose(choose: Choices, forms: Sequence[Sequence[Any]], most: int = 120) ->
         yield [choose.among(form) for form in forms]
 
 
-def _forms(x: Any, z: Any, first: Any) -> list[Any]:
-    """Return arrays of the type of x in the forms that laws look for."""
+def _forms(x: Any, z: Any, first: Any, second: Any) -> list[Any]:
+    """Return arrays of the type of x in the forms that laws look for.
+
+    Args:
+        x: an array of this operand's type.
+        z: another.
+        first: the `x` of the first operand, for laws about operands that have something in common.
+        second: the `z` of the first operand.
+    """
     node, kind = x.node, x.dtype.kind
-    fill = [TracedArray(node.trace.literal(value, x.type)) for value in ((0.0, 1.0, -1.0, 2.0) if kind == "f" else (0, 1))]
+    fill = [
+        TracedArray(node.trace.literal(value, x.type)) for value in ((0.0, 1.0, -1.0, 2.0) if kind == "f" else (0, 1))
+    ]
     if kind == "b":
         return [x, *fill, ops.logical_not(x)]
     if kind != "f":
@@ -243,30 +259,49 @@ def _forms(x: Any, z: Any, first: Any) -> list[Any]:
     below = ops.less(x, z)
     zero = TracedArray(node.trace.literal(-0.0, x.type))
     forms = [
-        x, z, *fill, zero, ops.neg(x), ops.neg(z), 2.0 * x, x * 3.0, ops.sub(x, z), ops.div(x, z), ops.div(z, z), ops.mask(below, x),
-        ops.mask(below, z), ops.mask(below, ops.mask(below, x)),
+        x, z, *fill, zero, ops.neg(x), ops.neg(z), 2.0 * x, x * 3.0, ops.sub(x, z), ops.div(x, z), ops.div(z, z),
+        ops.mask(below, x), ops.mask(below, z), ops.mask(below, ops.mask(below, x)),
     ]  # fmt: skip
     if x.type == first.type and x is not first:
-        forms += [first, 2.0 * first, ops.div(first, z), ops.mask(below, first), ops.neg(first)]
+        forms += [first, 2.0 * first, ops.div(x, second), ops.mask(ops.less(first, second), x), ops.neg(first)]
     ndim, shape = x.ndim, x.shape
     ones = (1,) * ndim
     if ndim:
         flat = ops.reshape(x, shape=(x.size,))
-        forms += [ops.reshape(flat, shape=shape), ops.permute(ops.permute(x, order=_reverse(ndim)), order=_reverse(ndim))]
-        forms += [ops.permute(ops.reshape(x, shape=shape[::-1]), order=_reverse(ndim)), ops.flip(x, axes=tuple(range(ndim)))]
+        forms += [
+            ops.reshape(ops.flip(flat, axes=(0,)), shape=shape),
+            ops.permute(ops.permute(x, order=_reverse(ndim)), order=_reverse(ndim)),
+        ]
+        forms += [
+            ops.permute(ops.reshape(x, shape=shape[::-1]), order=_reverse(ndim)),
+            ops.flip(x, axes=tuple(range(ndim))),
+        ]
         wide = ops.pad(x, low=ones, high=ones, interior=(0,) * ndim)
         forms.append(ops.slice_(wide, start=ones, stop=tuple(n + 1 for n in shape), step=ones))
+        forms += _among_zeros(x, (0,) * ndim, (1, *shape[1:])) + _among_zeros(z, (1, *(0,) * (ndim - 1)), shape)
     for axis in range(ndim):
         stop = tuple(1 if i == axis else n for i, n in enumerate(shape))
         row = ops.slice_(x, start=(0,) * ndim, stop=stop, step=ones)
         row = ops.reshape(row, shape=shape[:axis] + shape[axis + 1 :])
         forms.append(ops.broadcast(row, shape=shape, axes=(axis,)))
         forms.append(ops.flip(x, axes=(axis,)))
-    deep = ops.broadcast(x, shape=(2, *shape), axes=(0,))
-    forms += [ops.sum(deep, axes=(0,)), ops.sum(ops.exp(0.25 * deep) * deep, axes=(0,))]
+        if shape[axis] > 1:
+            start = tuple(1 if i == axis else 0 for i in range(ndim))
+            head = ops.slice_(x, start=(0,) * ndim, stop=stop, step=ones)
+            tail = ops.slice_(z, start=start, stop=shape, step=ones)
+            forms.append(ops.concatenate(head, tail, axis=axis))
+    pair = [ops.reshape(value, shape=(1, *shape)) for value in (x, z)]
+    forms.append(ops.sum(ops.concatenate(*pair, axis=0), axes=(0,)))
     if ndim == 2 and shape[0] == shape[1]:
         forms.append(TracedArray(node.trace.build(ops.eye, (), (("dtype", str(x.dtype)), ("n", shape[0])))))
     return forms
+
+
+def _among_zeros(x: Any, start: tuple[int, ...], stop: tuple[int, ...]) -> list[Any]:
+    """Return a part of an array with zeros in place of the rest."""
+    none = (0,) * x.ndim
+    part = ops.slice_(x, start=start, stop=stop, step=(1,) * x.ndim)
+    return [ops.pad(part, low=start, high=tuple(n - b for n, b in zip(x.shape, stop, strict=True)), interior=none)]
 
 
 def _reverse(ndim: int) -> tuple[int, ...]:

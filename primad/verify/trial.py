@@ -53,7 +53,9 @@ class Trial:
             points = sample(choose, operand, self._taken)
             positive = True if operand.low >= 0 else None
             self.inputs.append(self._symbols(name, operand.type, points, positive))
-            self.values.append(np.array([float(point) for point in points], operand.type.dtype).reshape(operand.type.shape))
+            self.values.append(
+                np.array([float(point) for point in points], operand.type.dtype).reshape(operand.type.shape)
+            )
 
     def _symbols(self, name: str, type: ArrayType, points: Sequence[Fraction], positive: bool | None = None) -> Any:
         out = np.empty(type.shape, object)
@@ -66,7 +68,8 @@ class Trial:
     def directions(self, name: str, types: Sequence[ArrayType]) -> list[Any]:
         """Return symbol arrays for tangents or cotangents."""
         return [
-            self._symbols(f"{name}{i}", type, [self._direction() for _ in range(type.size)]) for i, type in enumerate(types)
+            self._symbols(f"{name}{i}", type, [self._direction() for _ in range(type.size)])
+            for i, type in enumerate(types)
         ]
 
     def _direction(self) -> Fraction:
@@ -79,7 +82,8 @@ class Trial:
     def integers(self, types: Sequence[ArrayType]) -> list[Any]:
         """Return arrays of small integers, as floats: sums and products of them are exact."""
         return [
-            np.array([self.choose.integer(-4, 4) for _ in range(type.size)], type.dtype).reshape(type.shape) for type in types
+            np.array([self.choose.integer(-4, 4) for _ in range(type.size)], type.dtype).reshape(type.shape)
+            for type in types
         ]
 
     def where(self) -> str:
