@@ -57,7 +57,7 @@ def _matching(structure: Any, types: list[ArrayType], values: Any, what: str) ->
 
 
 def _direction(leaf: Any, type: ArrayType) -> Any:
-    """Return a tangent or cotangent; a number stays a number, a literal in a trace: equal directions are equal nodes."""
+    """Return a tangent or cotangent. A number stays one, in a trace a literal: equal directions are equal nodes."""
     if isinstance(leaf, TracedArray):
         return leaf
     array = np.asarray(leaf, type.dtype)
