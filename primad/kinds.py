@@ -172,6 +172,14 @@ def linear(
         views: whether the result is a view that costs nothing.
         flops: how to count one application; by default one flop per element.
         doc: one line for the reference.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> double = primad.linear(
+        ...     "double", lambda x: 2 * x, infer=lambda x: x, transpose=[lambda ct, x: double(ct)]
+        ... )
+        >>> primad.grad(lambda x: np.sum(double(x) ** 2))(np.array([1.0, 3.0]))
+        array([ 8., 24.])
     """
     linear_operands = None if operands is None else tuple(operands)
     rule = transpose if callable(transpose) else _by_position(name, transpose)

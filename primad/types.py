@@ -42,7 +42,21 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 
 
 class ArrayType:
-    """The type of an array: a shape (tuple of lengths) and a dtype. Immutable and hashable."""
+    """The type of an array: a shape (tuple of lengths) and a dtype. Immutable and hashable.
+
+    Args:
+        shape: lengths of the axes.
+        dtype: anything that NumPy takes for a dtype.
+
+    Raises:
+        TracingError: for dtypes that are not supported.
+        ShapeError: for a type larger than any memory.
+
+    Example:
+        >>> import primad
+        >>> primad.ArrayType((2, 3), float)
+        float64[2,3]
+    """
 
     __slots__ = ("_hash", "dtype", "shape")
 

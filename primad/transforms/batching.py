@@ -24,6 +24,18 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
         batched: which inputs have the leading axis.
         size: its length.
         keep_unbatched: leave outputs that do not depend on the batched inputs without the axis.
+
+    Raises:
+        NotDifferentiableError: if an op has no axis map.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> program = primad.trace(np.dot)(np.ones(3), np.ones(3))
+        >>> print(primad.transforms.vmap(program, [True, False], 5))
+        program(a: float64[5,3], b: float64[3]) {
+          c: float64[5] = contract a b labels="ab,b->a"
+          return c
+        }
     """
     program = lower_for_batching(program)
     trace = Trace()
@@ -37,7 +49,7 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
         if node in mapping:
             continue
         if isinstance(node.op, Leaf) or not any(operand in wide for operand in node.inputs):
-            mapping[node] = rebuild(node, mapping, trace)
+            mapping[node] = rebuild(node, mapping, trace, copy=True)
             continue
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
         flags = tuple([operand in wide for operand in node.inputs])

@@ -21,7 +21,7 @@ def push_tangents(
     Args:
         program: a program whose active composites are lowered.
         trace: where to build.
-        primals: nodes for the inputs.
+        primals: fresh nodes for the inputs.
         tangents: their tangents.
 
     Returns:
@@ -36,7 +36,7 @@ def push_tangents(
     for node in program.nodes:
         if node in mapping:
             continue
-        new = mapping[node] = rebuild(node, mapping, trace)
+        new = mapping[node] = rebuild(node, mapping, trace, copy=True)
         if isinstance(node.op, Leaf) or not node.type.is_float:
             continue
         if not any(operand in moving for operand in node.inputs):
@@ -65,6 +65,18 @@ def jvp(program: Program, active: Sequence[bool] | None = None) -> Program:
     Args:
         program: any program.
         active: which inputs have tangents; by default those that are floats.
+
+    Raises:
+        NotDifferentiableError: if an op on the path has no JVP rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> print(primad.transforms.jvp(primad.trace(np.exp)(1.0)))
+        program(x: float64[], x_dot: float64[]) {
+          a: float64[] = exp x
+          b: float64[] = mul a x_dot
+          return a, b
+        }
     """
     active = [node.type.is_float for node in program.inputs] if active is None else active
     program = lower(program, active)

@@ -24,6 +24,18 @@ def lower(program: Program, active: Sequence[bool] | None = None, keep_custom: b
         active: if given, only composites that depend on the active inputs through floats are lowered, and those with a
             JVP of their own are kept: what differentiation needs.
         keep_custom: keep composites with a JVP of their own, for a program that may be differentiated later.
+
+    Raises:
+        ProgramError: if a definition refers to itself.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> print(primad.lower(primad.trace(np.mean)(primad.ArrayType((4,), float))))
+        program(a: float64[4]) {
+          b: float64[] = sum a axes=(0,)
+          c: float64[] = div b 4.0
+          return c
+        }
     """
     for _ in range(MAX_ROUNDS):
         chosen = _to_lower(program, active, keep_custom)

@@ -41,7 +41,7 @@ def split(program: Program, late: Sequence[bool], late_outputs: Sequence[bool]) 
     early_outputs = [node for node, on in zip(program.outputs, late_outputs, strict=True) if not on]
     for node in program.nodes:
         if node not in depends and node not in mapping:
-            mapping[node] = rebuild(node, mapping, trace)
+            mapping[node] = rebuild(node, mapping, trace, copy=True)
     new_inputs = [mapping[node] for node in inputs]
     early = Program(trace, new_inputs, [mapping[node] for node in (*early_outputs, *residuals)])
     trace.close()
@@ -54,7 +54,7 @@ def split(program: Program, late: Sequence[bool], late_outputs: Sequence[bool]) 
     new_inputs = [mapping[node] for node in (*residuals, *late_inputs)]
     for node in program.nodes:
         if node not in mapping and (node in depends or node.op is LITERAL or node.op is CAPTURED):
-            mapping[node] = rebuild(node, mapping, trace)
+            mapping[node] = rebuild(node, mapping, trace, copy=True)
     rest = Program(trace, new_inputs, [mapping[node] for node in outputs])
     trace.close()
     return early, rest

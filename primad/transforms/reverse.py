@@ -64,6 +64,15 @@ def vjp(program: Program, active: Sequence[bool] | None = None) -> Program:
     Args:
         program: any program.
         active: which inputs get a cotangent; by default those that are floats.
+
+    Raises:
+        NotDifferentiableError: if an op on the path has no rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> program = primad.transforms.vjp(primad.trace(np.exp)(1.0))
+        >>> program(0.0, 2.0)
+        (np.float64(1.0), np.float64(2.0))
     """
     active = [node.type.is_float for node in program.inputs] if active is None else active
     program = lower(program, active)
@@ -102,6 +111,15 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
 
     Raises:
         NotDifferentiableError: if the program is not linear in them.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> program = primad.trace(lambda x: x[1:])(primad.ArrayType((3,), float))
+        >>> print(primad.transforms.transpose(program))
+        program(ct: float64[2]) {
+          a: float64[3] = pad ct high=(0,) interior=(0,) low=(1,)
+          return a
+        }
     """
     linear = [True] * len(program.inputs) if linear is None else linear
     program = lower(program, linear)
@@ -111,7 +129,7 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
     mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
     for node in program.nodes:
         if node not in mapping:
-            mapping[node] = rebuild(node, mapping, trace)
+            mapping[node] = rebuild(node, mapping, trace, copy=True)
     outputs = [mapping.get(node, node) for node in program.outputs]
     wanted = [node for node, on in zip(inputs, linear, strict=True) if on]
     for output in outputs:
