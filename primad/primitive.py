@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from primad.errors import NotDifferentiableError
@@ -38,6 +39,7 @@ from primad.types import ArrayType
 Kind = Literal["elementwise", "linear", "multilinear", "piecewise constant", "custom", "composite"]
 Labels = tuple[Any, ...]
 LawClass = Literal["bitwise", "real", "finite"]
+Rewrite = Callable[[Trace, tuple[Node, ...], dict[str, Any]], Node | None]
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Law:
     holds: LawClass
     statement: Callable[..., tuple[Any, Any]]
     shapes: tuple[tuple[int, ...], ...]
-    rewrite: Callable[[Trace, tuple[Node, ...], dict[str, Any]], Node | None] | None = None
+    rewrite: Rewrite | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +105,18 @@ class Primitive:
                 found: Node | None = node.op.consume(self, trace, inputs, params, node)
                 if found is not None:
                     return found
-        if self.laws:
+        if self.rewriters:
             named = dict(params)
-            for law in self.laws:
-                if law.rewrite is not None:
-                    node = law.rewrite(trace, inputs, named)
-                    if node is not None:
-                        return node
+            for rewriter in self.rewriters:
+                node = rewriter(trace, inputs, named)
+                if node is not None:
+                    return node
         return None
+
+    @cached_property
+    def rewriters(self) -> tuple[Rewrite, ...]:
+        """The constructor forms of the laws, in order."""
+        return tuple([law.rewrite for law in self.laws if law.rewrite is not None])
 
     @property
     def holds_program(self) -> bool:

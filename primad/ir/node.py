@@ -203,6 +203,18 @@ class Trace:
             node = self._table[key] = rewritten
         return node
 
+    def copy(self, node: Node, inputs: tuple[Node, ...]) -> Node:
+        """Return a node like `node` on other inputs, without trying laws.
+
+        For programs rebuilt node by node on fresh inputs: laws that did not apply to the original do not apply to it.
+        """
+        params = node.params
+        key = (node.op, inputs, tuple([(name, param_key(value)) for name, value in params]) if params else ())
+        found = self._table.get(key)
+        if found is None:
+            found = self._table[key] = self._new(node.op, inputs, params, node.type)
+        return found
+
     def existing(self, op: Operation, inputs: tuple[Node, ...]) -> Node | None:
         """Return the node (op, inputs) without params if this trace already has it."""
         return self._table.get((op, inputs, ()))

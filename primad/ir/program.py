@@ -185,7 +185,7 @@ class Program:
         mapping = dict(zip(self.inputs, inputs, strict=True))
         for node in self.sources:
             mapping[node] = trace.input(node.type)
-        replay(self.nodes, mapping, trace)
+        replay(self.nodes, mapping, trace, copy=True)
         outputs = [mapping[node] for node in self.outputs]
         lines = {mapping[node]: line for node, line in self.lines.items() if node in mapping}
         names = list(self.names) + [f"c{i}" for i in range(len(self.sources))]
@@ -246,17 +246,23 @@ class ClosedProgram:
         return isinstance(other, ClosedProgram) and self.key == other.key
 
 
-def replay(nodes: Sequence[Node], mapping: dict[Node, Node], trace: Trace) -> None:
+def replay(nodes: Sequence[Node], mapping: dict[Node, Node], trace: Trace, copy: bool = False) -> None:
     """Rebuild `nodes` on the operands that `mapping` gives, adding each new node to `mapping`.
 
     Each goes to the newest trace among its operands; leaves go to `trace`. Nodes of older traces stand for themselves.
+
+    Args:
+        nodes: in order, operands first.
+        mapping: what has been rebuilt so far.
+        trace: where leaves go.
+        copy: whether `mapping` takes inputs one to one to fresh inputs, so that no law can apply anew.
     """
     for node in nodes:
         if node not in mapping:
-            mapping[node] = rebuild(node, mapping, trace)
+            mapping[node] = rebuild(node, mapping, trace, copy)
 
 
-def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace) -> Node:
+def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace, copy: bool = False) -> Node:
     """Build one node again on mapped operands (see `replay`)."""
     if node.op is LITERAL:
         return trace.literal(literal_value(node), node.type)
@@ -265,7 +271,8 @@ def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace) -> Node:
     if node.op is INPUT:
         raise ProgramError(f"input {node} has no value in this context")
     inputs = tuple([mapping.get(operand, operand) for operand in node.inputs])
-    return newest(inputs, trace).build(node.op, inputs, node.params)
+    owner = newest(inputs, trace)
+    return owner.copy(node, inputs) if copy else owner.build(node.op, inputs, node.params)
 
 
 def newest(inputs: Sequence[Node], default: Trace) -> Trace:

@@ -22,7 +22,7 @@ Params = dict[str, Any]
 
 def _fold(function: Callable[..., Any]) -> Callable[[Trace, Inputs, Params], Node | None]:
     def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-        if all(node.op is LITERAL for node in inputs):
+        if inputs[0].op is LITERAL and inputs[1].op is LITERAL:
             type = inputs[0].type
             with np.errstate(all="ignore"):
                 value = function(*[type.dtype.type(literal_value(node)) for node in inputs])

@@ -85,7 +85,7 @@ def _copy(program: Program, inputs: Sequence[Node], outputs: Sequence[Node]) -> 
     needed = _between(inputs, outputs)
     for node in program.nodes:
         if node in needed and node not in mapping:
-            mapping[node] = rebuild(node, mapping, trace)
+            mapping[node] = rebuild(node, mapping, trace, copy=True)
     part = Program(trace, new, [mapping[node] for node in outputs])
     trace.close()
     return part

@@ -1,17 +1,18 @@
-"""Applying the laws to a program about to be planned."""
+"""Simplifying a program about to be planned."""
 
 from __future__ import annotations
 
-from primad.ir.node import Node, Trace
-from primad.ir.program import Program, replay
-from primad.transforms.lowering import finish, lower
+from primad.ir.program import Program
+from primad.transforms.lowering import lower
 
 
 def simplify(program: Program) -> Program:
-    """Return an equal program that costs less: lowered to primitives, dead code dropped, laws applied.
+    """Return an equal program of primitives that costs less.
 
-    Only laws that hold bit for bit or in exact arithmetic are applied, and finite ones to zeros that differentiation
-    itself put there.
+    Constructor laws apply to every node as it is built; what is left to do is to lower composites, whose definitions
+    meet their consumers' laws then, and to leave dead code behind. Derivative composites sum over their directions as
+    they are lowered (`primad.simplify.collapse`). Only laws that hold bit for bit or in exact arithmetic are applied, and
+    finite ones to zeros that differentiation itself put there.
 
     Example:
         >>> import primad
@@ -22,13 +23,4 @@ def simplify(program: Program) -> Program:
           return a
         }
     """
-    return rebuild_program(lower(program))
-
-
-def rebuild_program(program: Program) -> Program:
-    """Build the reachable nodes again: constructor laws see operands that earlier passes changed."""
-    trace = Trace()
-    inputs = [trace.input(node.type) for node in program.inputs]
-    mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
-    replay(program.nodes, mapping, trace)
-    return finish(program, trace, inputs, [mapping.get(node, node) for node in program.outputs], mapping)
+    return lower(program)
