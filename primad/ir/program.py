@@ -95,10 +95,18 @@ class Program:
         """Types of the outputs."""
         return [node.type for node in self.outputs]
 
-    def __str__(self) -> str:
+    def text(self, lines: bool = False) -> str:
+        """Return the program as text, which `primad.parse` reads back.
+
+        Args:
+            lines: append the user's `file:line` to each statement, as a comment.
+        """
         from primad.ir.text import render  # text renders programs, and programs print as their text
 
-        return render(self)
+        return render(self, lines)
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __repr__(self) -> str:
         types = ", ".join(f"{name}: {type}" for name, type in zip(self.names, self.in_types, strict=True))
