@@ -46,17 +46,29 @@ def _apply(record: Any, x: Any) -> Any:
 
 
 def relu(x: Any) -> Any:
-    """max(x, 0) with relu′(0) = 0; same shape as x."""
+    """max(x, 0) with relu′(0) = 0; same shape as x.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.nn.relu(np.array([-1.0, 2.0]))
+        array([0., 2.])
+    """
     return _apply(relu_, x)
 
 
 def silu(x: Any) -> Any:
-    """X · logistic(x); same shape as x."""
+    """The product x · logistic(x); same shape as x (also called swish)."""
     return _apply(silu_, x)
 
 
 def gelu(x: Any) -> Any:
-    """x·Φ(x), Φ the normal distribution function; same shape as x (Hendrycks & Gimpel 2016, exact form)."""
+    """x·Φ(x), Φ the normal distribution function; same shape as x (Hendrycks & Gimpel 2016, exact form).
+
+    Example:
+        >>> import primad
+        >>> primad.grad(primad.nn.gelu)(0.0)
+        np.float64(0.5)
+    """
     return _apply(gelu_, x)
 
 

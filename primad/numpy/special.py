@@ -58,7 +58,13 @@ COMPOSITES = [softmax_, log_softmax_, xlogy_]
 
 @implements(special.softmax)
 def softmax(x: Any, axis: Any = None) -> Any:
-    """scipy.special.softmax: exp(x)/Σ exp(x), over one axis or (None) over all."""
+    """scipy.special.softmax: exp(x)/Σ exp(x), over one axis or (None) over all.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.nn.softmax(np.zeros(4))
+        array([0.25, 0.25, 0.25, 0.25])
+    """
     return _along(softmax_, x, axis)
 
 
