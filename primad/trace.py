@@ -329,6 +329,11 @@ def type_of(value: Any) -> ArrayType:
     return ArrayType(array.shape, array.dtype)
 
 
+def is_weak(value: Any) -> bool:
+    """Say whether a value is a Python number, which adopts the dtype of the arrays that it meets."""
+    return type(value) is float or type(value) is int
+
+
 def record(
     function: Callable[..., Any],
     types: Sequence[ArrayType],
@@ -337,7 +342,7 @@ def record(
     evaluator: Callable[[Node], Any] | None = None,
     names: Sequence[str] | None = None,
     recording: bool = True,
-    weak: Sequence[bool] = (),
+    weak: Sequence[bool] | None = None,
 ) -> Program:
     """Record a function of positional arguments as a program.
 
@@ -349,18 +354,16 @@ def record(
         evaluator: computes a node's value on demand.
         names: names of the flattened arguments.
         recording: whether to note the user's lines.
-        weak: which arguments are Python floats, where values are not known.
+        weak: which arguments are Python numbers, which adopt the dtype of the arrays that they meet; told from `values`
+            where those are known.
     """
     origin = getattr(function, "__qualname__", type(function).__name__)
     trace = Trace(evaluator, recording, origin)
     try:
-        if values is None:
-            nodes = [trace.input(type, weak=i < len(weak) and weak[i]) for i, type in enumerate(types)]
-        else:
-            nodes = [
-                trace.input(type, value, weak=isinstance(value, float) and not isinstance(value, np.generic))
-                for type, value in zip(types, values, strict=True)
-            ]
+        known = [None] * len(types) if values is None else values
+        if weak is None:
+            weak = [is_weak(value) for value in known]
+        nodes = [trace.input(type, value, mark) for type, value, mark in zip(types, known, weak, strict=True)]
         args = tree.unflatten(in_tree, [TracedArray(node) for node in nodes])
         result = function(*args)
         leaves, out_tree = tree.flatten(result)

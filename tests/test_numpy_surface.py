@@ -1,4 +1,4 @@
-"""Every function of primad.numpy against NumPy itself: values, shapes, dtypes, and derivatives by finite differences."""
+"""Every function of primad.numpy against NumPy: values, shapes, dtypes, and derivatives by finite differences."""
 
 from __future__ import annotations
 

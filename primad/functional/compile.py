@@ -17,7 +17,7 @@ from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
-from primad.trace import TracedArray, record, type_of
+from primad.trace import TracedArray, is_weak, record, type_of
 from primad.types import ArrayType
 
 Function = Callable[..., Any]
@@ -60,7 +60,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         if any(isinstance(leaf, TracedArray) for leaf in leaves):
             return function(*args, **kwargs)
         types = tuple([type_of(leaf) for leaf in leaves])
-        weak = tuple([type(leaf) is float for leaf in leaves])
+        weak = tuple([is_weak(leaf) for leaf in leaves])
         try:
             key = (types, weak, in_tree, static)
             hash(key)

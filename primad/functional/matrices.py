@@ -100,7 +100,7 @@ def build_jacobian(
         else:
             stacked = batching.vmap(derived, flags, y.size)
             (found,) = inline(stacked, [*operands, _seeds(trace, y, whole(y.shape))], [1])
-        found = ops.reshape(found, shape=(*y.shape, *x.shape))
+        found = ops.cast(ops.reshape(found, shape=(*y.shape, *x.shape)), dtype=str(y.dtype))
         result = take_block(found, (*whole(y.shape), *columns))
     built = Program(trace, inputs, [result.node], names=program.names)
     trace.close()
@@ -237,11 +237,12 @@ def _jacobian_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], par
         full = columns == whole(of.program.in_types[named["argument"]].shape)
         place = {"of": of, "output": named["output"], "argument": named["argument"], "index": 0}
         if full and column_letters and set(other) == set(column_letters) and not set(other) & set(out):
+            v = ops.cast(v, dtype=str(of.program.in_types[named["argument"]].dtype))
             found = pushforward_(*operands, _arranged(v, other, column_letters), **place)
             return node_of(_arranged(found, row_letters, out))
         if full and row_letters and set(other) == set(row_letters) and not set(other) & set(out):
             found = pullback_(*operands, _arranged(v, other, row_letters), **place)
-            return node_of(_arranged(found, column_letters, out))
+            return node_of(ops.cast(_arranged(found, column_letters, out), dtype=str(node.type.dtype)))
     return None
 
 
@@ -320,6 +321,7 @@ def _hessian_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], para
             (named["first"], named["second"], left_letters, right_letters),
         ):
             if ours and set(other) == set(ours) and not set(other) & set(out):
+                v = ops.cast(v, dtype=str(of.program.in_types[along].dtype))
                 found = hvp_(*operands, _arranged(v, other, ours), along=along, argument=kept, **place)
                 return node_of(_arranged(found, y_letters + rest, out))
     if op is trace_ and _is_diagonal(named, params, ny):

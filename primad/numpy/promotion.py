@@ -82,7 +82,9 @@ def _promotes_as(value: Any) -> Any:
     """Return what NumPy's promotion sees: a dtype, or a Python scalar, which adopts the other's dtype."""
     if type(value) is TracedArray:
         node = value.node
-        return 1.0 if node.op is INPUT and node.params else node.type.dtype
+        if node.op is INPUT and node.params:
+            return 1.0 if node.type.is_float else 1
+        return node.type.dtype
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return value
     return check_dtype(np.asarray(value).dtype)

@@ -153,10 +153,10 @@ METHODS["add.reduce"] = lambda x, axis=0, dtype=None, out=None, keepdims=False: 
 def _reduction(record: Any, name: str, floats: bool = True) -> Any:
     def function(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         refuse_out(name, out)
-        if dtype is not None:
-            x = convert(x, dtype)
-        else:
-            x = as_float(x) if floats else convert(x, accumulator(x.dtype))
+        if dtype is None:
+            dtype = accumulator(x.dtype)
+            dtype = np.dtype(np.float64) if floats and dtype.kind != "f" else dtype
+        x = convert(x, dtype)
         axes = normalize_axes(name, axis, x.ndim)
         return keep_axes(record(x, axes=axes), x, axes, keepdims)
 

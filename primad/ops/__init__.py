@@ -37,7 +37,8 @@ from primad.primitive import Primitive
 ALL: tuple[Primitive, ...] = (
     neg, add, sub, mul, div, power, abs, maximum, minimum,
     exp, expm1, log, log1p, sqrt, sin, cos, tanh, sech2, arctan, erf, erfc, logistic, softplus,
-    sign, floor, floor_divide, less, less_equal, equal, logical_and, logical_or, logical_not, stop_gradient, truncate, argsort,
+    sign, floor, floor_divide, less, less_equal, equal, logical_and, logical_or, logical_not,
+    stop_gradient, truncate, argsort,
     eye, iota,
     select, mask, broadcast, sum, reshape, permute, slice_, pad, concatenate, flip, cast, cumsum, gather, scatter_add,
     contract, reduce_max, reduce_min,

@@ -13,7 +13,7 @@ from primad.kinds import custom, elementwise, linear, multilinear, piecewise_con
 from primad.ops.elementary import log
 from primad.ops.selection import mask, select
 from primad.ops.structural import concatenate, pad
-from primad.primitive import Law, Primitive, apply
+from primad.primitive import Law, Primitive, apply, full
 from primad.types import ArrayType, is_float
 
 Inputs = tuple[Node, ...]
@@ -345,11 +345,20 @@ def _division_type(*types: ArrayType) -> ArrayType:
     return type
 
 
+def _over_numerator(t: Any, out: Any, x: Any, y: Any) -> Any:
+    """t/y, but 0 for x/x, whose two contributions cancel (and may overflow before they do)."""
+    return full(0, t) if x.node is y.node else t / y
+
+
+def _over_denominator(t: Any, out: Any, x: Any, y: Any) -> Any:
+    return full(0, t) if x.node is y.node else -(out * t) / y
+
+
 div: Primitive = custom(
     "div",
     numpy=np.true_divide,
     infer=_division_type,
-    jvp=[lambda t, out, x, y: t / y, lambda t, out, x, y: -(out * t) / y],
+    jvp=[_over_numerator, _over_denominator],
     transpose=[lambda ct, x, y: ct / y, None],
     operands=(0,),
     laws=[
@@ -478,8 +487,30 @@ equal: Primitive = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, d
 logical_and: Primitive = piecewise_constant(
     "logical_and", numpy=np.bitwise_and, infer=_only_bool, doc="x and y, bit by bit."
 )
+
+
+def _everything(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if x is y:
+        return x
+    opposite = (y.op is logical_not and y.inputs[0] is x) or (x.op is logical_not and x.inputs[0] is y)
+    return trace.literal(True, x.type) if opposite and x.type.dtype.kind == "b" else None
+
+
 logical_or: Primitive = piecewise_constant(
-    "logical_or", numpy=np.bitwise_or, infer=_only_bool, doc="x or y, bit by bit."
+    "logical_or",
+    numpy=np.bitwise_or,
+    infer=_only_bool,
+    doc="x or y, bit by bit.",
+    laws=[
+        Law(
+            "c or not c is true, c or c is c",
+            "bitwise",
+            lambda x: (logical_or(x > 0, logical_not(x > 0)), equal(x * 0, 0.0)),
+            ((3,),),
+            _everything,
+        )
+    ],
 )
 logical_not: Primitive = piecewise_constant("logical_not", numpy=np.invert, infer=_only_bool, doc="not x, bit by bit.")
 

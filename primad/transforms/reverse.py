@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from primad import ops
 from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
 from primad.ir.program import Program, rebuild
@@ -31,7 +32,7 @@ def pull_cotangents(
     pending: dict[Node, TracedArray] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
         if output in linear:
-            pending[output] = pending[output] + cotangent if output in pending else cotangent
+            pending[output] = _add(pending.get(output), cotangent)
     wanted = set(inputs)
     for node in reversed(nodes):
         if node not in pending or node in wanted:
@@ -44,8 +45,46 @@ def pull_cotangents(
         for i in positions:
             contribution = node.op.transpose(i, cotangent, *operands, **params)
             operand = node.inputs[i]
-            pending[operand] = pending[operand] + contribution if operand in pending else contribution
+            if cotangent.node.op is ops.mask and operand not in wanted:
+                contribution = _masked(node, i, cotangent, operands, params, contribution)
+            pending[operand] = _add(pending.get(operand), contribution)
     return [pending[node] if node in pending else Zero(node.type) for node in inputs]
+
+
+def _masked(
+    node: Node, position: int, cotangent: TracedArray, operands: list[Any], params: dict[str, Any], found: TracedArray
+) -> TracedArray:
+    """Keep the zeros of a masked cotangent strong where a structural op (a sum, a pad, a scatter, …) hides its mask.
+
+    What the op makes of the condition is nonzero exactly where something unmasked arrives.
+    """
+    if node.op.kind != "linear" or found.node.op in (ops.mask, LITERAL):
+        return found
+    condition = ops.cast(_condition(cotangent.node), dtype=str(cotangent.dtype))
+    arrives: TracedArray = node.op.transpose(position, condition, *operands, **params)
+    result: TracedArray = ops.mask(~ops.equal(arrives, 0), found)
+    return result
+
+
+def _add(total: TracedArray | None, term: TracedArray) -> TracedArray:
+    """Add cotangents; where both are masked the sum is masked too: it is zero where both are."""
+    if total is None:
+        return term
+    result: TracedArray = total + term
+    x, y = total.node, term.node
+    if x.op is ops.mask and y.op is ops.mask and x.inputs[0] is not y.inputs[0]:
+        result = ops.mask(_condition(x) | _condition(y), result)
+    return result
+
+
+def _condition(node: Node) -> Any:
+    """Return where a masked value, perhaps masked several times, is not zero by decree."""
+    condition: Any = TracedArray(node.inputs[0])
+    node = node.inputs[1]
+    while node.op is ops.mask:
+        condition = condition & TracedArray(node.inputs[0])
+        node = node.inputs[1]
+    return condition
 
 
 def _check_linear(node: Node, positions: Sequence[int], linear: set[Node]) -> None:
