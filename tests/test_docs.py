@@ -24,6 +24,16 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+def test_readme_comments_are_true():
+    def u(x):
+        return np.exp(-np.sum(x**2))
+
+    x = np.array([0.5, 1.0])
+    np.testing.assert_allclose(primad.grad(u)(x), [-0.2865, -0.5730], atol=5e-5)
+    np.testing.assert_allclose(np.trace(primad.hessian(u)(x)), 0.2865, atol=5e-5)
+    assert "0.2865" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def derivatives(function, *args):
     return primad.grad(function, tuple(range(len(args))))(*args)
 
