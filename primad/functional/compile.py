@@ -55,7 +55,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
-        static = tuple([args[i] for i in fixed if i < len(args)])
+        static = tuple([(type(args[i]), args[i]) for i in fixed if i < len(args)])  # 1 is not 1.0 and not True
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         if any(isinstance(leaf, TracedArray) for leaf in leaves):
             return function(*args, **kwargs)
@@ -67,7 +67,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         except TypeError:
             raise TracingError(f"jit: the static arguments {static!r} are not hashable") from None
 
-        def make() -> tuple[AnyPlan, list[Any], Any]:
+        def make() -> tuple[AnyPlan, list[Any], Any] | None:
             def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
                 values = list(positional)
                 for i in sorted(fixed):
@@ -78,12 +78,15 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
             flat.__qualname__ = getattr(function, "__qualname__", "function")
             program = record(flat, types, in_tree, weak=weak)
             if program.captured:
-                raise TracingError("a jitted function closes over a traced array", fix="pass it as an argument.")
+                return None
             of = ClosedProgram(program)
             plan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
             return plan, source_values(program), program.out_tree
 
-        plan, captured, out_tree = cache.get(key, make)
+        made = cache.get(key, make)
+        if made is None:  # it closes over a traced array: a part of the program being recorded
+            return function(*args, **kwargs)
+        plan, captured, out_tree = made
         return tree.unflatten(out_tree, plan.run([*arrays(leaves), *captured]))
 
     return compiled
