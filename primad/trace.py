@@ -28,7 +28,8 @@ METHODS: dict[str, Callable[..., Any]] = {}
 """What a method or an indexing of a traced array records."""
 
 _WAY_OUT = (
-    "primad.value(x) reads a number on purpose (its derivative is then zero); primad.numpy.stack joins traced values."
+    "primad.value(x) reads a number on purpose (its derivative is then zero); primad.numpy.stack joins traced values; "
+    "of SciPy's functions that are not ufuncs (softmax, logsumexp, …), call those in primad.numpy.special."
 )
 
 
@@ -340,7 +341,6 @@ def record(
     in_tree: Any,
     values: Sequence[Any] | None = None,
     evaluator: Callable[[Node], Any] | None = None,
-    names: Sequence[str] | None = None,
     recording: bool = True,
     weak: Sequence[bool] | None = None,
 ) -> Program:
@@ -352,7 +352,6 @@ def record(
         in_tree: structure of the tuple of arguments.
         values: the values, where known; a TracedArray stands for the value of an outer trace.
         evaluator: computes a node's value on demand.
-        names: names of the flattened arguments.
         recording: whether to note the user's lines.
         weak: which arguments are Python numbers, which adopt the dtype of the arrays that they meet; told from `values`
             where those are known.
@@ -368,6 +367,7 @@ def record(
         result = function(*args)
         leaves, out_tree = tree.flatten(result)
         outputs = [_output(leaf, trace) for leaf in leaves]
+        names = partial(argument_names, function, in_tree)
         return Program(trace, nodes, outputs, in_tree, out_tree, names, origin)
     finally:
         trace.close()
@@ -409,8 +409,7 @@ def trace(function: Callable[..., Any]) -> Callable[..., Program]:
 
     def traced(*args: Any) -> Program:
         leaves, in_tree = tree.flatten(args)
-        names = argument_names(function, in_tree)
-        return record(function, [type_of(leaf) for leaf in leaves], in_tree, names=names)
+        return record(function, [type_of(leaf) for leaf in leaves], in_tree)
 
     return traced
 

@@ -19,7 +19,7 @@ from primad.ir.program import ClosedProgram, Program, replay
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS
 from primad.runtime.interpreter import evaluate_node
-from primad.runtime.tiling import make_plan
+from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift, record, type_of
 from primad.types import ArrayType
@@ -58,7 +58,7 @@ class Call:
         key = (primitive, of.key, tuple(sorted(options.items())))
         build = primitive.build
         assert build is not None
-        plan = PLANS.get(key, lambda: make_plan(simplify(build(of.hoisted, **options))))
+        plan: AnyPlan = PLANS.get(key, lambda: make_plan(simplify(build(of.hoisted, **options))))
         return plan.run([*arrays(self.leaves), *source_values(self.program), *arrays(extras)])[:count]
 
     def evaluate(self) -> list[Any]:
@@ -66,7 +66,7 @@ class Call:
         if self.nested:
             return [TracedArray(node) for node in inlined(self.program, self.leaves)]
         of = ClosedProgram(self.program)
-        plan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
+        plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
         return plan.run([*arrays(self.leaves), *source_values(self.program)])
 
 
@@ -146,7 +146,7 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
         results: list[Any] = [TracedArray(node) for node in inlined(program, leaves)]
     else:
         of = ClosedProgram(program)
-        plan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
+        plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
         values = [np.asarray(leaf, expected.dtype) for leaf, expected in zip(leaves, program.in_types, strict=True)]
         results = plan.run([*values, *source_values(program)])
     if program.out_tree is not None:

@@ -41,7 +41,7 @@ class Program:
         inputs: the input nodes, flattened.
         outputs: the output nodes, flattened.
         in_tree, out_tree: pytree structures (optree), or None for a flat tuple.
-        names: a name for each input.
+        names: a name for each input; found when first asked for, where a function was given.
         lines: the user's `file:line` for nodes recorded from user code.
     """
 
@@ -55,7 +55,7 @@ class Program:
         outputs: Sequence[Node],
         in_tree: Any = None,
         out_tree: Any = None,
-        names: Sequence[str] | None = None,
+        names: Sequence[str] | Callable[[], Sequence[str]] | None = None,
         label: str = "program",
     ) -> None:
         self.trace = trace
@@ -63,13 +63,26 @@ class Program:
         self.outputs = tuple(outputs)
         self.in_tree = in_tree
         self.out_tree = out_tree
-        self.names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(len(self.inputs)))
+        self._names = names
         self.label = label
         self.lines = trace.lines
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments shaped as those it was traced with, or record it on traced ones."""
         return Program.evaluate(self, args, kwargs)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each input."""
+        found = self._names() if callable(self._names) else self._names
+        if found is None or len(found) != len(self.inputs):
+            found = [f"x{i}" for i in range(len(self.inputs))]
+        self._names = tuple(found)
+        return self._names
+
+    @names.setter
+    def names(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
 
     @cached_property
     def _walk(self) -> tuple[list[Node], list[Node]]:

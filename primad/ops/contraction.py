@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.ir.node import LITERAL, Node, Trace
+from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
 from primad.kinds import multilinear
-from primad.ops.broadcasting import broadcast
+from primad.ops.broadcasting import broadcast, sum
 from primad.ops.generators import eye
 from primad.ops.structural import permute
 from primad.primitive import Law, Primitive, apply, full
+from primad.trace import TracedArray
 from primad.types import ArrayType
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -205,11 +206,22 @@ def _unpermuted(part: str, order: tuple[int, ...]) -> str:
     return "".join(result)
 
 
-def _contract_literal(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
-    if inputs[0].op is LITERAL and inputs[1].op is not LITERAL:
-        in_x, in_y, out = split(params["labels"])
-        return apply(trace, contract, inputs[1], inputs[0], labels=letters(in_y, in_x, out))
-    return None
+def _contract_filled(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """Contracting with an operand that is filled with one number is a sum, scaled."""
+    parts = split(params["labels"])
+    place = 1 if inputs[1].op is LITERAL else 0
+    x, filled = inputs[1 - place], inputs[place]
+    if filled.op is not LITERAL or x.op is LITERAL:
+        return None
+    mine, other, out = parts[1 - place], parts[place], parts[2]
+    kept = "".join(letter for letter in mine if letter in out)
+    summed = apply(trace, sum, x, axes=tuple([axis for axis, letter in enumerate(mine) if letter not in out]))
+    scaled = TracedArray(summed) * literal_value(filled)
+    ordered = [letter for letter in out if letter in mine]
+    result = apply(trace, permute, scaled.node, order=tuple([kept.index(letter) for letter in ordered]))
+    lengths = dict(zip(mine + other, x.type.shape + filled.type.shape, strict=True))
+    new = tuple([axis for axis, letter in enumerate(out) if letter not in mine])
+    return apply(trace, broadcast, result, shape=tuple([lengths[letter] for letter in out]), axes=new)
 
 
 contract: Primitive = multilinear(
@@ -250,11 +262,11 @@ contract: Primitive = multilinear(
             _contract_permuted,
         ),
         Law(
-            "a filled operand comes second",
-            "bitwise",
-            lambda x: (contract(_filled(2.0, x), x, labels="ab,ab->"), contract(x, _filled(2.0, x), labels="ab,ab->")),
+            "contracting with a filled array is a scaled sum",
+            "real",
+            lambda x: (contract(x, _filled(2.0, x), labels="ab,ab->a"), sum(x, axes=(1,)) * 2.0),
             ((3, 2),),
-            _contract_literal,
+            _contract_filled,
         ),
     ],
 )
