@@ -193,7 +193,8 @@ class TracedArray:
                 f"{what} of a traced array was requested (type {self.type})",
                 why="While primad records a function for jit, vmap or trace, arrays have a type but no value, so "
                 "Python cannot branch on them.",
-                fix="use primad.numpy.where, or make the argument static by closing over it.",
+                fix="use primad.numpy.where to choose, primad.numpy.take to index a plain array with a traced one, "
+                "or make the argument static by closing over it.",
             )
         return trace.evaluator(self.node)
 
@@ -228,8 +229,11 @@ class TracedArray:
         """Refuse: a Python list has no derivative."""
         raise self._lost("x.tolist()")
 
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise self._lost("np.asarray(x), np.array([x, y]) or a[i] = x")
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self.dtype.kind == "f":
+            raise self._lost("np.asarray(x), np.array([x, y]) or a[i] = x")
+        # Integers and booleans have no derivative to lose: their values may index a plain array.
+        return np.array(self._value("the elements"), dtype)
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise TracingError(

@@ -293,7 +293,7 @@ def test_has_aux() -> None:
     np.testing.assert_allclose(g, np.sin(2 * X))
     g, aux = primad.grad(f, has_aux=True)(X)
     np.testing.assert_allclose(g, np.sin(2 * X))
-    y, pullback, aux = primad.vjp(f, X, has_aux=True)
+    _, pullback, aux = primad.vjp(f, X, has_aux=True)
     np.testing.assert_allclose(pullback(1.0)[0], np.sin(2 * X))
     np.testing.assert_allclose(aux["y"], np.sin(X))
     second = primad.grad(lambda x: np.sum(primad.grad(f, has_aux=True)(x)[0]))(X)

@@ -257,7 +257,7 @@ class Selected:
 
 def like_argument(value: Any, argument: Any) -> Any:
     """Return a derivative as its argument was given: an array for an array, a scalar for a number."""
-    if isinstance(argument, np.ndarray) and not isinstance(value, (np.ndarray, TracedArray)):
+    if isinstance(argument, np.ndarray) and isinstance(value, np.generic):
         return np.asarray(value)
     return value
 

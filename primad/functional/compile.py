@@ -110,10 +110,32 @@ def _spread_axes(axes: Any, values: Sequence[Any], what: str) -> list[Any]:
         if axis is None or isinstance(axis, (int, np.integer)):
             result.extend([axis] * len(leaves))
         else:
+            numbered = iter(range(len(leaves)))
+            places = tree.unflatten(structure, numbered)
+            result.extend(_axes_of(axis, places, len(leaves), f"vmap: {what} {axis!r} do not fit the tree {structure}"))
+    return result
+
+
+def _axes_of(axes: Any, places: Any, count: int, message: str) -> list[Any]:
+    """Return the axis of each leaf, where `axes` is a tree like `places`, with an axis or None for a leaf or a subtree."""
+    result: list[Any] = [None] * count
+    stack = [(axes, places)]
+    while stack:
+        axis, place = stack.pop()
+        leaves = tree.leaves(place)
+        if axis is None or isinstance(axis, (int, np.integer)):
+            for leaf in leaves:
+                result[leaf] = axis
+        elif type(axis) is type(place) and isinstance(axis, dict) and axis.keys() == place.keys():
+            stack.extend((axis[key], place[key]) for key in axis)
+        elif type(axis) is type(place) and isinstance(axis, (tuple, list)) and len(axis) == len(place):
+            stack.extend(zip(axis, place, strict=True))
+        else:
             named, found = tree.flatten(axis)
-            if found != structure:
-                raise ShapeError(f"vmap: {what} {axis!r} do not have the structure of the argument {structure}")
-            result.extend(named)
+            if found != tree.flatten(place)[1]:
+                raise ShapeError(message)
+            for leaf, item in zip(leaves, named, strict=True):
+                result[leaf] = item
     return result
 
 
