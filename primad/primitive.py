@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
+
 from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Params, Trace, literal_value
 from primad.ir.program import Cost, newest
@@ -196,6 +198,8 @@ def tangent_sum(terms: list[Any]) -> Any:
     return total
 
 
-def full(value: Any, like: TracedArray) -> TracedArray:
-    """Return the literal `value` with the type of `like`."""
-    return TracedArray(like.node.trace.literal(value, like.node.type))
+def full(value: Any, like: Any) -> Any:
+    """Return the literal `value` with the type of `like`, traced if `like` is (the statements of laws run on both)."""
+    if isinstance(like, TracedArray):
+        return TracedArray(like.node.trace.literal(value, like.node.type))
+    return np.full(like.shape, value, like.dtype)

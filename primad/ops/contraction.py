@@ -264,17 +264,12 @@ contract: Primitive = multilinear(
         Law(
             "contracting with a filled array is a scaled sum",
             "real",
-            lambda x: (contract(x, _filled(2.0, x), labels="ab,ab->a"), sum(x, axes=(1,)) * 2.0),
+            lambda x: (contract(x, full(2.0, x), labels="ab,ab->a"), sum(x, axes=(1,)) * 2.0),
             ((3, 2),),
             _contract_filled,
         ),
     ],
 )
-
-
-def _filled(value: float, like: Any) -> Any:
-    """The literal `value` with the type of `like`, traced where `like` is (for the statements of laws)."""
-    return full(value, like) if hasattr(like, "node") else np.full(like.shape, value)
 
 
 def _identity(like: Any, n: int) -> Any:

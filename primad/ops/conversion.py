@@ -75,7 +75,7 @@ truncate: Primitive = piecewise_constant(
         Law(
             "a truncation to the same dtype does nothing",
             "bitwise",
-            lambda c: (truncate(truncate(c, dtype="int64"), dtype="int64"), truncate(c, dtype="int64")),
+            lambda x: (truncate(truncate(x, dtype="int64"), dtype="int64"), truncate(x, dtype="int64")),
             ((2, 3),),
             _cast_same,
         )

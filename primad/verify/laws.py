@@ -13,7 +13,7 @@ import sympy
 from primad import ops
 from primad.backends.objects import recognize
 from primad.backends.sympy import Symbols
-from primad.ir.node import Node
+from primad.ir.node import INPUT, Node
 from primad.ir.program import Program
 from primad.primitive import Law, Primitive
 from primad.runtime.interpreter import Plan
@@ -47,8 +47,6 @@ def law_rows(name: str, laws: Sequence[Law]) -> Iterable[Row]:
 def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
     """Prove one law.
 
-    An argument of the statement that is called `c` is compared with numbers; it gets numbers, the others get symbols.
-
     Returns:
         the certainty and a note.
 
@@ -56,11 +54,8 @@ def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
         Wrong: if the two sides differ, or the law's rewrite does not make them the same node.
     """
     symbols = Symbols()
-    names = list(inspect.signature(law.statement).parameters)
-    arguments = [
-        _numbers(choose, shape) if name == "c" else _symbols(name, shape, symbols, choose)
-        for name, shape in zip(names, law.shapes, strict=True)
-    ]
+    names = inspect.signature(law.statement).parameters
+    arguments = [_symbols(name, shape, symbols, choose) for name, shape in zip(names, law.shapes, strict=True)]
     left, right = (_exact(side) for side in law.statement(*arguments))
     how = decide(law.name, right, left, symbols)
     for _ in range(ROUNDS):
@@ -86,18 +81,27 @@ def _by_pass(law: Law, left: Program, choose: Choices) -> None:
     close(f"{law.name}: the pass", Plan(left).run(arguments)[0], Plan(after).run(arguments)[0])
 
 
+class Sampled(sympy.Dummy):  # type: ignore[misc]
+    """A symbol that statements can compare (`c > 0`) and truncate: that is decided at its sample value."""
+
+    point: Fraction
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self.point < other)
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self.point > other)
+
+    def __int__(self) -> int:
+        return int(self.point)
+
+
 def _symbols(name: str, shape: tuple[int, ...], symbols: Symbols, choose: Choices) -> Any:
     out = np.empty(shape, object)
     for index in np.ndindex(shape):
-        out[index] = sympy.Symbol("_".join([name, *map(str, index)]), real=True)
-        symbols.add(out[index], Fraction(choose.integer(-300, 300) * 2 + 1, 256))
-    return out
-
-
-def _numbers(choose: Choices, shape: tuple[int, ...]) -> Any:
-    out = np.empty(shape, object)
-    for index in np.ndindex(shape):
-        out[index] = sympy.Rational(choose.integer(-6, 6) * 2 + 1, 4)
+        symbol = out[index] = Sampled("_".join([name, *map(str, index)]), real=True)
+        symbol.point = Fraction(choose.integer(-300, 300) * 2 + 1, 256)
+        symbols.add(symbol, symbol.point)
     return out
 
 
@@ -107,7 +111,8 @@ def _exact(side: Any) -> Any:
     out = np.empty(side.shape, object)
     for index in np.ndindex(side.shape):
         element = side[index]
-        expression = sympy.sympify(element.item() if isinstance(element, np.generic) else element)
+        element = element.item() if isinstance(element, np.generic) else element
+        expression = sympy.sympify(int(element) if isinstance(element, bool) else element)
         found = {number: recognize(float(number))[0] for number in expression.atoms(sympy.Float)}
         floats = {number: sympy.Rational(*ratio.as_integer_ratio()) for number, ratio in found.items()}
         out[index] = expression.xreplace(floats)
@@ -191,6 +196,9 @@ def _constructor(trial: Trial, fired: set[str], most: int) -> int:
                     fired.add(law.name)
             combinations.append([value.node for value in values])
             used.append(values)
+            plain = all(node.op is INPUT and node.type == nodes[0].type for node in nodes)
+            if op.pointwise and len(chosen) == 2 and plain:
+                trial.case.op(*values[::-1], **params)  # laws of commuting operands look for it
             results.append(op(*chosen, **params))
         return [*results, *(value for values in used for value in values)]
 

@@ -21,7 +21,7 @@ SMALL = ((2,), (3,), (2, 2), (2, 3))
 
 
 def _power(choose: Choices) -> Example:
-    common = shape(choose, 0, 1, 2)
+    common = choose.among(((2, 2), (2,), ()))
     base = floats(common, 0.125, 3.0)
     kind = choose.integer(0, 2)
     if kind == 0:
@@ -44,7 +44,7 @@ def _mask(choose: Choices) -> Example:
 
 def _logical(arity: int) -> Any:
     def draw(choose: Choices) -> Example:
-        common = shape(choose, 0, 2)
+        common = choose.among(((2, 2), (2, 3), (2,), ()))
         return Example(tuple(booleans(choose, common) for _ in range(arity)))
 
     return draw
@@ -188,7 +188,7 @@ def _truncate(choose: Choices) -> Example:
 
 def _cast(choose: Choices) -> Example:
     source, target = choose.among((("float64", "float32"), ("float32", "float64")))
-    return Example((Operand(ArrayType(shape(choose, 0, 2), np.dtype(source))),), {"dtype": target})
+    return Example((Operand(ArrayType(choose.among(((2, 2), (2, 3), (2,), ())), np.dtype(source))),), {"dtype": target})
 
 
 PRIMITIVES: dict[Primitive, Any] = {

@@ -17,7 +17,7 @@ from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
 from primad.trace import trace
 from primad.types import ArrayType
-from primad.verify.cases import Case, Choices, Example, sample
+from primad.verify.cases import Case, Choices, Example, Seeded, sample
 
 
 class Trial:
@@ -25,6 +25,7 @@ class Trial:
 
     Attributes:
         op: the record under test.
+        case: the case it is tried on.
         example: its operands and params.
         program: the program that applies it once.
         symbols: the number system of SymPy expressions, with sample values.
@@ -35,8 +36,9 @@ class Trial:
 
     def __init__(self, case: Case, op: Primitive, choose: Choices) -> None:
         self.op = op
-        self.choose = choose
+        self.case = case
         self.example = case.draw(choose)
+        self.choose = choose = Seeded(choose.integer(0, 2**20))  # values are many and need no shrinking
         self.program = one_op(op, self.example)
         self.symbols = Symbols()
         meaning = case.symbolic or DEFINITIONS.get(case.op)

@@ -1,0 +1,302 @@
+"""Every record and law is proved on what hypothesis draws; the checker is itself tested: it catches wrong rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import CASES, NAMES, Drawn
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import primad
+from primad import nn, ops
+from primad import numpy as pnp
+from primad.primitive import Law, Primitive
+from primad.types import ArrayType, Zero
+from primad.verify.cases import Example, Seeded, floats
+from primad.verify.checker import check_row, rows
+from primad.verify.checks import CHECKS
+from primad.verify.laws import constructor_row, law_rows, pass_laws
+
+
+def test_every_op_has_a_case() -> None:
+    assert {case.op for case in CASES.values()} == {*ops.ALL, *pnp.COMPOSITES, *nn.COMPOSITES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_record(name: str) -> None:
+    case = replace(CASES[name], examples=1)
+
+    @settings(
+        max_examples=3,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def proved(data: st.DataObject) -> None:
+        for what, check in CHECKS:
+            row = check_row(case, case.op, what, check, lambda _: Drawn(data))
+            assert row is None or row.how != "failed", row
+
+    proved()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op.laws or CASES[name].op.pointwise])
+def test_laws(name: str) -> None:
+    case = CASES[name]
+    found = [constructor_row(case, case.op, Seeded), *law_rows(name, case.op.laws)]
+    assert all(row is None or row.how != "failed" for row in found), found
+
+
+def test_laws_of_passes() -> None:
+    assert all(row.how == "proved" for row in law_rows("law", pass_laws()))
+
+
+# -- the checker is tested: corrupt each rule of each record in turn ---------------------------------------------------
+
+
+def _negative(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def corrupted(*args: Any, **params: Any) -> Any:
+        result = rule(*args, **params)
+        return result if isinstance(result, Zero) else -result
+
+    return corrupted
+
+
+def _twice(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def corrupted(*args: Any, **params: Any) -> Any:
+        result = rule(*args, **params)
+        return result if isinstance(result, Zero) else result + result
+
+    return corrupted
+
+
+def _nothing(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda tangents, out, *inputs, **params: Zero(out.type)
+
+
+def _without_last_term(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def corrupted(tangents: Any, out: Any, *inputs: Any, **params: Any) -> Any:
+        present = [i for i, tangent in enumerate(tangents) if not isinstance(tangent, Zero)]
+        changed = [Zero(t.type) if i == present[-1] and len(present) > 1 else t for i, t in enumerate(tangents)]
+        return rule(changed, out, *inputs, **params)
+
+    return corrupted
+
+
+def _something(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda tangents, out, *inputs, **params: next(t for t in tangents if not isinstance(t, Zero))
+
+
+def _wrong_labels(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Swap the labels of the result, or claim that mixed axes are mapped."""
+
+    def corrupted(*types: Any, **params: Any) -> Any:
+        inner, outer = rule(*types, **params)
+        if len(outer) > 1 and len(set(outer) - {None}) > 1:
+            return inner, outer[::-1]
+        return tuple([tuple(["wrong" if x is None else x for x in labels]) for labels in inner]), tuple(
+            ["wrong" if label is None else label for label in outer]
+        )
+
+    return corrupted
+
+
+def _unlabelled(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def corrupted(*types: Any, **params: Any) -> Any:
+        inner, outer = rule(*types, **params)
+        return inner, (None,) * len(outer)
+
+    return corrupted
+
+
+def _same_params(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda batched, *types, **params: params
+
+
+def _refusing(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda batched, *types, **params: None
+
+
+def _single(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def corrupted(*types: Any, **params: Any) -> Any:
+        type = rule(*types, **params)
+        return ArrayType(type.shape, np.int32)
+
+    return corrupted
+
+
+def _longer(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def corrupted(*types: Any, **params: Any) -> Any:
+        type = rule(*types, **params)
+        return ArrayType((*type.shape, 2), type.dtype)
+
+    return corrupted
+
+
+def _other_value(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def corrupted(*arrays: Any, **params: Any) -> Any:
+        result = np.asarray(rule(*arrays, **params))
+        return ~result if result.dtype.kind == "b" else -result - 1 if result.dtype.kind in "iu" else 2 * result + 1
+
+    return corrupted
+
+
+def _seven(law: Law) -> Law:
+    def rewrite(trace: Any, inputs: Any, params: Any) -> Any:
+        assert law.rewrite is not None
+        result = law.rewrite(trace, inputs, params)
+        return None if result is None else trace.literal(7, result.type)
+
+    return replace(law, rewrite=rewrite)
+
+
+def _silent(law: Law) -> Law:
+    return replace(law, rewrite=lambda trace, inputs, params: None)
+
+
+def _wrong_side(law: Law) -> Law:
+    def statement(*args: Any) -> Any:
+        left, right = law.statement(*args)
+        return left, right + 1
+
+    return replace(law, statement=statement) if law.shapes else law
+
+
+def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
+    """Yield (what is wrong, the check that should see it, the corrupted record)."""
+    if op.jvp is not None:
+        if op.kind == "piecewise constant":
+            if op.name in ("sign", "floor", "floor_divide", "stop_gradient"):
+                yield "a derivative where there is none", "JVP", replace(op, jvp=_something(op.jvp))
+        else:
+            yield "sign of the JVP", "JVP", replace(op, jvp=_negative(op.jvp))
+            yield "factor of the JVP", "JVP", replace(op, jvp=_twice(op.jvp))
+            yield "JVP is zero", "JVP", replace(op, jvp=_nothing(op.jvp))
+            if len(op.partials) > 1 or op.name in ("mul", "contract", "add", "sub", "select", "concatenate"):
+                yield "missing term of the JVP", "JVP", replace(op, jvp=_without_last_term(op.jvp))
+    if op.transpose is not None:
+        yield "sign of the transpose", "transpose", replace(op, transpose=_negative(op.transpose))
+        yield "factor of the transpose", "transpose", replace(op, transpose=_twice(op.transpose))
+    if op.axes is not None:
+        if op.name != "cast":
+            yield "labels of the axis map", "axis map", replace(op, axes=_wrong_labels(op.axes))
+        if op.pointwise:
+            yield "missing labels", "axis map", replace(op, axes=_unlabelled(op.axes))
+    if op.insert_axis is not None and op.name not in ("eye", "iota"):
+        wrong = _refusing if op.pointwise or op.name in ("cast", "truncate") else _same_params
+        yield "params of the batched op", "batching", replace(op, insert_axis=wrong(op.insert_axis))
+    yield "inferred dtype", "type", replace(op, infer=_single(op.infer))
+    yield "inferred shape", "type", replace(op, infer=_longer(op.infer))
+    yield "the NumPy function", "meaning", replace(op, numpy=_other_value(op.numpy))
+    if op.lower is not None:
+        yield "sign of the lowering", "lowering", replace(op, lower=_negative(op.lower))
+        yield "factor of the lowering", "lowering", replace(op, lower=_twice(op.lower))
+    for i, law in enumerate(op.laws):
+        for name, corrupt in (("rewrite of", _seven), ("silent", _silent), ("statement of", _wrong_side)):
+            changed = corrupt(law)
+            if changed is not law:
+                yield (
+                    f"{name} '{law.name}'",
+                    law.name if corrupt is _wrong_side else "rewrites",
+                    replace(op, laws=(*op.laws[:i], changed, *op.laws[i + 1 :])),
+                )
+
+
+def caught(name: str, expected: str, op: Primitive) -> bool:
+    """Say whether the checker sees that a record is wrong, looking first where it should."""
+    case = CASES[name]
+    checks = dict(CHECKS)
+    if expected in checks:
+        first = check_row(case, op, expected, checks[expected], Seeded)
+    elif expected == "rewrites":
+        first = constructor_row(case, op, Seeded)
+    else:
+        (first,) = law_rows(name, [law for law in op.laws if law.name == expected])
+    return (first is not None and first.how == "failed") or any(row.how == "failed" for row in rows(case, Seeded, op))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_corruption_is_caught(name: str) -> None:
+    missed = [what for what, check, op in corruptions(CASES[name].op) if not caught(name, check, op)]
+    assert not missed
+
+
+def test_every_corruption_of_a_law_of_passes_is_caught() -> None:
+    for law in pass_laws():
+        (row,) = law_rows("law", [_wrong_side(law)])
+        assert row.how == "failed"
+
+
+def test_a_law_of_the_wrong_class_is_caught() -> None:
+    law = Law("x + 0 = x", "bitwise", lambda x: (ops.add(x, 0.0), x), ((3,),))
+    report = primad.verify(law)
+    assert not report.ok
+    assert "bits" in report.failures[0].note  # −0.0 + 0.0 is 0.0
+
+
+# -- users' primitives -------------------------------------------------------------------------------------------------
+
+
+def test_a_users_primitive_is_proved() -> None:
+    cube = primad.elementwise("cube", lambda x: x * x * x, partials=[lambda out, x: 3.0 * x * x])
+    report = primad.verify(cube)
+    assert report.ok
+    assert {row.what for row in report.rows if row.how == "proved"} == {"JVP", "JVP of JVP", "transpose"}
+
+
+def test_a_users_wrong_primitive_is_reported_with_a_counterexample() -> None:
+    cube = primad.elementwise("cube", lambda x: x * x * x, partials=[lambda out, x: 2.0 * x * x])
+    report = primad.verify(cube)
+    assert not report.ok
+    (first, *_) = report.failures
+    assert first.what == "JVP"
+    assert "expected" in first.note and "3*t0" in first.note and "x_0 = " in first.note
+    assert "failed" in str(report)
+
+
+def test_a_users_numpy_function_is_recorded_where_symbols_do_not_know_it() -> None:
+    wave = primad.elementwise("wave", lambda x: np.exp(np.sin(x)), partials=[lambda out, x: out * primad.numpy.cos(x)])
+    assert primad.verify(wave).ok
+
+
+def test_a_users_linear_primitive_is_verified_on_its_examples() -> None:
+    def reverse(x: Any) -> Any:
+        return np.flip(x, 0)
+
+    def record(transpose: Any) -> Primitive:
+        return primad.linear(
+            "reverse",
+            reverse,
+            infer=lambda x: x,
+            transpose=[transpose],
+            axes=lambda x: (((None, *range(1, x.ndim)),), (None, *range(1, x.ndim))),
+            insert_axis=lambda batched, x: None if not all(batched) else {},
+        )
+
+    right = record(lambda ct, x: ops.flip(ct, axes=(0,)))
+    examples = [Example((floats((3,)),)), Example((floats((2, 3)),))]
+    found = {row.what: row.how for row in primad.verify(right, examples=examples).rows}
+    assert found["transpose"] == "proved" and found["JVP"] == "proved"
+    assert found["batching"] == "failed"  # flipping the first axis of a batch flips the batch
+    wrong = record(lambda ct, x: ct)
+    assert "adjoint identity" in next(row.note for row in primad.verify(wrong, examples=examples).failures)
+
+
+def test_names_and_unknown_names() -> None:
+    report = primad.verify("sin", ops.cos)
+    assert report.ok and {row.name for row in report.rows} == {"sin", "cos"}
+    assert "2 verified" in report.summary()
+    with pytest.raises(primad.TracingError, match="no op named 'sine'"):
+        primad.verify("sine")
+
+
+def test_an_exemption_says_why() -> None:
+    rows = [row for row in primad.verify("stop_gradient").rows if row.how == "exempt"]
+    assert rows and "by decree" in rows[0].note
