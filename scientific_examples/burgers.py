@@ -182,7 +182,7 @@ def draw_pictures(out, x, t, found, exact, losses, errors, adam_steps):
         left.axvline(t[column], color=colour, linewidth=1.5, linestyle=":")
         right.plot(x, exact[:, column], color=colour, linewidth=4, alpha=0.35)
         right.plot(x, found[:, column], color=colour, linewidth=1, label=f"t = {t[column]:.2f}")
-    right.set(title="Network (thin lines) and exact solution (wide)", xlabel="position x", ylabel="u")
+    right.set(title="Network (thin), exact (wide)", xlabel="position x", ylabel="u")
     right.legend(frameon=False)
     write(out / "solution.png", figure.savefig)
 
