@@ -11,8 +11,8 @@ def simplify(program: Program) -> Program:
 
     Constructor laws apply to every node as it is built; what is left to do is to lower composites, whose definitions
     meet their consumers' laws then, and to leave dead code behind. Derivative composites sum over their directions as
-    they are lowered (`primad.simplify.collapse`). Only laws that hold bit for bit or in exact arithmetic are applied, and
-    finite ones to zeros that differentiation itself put there.
+    they are lowered (`primad.simplify.collapse`). Laws that hold bit for bit or in exact arithmetic are applied, finite
+    ones only to zeros that differentiation itself put there.
 
     Example:
         >>> import primad
