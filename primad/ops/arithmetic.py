@@ -363,6 +363,13 @@ div: Primitive = custom(
     operands=(0,),
     laws=[
         Law(
+            "literals divide",
+            "bitwise",
+            lambda: (div(np.float64(3), np.float64(8)), np.float64(0.375)),
+            (),
+            _fold(np.true_divide),
+        ),
+        Law(
             "x / 1 = x, (−x) / y = −(x / y)",
             "bitwise",
             lambda x, y: (div(neg(x), y), neg(div(x, y))),
