@@ -34,6 +34,7 @@ from primad.functional.lazy import hessian as hessian
 from primad.functional.lazy import jacfwd as jacfwd
 from primad.functional.lazy import jacobian as jacobian
 from primad.functional.lazy import jacrev as jacrev
+from primad.functional.reading import parse as parse
 from primad.ir.program import Cost as Cost
 from primad.ir.program import Program as Program
 from primad.kinds import composite as composite

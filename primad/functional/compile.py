@@ -117,7 +117,7 @@ def _spread_axes(axes: Any, values: Sequence[Any], what: str) -> list[Any]:
 
 
 def _axes_of(axes: Any, places: Any, count: int, message: str) -> list[Any]:
-    """Return the axis of each leaf, where `axes` is a tree like `places`, with an axis or None for a leaf or a subtree."""
+    """Return the axis of each leaf; `axes` is a tree like `places`, with an axis or None for a leaf or a subtree."""
     result: list[Any] = [None] * count
     stack = [(axes, places)]
     while stack:

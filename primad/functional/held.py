@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from primad import ops
+from primad.errors import ShapeError
 from primad.ir.node import Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program, newest, replay
 from primad.numpy.products import diagonal_, matmul_, trace_
@@ -52,7 +53,12 @@ def held(
     """
 
     def infer(*types: ArrayType, of: ClosedProgram, index: int, **options: Any) -> ArrayType:
-        return out_types(of, **options)[index]
+        if types:  # asked for the result alone, without operands, by lazy matrices
+            _check_operands(name, types, of, options)
+        results = out_types(of, **options)
+        if not 0 <= index < len(results):
+            raise ShapeError(f"{name}: index {index} names none of the {len(results)} outputs")
+        return results[index]
 
     def lower_held(*operands: Any, of: ClosedProgram, index: int, **options: Any) -> Any:
         program = built(primitive, of, options)
@@ -75,10 +81,21 @@ def held(
         doc=doc,
         build=build,
         batch=batch
-        or (lambda flags, size, *operands, **params: _batch_whole(primitive, flags, size, operands, params)),
+        or (lambda flags, count, *operands, **params: _batch_whole(primitive, flags, count, operands, params)),
         consume=consume,
     )
     return primitive
+
+
+def _check_operands(name: str, types: Sequence[ArrayType], of: ClosedProgram, options: dict[str, Any]) -> None:
+    """Raise unless the operands are what the held program takes (more may follow: tangents, cotangents)."""
+    batched = options.get("batched", ())
+    expected = [node.type for node in (*of.program.inputs, *of.program.sources)]
+    if len(types) < len(expected):
+        raise ShapeError(f"{name}: its program takes {len(expected)} operands, got {len(types)}")
+    for i, (type, wanted) in enumerate(zip(types, expected, strict=False)):
+        if type != (_wide(wanted, options["size"]) if i < len(batched) and batched[i] else wanted):
+            raise ShapeError(f"{name}: operand {i} of type {type} is not what its program takes, {wanted}")
 
 
 def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> Program:

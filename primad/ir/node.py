@@ -215,6 +215,15 @@ class Trace:
             found = self._table[key] = self._new(node.op, inputs, params, node.type)
         return found
 
+    def place(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
+        """Return the node (op, inputs, params) as it stands: no constructor law is tried (for reading programs back)."""
+        key = (op, inputs, tuple([(name, param_key(value)) for name, value in params]) if params else ())
+        node = self._table.get(key)
+        if node is None:
+            type = op.infer(*[node.type for node in inputs], **dict(params))
+            node = self._table[key] = self._new(op, inputs, params, type)
+        return node
+
     def existing(self, op: Operation, inputs: tuple[Node, ...]) -> Node | None:
         """Return the node (op, inputs) without params if this trace already has it."""
         return self._table.get((op, inputs, ()))

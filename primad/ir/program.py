@@ -162,29 +162,34 @@ class Program:
         for node in self.nodes:
             for position in getattr(node.op, "static_operands", ()):
                 static.add(node.inputs[position])
-        number: dict[Node, int] = {}
-        for node in self.inputs:
-            number[node] = len(number)
-        sources: list[Node] = []
-        rows: list[Any] = [tuple(self.in_types)]
-        for node in self.captured:
-            number[node] = len(number)
-            sources.append(node)
-            rows.append(("hole", node.type))
+        # Leaves count in the order of their first use, which does not depend on when they were made.
+        leaves: dict[Node, None] = {}
         for node in self.nodes:
-            if node in number:
-                continue
+            for operand in node.inputs:
+                if operand.op is LITERAL or operand.op is CAPTURED:
+                    leaves[operand] = None
+        for node in self.outputs:
+            if node.op is LITERAL or node.op is CAPTURED:
+                leaves[node] = None
+        sources = dict.fromkeys(self.captured)
+        for node in leaves:
+            if node.op is CAPTURED or (node not in static and not _is_structural(node)):
+                sources[node] = None
+        number: dict[Node, int] = {}
+        for node in (*self.inputs, *sources):
             number[node] = len(number)
-            if node.op is CAPTURED or (node.op is LITERAL and node not in static and not _is_structural(node)):
-                sources.append(node)
-                rows.append(("hole", node.type))
-            elif node.op is LITERAL:
+        rows: list[Any] = [tuple([node.type for node in number])]
+        for node in leaves:
+            if node not in number:
+                number[node] = len(number)
                 rows.append((LITERAL, param_key(literal_value(node)), node.type))
-            else:
+        for node in self.nodes:
+            if node not in number:
+                number[node] = len(number)
                 params = tuple([(name, param_key(value)) for name, value in node.params]) if node.params else ()
                 rows.append((node.op, tuple([number[operand] for operand in node.inputs]), params))
         rows.append(tuple([number[node] for node in self.outputs]))
-        return Key(tuple(rows)), sources
+        return Key(tuple(rows)), list(sources)
 
     @property
     def key(self) -> Key:

@@ -13,6 +13,7 @@ a regular expression cuts the text into tokens, and values are built from number
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import re
@@ -23,11 +24,13 @@ import numpy as np
 
 from primad.errors import ProgramError, TracingError
 from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
-from primad.ir.program import ClosedProgram, Program, newest, variable_names
+from primad.ir.program import ClosedProgram, Program, variable_names
 from primad.types import ArrayType
 
 MAX_TEXT = 50_000_000
 """Longest text that `parse` reads, in characters."""
+MAX_DEPTH = 50
+"""Deepest nesting of programs and tuples that `parse` reads."""
 _SHOWN = 16
 
 
@@ -163,21 +166,28 @@ def parse(text: str, ops: Mapping[str, Any], captured: Sequence[Any] = ()) -> Pr
         ProgramError: where the text is damaged, names an unknown op, or its types do not agree.
     """
     tokens = _Tokens(text)
-    program = _program(tokens, ops, list(captured), depth=0)
-    if tokens.peek():
-        raise ProgramError(f"program text continues after its end: {tokens.peek()!r}")
-    return program
+    try:
+        program = _program(tokens, ops, list(captured), depth=0)
+        if tokens.peek():
+            raise ProgramError(f"program text continues after its end: {tokens.peek()!r}")
+        return program.check()
+    except ProgramError:
+        raise
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        near = " ".join(token for _, token in tokens.items[max(0, tokens.position - 8) : tokens.position])
+        what = getattr(error, "what", None) or str(error) or type(error).__name__
+        raise ProgramError(f"program text is not a well-formed program near {near!r}: {what}") from None
 
 
 def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth: int) -> Program:
-    if depth > 50:
-        raise ProgramError("program text nests programs more than 50 deep")
+    if depth > MAX_DEPTH:
+        raise ProgramError(f"program text nests programs and tuples more than {MAX_DEPTH} deep")
     trace = Trace()
     names: dict[str, Node] = {}
     tokens.take("program")
     tokens.take("(")
     while tokens.peek() != ")":
-        name = tokens.take()
+        name = _new_name(tokens, names)
         tokens.take(":")
         names[name] = trace.input(_type(tokens))
         if tokens.peek() == ",":
@@ -187,7 +197,7 @@ def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth
     tokens.take(")")
     tokens.take("{")
     while tokens.peek() != "return":
-        name = tokens.take()
+        name = _new_name(tokens, names)
         tokens.take(":")
         type = _type(tokens)
         tokens.take("=")
@@ -205,6 +215,15 @@ def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth
     program = Program(trace, inputs, outputs, names=input_names)
     trace.close()
     return program
+
+
+def _new_name(tokens: _Tokens, names: Mapping[str, Node]) -> str:
+    kind, name = tokens.kind(), tokens.take()
+    if kind != "word" or name in ("nan", "inf", "True", "False", "return"):
+        raise ProgramError(f"program text: {name!r} cannot be the name of a value (token {tokens.position - 1})")
+    if name in names:
+        raise ProgramError(f"program text defines {name!r} twice")
+    return name
 
 
 def _statement(
@@ -236,7 +255,19 @@ def _statement(
         key = tokens.take()
         tokens.take("=")
         params.append((key, _value(tokens, ops, captured, depth)))
-    return newest(nodes, trace).build(op, tuple(nodes), tuple(params))
+    _check_call(op, len(nodes), dict(params))
+    return trace.place(op, tuple(nodes), tuple(params))
+
+
+def _check_call(op: Any, count: int, params: dict[str, Any]) -> None:
+    """Raise unless the op's definition takes so many operands and these params."""
+    arity = getattr(op.numpy, "nin", None)
+    if arity is None:
+        inspect.signature(op.numpy).bind(*[None] * count, **params)
+    elif count != arity or params:
+        raise ProgramError(
+            f"program text: {op.name} takes {arity} operands and no params, got {count} and {list(params)}"
+        )
 
 
 def _fill(trace: Trace, value: Any, type: ArrayType | None) -> Node:
@@ -305,6 +336,8 @@ def _captured(tokens: _Tokens, captured: list[Any], type: ArrayType) -> Any:
 
 
 def _value(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise ProgramError(f"program text nests programs and tuples more than {MAX_DEPTH} deep")
     token = tokens.peek()
     if token == "program":
         return ClosedProgram(_program(tokens, ops, captured, depth + 1))

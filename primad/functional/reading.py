@@ -1,0 +1,51 @@
+"""Reading programs back from their text, with all of primad's ops known by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from primad import nn, ops
+from primad import numpy as primad_numpy
+from primad.errors import ProgramError
+from primad.functional.compile import checkpoint_
+from primad.functional.held import jvp_, vjp_, vmap_
+from primad.functional.matrices import HELD
+from primad.ir import text as program_text
+from primad.ir.program import Program
+from primad.primitive import Primitive
+
+
+@cache
+def known_ops() -> dict[str, Primitive]:
+    """Return primad's primitives and composites by name."""
+    records = [*ops.ALL, *primad_numpy.COMPOSITES, *nn.COMPOSITES, *HELD, jvp_, vjp_, vmap_, checkpoint_]
+    return {record.name: record for record in records}
+
+
+def parse(text: str, primitives: Sequence[Primitive] = (), captured: Sequence[Any] = ()) -> Program:
+    """Read a program from the text that `str(program)` gave; nothing in the text is executed.
+
+    Args:
+        text: the program's text.
+        primitives: further ops that it uses, by the names they have.
+        captured: values of the captured arrays that are too long for the text to show, in order.
+
+    Returns:
+        a program with the same text and the same canonical key, which takes its inputs one by one.
+
+    Raises:
+        ProgramError: where the text is damaged, names an op that is not known, or its types do not agree.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> program = primad.trace(lambda x: np.sin(x) * 2.0)(0.5)
+        >>> primad.parse(str(program))(0.5)
+        np.float64(0.958851077208406)
+    """
+    known = known_ops()
+    for primitive in primitives:
+        if known.get(primitive.name, primitive) is not primitive:
+            raise ProgramError(f"parse: {primitive.name!r} is the name of one of primad's own ops", fix="rename yours.")
+    return program_text.parse(text, {**known, **{primitive.name: primitive for primitive in primitives}}, captured)
