@@ -26,8 +26,9 @@ def run(
     symbolic: Callable[..., Any] | None,
     choices: Callable[[str], Choices] | None,
     on_row: Callable[[Row], None] | None,
+    on_subject: Callable[[], None] | None = None,
 ) -> Report:
-    """See `primad.verify`."""
+    """See `primad.verify`; `on_subject` is called after each op or law."""
     report = Report()
     started = time.perf_counter()
     source = choices or Seeded
@@ -36,6 +37,8 @@ def run(
             report.rows.append(row)
             if on_row is not None:
                 on_row(row)
+        if on_subject is not None:
+            on_subject()
     report.seconds = time.perf_counter() - started
     return report
 

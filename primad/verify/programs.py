@@ -1,0 +1,321 @@
+"""Drawing random programs over all ops: shared nodes, unused inputs, repeated outputs, operands inside domains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primad import nn, ops
+from primad import numpy as pnp
+from primad.ir.program import Program
+from primad.primitive import Primitive
+from primad.trace import TracedArray, trace
+from primad.types import ArrayType
+from primad.verify.cases import Choices
+
+SHAPES = ((), (2,), (3,), (2, 2), (1, 2))
+COMPOSITES: dict[str, Primitive] = {record.name: record for record in (*pnp.COMPOSITES, *nn.COMPOSITES)}
+
+
+class Pool:
+    """The values of a program that is being drawn."""
+
+    def __init__(self, choose: Choices, inputs: list[Any]) -> None:
+        self.choose = choose
+        self.values = list(inputs)
+
+    def any(self) -> Any:
+        """Return a value; later ones are chosen more often, so that programs are deep."""
+        recent = self.values[-3:]
+        return self.choose.among(recent if self.choose.integer(0, 2) else self.values)
+
+    def axes(self) -> Any:
+        """Return a value with at least one axis."""
+        x = self.any()
+        return x if x.ndim else ops.broadcast(x, shape=(2,), axes=(0,))
+
+    def like(self, x: Any) -> Any:
+        """Return a value of the same shape as x: an existing one, or another summed and broadcast."""
+        same = [x, *(value for value in self.values if value.shape == x.shape)]
+        y = self.any() if self.choose.integer(0, 2) == 0 else self.choose.among(same)
+        if y.shape == x.shape:
+            return y
+        total = ops.sum(y, axes=tuple(range(y.ndim)))
+        return ops.broadcast(total, shape=x.shape, axes=tuple(range(x.ndim)))
+
+    def axis(self, x: Any) -> int:
+        """Return one of the axes of x."""
+        return self.choose.integer(0, x.ndim - 1)
+
+
+def tame(x: Any) -> Any:
+    """Bring a value into (−1, 1)."""
+    return ops.sin(x)
+
+
+def positive(x: Any) -> Any:
+    """Make a value positive and not small."""
+    return 0.5 + x * x
+
+
+Step = Callable[[Pool], Any]
+
+
+def _unary(op: Primitive, lift: Callable[[Any], Any] = lambda x: x) -> Step:
+    return lambda pool: op(lift(pool.any()))
+
+
+def _binary(op: Primitive, left: Callable[[Any], Any] = lambda x: x, right: Callable[[Any], Any] = lambda x: x) -> Step:
+    def step(pool: Pool) -> Any:
+        x = pool.any()
+        return op(left(x), right(pool.like(x)))
+
+    return step
+
+
+def _condition(combine: Callable[[Any, Any], Any]) -> Step:
+    """A comparison, used in a choice."""
+
+    def step(pool: Pool) -> Any:
+        x = pool.any()
+        y = pool.like(x)
+        return ops.select(combine(x, y), x, pool.like(x))
+
+    return step
+
+
+def _masked(pool: Pool) -> Any:
+    x = pool.any()
+    return ops.mask(x > 0, pool.like(x))
+
+
+def _reduction(op: Primitive, lift: Callable[[Any], Any] = lambda x: x, **params: Any) -> Step:
+    def step(pool: Pool) -> Any:
+        x = pool.axes()
+        if op.name in ("var", "std", "norm") and all(n == 1 for n in x.shape):
+            x = ops.concatenate(x, 2.0 * x, axis=0)
+        axes = (pool.axis(x),) if pool.choose.integer(0, 1) else tuple(range(x.ndim))
+        if op.name in ("var", "std") and any(x.shape[axis] == 1 for axis in axes):
+            axes = tuple(range(x.ndim))
+        return op(lift(x), axes=axes, **params)
+
+    return step
+
+
+def _along(op: Primitive, **params: Any) -> Step:
+    def step(pool: Pool) -> Any:
+        x = pool.axes()
+        return op(x, axis=pool.axis(x), **params)
+
+    return step
+
+
+def _broadcast(pool: Pool) -> Any:
+    x = pool.any()
+    axis = pool.choose.integer(0, x.ndim)
+    if x.ndim > 2:
+        return ops.sum(x, axes=(0,))
+    return ops.broadcast(x, shape=(*x.shape[:axis], 2, *x.shape[axis:]), axes=(axis,))
+
+
+def _flat(pool: Pool) -> Any:
+    x = pool.any()
+    return ops.reshape(x, shape=(x.size,))
+
+
+def _permute(pool: Pool) -> Any:
+    x = pool.any()
+    return ops.permute(x, order=tuple(reversed(range(x.ndim))))
+
+
+def _slice(pool: Pool) -> Any:
+    x = pool.axes()
+    start = tuple(pool.choose.integer(0, n - 1) for n in x.shape)
+    return ops.slice_(x, start=start, stop=x.shape, step=tuple(pool.choose.integer(1, 2) for _ in x.shape))
+
+
+def _pad(pool: Pool) -> Any:
+    x = pool.axes()
+    low, interior = (tuple(pool.choose.integer(0, 1) for _ in x.shape) for _ in range(2))
+    return ops.pad(x, low=low, high=(0,) * x.ndim, interior=interior)
+
+
+def _concatenate(pool: Pool) -> Any:
+    x = pool.axes()
+    return ops.concatenate(x, pool.like(x), axis=pool.axis(x))
+
+
+def _flip(pool: Pool) -> Any:
+    x = pool.axes()
+    return ops.flip(x, axes=(pool.axis(x),))
+
+
+def _argsort(pool: Pool) -> Any:
+    x = pool.axes()
+    flat = ops.reshape(x, shape=(x.size,))
+    return ops.gather(ops.reshape(pool.like(x), shape=(x.size,)), ops.argsort(flat, axis=0), axis=0, batch=0)
+
+
+def _gather(pool: Pool) -> Any:
+    x = pool.axes()
+    axis = pool.axis(x)
+    return ops.gather(x, _indices(pool, x.shape[axis], pool.choose.integer(1, 3)), axis=axis, batch=0)
+
+
+def _scatter_add(pool: Pool) -> Any:
+    x = pool.axes()
+    axis = pool.axis(x)
+    return ops.scatter_add(x, _indices(pool, 2, x.shape[axis]), axis=axis, batch=0, size=2)
+
+
+def _indices(pool: Pool, n: int, count: int) -> Any:
+    return np.array([pool.choose.integer(0, n - 1) for _ in range(count)])
+
+
+def _contract(pool: Pool) -> Any:
+    x = pool.axes()
+    y = pool.like(x)
+    labels = {1: ("a,a->", "a,b->ab", "a,a->a"), 2: ("ab,ab->a", "ab,cb->ac", "ab,ab->ba")}.get(x.ndim)
+    return ops.contract(x, y, labels=pool.choose.among(labels)) if labels else x * y
+
+
+def _matmul(pool: Pool) -> Any:
+    x = pool.axes()
+    y = pool.like(x)
+    return COMPOSITES["matmul"](x, ops.permute(y, order=tuple(reversed(range(y.ndim)))) if x.ndim == 2 else y)
+
+
+def _square_matrix(name: str, **params: Any) -> Step:
+    def step(pool: Pool) -> Any:
+        x = pool.axes()
+        flat = ops.reshape(x, shape=(x.size,))
+        return COMPOSITES[name](COMPOSITES["outer"](flat, flat), **params)
+
+    return step
+
+
+def _leaf(op: Primitive, like: Any, **params: Any) -> Any:
+    return TracedArray(like.node.trace.build(op, (), tuple(sorted(params.items()))))
+
+
+def _eye(pool: Pool) -> Any:
+    x = pool.axes()
+    flat = ops.reshape(x, shape=(x.size,))
+    return COMPOSITES["outer"](flat, flat) * _leaf(ops.eye, x, n=x.size, dtype="float64")
+
+
+def _iota(pool: Pool) -> Any:
+    x = pool.any()
+    flat = ops.reshape(x, shape=(x.size,))
+    return flat * _leaf(ops.iota, x, n=x.size, dtype="float64")
+
+
+def _truncate(pool: Pool) -> Any:
+    x = pool.any()
+    return pool.like(x) * ops.cast(ops.truncate(x, dtype="int64"), dtype="float64")
+
+
+def _cast(pool: Pool) -> Any:
+    return ops.cast(ops.cast(pool.any(), dtype="float32"), dtype="float64")
+
+
+def _cumsum(pool: Pool) -> Any:
+    return _along(ops.cumsum, reverse=bool(pool.choose.integer(0, 1)))(pool)
+
+
+def _power(pool: Pool) -> Any:
+    x = pool.any()
+    if pool.choose.integer(0, 1):
+        return ops.power(positive(tame(x)), tame(pool.like(x)))
+    return ops.power(positive(tame(x)), pool.choose.among((2.0, 0.5, -1.0, 3.0, 2.5)))
+
+
+def _diag(pool: Pool) -> Any:
+    x = pool.axes()
+    return COMPOSITES["diag"](ops.reshape(x, shape=(x.size,)), k=pool.choose.integer(-1, 1))
+
+
+def _outer(pool: Pool) -> Any:
+    x = pool.any()
+    return COMPOSITES["outer"](x, pool.any())
+
+
+_LIFTS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("exp", "expm1", "sinh", "cosh", "exp2", "tan"), tame),
+    **dict.fromkeys(("log", "sqrt", "log1p", "log2", "log10", "reciprocal"), positive),
+}
+_UNARY = (
+    ops.neg, ops.abs, ops.exp, ops.expm1, ops.log, ops.log1p, ops.sqrt, ops.sin, ops.cos, ops.tanh, ops.sech2,
+    ops.arctan, ops.erf, ops.erfc, ops.logistic, ops.softplus, ops.sign, ops.floor, ops.stop_gradient,
+    *(COMPOSITES[name] for name in ("square", "reciprocal", "tan", "sinh", "cosh", "exp2", "log2", "log10")),
+    *(COMPOSITES[name] for name in ("relu", "silu", "gelu")),
+)  # fmt: skip
+
+STEPS: dict[str, Step] = {
+    **{op.name: _unary(op, _LIFTS.get(op.name, lambda x: x)) for op in _UNARY},
+    **{op.name: _binary(op) for op in (ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum, COMPOSITES["hypot"])},
+    **{op.name: _binary(op, right=positive) for op in (ops.div, ops.floor_divide, COMPOSITES["remainder"])},
+    "xlogy": _binary(COMPOSITES["xlogy"], right=positive),
+    "logaddexp": _binary(COMPOSITES["logaddexp"], tame, tame),
+    "power": _power,
+    "less": _condition(lambda x, y: x < y),
+    "less_equal": _condition(lambda x, y: x <= y),
+    "equal": _condition(lambda x, y: ops.equal(x, y)),
+    "logical_and": _condition(lambda x, y: (x < y) & (x > 0)),
+    "logical_or": _condition(lambda x, y: (x < y) | (x > 0)),
+    "logical_not": _condition(lambda x, y: ~(x < y)),
+    "select": _condition(lambda x, y: x > 0),
+    "mask": _masked,
+    **{name: _reduction(COMPOSITES[name]) for name in ("mean", "norm", "logsumexp")},
+    "var": _reduction(COMPOSITES["var"], ddof=1),
+    "std": _reduction(COMPOSITES["std"], ddof=0),
+    "prod": _reduction(COMPOSITES["prod"]),
+    **{op.name: _reduction(op) for op in (ops.sum, ops.reduce_max, ops.reduce_min)},
+    **{name: _along(COMPOSITES[name]) for name in ("sort", "softmax", "log_softmax")},
+    "cumsum": _cumsum,
+    "broadcast": _broadcast,
+    "reshape": _flat,
+    "permute": _permute,
+    "slice": _slice,
+    "pad": _pad,
+    "concatenate": _concatenate,
+    "flip": _flip,
+    "argsort": _argsort,
+    "gather": _gather,
+    "scatter_add": _scatter_add,
+    "contract": _contract,
+    "matmul": _matmul,
+    "outer": _outer,
+    "diagonal": _square_matrix("diagonal", axis1=0, axis2=1),
+    "trace": _square_matrix("trace", axis1=0, axis2=1),
+    "diag": _diag,
+    "eye": _eye,
+    "iota": _iota,
+    "truncate": _truncate,
+    "cast": _cast,
+}
+"""How each op is applied to values of a pool."""
+
+LARGEST = 8
+"""Values with more elements are summed: high precision is slow."""
+
+
+def draw_program(choose: Choices, most: int = 6) -> Program:
+    """Draw a program with one to three inputs and up to `most` ops (and what brings their operands into the domain)."""
+    types = [ArrayType(choose.among(SHAPES), float) for _ in range(choose.integer(1, 3))]
+
+    def body(*inputs: Any) -> list[Any]:
+        pool = Pool(choose, list(inputs))
+        for _ in range(choose.integer(2, most)):
+            value = STEPS[choose.among(tuple(STEPS))](pool)
+            if value.size > LARGEST:
+                value = ops.sum(value, axes=tuple(range(value.ndim - 1)))
+            if value.size > LARGEST:
+                value = ops.sum(value, axes=(0,))
+            pool.values.append(value)
+        made = pool.values[len(inputs) :]
+        return [made[-1], *(choose.among(made) for _ in range(choose.integer(0, 2)))]
+
+    return trace(body)(*types)
