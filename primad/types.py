@@ -64,6 +64,8 @@ class ArrayType:
         self.shape = shape
         self.dtype: np.dtype[Any] = check_dtype(dtype)
         self._hash = hash((shape, self.dtype))
+        if min(shape, default=0) < 0:
+            raise ShapeError(f"an array cannot have the shape {shape}: a length is negative")
         if math.prod(shape) * self.dtype.itemsize > MAX_BYTES:
             raise ShapeError(f"an array of shape {shape} and dtype {self.dtype} is larger than any memory")
 

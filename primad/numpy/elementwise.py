@@ -15,6 +15,7 @@ from primad.numpy.promotion import (
     any_traced,
     as_float,
     as_traced,
+    common_shape,
     convert,
     expand,
     first_traced,
@@ -79,8 +80,23 @@ greater_equal = _binary(ops.less_equal, np.greater_equal, swap=True)
 equal = _binary(ops.equal, np.equal)
 not_equal = _binary(ops.equal, np.not_equal, invert=True)
 floor_divide = _binary(ops.floor_divide, np.floor_divide)
-bitwise_and = _binary(ops.logical_and, np.bitwise_and)
-bitwise_or = _binary(ops.logical_or, np.bitwise_or)
+
+
+def _bitwise(primitive: Primitive, ufunc: np.ufunc) -> Any:
+    name = ufunc.__name__
+
+    def function(*operands: Any, out: Any = None) -> Any:
+        refuse_out(name, out)
+        return bind(primitive, harmonize(name, *operands, dtype=loop_dtype(ufunc, *operands)), {})
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"np.{name}: of integers or booleans, bit by bit."
+    return implements(ufunc, ufunc=True)(function)
+
+
+bitwise_and = _bitwise(ops.logical_and, np.bitwise_and)
+bitwise_or = _bitwise(ops.logical_or, np.bitwise_or)
+invert = _bitwise(ops.logical_not, np.invert)
 
 
 @implements(np.bitwise_xor, ufunc=True)
@@ -100,7 +116,6 @@ def logical_xor(x: Any, y: Any, /, out: Any = None) -> Any:
 
 negative = _unary(ops.neg, np.negative)
 absolute = _unary(ops.abs, np.absolute, np.fabs)
-invert = _unary(ops.logical_not, np.invert)
 exp = _unary(ops.exp, np.exp)
 expm1 = _unary(ops.expm1, np.expm1)
 log = _unary(ops.log, np.log)
@@ -315,7 +330,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         x = as_traced(np.asarray(x, result_dtype(x, y)), like)
     a, b = harmonize("where", x, y)
     condition = convert(as_traced(condition, first_traced([condition, a])), np.bool_)
-    shape = np.broadcast_shapes(condition.shape, a.shape)
+    shape = common_shape("where", [condition.shape, a.shape])
     return ops.select(expand(condition, shape), expand(a, shape), expand(b, shape))
 
 

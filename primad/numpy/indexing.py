@@ -138,6 +138,11 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int]) -> Any:
         order = (*others[:place], *axes, *others[place:])
         x = ops.permute(x, order=order)
         x = ops.reshape(x, shape=(*x.shape[:place], math.prod(lengths), *x.shape[place + len(axes) :]))
+        try:
+            np.broadcast_shapes(*[item.shape for item in indices])
+        except ValueError:
+            shapes = " and ".join(str(item.shape) for item in indices)
+            raise IndexShapeError(f"index arrays of shapes {shapes} do not broadcast together") from None
         flat = indices[0]
         for item, n in zip(indices[1:], lengths[1:], strict=True):
             flat = flat * n + item
