@@ -80,8 +80,8 @@ def verify(
 
 @app.command()
 def fuzz(
-    n: Annotated[int, typer.Option("-n", min=1, help="How many random programs.")] = 500,
-    seed: Annotated[int | None, typer.Option(help="Seed, to repeat a run; by default a new one.")] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many random programs.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the first program; the others count up from it.")] = 0,
 ) -> None:
     """Check the derivatives of random programs against high-precision differences. Exit 1 if any is wrong."""
     from primad.verify.commands import fuzz_command

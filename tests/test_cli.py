@@ -76,5 +76,5 @@ def test_fuzz_passes_count_and_seed_on(run, monkeypatch):
     monkeypatch.setattr(commands, "fuzz_command", lambda n, seed: seen.append((n, seed)) or 0)
     assert run("fuzz", "-n", "7", "--seed", "3").exit_code == 0
     assert run("fuzz").exit_code == 0
-    assert seen == [(7, 3), (500, None)]
+    assert seen == [(7, 3), (1000, 0)]
     assert run("fuzz", "-n", "0").exit_code == 2
