@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import primad
 from primad import nn, ops
 from primad import numpy as pnp
+from primad.functional import compile, custom, derivatives, held, matrices
 from primad.primitive import Law, Primitive
 from primad.types import ArrayType, Zero
 from primad.verify.cases import Example, Seeded, floats
@@ -24,7 +25,14 @@ from primad.verify.laws import constructor_row, law_rows, pass_laws
 
 
 def test_every_op_has_a_case() -> None:
-    assert {case.op for case in CASES.values()} == {*ops.ALL, *pnp.COMPOSITES, *nn.COMPOSITES}
+    modules = (held, compile, custom, matrices, derivatives)
+    holding = {
+        record
+        for module in modules
+        for record in vars(module).values()
+        if isinstance(record, Primitive) and record.build
+    }
+    assert {case.op for case in CASES.values()} == {*ops.ALL, *pnp.COMPOSITES, *nn.COMPOSITES, *holding}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -300,3 +308,13 @@ def test_names_and_unknown_names() -> None:
 def test_an_exemption_says_why() -> None:
     rows = [row for row in primad.verify("stop_gradient").rows if row.how == "exempt"]
     assert rows and "by decree" in rows[0].note
+
+
+def test_reverse_mode_lowers_the_composites_of_a_users_rule() -> None:
+    @primad.custom_jvp
+    def average(x: Any) -> Any:
+        return np.mean(np.sin(x))
+
+    average.defjvp(lambda primals, tangents: primad.jvp(lambda x: np.mean(np.sin(x)), primals, tangents))
+    x = np.array([0.3, 0.4])
+    np.testing.assert_allclose(primad.grad(average)(x), np.cos(x) / 2)

@@ -20,6 +20,7 @@ from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
 from primad.primitive import Primitive
 from primad.trace import trace
+from primad.transforms import lower
 from primad.types import ArrayType
 
 Array = np.ndarray[Any, Any]
@@ -251,6 +252,9 @@ class Evaluator:
             return self.array(definition(self.numbers, *operands, **params), type)
         if not type.is_float and all(operand.dtype != object for operand in operands):
             return np.asarray(op.numpy(*operands, **params), type.dtype)
+        if op.holds_program:
+            types = [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
+            return self.run(lower(trace(lambda *arrays: op(*arrays, **params))(*types)), operands)[0]
         try:
             return self.array(op.numpy(*operands, **params), type)
         except (TypeError, AttributeError):

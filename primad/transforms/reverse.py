@@ -10,7 +10,7 @@ from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
 from primad.ir.program import Program, rebuild
 from primad.primitive import missing_rule
-from primad.trace import TracedArray
+from primad.trace import TracedArray, lift
 from primad.transforms.forward import push_tangents, zero_node
 from primad.transforms.lowering import finish, lower
 from primad.types import Linear, Zero
@@ -24,11 +24,9 @@ def pull_cotangents(
     Returns:
         the cotangents of the inputs, `Zero` where the outputs do not depend on them.
     """
+    outputs = _lowered(trace, outputs, inputs)
     nodes, _ = reachable(outputs, trace)
-    linear = set(inputs)
-    for node in nodes:
-        if any(operand in linear for operand in node.inputs):
-            linear.add(node)
+    linear = _dependent(nodes, inputs)
     pending: dict[Node, TracedArray] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
         if output in linear:
@@ -75,6 +73,34 @@ def _add(total: TracedArray | None, term: TracedArray) -> TracedArray:
     if x.op is ops.mask and y.op is ops.mask and x.inputs[0] is not y.inputs[0]:
         result = ops.mask(_condition(x) | _condition(y), result)
     return result
+
+
+def _dependent(nodes: Sequence[Node], inputs: Sequence[Node]) -> set[Node]:
+    """Return the nodes that depend on the inputs, among nodes in order."""
+    found = set(inputs)
+    for node in nodes:
+        if any(operand in found for operand in node.inputs):
+            found.add(node)
+    return found
+
+
+def _lowered(trace: Trace, outputs: Sequence[Node], inputs: Sequence[Node]) -> Sequence[Node]:
+    """Lower the composites through which the outputs depend on the inputs: a user's JVP may be written with them."""
+    while True:
+        nodes, _ = reachable(outputs, trace)
+        linear = _dependent(nodes, inputs)
+        if not any(node in linear and node.op is not INPUT and node.op.kind == "composite" for node in nodes):
+            return outputs
+        mapping: dict[Node, Node] = {node: node for node in inputs}
+        for node in nodes:
+            if node not in linear or node in mapping:
+                continue
+            if node.op.kind == "composite":
+                operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
+                mapping[node] = lift(node.op.lower(*operands, **dict(node.params)), trace)
+            else:
+                mapping[node] = rebuild(node, mapping, trace)
+        outputs = [mapping.get(node, node) for node in outputs]
 
 
 def _condition(node: Node) -> Any:

@@ -91,12 +91,16 @@ class Case:
         examples: how many examples are worth drawing.
         symbolic: the mathematical definition `(numbers, *object arrays, **params)` of an op whose NumPy function does
             not run on symbols; see `primad.backends.objects`.
+        symbols_only: whether that definition needs symbols (it differentiates them), not just any numbers.
+        reverse_only: whether the op refuses forward mode by design.
     """
 
     op: Primitive
     draw: Callable[[Choices], Example]
     examples: int = 4
     symbolic: Callable[..., Any] | None = None
+    symbols_only: bool = False
+    reverse_only: bool = False
 
 
 def shape(choose: Choices, low: int = 0, high: int = 2, longest: int = 3) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from primad.primitive import Law, Primitive
 from primad.verify.cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks import CHECKS, Check
 from primad.verify.decide import FAULTS, Wrong
+from primad.verify.held import consumers_row
 from primad.verify.laws import constructor_row, law_rows, pass_laws
 from primad.verify.report import ORDER, How, Report, Row
 from primad.verify.table import cases
@@ -99,12 +100,17 @@ def rows(subject: Case | Law, source: Callable[[str], Choices], op: Primitive | 
     constructed = _guarded(op, "rewrites", lambda: constructor_row(subject, op, source))
     if constructed is not None:
         yield constructed
+    consumed = _guarded(op, "consumers", lambda: consumers_row(subject, op, source))
+    if consumed is not None:
+        yield consumed
     yield from law_rows(op.name, op.laws)
 
 
 def _guarded(op: Primitive, what: str, check: Callable[[], Row | None]) -> Row | None:
     try:
         return check()
+    except Wrong as wrong:
+        return Row(op.name, what, "failed", str(wrong))
     except FAULTS as error:
         return Row(op.name, what, "failed", f"{type(error).__name__}: {error}")
 

@@ -23,7 +23,7 @@ Check = Callable[[Trial], How | None]
 
 def check_type(trial: Trial) -> How:
     """The inferred type is that of NumPy's result, in double and in single precision."""
-    for single in (False, True):
+    for single in (False,) if trial.op.holds_program else (False, True):
         operands, types = [], []
         values = iter(trial.values)
         for operand in trial.example.operands:
@@ -42,7 +42,7 @@ def check_type(trial: Trial) -> How:
 
 def check_meaning(trial: Trial) -> How | None:
     """The NumPy function computes what the mathematical definition says, to a few ulps."""
-    if trial.meaning is None:
+    if trial.meaning is None or trial.case.symbols_only:
         return None
     precise = Precise()
     evaluator = Evaluator(precise, {trial.op: trial.meaning})
@@ -107,7 +107,7 @@ def check_second_jvp(trial: Trial) -> How | None:
 
 
 def _jvp(trial: Trial, order: int) -> How | None:
-    if not _differentiable(trial):
+    if not _differentiable(trial) or trial.case.reverse_only:
         return None
     program, inputs, floats = trial.program, trial.inputs, _floats(trial)
     (expected,) = trial.evaluator.run(program, inputs)
@@ -127,6 +127,8 @@ def check_transpose(trial: Trial) -> How | None:
     """⟨w, J t⟩ = ⟨Jᵀ w, t⟩ for the derivative, and for the op itself in the operands in which it is linear."""
     if not _differentiable(trial):
         return None
+    if trial.case.reverse_only:
+        return _pullback(trial)
     forward, reverse = jvp(trial.program), vjp(trial.program)
     types = [type for type in trial.program.in_types if type.is_float]
     tangents = trial.directions("t", types)
@@ -139,6 +141,22 @@ def check_transpose(trial: Trial) -> How | None:
         found = _transpose_alone(trial, chosen)
         how = found if found == "numeric" else how
     return "exempt" if trial.op.exempt else how
+
+
+def _pullback(trial: Trial) -> How:
+    """The cotangents are SymPy's derivatives of ⟨w, y⟩, and so are theirs, for an op without a forward mode."""
+    cotangents = trial.directions("w", trial.program.out_types)
+    out = trial.evaluator.run(trial.program, trial.inputs)
+    total = np.asarray(_inner(cotangents, out), object)
+    pulled = trial.evaluator.run(vjp(trial.program), [*trial.inputs, *cotangents])[1:]
+    how: How = "proved"
+    for x, found in zip(_floats(trial), pulled, strict=True):
+        expected = np.empty(x.shape, object)
+        for index in np.ndindex(x.shape):
+            expected[index] = sympy.diff(total[()], x[index])
+        if decide(f"{trial.where()}: pullback", expected, found, trial.symbols) == "numeric":
+            how = "numeric"
+    return how
 
 
 def _linear_groups(trial: Trial) -> list[tuple[int, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 from primad.errors import PrimadError
@@ -57,8 +58,8 @@ def _plain(text: str) -> str:
     return escape(text)
 
 
-def fuzz_command(n: int = 1000, seed: int = 0) -> int:
-    """Check `n` random programs, from the one of `seed` on.
+def fuzz_command(n: int = 500, seed: int | None = None) -> int:
+    """Check `n` random programs, from the one of `seed` on (by default a new one).
 
     Returns:
         the exit code: 1 if something fails. A failure is printed with its seed: `primad fuzz -n 1 --seed SEED` replays.
@@ -69,6 +70,7 @@ def fuzz_command(n: int = 1000, seed: int = 0) -> int:
     from primad.verify.fuzz import fuzz_one
 
     console = Console()
+    seed = random.randrange(2**31) if seed is None else seed
     failed = 0
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     done = 0

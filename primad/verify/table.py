@@ -13,6 +13,7 @@ from primad.primitive import Primitive
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Example, Operand, booleans, floats, integers, pointwise, shape
 from primad.verify.definitions import MEANINGS
+from primad.verify.held import HELD_CASES
 
 ANY = (-3.0, 3.0)
 MILD = (-1.5, 1.5)
@@ -289,4 +290,5 @@ def cases() -> dict[str, Case]:
     composites = {record.name: record for record in (*pnp.COMPOSITES, *nn.COMPOSITES)}
     found = list(PRIMITIVES.items())
     found += [(composites[name], draw) for name, draw in COMPOSITES.items() if name in composites]
-    return {op.name: Case(op, draw, MORE_EXAMPLES.get(op.name, 4), MEANINGS.get(op.name)) for op, draw in found}
+    table = {op.name: Case(op, draw, MORE_EXAMPLES.get(op.name, 4), MEANINGS.get(op.name)) for op, draw in found}
+    return {**table, **{case.op.name: case for case in HELD_CASES}}

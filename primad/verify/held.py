@@ -1,0 +1,289 @@
+"""Cases of the composites that hold a program (jacobian, hessian, jvp, vjp, vmap, …), against SymPy's derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops, tree
+from primad.backends.objects import Evaluator, Numbers
+from primad.functional.compile import checkpoint_
+from primad.functional.custom import Rule, custom_jvp_, custom_vjp_
+from primad.functional.held import jvp_, vjp_, vmap_
+from primad.functional.matrices import hessian_, hessian_diagonal_, hvp_, jacobian_, pullback_, pushforward_, whole
+from primad.ir.program import ClosedProgram
+from primad.numpy.products import diagonal_, trace_
+from primad.primitive import Primitive
+from primad.trace import trace
+from primad.types import ArrayType
+from primad.verify.cases import Case, Choices, Example, Seeded, floats
+from primad.verify.checks import close
+from primad.verify.report import Row
+from primad.verify.trial import Trial, run_floats
+
+Array = np.ndarray[Any, Any]
+
+
+def _body(x: Any, p: Any) -> tuple[Any, Any]:
+    y = ops.sin(x) * p + x * ops.flip(x, axes=(0,))
+    return y, ops.sum(ops.exp(x * p) * ops.flip(x, axes=(0,)), axes=(0,))
+
+
+def _program() -> ClosedProgram:
+    return ClosedProgram(trace(_body)(ArrayType((2,), float), ArrayType((2,), float)))
+
+
+# -- what they mean ----------------------------------------------------------------------------------------------------
+
+
+def _values(n: Numbers, of: ClosedProgram, arrays: Sequence[Array]) -> list[Array]:
+    return Evaluator(n).run(of.hoisted, arrays)
+
+
+def partial(y: Array, x: Array) -> Array:
+    """Return all partial derivatives of the expressions y by the symbols x."""
+    import sympy  # only a proof needs it
+
+    out = np.empty((*y.shape, *x.shape), object)
+    for i in np.ndindex(y.shape):
+        for j in np.ndindex(x.shape):
+            out[(*i, *j)] = sympy.diff(y[i], x[j])
+    return out
+
+
+def _block(full: Array, *blocks: Any) -> Array:
+    return full[tuple(slice(*bounds) for block in blocks for bounds in block)]
+
+
+def _jacobian(
+    n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int, mode: str, rows: Any, columns: Any
+) -> Array:
+    return _block(partial(_values(n, of, xs)[output], xs[argument]), rows, columns)
+
+
+def _hessian(
+    n: Numbers, *xs: Array, of: Any, index: int, output: int, first: int, second: int, rows: Any, left: Any, right: Any
+) -> Array:
+    return _block(partial(partial(_values(n, of, xs)[output], xs[first]), xs[second]), rows, left, right)
+
+
+def _hvp(n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int, along: int) -> Array:
+    *inputs, v = xs
+    slope = partial(partial(_values(n, of, inputs)[output], inputs[argument]), inputs[along])
+    return np.tensordot(slope, v, v.ndim)
+
+
+def _hessian_diagonal(n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int, total: bool) -> Array:
+    x = xs[argument]
+    full = partial(partial(_values(n, of, xs)[output], x), x)
+    found = np.diagonal(full, 0, -2, -1)
+    return np.asarray(np.sum(found, axis=-1), object) if total else found
+
+
+def _pushforward(n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int) -> Array:
+    *inputs, t = xs
+    return np.tensordot(partial(_values(n, of, inputs)[output], inputs[argument]), t, t.ndim)
+
+
+def _pullback(n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int) -> Array:
+    *inputs, w = xs
+    return np.tensordot(w, partial(_values(n, of, inputs)[output], inputs[argument]), w.ndim)
+
+
+def _jvp(n: Numbers, *xs: Array, of: Any, index: int, active: tuple[bool, ...]) -> Array:
+    inputs, tangents = xs[: len(active)], iter(xs[len(active) :])
+    out = _values(n, of, inputs)
+    if index < len(out):
+        return out[index]
+    y = out[index - len(out)]
+    terms = [np.tensordot(partial(y, x), next(tangents), x.ndim) for x, on in zip(inputs, active, strict=True) if on]
+    return np.asarray(sum(terms[1:], terms[0]), object)
+
+
+def _vjp(n: Numbers, *xs: Array, of: Any, index: int, active: tuple[bool, ...]) -> Array:
+    inputs, cotangents = xs[: len(active)], xs[len(active) :]
+    out = _values(n, of, inputs)
+    if index < len(out):
+        return out[index]
+    x = [x for x, on in zip(inputs, active, strict=True) if on][index - len(out)]
+    terms = [np.tensordot(w, partial(y, x), w.ndim) for y, w in zip(out, cotangents, strict=True)]
+    return np.asarray(sum(terms[1:], terms[0]), object)
+
+
+def _vmap(n: Numbers, *xs: Array, of: Any, index: int, batched: tuple[bool, ...], size: int) -> Array:
+    rows = [[x[i] if on else x for x, on in zip(xs, batched, strict=True)] for i in range(size)]
+    return np.stack([_values(n, of, row)[index] for row in rows])
+
+
+def _same(n: Numbers, *xs: Array, of: Any, index: int, rule: Any = None) -> Array:
+    return _values(n, of, xs)[index]
+
+
+# -- examples ----------------------------------------------------------------------------------------------------------
+
+
+def _part(choose: Choices, shape: tuple[int, ...]) -> Any:
+    return tuple([choose.among(((0, n, 1), (0, 1, 1), (n - 1, n, 1))) for n in shape])
+
+
+def _draw(options: Callable[[Choices, ClosedProgram], tuple[dict[str, Any], list[tuple[int, ...]]]]) -> Any:
+    """Return a drawer of the two arguments, further float operands, and the options."""
+
+    def draw(choose: Choices) -> Example:
+        of = _program()
+        chosen, extra = options(choose, of)
+        index = chosen.pop("index", 0)
+        shapes = chosen.pop("shapes", [(2,), (2,)])
+        operands = [floats(shape, -1.5, 1.5) for shape in (*shapes, *extra)]
+        return Example(tuple(operands), {"of": of, "index": index, **chosen})
+
+    return draw
+
+
+def _jacobian_options(choose: Choices, of: ClosedProgram) -> Any:
+    output = choose.integer(0, 1)
+    rows, columns = _part(choose, of.out_types[output].shape), _part(choose, (2,))
+    mode = choose.among(("auto", "forward", "reverse"))
+    place = {"output": output, "argument": choose.integer(0, 1), "mode": mode}
+    return {**place, "rows": rows, "columns": columns}, []
+
+
+def _hessian_options(choose: Choices, of: ClosedProgram) -> Any:
+    output = choose.integer(0, 1)
+    blocks = {"rows": whole(of.out_types[output].shape), "left": _part(choose, (2,)), "right": _part(choose, (2,))}
+    return {"output": output, "first": choose.integer(0, 1), "second": choose.integer(0, 1), **blocks}, []
+
+
+def _hvp_options(choose: Choices, of: ClosedProgram) -> Any:
+    place = {"output": choose.integer(0, 1), "argument": choose.integer(0, 1), "along": choose.integer(0, 1)}
+    return place, [(2,)]
+
+
+def _diagonal_options(choose: Choices, of: ClosedProgram) -> Any:
+    place = {"output": choose.integer(0, 1), "argument": choose.integer(0, 1)}
+    return {**place, "total": bool(choose.integer(0, 1))}, []
+
+
+def _forward_options(choose: Choices, of: ClosedProgram) -> Any:
+    return {"output": choose.integer(0, 1), "argument": choose.integer(0, 1)}, [(2,)]
+
+
+def _reverse_options(choose: Choices, of: ClosedProgram) -> Any:
+    output = choose.integer(0, 1)
+    return {"output": output, "argument": choose.integer(0, 1)}, [of.out_types[output].shape]
+
+
+def _jvp_options(choose: Choices, of: ClosedProgram) -> Any:
+    active = choose.among(((True, True), (True, False), (False, True)))
+    return {"active": active, "index": choose.integer(0, 3)}, [(2,)] * sum(active)
+
+
+def _vjp_options(choose: Choices, of: ClosedProgram) -> Any:
+    active = choose.among(((True, True), (True, False), (False, True)))
+    return {"active": active, "index": choose.integer(0, 1 + sum(active))}, [(2,), ()]
+
+
+def _vmap_options(choose: Choices, of: ClosedProgram) -> Any:
+    batched = choose.among(((True, True), (True, False), (False, True)))
+    shapes = [(2, 2) if on else (2,) for on in batched]
+    return {"batched": batched, "size": 2, "index": choose.integer(0, 1), "shapes": shapes}, []
+
+
+def _plain_options(choose: Choices, of: ClosedProgram) -> Any:
+    return {"index": choose.integer(0, 1)}, []
+
+
+def _custom_jvp_options(choose: Choices, of: ClosedProgram) -> Any:
+    """A rule that is right: the held program's own derivative."""
+    active = (True, True)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        found = [jvp_(*primals, *tangents, of=of, index=i, active=active) for i in range(4)]
+        return tuple(found[:2]), tuple(found[2:])
+
+    return {"index": choose.integer(0, 1), "rule": Rule("body", *_trees(), jvp=rule)}, []
+
+
+def _custom_vjp_options(choose: Choices, of: ClosedProgram) -> Any:
+    def forward(*primals: Any) -> Any:
+        return _body(*primals), primals
+
+    def backward(residuals: Any, cotangents: Any) -> Any:
+        return tuple(vjp_(*residuals, *cotangents, of=of, index=i, active=(True, True)) for i in (2, 3))
+
+    return {"index": choose.integer(0, 1), "rule": Rule("body", *_trees(), forward=forward, backward=backward)}, []
+
+
+def _trees() -> tuple[Any, Any]:
+    return tree.flatten((0.0, 0.0))[1], tree.flatten((0.0, 0.0))[1]
+
+
+_TABLE: tuple[tuple[Primitive, Any, Any], ...] = (
+    (jacobian_, _jacobian_options, _jacobian),
+    (hessian_, _hessian_options, _hessian),
+    (hvp_, _hvp_options, _hvp),
+    (hessian_diagonal_, _diagonal_options, _hessian_diagonal),
+    (pushforward_, _forward_options, _pushforward),
+    (pullback_, _reverse_options, _pullback),
+    (jvp_, _jvp_options, _jvp),
+    (vjp_, _vjp_options, _vjp),
+    (vmap_, _vmap_options, _vmap),
+    (checkpoint_, _plain_options, _same),
+    (custom_jvp_, _custom_jvp_options, _same),
+    (custom_vjp_, _custom_vjp_options, _same),
+)
+
+HELD_CASES: tuple[Case, ...] = tuple(
+    Case(op, _draw(options), 4, meaning, symbols_only=True, reverse_only=op is custom_vjp_)
+    for op, options, meaning in _TABLE
+)
+
+
+# -- consumers ---------------------------------------------------------------------------------------------------------
+
+
+def _consumers(x: Any, v: Any) -> list[tuple[str, Any, Any]]:
+    """Return ops applied to a value, by NumPy and as recorded."""
+    found: list[tuple[str, Any, Any]] = []
+    for axis in range(x.ndim):
+        n = x.shape[axis]
+        start = tuple(n - 1 if i == axis else 0 for i in range(x.ndim))
+        bounds = {"start": start, "stop": tuple(x.shape), "step": (1,) * x.ndim}
+        found.append((f"slice along {axis}", ops.slice_, ((x,), bounds)))
+        found.append((f"sum along {axis}", ops.sum, ((x,), {"axes": (axis,)})))
+        letters = "abcdef"[: x.ndim]
+        labels = f"{letters},{letters[axis]}->{letters.replace(letters[axis], '')}"
+        if n == 2:
+            found.append((f"contract along {axis}", ops.contract, ((x, v), {"labels": labels})))
+        for other in range(axis):
+            if x.shape[other] == n:
+                params = {"axis1": other, "axis2": axis}
+                found.append((f"trace of {other}, {axis}", trace_, ((x,), params)))
+                found.append((f"diagonal of {other}, {axis}", diagonal_, ((x,), params)))
+    return found
+
+
+def consumers_row(case: Case, op: Primitive, source: Callable[[str], Choices] = Seeded) -> Row | None:
+    """Each op that may choose how its operand is computed gives what it gives on the computed operand."""
+    if op.consume is None:
+        return None
+    count = 0
+    for index in range(case.examples):
+        trial = Trial(case, op, source(f"{op.name}, {index}"))
+        v = np.array([0.75, -1.25])
+        value = np.asarray(op.numpy(*trial.values, **trial.example.params))
+        expected = [(name, f.numpy(*args, **params)) for name, f, (args, params) in _consumers(value, v)]
+
+        def body(*arrays: Any, trial: Trial = trial, v: Any = v) -> list[Any]:
+            held = op(*arrays, **trial.example.params)
+            return [f(*args, **params) for _, f, (args, params) in _consumers(held, v)]
+
+        if not expected:
+            continue
+        found = run_floats(trace(body)(*trial.example.types), trial.values)
+        for (name, right), got in zip(expected, found, strict=True):
+            close(f"{trial.where()} consumed by {name}", right, got, trial)
+            count += 1
+    return Row(op.name, "consumers", "tested", f"{count} uses")
