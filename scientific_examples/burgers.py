@@ -205,7 +205,7 @@ def draw_pictures(out, x, t, found, exact, losses, errors, adam_steps):
 
 def main(
     steps: int = 150,
-    adam_steps: int = 100,
+    adam_steps: int = 30,
     points: int = 2000,
     width: int = 20,
     seed: int = 0,
