@@ -216,7 +216,7 @@ class Trace:
         return found
 
     def place(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
-        """Return the node (op, inputs, params) as it stands: no constructor law is tried (for reading programs back)."""
+        """Return the node (op, inputs, params) as it stands: without constructor laws, to read programs back."""
         key = (op, inputs, tuple([(name, param_key(value)) for name, value in params]) if params else ())
         node = self._table.get(key)
         if node is None:

@@ -321,10 +321,14 @@ def carry_lines(source: Program, mapping: Mapping[Node, Node], target: Trace) ->
             lines.setdefault(new, line)
 
 
+RESERVED_NAMES = ("nan", "inf", "return", "True", "False", "None")
+"""Words of program texts that cannot name a value."""
+
+
 def variable_names(taken: Sequence[str]) -> Iterator[str]:
     """Yield a, b, …, z, aa, ab, … without the names taken."""
     letters = "abcdefghijklmnopqrstuvwxyz"
-    avoid = set(taken)
+    avoid = {*taken, *RESERVED_NAMES}
     index = 0
     while True:
         name, rest = "", index

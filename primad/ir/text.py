@@ -24,7 +24,7 @@ import numpy as np
 
 from primad.errors import ProgramError, TracingError
 from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
-from primad.ir.program import ClosedProgram, Program, variable_names
+from primad.ir.program import RESERVED_NAMES, ClosedProgram, Program, variable_names
 from primad.types import ArrayType
 
 MAX_TEXT = 50_000_000
@@ -73,9 +73,7 @@ def _unique(names: Sequence[str]) -> list[str]:
     result = []
     for name in names:
         clean = re.sub(r"\W", "_", name) or "x"
-        clean = (
-            clean if re.match(r"[A-Za-z_]", clean) and clean not in ("nan", "inf", "True", "False") else f"x_{clean}"
-        )
+        clean = clean if re.match(r"[A-Za-z_]", clean) and clean not in RESERVED_NAMES else f"x_{clean}"
         while clean in seen:
             seen[clean] += 1
             clean = f"{clean}_{seen[clean]}"
@@ -219,7 +217,7 @@ def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth
 
 def _new_name(tokens: _Tokens, names: Mapping[str, Node]) -> str:
     kind, name = tokens.kind(), tokens.take()
-    if kind != "word" or name in ("nan", "inf", "True", "False", "return"):
+    if kind != "word" or name in RESERVED_NAMES:
         raise ProgramError(f"program text: {name!r} cannot be the name of a value (token {tokens.position - 1})")
     if name in names:
         raise ProgramError(f"program text defines {name!r} twice")

@@ -1,0 +1,98 @@
+"""Imports point down only, and nothing imports inside functions except where listed."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "primad"
+ORDER = [
+    "types", "errors", "tree", "ir", "trace", "primitive", "kinds", "ops", "numpy", "nn", "transforms", "simplify",
+    "runtime", "functional", "backends", "verify", "pde", "compat", "cli",
+]  # fmt: skip
+HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
+HEIGHT["errors"] = HEIGHT["types"] = HEIGHT["tree"] = 0  # the floor: types and trees raise the errors
+LAZY = {
+    ("ir/program.py", "primad.ir.text"): "programs print as their text, and text makes programs",
+}
+"""Imports inside functions that are meant, within primad."""
+
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if "demos" not in path.parts)
+
+
+def module_of(path: Path) -> str:
+    return ".".join(("primad", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+MODULES = {module_of(path) for path in FILES}
+
+
+def layer_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else None
+
+
+def imports(path: Path) -> list[tuple[str, int, bool]]:
+    """Return (module, line, inside a function) of each import of a module of primad that runs."""
+    found: list[tuple[str, int, bool]] = []
+
+    def visit(node: ast.AST, inside: bool) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            return
+        if isinstance(node, ast.Import):
+            found.extend(
+                (alias.name, node.lineno, inside) for alias in node.names if alias.name.split(".")[0] == "primad"
+            )
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: write absolute imports"
+            if node.module and node.module.split(".")[0] == "primad":
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    found.append((whole if whole in MODULES else node.module, node.lineno, inside))
+        deeper = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for child in ast.iter_child_nodes(node):
+            visit(child, deeper)
+
+    visit(ast.parse(path.read_text()), False)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    own = layer_of(module_of(path))
+    if own is None or own == "__main__":
+        return
+    assert own in HEIGHT, f"{own} is in no layer: add it to the list, and to docs/design.md"
+    for module, line, _ in imports(path):
+        target = layer_of(module)
+        if own == "cli" and target is None:
+            continue  # the command line uses what users see
+        assert target is not None, f"{path}:{line}: import from the module that defines it, not from primad"
+        assert HEIGHT[target] <= HEIGHT[own], f"{path}:{line}: {own} imports {target}, which lies above it"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_imports_inside_functions(path: Path) -> None:
+    place = str(path.relative_to(PACKAGE))
+    if layer_of(module_of(path)) in ("cli", "verify", "pde", "backends"):
+        return  # these load what they need when they are first used
+    for module, line, inside in imports(path):
+        assert not inside or (place, module) in LAZY, f"{place}:{line}: {module} is imported inside a function"
+
+
+def test_no_cycles() -> None:
+    graph = {
+        module_of(path): {module for module, _, inside in imports(path) if not inside and module in MODULES}
+        for path in FILES
+    }
+    graph.pop("primad")
+    # A package's __init__ only gathers its modules; importing a module inside it does not need its names.
+    done: set[str] = set()
+    while graph:
+        ready = [module for module, needs in graph.items() if not {need for need in needs if need in graph} - {module}]
+        assert ready, f"modules import each other in a cycle: {sorted(graph)}"
+        for module in ready:
+            done.add(module)
+            graph.pop(module)
