@@ -14,7 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from inspect import CO_VARARGS
 from typing import Any
+
+import numpy as np
 
 from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError
@@ -89,6 +92,21 @@ def _contributions(rules: Sequence[Rule]) -> Rule:
     return jvp
 
 
+def _check_arity(name: str, numpy: Rule, partials: tuple[Rule, ...]) -> None:
+    """Raise unless there is one partial derivative per operand, each a function of the output and the operands."""
+    if isinstance(numpy, np.ufunc) and numpy.nin != len(partials):
+        raise TypeError(f"elementwise primitive {name!r}: {numpy.nin} operands but {len(partials)} partial derivatives")
+    for rule in partials:
+        code = getattr(rule, "__code__", None)
+        if code is None or code.co_flags & CO_VARARGS:
+            continue
+        if code.co_argcount != 1 + len(partials):
+            raise TypeError(
+                f"elementwise primitive {name!r}: a partial derivative takes {code.co_argcount} arguments, but needs "
+                f"{1 + len(partials)}: the output and {len(partials)} operands; give one partial per operand"
+            )
+
+
 def elementwise(
     name: str,
     numpy: Rule,
@@ -118,6 +136,7 @@ def elementwise(
     if not partials:
         raise TypeError(f"elementwise primitive {name!r} needs one partial derivative per operand")
     rules = tuple(partials)
+    _check_arity(name, numpy, rules)
 
     def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
         terms = [
@@ -175,9 +194,7 @@ def linear(
 
     Example:
         >>> import numpy as np, primad
-        >>> double = primad.linear(
-        ...     "double", lambda x: 2 * x, infer=lambda x: x, transpose=[lambda ct, x: double(ct)]
-        ... )
+        >>> double = primad.linear("double", lambda x: 2 * x, infer=lambda x: x, transpose=[lambda ct, x: double(ct)])
         >>> primad.grad(lambda x: np.sum(double(x) ** 2))(np.array([1.0, 3.0]))
         array([ 8., 24.])
     """

@@ -28,6 +28,7 @@ METHODS: dict[str, Callable[..., Any]] = {}
 """What a method or an indexing of a traced array records."""
 
 _WAY_OUT = (
+    "a traced array needs no np.asarray; primad.numpy.set_at writes into an array; "
     "primad.value(x) reads a number on purpose (its derivative is then zero); primad.numpy.stack joins traced values; "
     "of SciPy's functions that are not ufuncs (softmax, logsumexp, …), call those in primad.numpy.special."
 )
@@ -172,14 +173,22 @@ class TracedArray:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         recorded = FUNCTIONS.get(function)
         if recorded is None:
+            module = str(getattr(function, "__module__", "numpy")).replace("numpy", "np", 1)
+            name = f"{module}.{getattr(function, '__name__', function)}"
             raise TracingError(
-                f"np.{getattr(function, '__name__', function)} is not supported on traced arrays",
-                fix="see primad.numpy for the functions that are.",
+                f"{name} has no implementation for traced arrays",
+                why="primad can differentiate only what it records; docs/limitations.md lists what is missing.",
+                fix="write it with functions that dir(primad.numpy) lists, or give it a rule with primad.custom_jvp.",
             )
         if kwargs.get("out") is not None:
             raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")
         kwargs.pop("out", None)
-        return recorded(*args, **kwargs)
+        try:
+            return recorded(*args, **kwargs)
+        except TypeError as error:
+            if "unexpected keyword argument" not in str(error) or isinstance(error, TracingError):
+                raise
+            raise TracingError(f"np.{function.__name__} on a traced array: {error}") from None
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -218,6 +227,9 @@ class TracedArray:
     def __float__(self) -> NoReturn:
         raise self._lost("float(x)")
 
+    def __format__(self, spec: str) -> str:
+        return format(np.asarray(self._value("the printed value"))[()], spec) if spec else repr(self)
+
     def __complex__(self) -> NoReturn:
         raise self._lost("complex(x)")
 
@@ -231,7 +243,7 @@ class TracedArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.dtype.kind == "f":
-            raise self._lost("np.asarray(x), np.array([x, y]) or a[i] = x")
+            raise self._lost("np.asarray(x), np.array([x, y]), a[i] = x, or a function that converts its arguments,")
         # Integers and booleans have no derivative to lose: their values may index a plain array.
         return np.array(self._value("the elements"), dtype)
 
@@ -253,7 +265,7 @@ class TracedArray:
         )
 
 
-_OPERANDS = (TracedArray, np.ndarray, np.generic, int, float, list)
+_OPERANDS = (TracedArray, np.ndarray, np.generic, int, float, complex, list)
 
 
 def escaped(node: Node) -> TracingError:
@@ -325,6 +337,12 @@ def type_of(value: Any) -> ArrayType:
         return value
     if isinstance(value, TracedArray):
         return value.type
+    if isinstance(value, (np.ma.MaskedArray, np.matrix)):
+        raise TracingError(
+            f"an argument of type {type(value).__name__} cannot be traced",
+            why="Its operators mean something else than an array's.",
+            fix="pass a plain array: np.asarray(x), or x.filled(…) for a masked array.",
+        )
     if not isinstance(value, (np.ndarray, np.generic, bool, int, float)) and not hasattr(value, "__array__"):
         raise TracingError(
             f"an argument of type {type(value).__name__} cannot be traced",

@@ -58,7 +58,13 @@ def transposed_points(p, x):
 
 def several_outputs(p, x):
     u = network(p, x)
-    return {"sum": u.sum(), "points": u[:, 0] ** 2, "parameters": p[0][0] * 2.0, "input": x, "norm": np.sum(p[1][0] ** 2)}
+    return {
+        "sum": u.sum(),
+        "points": u[:, 0] ** 2,
+        "parameters": p[0][0] * 2.0,
+        "input": x,
+        "norm": np.sum(p[1][0] ** 2),
+    }
 
 
 def with_constants(p, x):

@@ -37,6 +37,8 @@ class Call:
     """
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any], known: bool = True) -> None:
+        if not callable(function):
+            raise TracingError(f"expected a function, got {type(function).__name__}", fix="pass the function itself.")
         self.leaves, self.in_tree = tree.flatten(tuple(args))
         self.leaves = [leaf if type(leaf) in _ARRAYS else _as_array(leaf) for leaf in self.leaves]
         types = [type_of(leaf) for leaf in self.leaves]

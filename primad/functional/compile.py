@@ -49,11 +49,12 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         >>> f(0.5)
         np.float64(0.22984884706593015)
     """
-    fixed = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    listed = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     cache = Cache(256)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
+        fixed = tuple([i % len(args) if args else i for i in listed])
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
         static = tuple([(type(args[i]), args[i]) for i in fixed if i < len(args)])  # 1 is not 1.0 and not True
         leaves, in_tree = tree.flatten((dynamic, kwargs))

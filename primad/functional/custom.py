@@ -61,7 +61,6 @@ class _Custom:
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         self._function = function
         self._fixed = tuple(sorted(nondiff_argnums))
-        self._rules: dict[Any, Rule] = {}
         update_wrapper(self, function, updated=())
 
     def _rule(self, in_tree: Any, out_tree: Any, fixed: tuple[Any, ...]) -> Rule:
@@ -83,13 +82,8 @@ class _Custom:
             return self._function(*full)
 
         call = Call(function, free)
-        try:
-            key = (call.in_tree, call.out_tree, fixed)
-            rule = self._rules.get(key)
-            if rule is None:
-                rule = self._rules[key] = self._rule(call.in_tree, call.out_tree, fixed)
-        except TypeError:
-            rule = self._rule(call.in_tree, call.out_tree, fixed)
+        # A new rule object each time: the rule may close over values that change, so no plan of an earlier call fits.
+        rule = self._rule(call.in_tree, call.out_tree, fixed)
         outputs = call.run(self._primitive(), len(call.program.outputs), rule=rule)
         return tree.unflatten(call.out_tree, outputs)
 
@@ -128,7 +122,6 @@ class custom_jvp(_Custom):
     def defjvp(self, rule: Function) -> Function:
         """Set the rule (primals, tangents) -> (value, tangent); return it, so that it can be a decorator."""
         self._jvp = rule
-        self._rules.clear()
         return rule
 
     def _primitive(self) -> Any:
@@ -175,7 +168,6 @@ class custom_vjp(_Custom):
     def defvjp(self, forward: Function, backward: Function) -> None:
         """Set the rule: forward(*args) -> (value, residuals), backward(residuals, cotangent) -> cotangents."""
         self._forward, self._backward = forward, backward
-        self._rules.clear()
 
     def _primitive(self) -> Any:
         return custom_vjp_
@@ -332,6 +324,8 @@ def _pull(position: int, cotangent: Any, *inputs: Any, pullback: Pullback, index
     residuals = tree.unflatten(pullback.residuals, inputs[:count])
     result = rule.backward(residuals, tree.unflatten(rule.out_tree, cotangents))
     what = f"cotangents returned by the backward rule of {rule.name}"
+    if not isinstance(result, (tuple, list)):
+        raise ShapeError(f"{what}: expected a tuple with one entry per argument, got {type(result).__name__}")
     types = [x.type for x in inputs[count:]]
     return _matching_leaves(rule.in_tree, types, tuple(result), what, cotangent)[position - count]
 

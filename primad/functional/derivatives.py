@@ -48,7 +48,8 @@ def _matching(structure: Any, types: list[ArrayType], values: Any, what: str) ->
         found = type_of(leaf)
         if found.shape != type.shape:
             raise ShapeError(f"{what}: expected the type {type}, got {found}")
-        if type.is_float and isinstance(leaf, (np.ndarray, TracedArray)) and found.dtype != type.dtype:
+        safe = found.dtype.kind in "biu" and not isinstance(leaf, TracedArray)
+        if type.is_float and isinstance(leaf, (np.ndarray, TracedArray)) and found.dtype != type.dtype and not safe:
             raise ShapeError(
                 f"{what}: expected dtype {type.dtype}, got {found.dtype}",
                 fix=f"convert with .astype({str(type.dtype)!r}).",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from primad import tree
-from primad.errors import ShapeError
+from primad.errors import ShapeError, TracingError
 from primad.functional.calls import Call, Selected, check_differentiable, source_values
 from primad.functional.compile import run_once
 from primad.functional.matrices import hessian_, jacobian_, whole
@@ -67,7 +67,8 @@ class LazyMatrix(NDArrayOperatorsMixin):
     def apply(self, function: Function, *others: Any) -> Any:
         """Compute a function of this array and others, through the laws that avoid building it."""
         if self._array is not None:
-            return function(self._array, *others)
+            found = function(self._array, *others)
+            return np.array(found) if isinstance(found, np.ndarray) else found
         n = len(self._operands)
         return run_once(lambda *values: function(self._record(*values[:n]), *values[n:]), [*self._operands, *others])
 
@@ -80,6 +81,9 @@ class LazyMatrix(NDArrayOperatorsMixin):
         if not self.shape:
             raise TypeError("len() of a 0-d derivative")
         return self.shape[0]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TracingError("a derivative array is read-only", fix="change a copy: np.array(H).")
 
     def __getitem__(self, index: Any) -> Any:
         return self.apply(lambda matrix: matrix[index])

@@ -25,7 +25,7 @@ from primad.numpy.promotion import (
     refuse_out,
     result_dtype,
 )
-from primad.primitive import Primitive
+from primad.primitive import Primitive, full
 from primad.trace import METHODS, TracedArray, bind
 from primad.types import is_float
 
@@ -204,7 +204,7 @@ log10: Primitive = composite(
 logaddexp: Primitive = composite(
     "logaddexp",
     numpy=np.logaddexp,
-    lower=lambda x, y: y + ops.softplus(x - y),
+    lower=lambda x, y: _logaddexp(x, y),
     doc="log(eˣ + eʸ), without overflow.",
 )
 remainder: Primitive = composite(
@@ -229,6 +229,13 @@ def _remainder(x: Any, y: Any) -> Any:
     return rest if is_float(x.dtype) else ops.select(ops.equal(y, 0), x - x, rest)
 
 
+def _logaddexp(x: Any, y: Any) -> Any:
+    """The larger one + log(1 + e^−|x − y|), written so that infinities are harmless and ties have all derivatives."""
+    same = ops.equal(x, y) & ops.equal(ops.abs(x), math.inf)
+    d = ops.select(same, full(0.0, x), x - y)
+    return ops.select(d > 0, x + ops.softplus(-d), y + ops.softplus(d))
+
+
 def _sinh(x: Any) -> Any:
     e = ops.expm1(x)
     return 0.5 * (e - ops.expm1(-x))
@@ -236,7 +243,7 @@ def _sinh(x: Any) -> Any:
 
 def _hypot(x: Any, y: Any) -> Any:
     scale = ops.stop_gradient(ops.maximum(ops.abs(x), ops.abs(y)))
-    scale = ops.select((scale > 0) & (scale < math.inf), scale, scale * 0 + 1.0)
+    scale = ops.select((scale > 0) & (scale < math.inf), scale, full(1.0, scale))
     u, v = x / scale, y / scale
     return scale * safe_sqrt(u * u + v * v)
 
@@ -314,7 +321,7 @@ def ceil(x: Any, /, out: Any = None) -> Any:
 def heaviside(x: Any, at_zero: Any, /) -> Any:
     """np.heaviside: 0 below 0, 1 above 0, `at_zero` at 0."""
     x, at_zero = harmonize("heaviside", x, at_zero, floats=True)
-    return where(x > 0, x * 0 + 1.0, where(ops.equal(x, 0), at_zero, x * 0))
+    return ops.select(x > 0, full(1.0, x), ops.select(ops.equal(x, 0), at_zero, full(0.0, x)))
 
 
 @implements(np.where)

@@ -10,7 +10,16 @@ import numpy as np
 
 from primad import ops
 from primad.errors import IndexShapeError, TracingError
-from primad.numpy.promotion import any_traced, as_traced, convert, expand, first_traced, implements, normalize_axis
+from primad.numpy.promotion import (
+    any_traced,
+    as_traced,
+    convert,
+    expand,
+    first_traced,
+    implements,
+    normalize_axis,
+    refuse_out,
+)
 from primad.numpy.shaping import ravel
 from primad.trace import METHODS, TracedArray
 
@@ -123,11 +132,12 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int]) -> Any:
     lengths = [x.shape[axis] for axis in axes]
     for position, (item, n) in enumerate(zip(indices, lengths, strict=True)):
         if not isinstance(item, TracedArray):
-            item = np.asarray(item)
+            item = np.asarray(item, np.int64)
             if item.size and (item.min() < -n or item.max() >= n):
                 raise IndexShapeError(f"an index array is out of range for axis {axes[position]} of length {n}")
             indices[position] = np.where(item < 0, item + n, item)
         elif len(axes) > 1:
+            item = convert(item, np.int64)  # flat positions do not fit narrow integers
             indices[position] = ops.select(item < 0, item + n, item)
     adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
     place = axes[0] if adjacent else 0
@@ -154,15 +164,22 @@ METHODS["__getitem__"] = getitem
 
 @implements(np.take, method="take")
 def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    """np.take: elements at integer indices along an axis."""
+    """np.take: elements at integer indices along an axis; modes 'clip' and 'wrap' need indices that are not traced."""
+    refuse_out("take", out)
     like = first_traced([x, indices])
     x = as_traced(x if isinstance(x, TracedArray) else np.asarray(x), like)
     if axis is None:
         x, axis = ravel(x), 0
     place = normalize_axis("take", axis, x.ndim)
+    length = x.shape[place]
+    if mode not in ("raise", "clip", "wrap") or (mode != "raise" and isinstance(indices, TracedArray)):
+        raise TracingError(f"np.take with mode={mode!r} is not supported here")
     if isinstance(indices, TracedArray):
         return ops.gather(x, indices, axis=place, batch=0)
-    return getitem(x, (*[slice(None)] * place, np.asarray(indices)))
+    indices = np.asarray(indices)
+    if mode != "raise":
+        indices = np.clip(indices, 0, length - 1) if mode == "clip" else np.mod(indices, length)
+    return getitem(x, (*[slice(None)] * place, indices))
 
 
 @implements(np.take_along_axis)

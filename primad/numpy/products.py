@@ -259,10 +259,10 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False, out: Any = No
         ShapeError: for letters that do not fit the shapes.
     """
     refuse_out("einsum", out)
+    if not isinstance(subscripts, str):
+        raise ShapeError("einsum: write the subscripts as a string, as in 'ij,jk->ik'")
     if not any_traced(operands):
         return np.einsum(subscripts, *operands, optimize=optimize)
-    if not isinstance(subscripts, str):
-        raise ShapeError("einsum: write the subscripts as a string")
     arrays = _operands("einsum", *operands)
     parts, result = _einsum_parts(subscripts, [x.shape for x in arrays])
     lengths: dict[str, int] = {}

@@ -218,7 +218,13 @@ def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def normalize_axis(name: str, axis: Any, ndim: int) -> int:
-    """Return one nonnegative axis."""
+    """Return one nonnegative axis.
+
+    Raises:
+        ShapeError: if it is out of range, or no integer.
+    """
+    if isinstance(axis, (tuple, list)):
+        raise ShapeError(f"{name}: axis must be one integer, got {axis!r}")
     return normalize_axes(name, axis, ndim)[0]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.kinds import composite
-from primad.numpy.elementwise import safe_sqrt, where
+from primad.numpy.elementwise import isnan, safe_sqrt, where
 from primad.numpy.promotion import (
     accumulator,
     as_float,
@@ -24,8 +24,9 @@ from primad.numpy.promotion import (
     refuse_out,
 )
 from primad.numpy.shaping import concatenate, moveaxis, ravel
-from primad.primitive import Primitive
+from primad.primitive import Primitive, full
 from primad.trace import METHODS, TracedArray
+from primad.types import is_float
 
 Axes = tuple[int, ...]
 
@@ -39,6 +40,8 @@ def _over(x: Any, reduced: Any, axes: Axes) -> Any:
 
 
 def _mean(x: Any, *, axes: Axes) -> Any:
+    if x.dtype == np.float16:  # the sum and the count overflow half precision, as NumPy knows
+        return ops.cast(_mean(ops.cast(x, dtype="float32"), axes=axes), dtype="float16")
     return ops.sum(x, axes=axes) / float(_count(x, axes))
 
 
@@ -77,7 +80,7 @@ def _norm(x: Any, *, axes: Axes) -> Any:
     if _count(x, axes) == 0:
         return ops.sum(x, axes=axes)
     scale = ops.stop_gradient(ops.reduce_max(ops.abs(x), axes=axes))
-    scale = ops.select((scale > 0) & (scale < math.inf), scale, scale * 0 + 1.0)
+    scale = ops.select((scale > 0) & (scale < math.inf), scale, full(1.0, scale))
     y = x / _over(x, scale, axes)
     return scale * safe_sqrt(ops.sum(y * y, axes=axes))
 
@@ -267,9 +270,11 @@ def _arg_extremum(name: str, extremum: Any) -> Any:
     def function(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         refuse_out(name, out)
         if axis is None:
-            x, axis = ravel(x), 0
+            return keep_axes(function(ravel(x), 0), x, tuple(range(x.ndim)), keepdims)
         place = normalize_axis(name, axis, x.ndim)
         attained = ops.equal(x, _over(x, extremum(x, axes=(place,)), (place,)))
+        if is_float(x.dtype):
+            attained = attained | isnan(x)
         shape = [1] * x.ndim
         shape[place] = x.shape[place]
         positions = np.broadcast_to(np.arange(x.shape[place]).reshape(shape), x.shape)
@@ -308,12 +313,19 @@ def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     if axis is None:
         result = median(ravel(x), 0)
         return keep_axes(result, x, tuple(range(x.ndim)), keepdims)
+    if isinstance(axis, (tuple, list)):
+        axes = normalize_axes("median", axis, x.ndim)
+        kept = [i for i in range(x.ndim) if i not in axes]
+        flat = ops.permute(x, order=(*kept, *axes))
+        flat = ops.reshape(flat, shape=(*(x.shape[i] for i in kept), _count(x, axes)))
+        return keep_axes(median(flat, -1), x, axes, keepdims)
     place = normalize_axis("median", axis, x.ndim)
     n = x.shape[place]
     if n == 0:
         raise ShapeError("median of an empty axis")
     ordered = moveaxis(sort(as_float(x), place), place, 0)
     middle = 0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2]
+    middle = where(isnan(ordered[n - 1]), math.nan, middle)  # NaNs are sorted last
     return keep_axes(middle, x, (place,), keepdims)
 
 
@@ -343,7 +355,9 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     place = normalize_axis("trapezoid", axis, len(np.shape(y)) if not isinstance(y, TracedArray) else y.ndim)
     y = y if isinstance(y, TracedArray) else like * 0 + y
     moved = moveaxis(y, place, -1)
-    width = dx if x is None else (diff(x) if isinstance(x, TracedArray) else np.diff(x))
+    along = place if np.ndim(x) > 1 else -1
+    steps = None if x is None else (diff(x, axis=along) if isinstance(x, TracedArray) else np.diff(x, axis=along))
+    width = dx if steps is None else moveaxis(steps, along, -1)
     return sum(width * (moved[..., 1:] + moved[..., :-1]) * 0.5, -1)
 
 

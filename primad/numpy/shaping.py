@@ -257,9 +257,11 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
 
 @implements(np.pad)
 def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
-    """np.pad with mode 'constant'."""
-    if mode != "constant":
-        raise ShapeError(f"pad: mode {mode!r} is not supported on traced arrays; only 'constant' is")
+    """np.pad with mode 'constant' and one value."""
+    rank = constant_values.ndim if isinstance(constant_values, TracedArray) else np.ndim(constant_values)
+    if mode != "constant" or rank:
+        what = f"mode {mode!r}" if mode != "constant" else "more than one constant value"
+        raise ShapeError(f"pad: {what} is not supported on traced arrays; only mode 'constant' with one value is")
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     low, high = tuple(a for a, _ in widths), tuple(b for _, b in widths)
     none = (0,) * x.ndim

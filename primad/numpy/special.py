@@ -13,7 +13,7 @@ from primad.kinds import composite
 from primad.numpy.elementwise import _unary
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
 from primad.numpy.reductions import logsumexp_
-from primad.primitive import Primitive
+from primad.primitive import Primitive, full
 
 erf = _unary(ops.erf, special.erf)
 erfc = _unary(ops.erfc, special.erfc)
@@ -33,6 +33,11 @@ def _softmax_tangent(tangent: Any, out: Any, x: Any, *, axis: int) -> Any:
     return moved - out * ops.broadcast(ops.sum(moved, axes=(axis,)), shape=x.shape, axes=(axis,))
 
 
+def _xlogy(x: Any, y: Any) -> Any:
+    zero = ops.equal(x, 0) & ops.equal(y, y)
+    return ops.select(zero, full(0.0, x), x * ops.log(ops.select(zero, full(1.0, y), y)))
+
+
 softmax_: Primitive = composite(
     "softmax",
     numpy=lambda x, *, axis: special.softmax(x, axis),
@@ -49,7 +54,7 @@ log_softmax_: Primitive = composite(
 xlogy_: Primitive = composite(
     "xlogy",
     numpy=special.xlogy,
-    lower=lambda x, y: ops.select(x == 0, x * 0, x * ops.log(ops.select(x == 0, y * 0 + 1.0, y))),
+    lower=lambda x, y: _xlogy(x, y),
     doc="x·log y, and 0 where x = 0.",
 )
 

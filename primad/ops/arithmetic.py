@@ -54,10 +54,17 @@ def _times(trace: Trace, factor: float, x: Node) -> Node:
     return apply(trace, mul, trace.literal(factor, x.type), x)
 
 
+def _is_ordinary(value: float, type: ArrayType) -> bool:
+    """Say whether a folded factor neither overflows nor vanishes in the dtype."""
+    with np.errstate(all="ignore"):
+        size = np.abs(type.dtype.type(value))
+    return bool(np.finfo(type.dtype).tiny <= size < np.inf)
+
+
 def _like_terms(sign: int) -> Callable[[Trace, Inputs, Params], Node | None]:
     def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
         (a, x), (b, y) = _scaled(inputs[0]), _scaled(inputs[1])
-        if x is not y or not x.type.is_float or x.op is LITERAL or a + sign * b == 0:
+        if x is not y or not x.type.is_float or x.op is LITERAL or not _is_ordinary(a + sign * b, x.type):
             return None
         return _times(trace, a + sign * b, x)
 
@@ -281,7 +288,7 @@ def _mul_literals(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     for x, y in (inputs, inputs[::-1]):
         if x.op is LITERAL and y.type.is_float:
             factor, rest = _scaled(y)
-            if rest is not y:
+            if rest is not y and _is_ordinary(literal_value(x) * factor, rest.type):
                 return _times(trace, literal_value(x) * factor, rest)
     return None
 

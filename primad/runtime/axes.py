@@ -98,7 +98,7 @@ def tileable_dimensions(program: Program) -> list[Dimension]:
             continue
         made = sources.get(root, set()) | {node for node in axes if node.op is INPUT or node.op is CAPTURED}
         # The mean and not the widest: in a Jacobian per point the few wide values would make tiles so short that the
-        # calls of NumPy on the many narrow ones, and the threads' waiting for each other, cost more than the arithmetic.
+        # calls of NumPy on the many narrow ones, and the threads' waits for each other, cost more than arithmetic.
         sizes = [n.type.size * n.type.dtype.itemsize for n in axes if not isinstance(n.op, Leaf) and not n.op.views]
         mean = max(1, sum(sizes) // (length * max(1, len(sizes))))
         found.append(Dimension(length, axes, frozenset(reductions.get(root, ())), frozenset(made), mean))

@@ -110,7 +110,7 @@ def _constant(node: Node, axis: int) -> bool:
 def _through(node: Node, axis: int) -> dict[int, int] | None:
     """Return the operands, with their axes, to which a sum over an axis of the result passes; None if it does not."""
     op, inputs = node.op, node.inputs
-    if op in (ops.add, ops.sub, ops.neg, ops.cast):
+    if op in (ops.add, ops.sub, ops.neg) or (op is ops.cast and inputs[0].type.is_float):
         return dict.fromkeys(range(len(inputs)), axis)
     if op is ops.mul:
         for constant, varying in ((0, 1), (1, 0)):
@@ -160,7 +160,7 @@ def _build(node: Node, demand: dict[Node, Axes], values: dict[Node, Node], trace
         params["labels"] = letters(*("".join(c for c in part if c not in gone) for part in (in_x, in_y, out)))
     else:
         operands = [
-            operand if not passed - sums else _without(trace, operand, passed - sums)
+            operand if not passed - sums else _without(trace, operand, _shift(passed - sums, sums))
             for operand, sums in zip(operands, used, strict=True)
         ]
     result = apply(trace, op, *operands, **params)
