@@ -36,8 +36,9 @@ def test_laplacian_of_random_sums_of_products():
     for _ in range(25):
         a, b, c = rng.normal(size=(4, 3)), rng.normal(size=(3, 5)), rng.normal(size=4)
         axis = int(rng.integers(0, 2))
+        matrix = b if axis == 0 else rng.normal(size=(4, 2))
 
-        def f(x, a=a, c=c, axis=axis, matrix=b if axis == 0 else rng.normal(size=(4, 2))):
+        def f(x, a=a, c=c, axis=axis, matrix=matrix):
             h = np.tanh(a * x) * c[:, None] + np.sin(x)[None, :] * 0.5
             k = np.sum(h, axis=axis) @ matrix
             return np.sum(np.exp(0.1 * k)) + np.mean(h * h) + np.max(x * x)

@@ -145,6 +145,18 @@ _COLLAPSE = (
         ((4, 2),),
     ),
     Law(
+        "sums over two axes go through a product to different factors",
+        "real",
+        lambda x, y: (
+            ops.sum(
+                ops.mul(ops.broadcast(x, shape=(4, 3), axes=(0,)), ops.broadcast(y, shape=(4, 3), axes=(1,))),
+                axes=(0, 1),
+            ),
+            ops.mul(ops.sum(x, axes=(0,)), ops.sum(y, axes=(0,))),
+        ),
+        ((3,), (4,)),
+    ),
+    Law(
         "a sum goes through contract",
         "real",
         lambda x, y: (
