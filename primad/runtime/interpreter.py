@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -13,6 +14,7 @@ from primad import ops
 from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
+from primad.runtime.lanes import single_threaded_blas
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -63,6 +65,8 @@ class Plan:
             fresh = makes_new_array(node) and node not in seen
             seen.add(node)
             self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
+        products = [node.op.cost(node).matmul_flops for node in steps]
+        self._single_threaded = THREADED_FLOPS[0] <= max(products, default=0) < THREADED_FLOPS[1]
         self._spare: list[list[Any]] = []
         self._keeps_buffers = sum(type.size * type.dtype.itemsize for type in self.buffers) <= KEPT_BYTES
 
@@ -73,7 +77,7 @@ class Plan:
         for index, constant in self._constants:
             values[index] = constant
         buffers = self._take_buffers()
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), single_threaded_blas() if self._single_threaded else nullcontext():
             for function, operands, params, place, freed, buffer in self._steps:
                 if buffer >= 0:
                     values[place] = function(*[values[i] for i in operands], out=buffers[buffer], **params)
@@ -99,6 +103,9 @@ class Plan:
 
 KEPT_BYTES = 4 * 1024 * 1024
 """Plans whose buffers are larger than this together give them back after each run."""
+THREADED_FLOPS = (1e5, 5e8)
+"""Matrix products between these sizes run on one BLAS thread. Smaller ones do so anyway; for these the threads' waits for
+each other cost more than they save as soon as the machine does something else."""
 BUFFERED_SIZE = 1024
 """Arrays of fewer elements are not worth a buffer."""
 
