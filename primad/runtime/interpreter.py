@@ -104,8 +104,8 @@ class Plan:
 KEPT_BYTES = 4 * 1024 * 1024
 """Plans whose buffers are larger than this together give them back after each run."""
 THREADED_FLOPS = (1e5, 5e8)
-"""Matrix products between these sizes run on one BLAS thread. Smaller ones do so anyway; for these the threads' waits for
-each other cost more than they save as soon as the machine does something else."""
+"""Matrix products between these sizes run on one BLAS thread. Smaller ones do so anyway; for these the threads wait for
+each other longer than they save as soon as the machine does something else."""
 BUFFERED_SIZE = 1024
 """Arrays of fewer elements are not worth a buffer."""
 
