@@ -14,10 +14,8 @@ ORDER = [
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 HEIGHT["errors"] = HEIGHT["types"] = HEIGHT["tree"] = 0  # the floor: types and trees raise the errors
-LAZY = {
-    ("ir/program.py", "primad.ir.text"): "programs print as their text, and text makes programs",
-}
-"""Imports inside functions that are meant, within primad."""
+LAZY: dict[tuple[str, str], str] = {}
+"""Imports inside functions that are meant, within primad, and why."""
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if "demos" not in path.parts)
 

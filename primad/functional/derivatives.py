@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad import tree
-from primad.errors import NotDifferentiableError, ShapeError
+from primad.errors import ShapeError
 from primad.functional.calls import (
     Call,
     Selected,
@@ -20,28 +19,25 @@ from primad.functional.calls import (
     source_values,
     traced_operands,
 )
-from primad.functional.compile import run_once
 from primad.functional.held import inline, jvp_, vjp_
-from primad.functional.matrices import hessian_diagonal_
-from primad.ir.node import Leaf
 from primad.ir.program import ClosedProgram
 from primad.runtime.cache import PLANS
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, record, type_of
 from primad.transforms import forward, reverse
-from primad.transforms.lowering import active_nodes, lower
 from primad.transforms.partial import split
 from primad.types import ArrayType
 
 Function = Callable[..., Any]
 
 
-def _name(function: Any) -> str:
+def function_name(function: Any) -> str:
+    """Return the name of a function, for messages."""
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _matching(structure: Any, types: list[ArrayType], values: Any, what: str) -> list[Any]:
+def matching_leaves(structure: Any, types: list[ArrayType], values: Any, what: str) -> list[Any]:
     """Return the leaves of tangents or cotangents, checked against the types they belong to."""
     leaves = tree.flatten_as(structure, values, what)
     for leaf, type in zip(leaves, types, strict=True):
@@ -97,7 +93,7 @@ def jvp(function: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
     types = call.program.in_types
     for type in types:
         check_differentiable(type, "an argument", "jvp")
-    directions = _matching(call.in_tree, types, tangents, f"tangents of jvp({_name(function)})")
+    directions = matching_leaves(call.in_tree, types, tangents, f"tangents of jvp({function_name(function)})")
     n = len(call.program.outputs)
     results = call.run(jvp_, 2 * n, directions, active=(True,) * len(types))
     return tree.unflatten(call.out_tree, results[:n]), tree.unflatten(call.out_tree, results[n:])
@@ -156,13 +152,13 @@ def linearize(function: Function, *primals: Any) -> tuple[Any, Function]:
     types = call.program.in_types
     for type in types:
         check_differentiable(type, "an argument", "linearize")
-    what = f"tangents of linearize({_name(function)})"
+    what = f"tangents of linearize({function_name(function)})"
     if call.nested:
         n = len(call.program.outputs)
         value = [TracedArray(node) for node in inlined(call.program, call.leaves)]
 
         def push(*tangents: Any) -> Any:
-            directions = _matching(call.in_tree, types, tangents, what)
+            directions = matching_leaves(call.in_tree, types, tangents, what)
             results = call.run(jvp_, 2 * n, directions, active=(True,) * len(types))
             return tree.unflatten(call.out_tree, results[n:])
 
@@ -170,7 +166,7 @@ def linearize(function: Function, *primals: Any) -> tuple[Any, Function]:
     value, linear = _linear_part(call, "jvp")
 
     def apply(*tangents: Any) -> Any:
-        directions = _matching(call.in_tree, types, tangents, what)
+        directions = matching_leaves(call.in_tree, types, tangents, what)
         if any(isinstance(direction, TracedArray) for direction in directions):
             results = call.run(jvp_, 2 * len(value), directions, active=(True,) * len(types))
             return tree.unflatten(call.out_tree, results[len(value) :])
@@ -216,8 +212,8 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, 
         outputs, linear = _linear_part(call, "vjp")
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        what = f"cotangent of vjp({_name(function)})"
-        given = _matching(value_tree, results[:n_value], cotangent, what)
+        what = f"cotangent of vjp({function_name(function)})"
+        given = matching_leaves(value_tree, results[:n_value], cotangent, what)
         given += [np.zeros(type.shape, type.dtype) for type in results[n_value:]]
         given = [ct for ct, type in zip(given, results, strict=True) if type.is_float]
         if linear is None or any(isinstance(ct, TracedArray) for ct in given):
@@ -262,7 +258,9 @@ def linear_transpose(function: Function, *primals: Any) -> Function:
     plan = make_plan(transposed)
 
     def apply(cotangent: Any) -> Any:
-        given = _matching(program.out_tree, program.out_types, cotangent, f"cotangent of {_name(function)}")
+        given = matching_leaves(
+            program.out_tree, program.out_types, cotangent, f"cotangent of {function_name(function)}"
+        )
         if program.captured or any(isinstance(ct, TracedArray) for ct in given):
             operands = traced_operands([*program.sources, *given])
             results: list[Any] = inline(transposed, operands, list(range(len(leaves))))
@@ -315,7 +313,7 @@ def _value_and_grad(
     if scalar_tree.num_leaves != 1 or types[0].shape != ():
         found = ", ".join(map(str, types[: scalar_tree.num_leaves])) or "nothing"
         raise ShapeError(
-            f"{name}({_name(function)}) needs a scalar result, got {found}",
+            f"{name}({function_name(function)}) needs a scalar result, got {found}",
             why="A gradient is the derivative of one number.",
             fix="use primad.jacobian, or sum the result.",
         )
@@ -359,163 +357,3 @@ def grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Functio
         return (result, value[1]) if has_aux else result
 
     return gradient
-
-
-def hvp(function: Function, x: Any, v: Any) -> Any:
-    """Return the Hessian of a scalar function times a vector, without the Hessian.
-
-    Args:
-        function: a scalar function of one argument (an array or a pytree).
-        x: where.
-        v: the vector, like x.
-
-    Returns:
-        H(x)·v, like x: the derivative of the gradient along v, at the cost of about two gradients.
-
-    Raises:
-        ShapeError, NotDifferentiableError: as `grad` and `jvp`.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> primad.hvp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
-        array([6., 0.])
-    """
-    return jvp(grad(function), (x,), (v,))[1]
-
-
-def laplacian(function: Function, argnums: int = 0) -> Function:
-    """Return the function that computes Σᵢ ∂²f/∂xᵢ², the sum over all elements of an array argument.
-
-    The second derivatives are summed while they are propagated (the forward Laplacian): for d directions through a
-    network, 2 + d forward passes instead of 1 + 2d.
-
-    Args:
-        function: a function of arrays, with a float result of any shape.
-        argnums: the argument, an array.
-
-    Returns:
-        a function of the same arguments, with the shape of the function's result.
-
-    Raises:
-        NotDifferentiableError: for integer arguments, or an op without a rule.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> primad.laplacian(lambda x: np.sum(x**4))(np.array([1.0, 2.0]))
-        np.float64(60.0)
-    """
-
-    def laplacian_of(*args: Any, **kwargs: Any) -> Any:
-        selected = Selected(function, args, kwargs, argnums, "laplacian")
-        call = selected.call
-        results = []
-        for output, type in enumerate(call.program.out_types):
-            check_differentiable(type, "the result", "laplacian")
-            terms = [
-                call.run(hessian_diagonal_, 1, output=output, argument=position, total=True)[0]
-                for position in selected.positions[0]
-            ]
-            results.append(sum(terms[1:], terms[0]))
-        return tree.unflatten(call.out_tree, results)
-
-    return laplacian_of
-
-
-def derivative(function: Function, order: int = 1) -> Function:
-    """Return the order-th derivative of an elementwise function of one array.
-
-    Args:
-        function: a function whose result at an index depends on its argument at that index only.
-        order: how often to differentiate, 0 or more.
-
-    Returns:
-        a function of an array (or number) with a result of the same shape.
-
-    Raises:
-        NotDifferentiableError: if the function couples elements (sums, products of matrices, indexing, …).
-        ShapeError: for a negative order.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> primad.derivative(np.exp, 5)(np.array([0.0, 1.0]))
-        array([1.        , 2.71828183])
-    """
-    if not isinstance(order, (int, np.integer)) or order < 0:
-        raise ShapeError(f"derivative: the order must be an integer ≥ 0, got {order!r}")
-
-    def derivative_of(x: Any) -> Any:
-        if order == 0:
-            return function(x)
-        call = Call(function, (x,))
-        _check_elementwise(call, _name(function))
-        ones = np.ones(call.program.in_types[0].shape, call.program.in_types[0].dtype)
-
-        def once(g: Function) -> Function:
-            return lambda y: jvp(g, (y,), (ones,))[1]
-
-        g = function
-        for _ in range(order):
-            g = once(g)
-        return g(x)
-
-    return derivative_of
-
-
-def _check_elementwise(call: Call, name: str) -> None:
-    program = lower(call.program)
-    shape = program.in_types[0].shape
-    if len(program.outputs) != 1 or len(program.inputs) != 1 or program.out_types[0].shape != shape:
-        raise NotDifferentiableError(
-            f"derivative({name}) needs an elementwise function, "
-            f"got one from {program.in_types[0]} to {', '.join(map(str, program.out_types))}",
-            fix="use primad.grad or primad.jacobian.",
-        )
-    check_differentiable(program.in_types[0], "the argument", "derivative")
-    active = active_nodes(program, [True])
-    for node in program.nodes if shape else []:  # a function from a number to a number cannot couple elements
-        if node in active and not isinstance(node.op, Leaf) and not node.op.pointwise:
-            raise NotDifferentiableError(
-                f"derivative({name}): the function couples elements through {node.op.name}",
-                why="The derivative of a coupled function is a matrix, not an array of the same shape.",
-                fix="use primad.jacobian, or primad.grad of a sum.",
-                where=program.lines.get(node),
-            )
-
-
-def taylor(function: Function, x: Any, direction: Any, order: int) -> tuple[Any, ...]:
-    """Return the Taylor coefficients of t ↦ f(x + t·direction) at 0.
-
-    Args:
-        function: a function of one argument (an array or a pytree).
-        x: the point.
-        direction: like x.
-        order: the highest power of t.
-
-    Returns:
-        (c₀, …, c_order), with c_k = (d/dt)ᵏ f / k!, each like the function's result: f(x + t·v) = Σ c_k tᵏ.
-
-    Raises:
-        ShapeError, NotDifferentiableError: as `jvp`.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> [float(c) for c in primad.taylor(np.exp, 0.0, 1.0, 3)]
-        [1.0, 1.0, 0.5, 0.16666666666666666]
-    """
-    if not isinstance(order, (int, np.integer)) or order < 0:
-        raise ShapeError(f"taylor: the order must be an integer ≥ 0, got {order!r}")
-
-    def all_orders(point: Any, along: Any, k: int) -> tuple[Any, ...]:
-        if k == 0:
-            return (function(point),)
-        lower_orders, tangents = jvp(lambda y: all_orders(y, along, k - 1), (point,), (along,))
-        return (*lower_orders, tangents[-1])
-
-    leaves, structure = tree.flatten(x)
-    types = [type_of(leaf) for leaf in leaves]
-    matched = _matching(structure, types, direction, f"direction of taylor({_name(function)})")
-    direction = tree.unflatten(structure, matched)
-    derivatives = run_once(lambda point, along: all_orders(point, along, int(order)), (x, direction))
-    return tuple(
-        [tree.map(lambda d, k=k: d if k < 2 else d / float(math.factorial(k)), d) for k, d in enumerate(derivatives)]
-    )

@@ -12,7 +12,7 @@ from primad.errors import ProgramError
 from primad.functional.compile import checkpoint_
 from primad.functional.held import jvp_, vjp_, vmap_
 from primad.functional.matrices import HELD
-from primad.ir import text as program_text
+from primad.ir.parse import parse as parse_with
 from primad.ir.program import Program
 from primad.primitive import Primitive
 
@@ -48,4 +48,4 @@ def parse(text: str, primitives: Sequence[Primitive] = (), captured: Sequence[An
     for primitive in primitives:
         if known.get(primitive.name, primitive) is not primitive:
             raise ProgramError(f"parse: {primitive.name!r} is the name of one of primad's own ops", fix="rename yours.")
-    return program_text.parse(text, {**known, **{primitive.name: primitive for primitive in primitives}}, captured)
+    return parse_with(text, {**known, **{primitive.name: primitive for primitive in primitives}}, captured)

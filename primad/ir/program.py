@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from primad.errors import ProgramError
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node, Trace, literal_value, param_key, reachable
+from primad.ir.text import render
 from primad.types import ArrayType
 
 
@@ -114,8 +115,6 @@ class Program:
         Args:
             lines: append the user's `file:line` to each statement, as a comment.
         """
-        from primad.ir.text import render  # text renders programs, and programs print as their text
-
         return render(self, lines)
 
     def __str__(self) -> str:
@@ -319,24 +318,3 @@ def carry_lines(source: Program, mapping: Mapping[Node, Node], target: Trace) ->
         new = mapping.get(node)
         if new is not None and new.trace is target:
             lines.setdefault(new, line)
-
-
-RESERVED_NAMES = ("nan", "inf", "return", "True", "False", "None")
-"""Words of program texts that cannot name a value."""
-
-
-def variable_names(taken: Sequence[str]) -> Iterator[str]:
-    """Yield a, b, …, z, aa, ab, … without the names taken."""
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    avoid = {*taken, *RESERVED_NAMES}
-    index = 0
-    while True:
-        name, rest = "", index
-        while True:
-            name = letters[rest % 26] + name
-            rest = rest // 26 - 1
-            if rest < 0:
-                break
-        index += 1
-        if name not in avoid:
-            yield name

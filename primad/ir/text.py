@@ -1,4 +1,4 @@
-"""Programs as text: `render` prints one, `parse` reads the text back into a program with the same canonical key.
+"""Programs as text; `primad.ir.parse` reads it back.
 
     program(x: float64[3]) {
       a: float64[3] = sin x
@@ -7,34 +7,27 @@
     }
 
 An operand is a name or a literal; a bare literal has the type of the first named operand, otherwise its type follows a
-colon. Params follow as name=value. Captured arrays of at most 16 elements show their values. Reading executes nothing:
-a regular expression cuts the text into tokens, and values are built from numbers, strings and tuples only.
+colon. Params follow as name=value. Captured arrays of at most 16 elements show their values.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from primad.errors import ProgramError, TracingError
-from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
-from primad.ir.program import RESERVED_NAMES, ClosedProgram, Program, variable_names
+from primad.ir.node import CAPTURED, LITERAL, Node, literal_value
 from primad.types import ArrayType
 
-MAX_TEXT = 50_000_000
-"""Longest text that `parse` reads, in characters."""
-MAX_DEPTH = 50
-"""Deepest nesting of programs and tuples that `parse` reads."""
 _SHOWN = 16
+RESERVED_NAMES = ("nan", "inf", "return", "True", "False", "None")
+"""Words of program texts that cannot name a value."""
 
 
-def render(program: Program, lines: bool = False, indent: str = "", name: str = "program") -> str:
+def render(program: Any, lines: bool = False, indent: str = "", name: str = "program") -> str:
     """Return the program as text.
 
     Args:
@@ -99,7 +92,7 @@ def _array_text(array: np.ndarray[Any, Any]) -> str:
 
 
 def _param_text(value: Any, indent: str) -> str:
-    if isinstance(value, ClosedProgram):
+    if hasattr(value, "hoisted"):
         return render(value.hoisted, indent=indent)
     if isinstance(value, str):
         return json.dumps(value)
@@ -114,240 +107,18 @@ def _param_text(value: Any, indent: str) -> str:
     return f"<{getattr(value, 'name', None) or getattr(value, '__name__', type(value).__name__)}>"
 
 
-_TOKEN = re.compile(
-    r"\s*(?:#[^\n]*\n\s*)*(?:(?P<number>[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)|-inf\b)|(?P<word>[A-Za-z_][\w.]*)"
-    r'|(?P<string>"(?:[^"\\]|\\.)*")|(?P<sign>[(){}\[\]:,=]))'
-)
-
-
-class _Tokens:
-    def __init__(self, text: str) -> None:
-        if len(text) > MAX_TEXT:
-            raise ProgramError(f"program text of {len(text)} characters is longer than {MAX_TEXT}")
-        self.items: list[tuple[str, str]] = []
-        position = 0
-        end = len(text.rstrip())
-        while position < end:
-            match = _TOKEN.match(text, position)
-            if match is None:
-                raise ProgramError(
-                    f"program text cannot be read at character {position}: {text[position : position + 30]!r}"
-                )
-            self.items.append((str(match.lastgroup), match[str(match.lastgroup)]))
-            position = match.end()
-        self.position = 0
-
-    def peek(self, ahead: int = 0) -> str:
-        index = self.position + ahead
-        return self.items[index][1] if index < len(self.items) else ""
-
-    def kind(self) -> str:
-        return self.items[self.position][0] if self.position < len(self.items) else ""
-
-    def take(self, expected: str | None = None) -> str:
-        token = self.peek()
-        if expected is not None and token != expected:
-            raise ProgramError(f"program text: expected {expected!r}, found {token!r} (token {self.position})")
-        self.position += 1
-        return token
-
-
-def parse(text: str, ops: Mapping[str, Any], captured: Sequence[Any] = ()) -> Program:
-    """Read a program's text.
-
-    Args:
-        text: what `str(program)` gave.
-        ops: the primitives by name.
-        captured: values for the captured arrays whose values the text does not show, in order.
-
-    Raises:
-        ProgramError: where the text is damaged, names an unknown op, or its types do not agree.
-    """
-    tokens = _Tokens(text)
-    try:
-        program = _program(tokens, ops, list(captured), depth=0)
-        if tokens.peek():
-            raise ProgramError(f"program text continues after its end: {tokens.peek()!r}")
-        return program.check()
-    except ProgramError:
-        raise
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
-        near = " ".join(token for _, token in tokens.items[max(0, tokens.position - 8) : tokens.position])
-        what = getattr(error, "what", None) or str(error) or type(error).__name__
-        raise ProgramError(f"program text is not a well-formed program near {near!r}: {what}") from None
-
-
-def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth: int) -> Program:
-    if depth > MAX_DEPTH:
-        raise ProgramError(f"program text nests programs and tuples more than {MAX_DEPTH} deep")
-    trace = Trace()
-    names: dict[str, Node] = {}
-    tokens.take("program")
-    tokens.take("(")
-    while tokens.peek() != ")":
-        name = _new_name(tokens, names)
-        tokens.take(":")
-        names[name] = trace.input(_type(tokens))
-        if tokens.peek() == ",":
-            tokens.take()
-    inputs = list(names.values())
-    input_names = list(names)
-    tokens.take(")")
-    tokens.take("{")
-    while tokens.peek() != "return":
-        name = _new_name(tokens, names)
-        tokens.take(":")
-        type = _type(tokens)
-        tokens.take("=")
-        node = _statement(tokens, ops, captured, names, trace, type, depth)
-        if node.type != type:
-            raise ProgramError(f"program text says {name}: {type}, but its op gives {node.type}")
-        names[name] = node
-    tokens.take("return")
-    outputs: list[Node] = []
-    while tokens.peek() != "}":
-        outputs.append(_operand(tokens, names, trace, None))
-        if tokens.peek() == ",":
-            tokens.take()
-    tokens.take("}")
-    program = Program(trace, inputs, outputs, names=input_names)
-    trace.close()
-    return program
-
-
-def _new_name(tokens: _Tokens, names: Mapping[str, Node]) -> str:
-    kind, name = tokens.kind(), tokens.take()
-    if kind != "word" or name in RESERVED_NAMES:
-        raise ProgramError(f"program text: {name!r} cannot be the name of a value (token {tokens.position - 1})")
-    if name in names:
-        raise ProgramError(f"program text defines {name!r} twice")
-    return name
-
-
-def _statement(
-    tokens: _Tokens,
-    ops: Mapping[str, Any],
-    captured: list[Any],
-    names: dict[str, Node],
-    trace: Trace,
-    type: ArrayType,
-    depth: int,
-) -> Node:
-    name = tokens.take()
-    if name == "outer":
-        raise ProgramError("the text of a program that closes over an open trace cannot be read back")
-    if name == "captured":
-        return trace.capture(_captured(tokens, captured, type))
-    op = ops.get(name)
-    if op is None:
-        raise ProgramError(f"program text uses the unknown op {name!r}", fix="pass your own primitives to parse().")
-    operands: list[Any] = []
-    while not (
-        tokens.peek(1) == "=" or (tokens.peek(1) == ":" and tokens.kind() == "word" and tokens.peek() in names)
-    ) and (tokens.peek() in names or tokens.kind() == "number" or tokens.peek() in ("nan", "inf", "True", "False")):
-        operands.append(_operand(tokens, names, trace, "bare"))
-    like = next((item.type for item in operands if isinstance(item, Node) and item.op is not LITERAL), None)
-    nodes = [item if isinstance(item, Node) else _fill(trace, item, like) for item in operands]
-    params = []
-    while tokens.peek(1) == "=":
-        key = tokens.take()
-        tokens.take("=")
-        params.append((key, _value(tokens, ops, captured, depth)))
-    _check_call(op, len(nodes), dict(params))
-    return trace.place(op, tuple(nodes), tuple(params))
-
-
-def _check_call(op: Any, count: int, params: dict[str, Any]) -> None:
-    """Raise unless the op's definition takes so many operands and these params."""
-    arity = getattr(op.numpy, "nin", None)
-    if arity is None:
-        inspect.signature(op.numpy).bind(*[None] * count, **params)
-    elif count != arity or params:
-        raise ProgramError(
-            f"program text: {op.name} takes {arity} operands and no params, got {count} and {list(params)}"
-        )
-
-
-def _fill(trace: Trace, value: Any, type: ArrayType | None) -> Node:
-    if type is None:
-        raise ProgramError(f"program text: the literal {value!r} needs a type")
-    return trace.literal(value, type)
-
-
-def _operand(tokens: _Tokens, names: Mapping[str, Node], trace: Trace, bare: str | None) -> Any:
-    word = tokens.take()
-    if word in names:
-        return names[word]
-    value = _scalar(word)
-    if tokens.peek() == ":":
-        tokens.take()
-        return trace.literal(value, _type(tokens))
-    if bare is None:
-        raise ProgramError(f"program text: unknown name {word!r}")
-    return value
-
-
-def _scalar(word: str) -> Any:
-    special = {"True": True, "False": False, "None": None, "nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-    if word in special:
-        return special[word]
-    try:
-        return int(word) if re.fullmatch(r"[-+]?\d+", word) else float(word)
-    except ValueError:
-        raise ProgramError(f"program text: {word!r} is neither a name nor a number") from None
-
-
-def _type(tokens: _Tokens) -> ArrayType:
-    dtype = tokens.take()
-    tokens.take("[")
-    shape = []
-    while tokens.peek() != "]":
-        item = tokens.take()
-        if not item.isdigit():
-            raise ProgramError(f"program text: {item!r} is not a length")
-        shape.append(int(item))
-        if tokens.peek() == ",":
-            tokens.take()
-    tokens.take("]")
-    try:
-        return ArrayType(tuple(shape), np.dtype(dtype))
-    except (TracingError, TypeError, ValueError):
-        raise ProgramError(f"program text: {dtype}{shape} is not an array type") from None
-
-
-def _captured(tokens: _Tokens, captured: list[Any], type: ArrayType) -> Any:
-    if tokens.peek() == "[":
-        tokens.take()
-        items = []
-        while tokens.peek() != "]":
-            items.append(_scalar(tokens.take()))
-            if tokens.peek() == ",":
-                tokens.take()
-        tokens.take("]")
-        return np.array(items, type.dtype).reshape(type.shape)
-    if not captured:
-        raise ProgramError(f"program text: no value was given for a captured array of type {type}")
-    array = np.asarray(captured.pop(0))
-    if ArrayType(array.shape, array.dtype) != type:
-        raise ProgramError(f"the captured array must have type {type}, got {array.dtype}{list(array.shape)}")
-    return array
-
-
-def _value(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        raise ProgramError(f"program text nests programs and tuples more than {MAX_DEPTH} deep")
-    token = tokens.peek()
-    if token == "program":
-        return ClosedProgram(_program(tokens, ops, captured, depth + 1))
-    if token == "(":
-        tokens.take()
-        items = []
-        while tokens.peek() != ")":
-            items.append(_value(tokens, ops, captured, depth + 1))
-            if tokens.peek() == ",":
-                tokens.take()
-        tokens.take(")")
-        return tuple(items)
-    if tokens.kind() == "string":
-        return json.loads(tokens.take())
-    return _scalar(tokens.take())
+def variable_names(taken: Sequence[str]) -> Iterator[str]:
+    """Yield a, b, …, z, aa, ab, … without the names taken."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    avoid = {*taken, *RESERVED_NAMES}
+    index = 0
+    while True:
+        name, rest = "", index
+        while True:
+            name = letters[rest % 26] + name
+            rest = rest // 26 - 1
+            if rest < 0:
+                break
+        index += 1
+        if name not in avoid:
+            yield name

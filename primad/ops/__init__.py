@@ -1,9 +1,10 @@
-"""The primitives, one file a family. `ALL` lists every record, in reading order; `BY_NAME` finds one."""
+"""The primitives, one file a family. `ALL` lists every record, in reading order."""
 
-from primad.ops.arithmetic import (
-    abs,
-    add,
-    div,
+from primad.ops.arithmetic import add, div, mul, neg, power, sub
+from primad.ops.broadcasting import broadcast, sum
+from primad.ops.contraction import contract
+from primad.ops.conversion import cast, truncate
+from primad.ops.discrete import (
     equal,
     floor,
     floor_divide,
@@ -12,21 +13,13 @@ from primad.ops.arithmetic import (
     logical_and,
     logical_not,
     logical_or,
-    maximum,
-    minimum,
-    mul,
-    neg,
-    power,
     sign,
     stop_gradient,
-    sub,
-)
-from primad.ops.broadcasting import broadcast, sum
-from primad.ops.contraction import contract
-from primad.ops.conversion import cast, truncate
+)  # fmt: skip
 from primad.ops.elementary import arctan, cos, exp, expm1, log, log1p, sech2, sin, sqrt, tanh
 from primad.ops.generators import eye, iota
 from primad.ops.indexing import gather, scatter_add
+from primad.ops.kinks import abs, maximum, minimum
 from primad.ops.reduction import cumsum, reduce_max, reduce_min
 from primad.ops.selection import mask, select
 from primad.ops.sorting import argsort
@@ -44,11 +37,9 @@ ALL: tuple[Primitive, ...] = (
     contract, reduce_max, reduce_min,
 )  # fmt: skip
 
-BY_NAME: dict[str, Primitive] = {primitive.name: primitive for primitive in ALL}
 
 __all__ = [
     "ALL",
-    "BY_NAME",
     "abs",
     "add",
     "arctan",

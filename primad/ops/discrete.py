@@ -1,0 +1,76 @@
+"""Piecewise constant ops: sign, floor, comparisons, logic, and stop_gradient (constant by decree)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.ir.node import Node, Trace
+from primad.kinds import piecewise_constant, same_type
+from primad.primitive import Law, Primitive, full
+from primad.types import ArrayType, is_float
+
+Inputs = tuple[Node, ...]
+Params = dict[str, Any]
+
+
+def _to_bool(*types: ArrayType) -> ArrayType:
+    return ArrayType(same_type(*types).shape, np.dtype(bool))
+
+
+def _only_bool(*types: ArrayType) -> ArrayType:
+    type = same_type(*types)
+    if is_float(type.dtype):
+        raise ShapeError(f"a logical operation needs booleans or integers, got {type}")
+    return type
+
+
+sign: Primitive = piecewise_constant("sign", numpy=np.sign, doc="−1, 0 or 1.")
+floor: Primitive = piecewise_constant("floor", numpy=np.floor, doc="The largest integer not above x.")
+floor_divide: Primitive = piecewise_constant(
+    "floor_divide",
+    numpy=np.floor_divide,
+    doc="⌊x/y⌋, rounded as NumPy does: 1 divided by 0.1 is 9, since 0.1 is a little more than a tenth.",
+)
+less: Primitive = piecewise_constant("less", numpy=np.less, infer=_to_bool, doc="x < y.")
+less_equal: Primitive = piecewise_constant("less_equal", numpy=np.less_equal, infer=_to_bool, doc="x ≤ y.")
+equal: Primitive = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, doc="x = y.")
+logical_and: Primitive = piecewise_constant(
+    "logical_and", numpy=np.bitwise_and, infer=_only_bool, doc="x and y, bit by bit."
+)
+
+
+def _everything(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
+    if x is y:
+        return x
+    opposite = (y.op is logical_not and y.inputs[0] is x) or (x.op is logical_not and x.inputs[0] is y)
+    return trace.literal(True, x.type) if opposite and x.type.dtype.kind == "b" else None
+
+
+logical_or: Primitive = piecewise_constant(
+    "logical_or",
+    numpy=np.bitwise_or,
+    infer=_only_bool,
+    doc="x or y, bit by bit.",
+    laws=[
+        Law(
+            "c or not c is true, c or c is c",
+            "bitwise",
+            lambda x: (logical_or(x > 0, logical_not(x > 0)), full(True, x > 0)),
+            ((3,),),
+            _everything,
+        )
+    ],
+)
+logical_not: Primitive = piecewise_constant("logical_not", numpy=np.invert, infer=_only_bool, doc="not x, bit by bit.")
+
+stop_gradient: Primitive = piecewise_constant(
+    "stop_gradient",
+    numpy=lambda x: x,
+    exempt="its derivative is zero by decree: stopping derivatives is what it is for",
+    views=True,
+    doc="x, as a constant: every derivative through it is zero.",
+)

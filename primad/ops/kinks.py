@@ -1,0 +1,39 @@
+"""Functions with kinks: abs, maximum, minimum. Ties share the derivative equally."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.kinds import elementwise, same_type
+from primad.ops.discrete import sign
+from primad.ops.selection import select
+from primad.primitive import Primitive
+
+abs: Primitive = elementwise(
+    "abs", numpy=np.absolute, partials=[lambda out, x: sign(x)], infer=same_type, doc="|x|, with |·|′(0) = 0."
+)
+
+maximum: Primitive = elementwise(
+    "maximum",
+    numpy=np.maximum,
+    partials=[lambda out, x, y: _share(x > y, x == y, x), lambda out, x, y: _share(y > x, x == y, x)],
+    infer=same_type,
+    doc="The larger of x and y; at a tie each has half of the derivative.",
+)
+
+minimum: Primitive = elementwise(
+    "minimum",
+    numpy=np.minimum,
+    partials=[lambda out, x, y: _share(x < y, x == y, x), lambda out, x, y: _share(y < x, x == y, x)],
+    infer=same_type,
+    doc="The smaller of x and y; at a tie each has half of the derivative.",
+)
+
+
+def _share(wins: Any, ties: Any, like: Any) -> Any:
+    """1 where it wins, 1/2 where it ties, 0 elsewhere."""
+    trace, type = like.node.trace, like.node.type
+    one, half, zero = (like.__class__(trace.literal(value, type)) for value in (1.0, 0.5, 0.0))
+    return select(wins, one, select(ties, half, zero))
