@@ -12,6 +12,8 @@ _PLUMBING = (
     f"{os.sep}numpy{os.sep}",
     f"{os.sep}scipy{os.sep}",
     f"{os.sep}optree{os.sep}",
+    f"{os.sep}typer{os.sep}",
+    f"{os.sep}click{os.sep}",
     f"{os.sep}functools.py",
     "<frozen",
     "<__array_function__",

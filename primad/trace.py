@@ -265,7 +265,7 @@ class TracedArray:
         )
 
 
-_OPERANDS = (TracedArray, np.ndarray, np.generic, int, float, complex, list)
+_OPERANDS = (TracedArray, np.ndarray, np.generic, int, float, complex, list, tuple)
 
 
 def escaped(node: Node) -> TracingError:

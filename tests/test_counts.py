@@ -1,12 +1,12 @@
 """What derivatives cost, by counting: matrix-product flops and nodes, never times."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
 
 import primad
+from primad.ir.node import Trace
 
 
 def network_parameters(sizes, seed=0):
@@ -42,13 +42,14 @@ def test_nested_jvp_is_taylor_mode(order):
     assert found.nodes <= 20 * (order + 1) ** 2
 
 
-def test_order_ten_is_built_quickly():
+def test_order_ten_builds_few_nodes(monkeypatch):
+    built = []
+    new = Trace._new
+    monkeypatch.setattr(Trace, "_new", lambda self, *args: built.append(1) or new(self, *args))
     parameters = network_parameters([2, 64, 64, 64, 64, 1], seed=1)
     x, v = np.ones((50, 2)), np.ones((50, 2))
-    start = time.process_time()
     cost(lambda x: directional(lambda y: network(parameters, y), x, v, 10), x)
-    elapsed = time.process_time() - start
-    assert elapsed < 2.0, "a bound against exponential building, ten times what it takes"
+    assert len(built) < 30_000, "all intermediate programs together; building that doubles with the order has millions"
 
 
 def hessian_trace(parameters, x):

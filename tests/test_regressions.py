@@ -98,6 +98,8 @@ def test_parts_of_a_computed_hessian_are_copies():
     assert hessian[0].tolist() == [6.0, 0.0, 0.0]
     with pytest.raises(primad.TracingError, match="read-only"):
         hessian[0, 0] = 1.0
+    with pytest.raises(primad.TracingError, match="read-only"):
+        hessian += 1.0
 
 
 def test_hessians_of_trees():
@@ -153,3 +155,19 @@ def test_an_incomplete_primitive_fails_when_it_is_made():
         primad.elementwise("atan2", np.arctan2, [lambda out, y, x: x])
     with pytest.raises(TypeError, match="one partial per operand"):
         primad.elementwise("product", lambda x, y: x * y, [lambda out, x, y: y])
+
+
+def test_static_arguments_by_position_only():
+    f = primad.jit(lambda x, n=2: x**n, static_argnums=1)
+    assert f(3.0) == 9.0 and f(3.0, 3) == 27.0
+    assert f(np.array([2.0])).tolist() == [4.0]
+    assert primad.jit(lambda x, n: x**n, static_argnums=-1)(2.0, 3) == 8.0
+
+
+def test_equal_arrays_captured_apart_are_one_node():
+    def f(x):
+        return np.sum(np.sin(x * np.full(3, 2.0))) * np.sum(np.sin(x * np.full(3, 2.0)))
+
+    program = primad.trace(f)(np.ones(3))
+    assert sum(node.op.name == "sin" for node in program.nodes) == 1
+    assert sum(node.op.name == "captured" for node in program.nodes) == 1

@@ -1,5 +1,9 @@
 """Tiled plans agree with the reference interpreter, and with themselves for any number of threads."""
 
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
 
@@ -151,3 +155,50 @@ def test_an_error_in_a_tile_reaches_the_caller(small_tiles):
 def test_threads_are_a_positive_number():
     with pytest.raises(primad.ShapeError, match="positive"):
         lanes.set_num_threads(0)
+
+
+def test_a_program_inside_a_tile_does_not_wait_for_the_threads(small_tiles):
+    inner = primad.jit(lambda x: np.sum(np.sin(x)))
+
+    def calls_primad(x):
+        return x * inner(np.ones(40))
+
+    op = primad.elementwise("calls_primad", calls_primad, partials=[lambda out, x: out / x])
+    found = primad.jit(lambda x: np.sum(op(x)))(np.ones(40))
+    assert found == pytest.approx(1600 * np.sin(1.0))
+
+
+def test_threads_may_change_while_programs_run(small_tiles):
+    before = lanes.get_num_threads()
+    program, arguments = prepared(primad.grad(residual_loss), np.float64, 101)
+    plan = tiling.make_plan(program)
+    expected = [np.asarray(value).tobytes() for value in plan.run(arguments)]
+    stop = threading.Event()
+
+    def change():
+        count = 0
+        while not stop.is_set():
+            count += 1
+            lanes.set_num_threads(1 + count % 3)
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    try:
+        for _ in range(30):
+            assert [np.asarray(value).tobytes() for value in plan.run(arguments)] == expected
+    finally:
+        stop.set()
+        changer.join()
+        lanes.set_num_threads(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own(small_tiles):
+    f = primad.jit(lambda x: np.sum(np.sin(x)))
+    expected = f(np.ones(40))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if f(np.ones(40)) == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0

@@ -67,9 +67,14 @@ class Call:
         """Run the recorded program itself."""
         if self.nested:
             return [TracedArray(node) for node in inlined(self.program, self.leaves)]
-        of = ClosedProgram(self.program)
-        plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
+        plan = plan_of(ClosedProgram(self.program))
         return plan.run([*arrays(self.leaves), *source_values(self.program)])
+
+
+def plan_of(of: ClosedProgram) -> AnyPlan:
+    """Return the plan of a program itself, from the cache if it was made before."""
+    plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
+    return plan
 
 
 def _as_array(leaf: Any) -> Any:
@@ -147,8 +152,7 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
     if any(isinstance(leaf, TracedArray) for leaf in leaves):
         results: list[Any] = [TracedArray(node) for node in inlined(program, leaves)]
     else:
-        of = ClosedProgram(program)
-        plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
+        plan = plan_of(ClosedProgram(program))
         values = [np.asarray(leaf, expected.dtype) for leaf, expected in zip(leaves, program.in_types, strict=True)]
         results = plan.run([*values, *source_values(program)])
     if program.out_tree is not None:
@@ -216,7 +220,6 @@ class Selected:
         if kwargs:
             function = partial(function, **kwargs)
         dynamic = [i for i, arg in enumerate(args) if i in self.argnums or _holds_arrays(arg)]
-        self.aux: Any = None
         inner = function if len(dynamic) == len(args) else _fix(function, list(args), dynamic)
         if has_aux:
             inner = self._with_aux(inner)

@@ -10,7 +10,7 @@ import numpy as np
 
 from primad import ops, tree
 from primad.errors import ShapeError, TracingError
-from primad.functional.calls import Call, arrays, source_values, traced_operands
+from primad.functional.calls import Call, arrays, plan_of, source_values, traced_operands
 from primad.functional.held import held, vmap_
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
@@ -54,7 +54,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        fixed = tuple([i % len(args) if args else i for i in listed])
+        fixed = tuple([i if i >= 0 else i + len(args) for i in listed])
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
         static = tuple([(type(args[i]), args[i]) for i in fixed if i < len(args)])  # 1 is not 1.0 and not True
         leaves, in_tree = tree.flatten((dynamic, kwargs))
@@ -81,7 +81,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
             if program.captured:
                 return None
             of = ClosedProgram(program)
-            plan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
+            plan = plan_of(of)
             return plan, source_values(program), program.out_tree
 
         made = cache.get(key, make)

@@ -61,6 +61,8 @@ class _Custom:
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         self._function = function
         self._fixed = tuple(sorted(nondiff_argnums))
+        if any(i < 0 for i in self._fixed):
+            raise ShapeError(f"nondiff_argnums must not be negative, got {tuple(nondiff_argnums)}")
         update_wrapper(self, function, updated=())
 
     def _rule(self, in_tree: Any, out_tree: Any, fixed: tuple[Any, ...]) -> Rule:

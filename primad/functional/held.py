@@ -141,10 +141,6 @@ def _batch_whole(
 # -- forward and reverse mode ------------------------------------------------------------------------------------------
 
 
-def _float_types(types: Types) -> Types:
-    return [type for type in types if type.is_float]
-
-
 def _extended(active: tuple[bool, ...], program: Program) -> list[bool]:
     """Captured values, which come after the arguments, are constants."""
     return [*active, *[False] * (len(program.inputs) - len(active))]
@@ -183,7 +179,7 @@ def _vmap_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params:
         return None
     options = dict(params)
     if op is matmul_:
-        return _lowered(op, inputs)
+        return lowered(op, inputs)
     if op is ops.slice_ and (options["start"][0], options["stop"][0], options["step"][0]) == (0, named["size"], 1):
         return _move_inside(node, lambda x: ops.slice_(x, **{key: bounds[1:] for key, bounds in options.items()}))
     if op in (diagonal_, trace_) and 0 not in (options["axis1"], options["axis2"]):
@@ -195,7 +191,8 @@ def _vmap_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params:
     return None
 
 
-def _lowered(op: Primitive, inputs: Sequence[Node]) -> Node:
+def lowered(op: Primitive, inputs: Sequence[Node]) -> Node:
+    """Return what an op's definition makes of its operands."""
     assert op.lower is not None
     result: Node = op.lower(*map(TracedArray, inputs)).node
     return result

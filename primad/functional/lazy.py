@@ -89,6 +89,8 @@ class LazyMatrix(NDArrayOperatorsMixin):
         return self.apply(lambda matrix: matrix[index])
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if "out" in kwargs:
+            raise TracingError("a derivative array is read-only", fix="change a copy: np.array(H).")
         if ufunc is np.matmul and method == "__call__" and not kwargs and not is_traced(*inputs):
             return self._products(np.matmul, inputs)
         return getattr(ufunc, method)(*[_whole(x) for x in inputs], **kwargs)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from primad import ops
-from primad.functional.held import held, inline
+from primad.functional.held import held, inline, lowered
 from primad.ir.node import Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.products import diagonal_, matmul_, trace_
@@ -194,12 +193,6 @@ def _arranged(x: Any, have: str, want: str) -> Any:
     return ops.permute(x, order=tuple([have.index(letter) for letter in want]))
 
 
-def _lowered(op: Primitive, inputs: Sequence[Node]) -> Node:
-    assert op.lower is not None
-    result: Node = op.lower(*map(TracedArray, inputs)).node
-    return result
-
-
 def _block_of(params: Params, start: int, count: int) -> Block:
     named = dict(params)
     triples = list(zip(named["start"], named["stop"], named["step"], strict=True))
@@ -222,7 +215,7 @@ def _jacobian_types(of: ClosedProgram, *, output: int, argument: int, mode: str,
 
 def _jacobian_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Node | None:
     if op is matmul_:
-        return _lowered(op, inputs)
+        return lowered(op, inputs)
     named = dict(node.params)
     of, rows, columns = named["of"], named["rows"], named["columns"]
     operands = [*map(TracedArray, node.inputs)]
@@ -295,7 +288,7 @@ def _hessian_types(
 
 def _hessian_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Node | None:
     if op is matmul_:
-        return _lowered(op, inputs)
+        return lowered(op, inputs)
     named = dict(node.params)
     of, rows, left, right = named["of"], named["rows"], named["left"], named["right"]
     operands = [*map(TracedArray, node.inputs)]

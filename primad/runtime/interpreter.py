@@ -66,7 +66,7 @@ class Plan:
             seen.add(node)
             self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
         products = [node.op.cost(node).matmul_flops for node in steps]
-        self._single_threaded = THREADED_FLOPS[0] <= max(products, default=0) < THREADED_FLOPS[1]
+        self._single_threaded = SINGLE_THREADED_FLOPS[0] <= max(products, default=0) < SINGLE_THREADED_FLOPS[1]
         self._spare: list[list[Any]] = []
         self._keeps_buffers = sum(type.size * type.dtype.itemsize for type in self.buffers) <= KEPT_BYTES
 
@@ -103,7 +103,7 @@ class Plan:
 
 KEPT_BYTES = 4 * 1024 * 1024
 """Plans whose buffers are larger than this together give them back after each run."""
-THREADED_FLOPS = (1e5, 5e8)
+SINGLE_THREADED_FLOPS = (1e6, 5e8)
 """Matrix products between these sizes run on one BLAS thread. Smaller ones do so anyway; for these the threads wait for
 each other longer than they save as soon as the machine does something else."""
 BUFFERED_SIZE = 1024

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
-from threading import Event, Lock
+from threading import Event, Lock, local
 from typing import Any
 
 from primad.errors import ShapeError
@@ -32,11 +32,12 @@ class _Threads:
         self._pool: ThreadPoolExecutor | None = None
         self._lock = Lock()
 
-    def pool(self) -> ThreadPoolExecutor:
+    def submit_all(self, work: Callable[[int], Any], lanes: int) -> list[Future[Any]]:
+        """Submit the work of all lanes to one pool, which `resize` may replace for later runs but not under these."""
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="primad")
-            return self._pool
+            return [self._pool.submit(work, lane) for lane in range(lanes)]
 
     def resize(self, count: int) -> None:
         with self._lock:
@@ -45,8 +46,15 @@ class _Threads:
                 self._pool.shutdown(wait=False)
             self._pool = None
 
+    def forget(self) -> None:
+        """Start again in a forked child, which has the parent's pool but none of its threads."""
+        self._lock = Lock()
+        self._pool = None
+
 
 _THREADS = _Threads()
+_INSIDE = local()
+"""Whether this thread runs a lane: a program that a lane calls must not wait for the threads that run lanes."""
 
 
 def set_num_threads(count: int) -> None:
@@ -86,6 +94,10 @@ class _BlasLimit:
     """BLAS on one thread while any caller needs it, restored when the last one leaves."""
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start again, in a forked child."""
         self._lock = Lock()
         self._users = 0
         self._limit: Any = None
@@ -109,6 +121,10 @@ class _BlasLimit:
 
 single_threaded_blas = _BlasLimit()
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_THREADS.forget)
+    os.register_at_fork(after_in_child=single_threaded_blas.forget)
+
 
 def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Sequence[Any]:
     """Run `work(lane, stopped)` for each lane and return the results in order.
@@ -116,10 +132,18 @@ def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Seq
     When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller.
     """
     stop = Event()
+
+    def run_lane(lane: int) -> Any:
+        _INSIDE.lane = True
+        try:
+            return work(lane, stop.is_set)
+        finally:
+            _INSIDE.lane = False
+
     with single_threaded_blas():
-        if _THREADS.count == 1 or lanes == 1:
+        if _THREADS.count == 1 or lanes == 1 or getattr(_INSIDE, "lane", False):
             return [work(lane, stop.is_set) for lane in range(lanes)]
-        futures: list[Future[Any]] = [_THREADS.pool().submit(work, lane, stop.is_set) for lane in range(lanes)]
+        futures = _THREADS.submit_all(run_lane, lanes)
         try:
             return [future.result() for future in futures]
         except BaseException:

@@ -26,6 +26,8 @@ from primad.types import ArrayType
 
 TILE_BYTES = 256 * 1024
 """Mean size of a tile's values: a few of them fit into a core's second-level cache."""
+SHORTEST_TILE = 64
+"""Shorter tiles cost more in calls than they save."""
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Programs whose tiled values are smaller than this together stay whole."""
 MAX_LANES = 16
@@ -39,18 +41,19 @@ def make_plan(program: Program, stages: int = MAX_STAGES) -> AnyPlan:
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
         if dimension.length < 2 * tile or sum(_bytes(node) for node in tiled) < WORTHWHILE_BYTES:
             continue
-        stage = _stages(program, dimension)
-        if max(stage.values(), default=0) == 0:
+        before = _sums_before(program, dimension)
+        if not _needs_stages(program, dimension, before):
             return TiledPlan(program, dimension, tile)
         if stages > 1:
-            return StagedPlan(program, dimension, stage, stages)
+            first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
+            return StagedPlan(program, first, stages)
     return Plan(program)
 
 
 def tile_length(dimension: Dimension) -> int:
     """Return how many indices make a tile."""
-    length = 64
-    while length < 8192 and 2 * length * dimension.bytes_per_index <= TILE_BYTES:
+    length = SHORTEST_TILE
+    while length < 8192 and 4 * length <= dimension.length and 2 * length * dimension.bytes_per_index <= TILE_BYTES:
         length *= 2
     return length
 
@@ -63,18 +66,20 @@ def _bytes(node: Node) -> int:
     return node.type.size * node.type.dtype.itemsize
 
 
-def _stages(program: Program, dimension: Dimension) -> dict[Node, int]:
-    """Return for each node how many complete sums over the dimension come before it; tiled nodes only are returned."""
-    after: dict[Node, int] = {}
-    tiled: dict[Node, int] = {}
+def _sums_before(program: Program, dimension: Dimension) -> dict[Node, int]:
+    """Return for each value how many complete sums over the dimension, one after the other, it depends on."""
+    before: dict[Node, int] = {}
     for node in program.nodes:
-        level = max((after[operand] for operand in node.inputs if operand in after), default=0)
-        if node in dimension.axis and not isinstance(node.op, Leaf) and node not in dimension.sources:
-            tiled[node] = level
-        if node in dimension.sources and level:
-            tiled[node] = level
-        after[node] = level + 1 if node in dimension.reductions else level
-    return tiled
+        level = max((before[operand] for operand in node.inputs if operand in before), default=0)
+        before[node] = level + 1 if node in dimension.reductions else level
+    return before
+
+
+def _needs_stages(program: Program, dimension: Dimension, before: dict[Node, int]) -> bool:
+    """Say whether complete sums over the dimension are used along it again."""
+    tiled = [node for node in program.nodes if node in dimension.axis and not isinstance(node.op, Leaf)]
+    summed = [node.inputs for node in dimension.reductions]
+    return any(before[node] for node in tiled) or any(before.get(x, 0) for operands in summed for x in operands)
 
 
 def _copy(program: Program, inputs: Sequence[Node], outputs: Sequence[Node]) -> Program:
@@ -107,15 +112,8 @@ def _between(inputs: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
 class StagedPlan:
     """A program split where complete sums over a dimension are used along it again."""
 
-    def __init__(self, program: Program, dimension: Dimension, stage: dict[Node, int], stages: int) -> None:
+    def __init__(self, program: Program, first: Sequence[Node], stages: int) -> None:
         self.program = program
-        after: dict[Node, int] = {}
-        first: list[Node] = []
-        for node in program.nodes:
-            level = max((after[operand] for operand in node.inputs if operand in after), default=0)
-            after[node] = level + 1 if node in dimension.reductions else level
-            if node in dimension.reductions and after[node] == 1:
-                first.append(node)
         self._first = make_plan(_copy(program, program.inputs, first), 1)
         self._second = make_plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
 

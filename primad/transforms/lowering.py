@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from primad.errors import ProgramError
+from primad.errors import ProgramError, TracingError
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines, rebuild
 from primad.trace import TracedArray, lift
@@ -37,6 +37,11 @@ def lower(program: Program, active: Sequence[bool] | None = None, keep_custom: b
           return c
         }
     """
+    if not isinstance(program, Program):
+        raise TracingError(
+            f"lower and simplify take a Program, got {type(program).__name__}",
+            fix="record the function first: primad.trace(f)(*example_arguments).",
+        )
     for _ in range(MAX_ROUNDS):
         chosen = _to_lower(program, active, keep_custom)
         if not chosen:

@@ -38,7 +38,7 @@ def pull_cotangents(
         cotangent = pending.pop(node)
         params = dict(node.params)
         positions = [i for i, operand in enumerate(node.inputs) if operand in linear]
-        _check_linear(node, positions, linear)
+        _check_linear(node, positions)
         operands = [Linear(operand.type) if operand in linear else TracedArray(operand) for operand in node.inputs]
         for i in positions:
             contribution = node.op.transpose(i, cotangent, *operands, **params)
@@ -113,7 +113,7 @@ def _condition(node: Node) -> Any:
     return condition
 
 
-def _check_linear(node: Node, positions: Sequence[int], linear: set[Node]) -> None:
+def _check_linear(node: Node, positions: Sequence[int]) -> None:
     op = node.op
     if op.transpose is None:
         if op.kind in ("linear", "multilinear"):
@@ -212,10 +212,7 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
 def _check_homogeneous(output: Node, inputs: Sequence[Node], trace: Trace) -> None:
     """A linear function of the inputs has no constant part: in `x + 1` the 1 would be lost by transposing."""
     nodes, _ = reachable([output], trace)
-    linear = set(inputs)
-    for node in nodes:
-        if any(operand in linear for operand in node.inputs):
-            linear.add(node)
+    linear = _dependent(nodes, inputs)
     for node in nodes:
         if node in linear and node.op is not INPUT and node.op.kind == "linear":
             for i, operand in enumerate(node.inputs):
