@@ -277,3 +277,49 @@ def test_a_users_function_may_return_what_it_likes():
     x = np.random.default_rng(10).normal(size=(60, 40))
     f = lambda x: pnp.exp(mean(x)) * x + 1.0  # noqa: E731
     np.testing.assert_allclose(run_native(f, x)[0], np.exp(np.mean(x)) * x + 1.0, rtol=1e-14)
+
+
+RANDOM = [
+    lambda a, b: a @ pnp.tanh(b) / 24.0,
+    lambda a, b: pnp.tanh(a) - pnp.sum(b, axis=0) / 24.0,
+    lambda a, b: pnp.where(a > b, a, b * 0.5),
+    lambda a, b: pnp.sin(a).T,
+    lambda a, b: a * pnp.tanh(b)[3],
+    lambda a, b: pnp.tanh(a) + pnp.exp(-b * b),
+    lambda a, b: -a,
+    lambda a, b: a * pnp.cos(b),
+    lambda a, b: a * 0.5 - b * 0.25,
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_agree_with_numpy(seed):
+    """Chains, products with matrices and sums in random order: groups end, values are repeated, buffers are reused."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, 24, 24))
+    choices = rng.integers(0, 9, size=60)
+    picks = rng.integers(0, 1000, size=(60, 2))
+
+    def f(x, y):
+        values = [x, y]
+        for choice, (i, j) in zip(choices, picks, strict=True):
+            a, b = values[-1 - i % min(4, len(values))], values[-1 - j % min(9, len(values))]
+            values.append(RANDOM[choice % len(RANDOM)](a, b))
+        return values[-1], values[-2], values[-9]
+
+    for got, want in zip(run_native(f, x, y), run_numpy(f, x, y), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
+
+
+def test_cheap_values_are_computed_again_instead_of_stored():
+    x = np.random.default_rng(11).normal(size=(30, 30))
+
+    def f(x):
+        t = pnp.tanh(x)
+        slope = 2.0 * (t * x)
+        return (t @ x + x @ t) * slope * t - x, t
+
+    with patch.object(fusion, "_is_worthwhile", lambda members: True):
+        plan = Plan(primad.trace(f)(x), 1e-9)
+    assert [len(call._fresh) + len(call._placed) for call in plan._calls] == [1, 1]
+    np.testing.assert_allclose(plan.run([x])[0], run_numpy(f, x)[0], rtol=1e-12)

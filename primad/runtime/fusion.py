@@ -19,6 +19,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import LITERAL, Node
 from primad.runtime.native import Kernel, Read, compiler, has_code, kernel_text
+from primad.runtime.recompute import recompute
 from primad.runtime.vectors import NEEDS
 
 WORTHWHILE_SIZE = 4096
@@ -68,7 +69,8 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTH
     if host is None:
         return list(steps)
     keys = _keys(steps, smallest)
-    drafts = [_Draft(members, keys[members[0]][1]) for members in _components(steps, keys) if _is_worthwhile(members)]
+    found = [members for members in _components(steps, keys) if _is_worthwhile(members)]
+    drafts = [_Draft(members, keys[members[0]][1]) for members in recompute(found, steps, outputs)]
     if sum(draft.work for draft in drafts) < WORTHWHILE_OPS * smallest:
         return list(steps)
     grouped = {node for draft in drafts for node in draft.nodes}
