@@ -7,6 +7,7 @@ computed from its own operands alone, so a value does not depend on where in a l
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Callable
 from functools import lru_cache
@@ -133,10 +134,36 @@ def _larger(order: str) -> Emit:
     return emit
 
 
+def _exp_below_zero(v: Vector, x: str) -> str:
+    """Return exp(x) for x ≤ 0 within about 1 ulp, for functions that add errors of their own; libmvec's has up to 3."""
+    if v.scalar == "float":
+        return v.function("exp", x)
+    x = v.choose(v.compare("olt", x, v.constant(-800)), v.constant(-800), x)
+    magic = v.constant(1.5 * 2.0**52)  # adding it rounds to an integer, whose bits are then the lowest ones
+
+    def power_of_two(shifted: str) -> str:
+        integers = f"<{v.lanes} x i64>"
+        bits = v.emit(f"bitcast {v.type} {shifted} to {integers}")
+        places = "<" + ", ".join(["i64 52"] * v.lanes) + ">"
+        one = "<" + ", ".join([f"i64 {1023 << 52}"] * v.lanes) + ">"
+        exponent = v.emit(f"add {integers} {v.emit(f'shl {integers} {bits}, {places}')}, {one}")
+        return v.emit(f"bitcast {integers} {exponent} to {v.type}")
+
+    n = v.op("fsub", v.op("fadd", v.op("fmul", x, v.constant(1 / math.log(2))), magic), magic)
+    rest = v.op("fsub", x, v.op("fmul", n, v.constant(6.93147180369123816490e-01)))
+    rest = v.op("fsub", rest, v.op("fmul", n, v.constant(1.90821492927058770002e-10)))
+    tail = _polynomial(v, rest, *[1 / math.factorial(k) for k in range(13, 1, -1)])
+    near_one = v.op("fadd", v.op("fadd", rest, v.op("fmul", v.op("fmul", rest, rest), tail)), v.constant(1))
+    # In two steps, since the whole power may lie below the smallest normal number.
+    first = v.op("fadd", v.op("fmul", n, v.constant(0.5)), magic)
+    second = v.op("fadd", v.op("fsub", n, v.op("fsub", first, magic)), magic)
+    return v.op("fmul", v.op("fmul", near_one, power_of_two(first)), power_of_two(second))
+
+
 def _decay(v: Vector, x: str) -> tuple[str, str]:
     """Return |x| and exp(−2|x|), which tanh and sech² share."""
     size = v.intrinsic("fabs", x)
-    return size, v.function("exp", v.op("fmul", size, v.constant(-2)))
+    return size, _exp_below_zero(v, v.op("fmul", size, v.constant(-2)))
 
 
 def _polynomial(v: Vector, x: str, *coefficients: float) -> str:
@@ -167,14 +194,15 @@ def _tanh(v: Vector, x: str) -> str:
 
 
 def _sech2(v: Vector, x: str) -> str:
+    """4e/(1 + e(2 + e)) with e = exp(−2|x|); rounding 1 + e and squaring it would exceed 4 ulp in places."""
     _, e = _decay(v, x)
-    below = v.op("fadd", e, v.constant(1))
-    return v.op("fdiv", v.op("fmul", e, v.constant(4)), v.op("fmul", below, below))
+    below = v.op("fadd", v.op("fmul", e, v.op("fadd", e, v.constant(2))), v.constant(1))
+    return v.op("fdiv", v.op("fmul", e, v.constant(4)), below)
 
 
 def _logistic(v: Vector, x: str) -> str:
     """1/(1 + e) for x ≥ 0 and e/(1 + e) below, with e = exp(−|x|): accurate in both tails."""
-    e = v.function("exp", v.op("fneg", v.intrinsic("fabs", x)))
+    e = _exp_below_zero(v, v.op("fneg", v.intrinsic("fabs", x)))
     one = v.constant(1)
     above = v.choose(v.compare("olt", x, v.constant(0)), e, one)
     return v.op("fdiv", above, v.op("fadd", e, one))
@@ -182,7 +210,7 @@ def _logistic(v: Vector, x: str) -> str:
 
 def _softplus(v: Vector, x: str) -> str:
     """max(x, 0) + log1p(exp(−|x|))."""
-    e = v.function("exp", v.op("fneg", v.intrinsic("fabs", x)))
+    e = _exp_below_zero(v, v.op("fneg", v.intrinsic("fabs", x)))
     positive = v.choose(v.compare("ugt", x, v.constant(0)), x, v.constant(0))
     return v.op("fadd", positive, v.function("log1p", e))
 
