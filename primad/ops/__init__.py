@@ -1,4 +1,4 @@
-"""The primitives, one file a family. `ALL` lists every record, in reading order."""
+"""The primitives, one file a family. `ALL` lists every record, in reading order; `BY_NAME` finds one."""
 
 from primad.ops.arithmetic import add, div, mul, neg, power, sub
 from primad.ops.broadcasting import broadcast, sum
@@ -37,9 +37,11 @@ ALL: tuple[Primitive, ...] = (
     contract, reduce_max, reduce_min,
 )  # fmt: skip
 
+BY_NAME: dict[str, Primitive] = {primitive.name: primitive for primitive in ALL}
 
 __all__ = [
     "ALL",
+    "BY_NAME",
     "abs",
     "add",
     "arctan",

@@ -14,11 +14,13 @@ from primad import ops
 from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
+from primad.runtime.frames import Frame, GroupCall
+from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
-Step = tuple[Callable[..., Any], tuple[int, ...], dict[str, Any], int, tuple[int, ...], int]
+Step = tuple[Callable[..., Any] | None, tuple[int, ...], dict[str, Any], int, tuple[int, ...], int]
 
 
 class Plan:
@@ -27,9 +29,14 @@ class Plan:
     Attributes:
         program: what it computes.
         buffers: types of the buffers that the steps write into.
+
+    Args:
+        program: what it computes.
+        fused: pointwise steps on at least so many elements run as native kernels where these can be built; 0 keeps
+            every step's NumPy definition.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, fused: float = 0) -> None:
         self.program = program
         slot: dict[Node, int] = {node: i for i, node in enumerate(program.inputs)}
         self._constants: list[tuple[int, Any]] = []
@@ -46,19 +53,20 @@ class Plan:
             else:
                 steps.append(node)
         self._size = len(slot)
-        freed = _last_uses(steps, program.outputs)
-        assigned, self.buffers = assign_buffers(steps, program.outputs)
-        self._steps: list[Step] = [
-            (
-                node.op.numpy,
-                tuple([slot[operand] for operand in node.inputs]),
-                dict(node.params),
-                slot[node],
-                tuple([slot[operand] for operand in freed.get(node, ())]),
-                assigned.get(node, -1),
-            )
-            for node in steps
-        ]
+        units: Sequence[Node | Group] = fuse(steps, program.outputs, fused) if fused else steps
+        freed = _last_uses(units, program.outputs)
+        assigned, self.buffers = assign_buffers(units, program.outputs)
+        self._calls: list[GroupCall] = []
+        self._steps: list[Step] = []
+        for unit in units:
+            last = tuple([slot[operand] for operand in freed.get(unit, ())])
+            if isinstance(unit, Group):
+                self._steps.append((None, (), {}, len(self._calls), last, -1))
+                self._calls.append(GroupCall(unit, slot, assigned))
+            else:
+                operands = tuple([slot[operand] for operand in unit.inputs])
+                place = assigned.get(unit, -1)
+                self._steps.append((unit.op.numpy, operands, dict(unit.params), slot[unit], last, place))
         seen: set[Node] = set()
         self._finish: list[tuple[int, Any, bool, bool]] = []
         for node in program.outputs:
@@ -67,7 +75,7 @@ class Plan:
             self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
         products = [node.op.cost(node).matmul_flops for node in steps]
         self._single_threaded = SINGLE_THREADED_FLOPS[0] <= max(products, default=0) < SINGLE_THREADED_FLOPS[1]
-        self._spare: list[list[Any]] = []
+        self._spare: list[Frame] = []
         self._keeps_buffers = sum(type.size * type.dtype.itemsize for type in self.buffers) <= KEPT_BYTES
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
@@ -76,10 +84,13 @@ class Plan:
         values[: len(arguments)] = arguments
         for index, constant in self._constants:
             values[index] = constant
-        buffers = self._take_buffers()
+        frame = self._take_frame()
+        buffers = frame.buffers
         with np.errstate(all="ignore"), single_threaded_blas() if self._single_threaded else nullcontext():
             for function, operands, params, place, freed, buffer in self._steps:
-                if buffer >= 0:
+                if function is None:
+                    self._calls[place].run(values, frame, place)
+                elif buffer >= 0:
                     values[place] = function(*[values[i] for i in operands], out=buffers[buffer], **params)
                 else:
                     values[place] = function(*[values[i] for i in operands], **params)
@@ -89,16 +100,16 @@ class Plan:
             dtype.type(values[index]) if scalar else values[index] if fresh else np.array(values[index], dtype)
             for index, dtype, scalar, fresh in self._finish
         ]
-        if self._keeps_buffers and buffers:
-            self._spare.append(buffers)
+        if self._keeps_buffers and (buffers or self._calls):
+            self._spare.append(frame)
         return results
 
-    def _take_buffers(self) -> list[Any]:
+    def _take_frame(self) -> Frame:
         """Return buffers that no other run holds: those of an earlier run, or new ones."""
         try:
             return self._spare.pop()
         except IndexError:
-            return [np.empty(type.shape, type.dtype) for type in self.buffers]
+            return Frame(self.buffers, self._calls)
 
 
 KEPT_BYTES = 4 * 1024 * 1024
@@ -110,13 +121,13 @@ BUFFERED_SIZE = 1024
 """Arrays of fewer elements are not worth a buffer."""
 
 
-def _last_uses(steps: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, list[Node]]:
+def _last_uses(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> dict[Node | Group, list[Node]]:
     """Return, for each step, the values that are not needed after it."""
-    last: dict[Node, Node] = {}
+    last: dict[Node, Node | Group] = {}
     for node in steps:
         for operand in node.inputs:
             last[operand] = node
-    freed: dict[Node, list[Node]] = {}
+    freed: dict[Node | Group, list[Node]] = {}
     keep = set(outputs)
     for operand, node in last.items():
         if operand not in keep:
@@ -154,11 +165,12 @@ def _writes_into(node: Node) -> bool:
     return _takes_out(node.op.numpy)
 
 
-def assign_buffers(steps: Sequence[Node], outputs: Sequence[Node]) -> tuple[dict[Node, int], list[ArrayType]]:
-    """Choose buffers for values that ufuncs compute and that die inside the program.
+def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tuple[dict[Node, int], list[ArrayType]]:
+    """Choose buffers for values that ufuncs and kernels compute and that die inside the program.
 
     A buffer is free again after the last use of the value in it and of all views of that value. A value may take the
-    buffer of an operand that dies with the same step: NumPy defines ufuncs whose operands and result overlap.
+    buffer of an operand that dies with the same step: NumPy defines ufuncs whose operands and result overlap, and a
+    kernel reads an element of all its operands before it writes that element of its results.
 
     Returns:
         the buffer of each value that has one, and the types of the buffers.
@@ -166,10 +178,14 @@ def assign_buffers(steps: Sequence[Node], outputs: Sequence[Node]) -> tuple[dict
     end = len(steps)
     owners: dict[Node, set[Node]] = {}
     until: dict[Node, int] = {}
-    for position, node in enumerate(steps):
-        for operand in node.inputs:
+    for position, step in enumerate(steps):
+        for operand in step.inputs:
             for owner in owners.get(operand, ()):
                 until[owner] = position
+        if isinstance(step, Group):
+            owners.update((node, {node}) for node in step.results)
+            continue
+        node = step
         owners[node] = {node} if makes_new_array(node) else set().union(*(owners.get(x, set()) for x in node.inputs))
     for node in outputs:
         for owner in owners.get(node, ()):
@@ -180,19 +196,37 @@ def assign_buffers(steps: Sequence[Node], outputs: Sequence[Node]) -> tuple[dict
     dying: dict[int, list[Node]] = {}
     for owner, position in until.items():
         dying.setdefault(position, []).append(owner)
-    for position, node in enumerate(steps):
-        for owner in dying.get(position, ()):
-            if owner in assigned:
+    for position, step in enumerate(steps):
+        ends = [owner for owner in dying.get(position, ()) if owner in assigned]
+        exposed = _exposed(step, owners) if isinstance(step, Group) else ()
+        for owner in ends:
+            if owner not in exposed:
                 free.setdefault(owner.type, []).append(assigned[owner])
-        if node.type.size < BUFFERED_SIZE or until.get(node, end) == end or not _writes_into(node):
-            continue
-        spare = free.get(node.type, [])
-        if spare:
-            assigned[node] = spare.pop()
-        else:
-            assigned[node] = len(types)
-            types.append(node.type)
+        for node in step.results if isinstance(step, Group) else (step,):
+            if node.type.size < BUFFERED_SIZE or until.get(node, end) == end:
+                continue
+            if step is node and not _writes_into(node):
+                continue
+            spare = free.get(node.type, [])
+            if spare:
+                assigned[node] = spare.pop()
+            else:
+                assigned[node] = len(types)
+                types.append(node.type)
+        for owner in ends:
+            if owner in exposed:
+                free.setdefault(owner.type, []).append(assigned[owner])
     return assigned, types
+
+
+def _exposed(group: Group, owners: dict[Node, set[Node]]) -> set[Node]:
+    """Return the owners of memory that a kernel reads through a view, or again for every row: no place for results."""
+    found: set[Node] = set()
+    for read in group.reads:
+        owner = owners.get(read.source, set())
+        if read.layout != "full" or owner != {read.source}:
+            found |= owner
+    return found
 
 
 def evaluate_node(node: Node) -> Any:

@@ -20,6 +20,7 @@ from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, newest, rebuild
 from primad.runtime.axes import Dimension, tileable_dimensions
+from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import run_lanes
 from primad.types import ArrayType
@@ -47,7 +48,7 @@ def make_plan(program: Program, stages: int = MAX_STAGES) -> AnyPlan:
         if stages > 1:
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
             return StagedPlan(program, first, stages)
-    return Plan(program)
+    return Plan(program, WORTHWHILE_SIZE)
 
 
 def tile_length(dimension: Dimension) -> int:
@@ -153,10 +154,10 @@ class TiledPlan:
             for node in dict.fromkeys([*self._tile_inputs, *self._early_operands(late, outer), *program.outputs])
             if node in outer and node not in own and node.op is not LITERAL
         ]
-        self._prologue = Plan(_copy(program, program.inputs, self._prologue_outputs))
+        self._prologue = Plan(_copy(program, program.inputs, self._prologue_outputs), WORTHWHILE_SIZE)
         self._late_outputs = [node for node in dict.fromkeys(program.outputs) if node in late or node.op is LITERAL]
         self._late_inputs = [*program.inputs, *self._prologue_outputs, *self._partial, *self._sliced_outputs]
-        self._epilogue = Plan(_copy(program, self._late_inputs, self._late_outputs))
+        self._epilogue = Plan(_copy(program, self._late_inputs, self._late_outputs), WORTHWHILE_SIZE)
         self._axes = [dimension.axis.get(node) if node in dimension.axis else None for node in self._tile_inputs]
         rest = dimension.length % tile
         self._main = self._tile_plan(tile)
@@ -190,7 +191,9 @@ class TiledPlan:
             mapping[node] = newest(operands, trace).build(node.op, operands, params)
         part = Program(trace, inputs, [mapping[node] for node in (*self._partial, *self._sliced_outputs)])
         trace.close()
-        return Plan(part)
+        # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
+        # where tiles end.
+        return Plan(part, WORTHWHILE_SIZE * length / self.tile)
 
     def _resized(self, node: Node, length: int) -> ArrayType:
         axis = self.dimension.axis.get(node)

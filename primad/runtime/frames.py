@@ -1,0 +1,82 @@
+"""The memory of one run of a plan, and the calls of its kernels on that memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.node import Node
+from primad.runtime.fusion import Group
+from primad.types import ArrayType
+
+
+class GroupCall:
+    """A kernel with the places of its operands and results in a plan.
+
+    Args:
+        group: what to run.
+        slot: the place of each value of the plan.
+        assigned: the buffer of each value that has one.
+    """
+
+    def __init__(self, group: Group, slot: Mapping[Node, int], assigned: Mapping[Node, int]) -> None:
+        self._function = group.kernel.function
+        self._kernel = group.kernel
+        self._rows, self._columns = group.rows, group.columns
+        self._loose: list[tuple[int, int, ArrayType]] = []
+        self._fresh: list[tuple[int, int, ArrayType]] = []
+        self._placed: list[tuple[int, int]] = []
+        self.fixed: list[tuple[int, int]] = []
+        for i, read in enumerate(group.reads):
+            # A user's own function may return another array than the buffer that it was given.
+            if read.source in assigned and ops.BY_NAME.get(read.source.op.name) is read.source.op:
+                self.fixed.append((i, assigned[read.source]))
+            else:
+                self._loose.append((i, slot[read.source], read.source.type))
+        for i, node in enumerate(group.results, len(group.reads)):
+            if node in assigned:
+                self.fixed.append((i, assigned[node]))
+                self._placed.append((slot[node], assigned[node]))
+            else:
+                self._fresh.append((i, slot[node], node.type))
+        self.count = len(group.reads) + len(group.results)
+
+    def run(self, values: list[Any], frame: Frame, index: int) -> None:
+        """Compute the group's results from `values` and put them there."""
+        pointers = frame.pointers[index]
+        held = []
+        for i, place, type in self._loose:
+            # Arguments, views and results of functions of any kind: a kernel reads plain arrays of the full size only.
+            array = np.ascontiguousarray(values[place], type.dtype)
+            if array.size != type.size:
+                array = np.ascontiguousarray(np.broadcast_to(values[place], type.shape), type.dtype)
+            pointers[i] = array.ctypes.data
+            held.append(array)
+        for i, place, type in self._fresh:
+            values[place] = array = np.empty(type.shape, type.dtype)
+            pointers[i] = array.ctypes.data
+        self._function(pointers, self._rows, self._columns)
+        for place, buffer in self._placed:
+            values[place] = frame.buffers[buffer]
+
+
+class Frame:
+    """Buffers for one run at a time, and for each kernel the addresses of what it reads and writes there.
+
+    Attributes:
+        buffers: the arrays.
+        pointers: an argument of each kernel; addresses outside of the buffers are filled in when it is called.
+    """
+
+    def __init__(self, types: Sequence[ArrayType], calls: Sequence[GroupCall]) -> None:
+        self.buffers = [np.empty(type.shape, type.dtype) for type in types]
+        self.pointers: list[Any] = []
+        for call in calls:
+            pointers = (ctypes.c_void_p * call.count)()
+            for i, buffer in call.fixed:
+                pointers[i] = self.buffers[buffer].ctypes.data
+            self.pointers.append(pointers)

@@ -1,0 +1,292 @@
+"""Kernels for the host processor: a group of pointwise ops as one loop, compiled by llvmlite where it is installed.
+
+A kernel takes an array of pointers (what it reads, then what it writes), a number of rows and a number of columns. An
+operand varies along both, along one of them, or along none. Its text says nothing about sizes, so tiles of any length
+share it; compiled kernels are cached by their text.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+from typing import Any, Literal
+
+import numpy as np
+
+from primad import ops
+from primad.ir.node import LITERAL, Node, literal_value
+from primad.runtime.vectors import EMITTERS, NEEDS, Vector, libmvec, symbol_of
+
+Layout = Literal["full", "row", "column", "scalar"]
+"""How an operand varies: along both, along the columns only (one row), along the rows only, not at all."""
+
+CACHED_KERNELS = 1024
+_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+@dataclass(frozen=True)
+class Read:
+    """An array that a kernel reads.
+
+    Attributes:
+        source: the node that has the array.
+        layout: how it varies.
+    """
+
+    source: Node
+    layout: Layout
+
+
+class Kernel:
+    """A compiled kernel; it keeps the machine code alive."""
+
+    __slots__ = ("_engine", "function")
+
+    def __init__(self, engine: Any, name: str) -> None:
+        self._engine = engine
+        self.function = _FUNCTION(engine.get_function_address(name))
+
+
+class _Compiler:
+    """llvmlite and the host's description, loaded when the first kernel is wanted."""
+
+    def __init__(self) -> None:
+        import llvmlite.binding as llvm  # an optional dependency, and 30 ms
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._llvm = llvm
+        self._features = llvm.get_host_cpu_features()
+        self.has_avx2 = bool(self._features.get("avx2"))
+        self._lock = Lock()
+        self._cache: OrderedDict[str, Kernel] = OrderedDict()
+        self.symbols = libmvec() if self.has_avx2 else {}
+        for symbol, address in self.symbols.items():
+            llvm.add_symbol(symbol, address)
+
+    def kernels(self, texts: Sequence[str]) -> list[Kernel]:
+        """Return the kernels with these texts, compiling in one module those that are new."""
+        with self._lock:
+            missing = [text for text in dict.fromkeys(texts) if text not in self._cache]
+            compiled = self._compile(missing) if missing else {}
+            found = [self._cache[text] if text in self._cache else compiled[text] for text in texts]
+            self._cache.update(compiled)
+            for text in texts:
+                self._cache.move_to_end(text)
+            while len(self._cache) > CACHED_KERNELS:
+                self._cache.popitem(last=False)
+            return found
+
+    def _compile(self, texts: Sequence[str]) -> dict[str, Kernel]:
+        llvm = self._llvm
+        declared: dict[str, None] = {}
+        bodies: list[str] = []
+        for i, text in enumerate(texts):
+            body, _, declarations = text.partition(DECLARATIONS)
+            bodies.append(body.replace("@KERNEL", f"@kernel{i}"))
+            declared.update(dict.fromkeys(declarations.splitlines()))
+        module = llvm.parse_assembly("\n".join([*declared, *bodies]))
+        target = llvm.Target.from_default_triple()
+        # A machine belongs to the engine that it is given to.
+        machine = target.create_target_machine(
+            cpu=llvm.get_host_cpu_name(), features=self._features.flatten(), opt=OPTIMISATION
+        )
+        engine = llvm.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        return {text: Kernel(engine, f"kernel{i}") for i, text in enumerate(texts)}
+
+
+OPTIMISATION = 0
+"""LLVM's level: the loops are bound by memory, and the higher levels cost four times the time for a tenth of theirs."""
+DECLARATIONS = "\n; declarations\n"
+
+
+@lru_cache(maxsize=1)
+def compiler() -> _Compiler | None:
+    """Return the compiler; None where llvmlite is missing, or where the variable PRIMAD_NATIVE is 0."""
+    if os.environ.get("PRIMAD_NATIVE") == "0":
+        return None
+    try:
+        return _Compiler()
+    except ImportError:
+        return None
+
+
+def has_code(node: Node) -> bool:
+    """Say whether an op on these types can be part of a kernel on this machine."""
+    name = node.op.name
+    if name not in EMITTERS or node.op is not ops.BY_NAME[name]:
+        return False
+    host = compiler()
+    floats = {operand.type.dtype for operand in (*node.inputs, node) if operand.type.dtype.kind != "b"}
+    if host is None or len(floats) > 1 or any(dtype.str not in ("<f8", "<f4") for dtype in floats):
+        return False
+    scalar = "double" if np.dtype(np.float64) in floats else "float"
+    return all(symbol_of(needed, scalar) in host.symbols for needed in NEEDS.get(name, ()))
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def kernel_text(
+    nodes: Sequence[Node],
+    reads: Sequence[Read],
+    found: dict[Node, int],
+    results: Sequence[Node],
+    dtype: np.dtype[Any],
+    columns: int,
+) -> str:
+    """Write a kernel.
+
+    Args:
+        nodes: the ops, in order.
+        reads: the arrays that it reads.
+        found: for each operand from outside, which read it is.
+        results: the nodes whose values are stored.
+        dtype: the float type of the group.
+        columns: the length of a row; a multiple of the vector's length needs no code for what is left over.
+    """
+    lanes = Vector(dtype, "v").lanes
+    pointers = [_cell(read.source.type.dtype) for read in reads] + [_cell(node.type.dtype) for node in results]
+    lines = ["define void @KERNEL(ptr %pointers, i64 %rows, i64 %columns) nounwind {", "entry:"]
+    for i in range(len(pointers)):
+        lines.append(f"  %slot{i} = getelementptr ptr, ptr %pointers, i64 {i}")
+        lines.append(f"  %array{i} = load ptr, ptr %slot{i}")
+    whole_only = columns % lanes == 0
+    if whole_only:
+        lines.append("  %whole = add i64 %columns, 0")
+    else:
+        ramp = ", ".join(f"i64 {i}" for i in range(lanes))
+        lines += [
+            f"  %rest = and i64 %columns, {lanes - 1}",
+            "  %whole = sub i64 %columns, %rest",
+            "  %some = icmp ne i64 %whole, 0",
+            "  %more = icmp ne i64 %rest, 0",
+            f"  %rest0 = insertelement <{lanes} x i64> poison, i64 %rest, i64 0",
+            f"  %rests = shufflevector <{lanes} x i64> %rest0, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer",
+            f"  %inside = icmp ult <{lanes} x i64> <{ramp}>, %rests",
+        ]
+    lines += [
+        "  br label %row",
+        "row:",
+        "  %r = phi i64 [ 0, %entry ], [ %r1, %next ]",
+        "  %start = mul i64 %r, %columns",
+    ]
+    layouts: list[Layout] = [read.layout for read in reads] + ["full"] * len(results)
+    for i, (cell, layout) in enumerate(zip(pointers, layouts, strict=True)):
+        offset = {"full": "%start", "row": "0", "column": "%r", "scalar": "0"}[layout]
+        lines.append(f"  %at{i} = getelementptr {cell}, ptr %array{i}, i64 {offset}")
+        if layout in ("column", "scalar"):
+            lines += _spread(i, cell, lanes)
+    after = "next" if whole_only else "tail"
+    lines += [f"  br {'' if whole_only else 'i1 %some, '}label %loop" + ("" if whole_only else ", label %tail")]
+    lines += ["loop:", "  %c = phi i64 [ 0, %row ], [ %c1, %loop ]"]
+    called: dict[str, str] = {}
+    lines += _body(nodes, reads, found, results, dtype, called, "v", "%c", masked=False)
+    lines += [
+        f"  %c1 = add i64 %c, {lanes}",
+        "  %again = icmp ult i64 %c1, %whole",
+        f"  br i1 %again, label %loop, label %{after}",
+    ]
+    if not whole_only:
+        lines += ["tail:", "  br i1 %more, label %part, label %next", "part:"]
+        lines += _body(nodes, reads, found, results, dtype, called, "t", "%whole", masked=True)
+        lines.append("  br label %next")
+    lines += [
+        "next:",
+        "  %r1 = add i64 %r, 1",
+        "  %on = icmp ult i64 %r1, %rows",
+        "  br i1 %on, label %row, label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines) + DECLARATIONS + "\n".join(called.values())
+
+
+def _cell(dtype: np.dtype[Any]) -> str:
+    return "i8" if dtype.kind == "b" else "double" if dtype.itemsize == 8 else "float"
+
+
+def _bits(cell: str) -> str:
+    return {"i8": "i8", "double": "f64", "float": "f32"}[cell]
+
+
+def _spread(i: int, cell: str, lanes: int) -> list[str]:
+    return [
+        f"  %one{i} = load {cell}, ptr %at{i}, align 1",
+        f"  %first{i} = insertelement <{lanes} x {cell}> poison, {cell} %one{i}, i64 0",
+        f"  %spread{i} = shufflevector <{lanes} x {cell}> %first{i}, <{lanes} x {cell}> poison, "
+        f"<{lanes} x i32> zeroinitializer",
+    ]
+
+
+def _body(
+    nodes: Sequence[Node],
+    reads: Sequence[Read],
+    found: dict[Node, int],
+    results: Sequence[Node],
+    dtype: np.dtype[Any],
+    called: dict[str, str],
+    tag: str,
+    column: str,
+    masked: bool,
+) -> list[str]:
+    """One vector of the loop: all loads, the ops, all stores (a result may lie over an operand that ends here)."""
+    vector = Vector(dtype, tag)
+    loaded: list[str] = []
+    for i, read in enumerate(reads):
+        loaded.append(_load(vector, i, read, column, masked, called))
+    values: dict[Node, str] = {}
+
+    def value(node: Node) -> str:
+        if node in found:
+            return loaded[found[node]]
+        if node.op is LITERAL:
+            constant = literal_value(node)
+            return vector.truth(constant) if node.type.dtype.kind == "b" else vector.constant(constant)
+        return values[node]
+
+    for node in nodes:
+        values[node] = EMITTERS[node.op.name](vector, *[value(operand) for operand in node.inputs])
+    for i, node in enumerate(results):
+        _store(vector, len(reads) + i, node, values[node], column, masked, called)
+    called.update(vector.called)
+    return vector.lines
+
+
+def _load(vector: Vector, i: int, read: Read, column: str, masked: bool, called: dict[str, str]) -> str:
+    cell = _cell(read.source.type.dtype)
+    type = f"<{vector.lanes} x {cell}>"
+    if read.layout in ("column", "scalar"):
+        value = f"%spread{i}"
+    else:
+        place = vector.emit(f"getelementptr {cell}, ptr %at{i}, i64 {column}")
+        if masked:
+            # Lanes outside get a harmless value: 0 would send log into its slow path.
+            filler = vector.constant(0.5) if cell != "i8" else "zeroinitializer"
+            name = f"llvm.masked.load.v{vector.lanes}{_bits(cell)}.p0"
+            called[name] = f"declare {type} @{name}(ptr, i32, {vector.bool}, {type})"
+            value = vector.emit(f"call {type} @{name}(ptr {place}, i32 1, {vector.bool} %inside, {type} {filler})")
+        else:
+            value = vector.emit(f"load {type}, ptr {place}, align 1")
+    return value if cell != "i8" else vector.emit(f"icmp ne {type} {value}, zeroinitializer")
+
+
+def _store(vector: Vector, i: int, node: Node, value: str, column: str, masked: bool, called: dict[str, str]) -> None:
+    cell = _cell(node.type.dtype)
+    type = f"<{vector.lanes} x {cell}>"
+    if cell == "i8":
+        value = vector.emit(f"zext {vector.bool} {value} to {type}")
+    place = vector.emit(f"getelementptr {cell}, ptr %at{i}, i64 {column}")
+    if masked:
+        name = f"llvm.masked.store.v{vector.lanes}{_bits(cell)}.p0"
+        called[name] = f"declare void @{name}({type}, ptr, i32, {vector.bool})"
+        vector.lines.append(f"  call void @{name}({type} {value}, ptr {place}, i32 1, {vector.bool} %inside)")
+    else:
+        vector.lines.append(f"  store {type} {value}, ptr {place}, align 1")

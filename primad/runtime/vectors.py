@@ -1,0 +1,268 @@
+"""LLVM text for pointwise functions of vectors: arithmetic as instructions, exp and its kin as calls into libmvec.
+
+Nothing here may change a result's IEEE semantics: no fast-math flags, no contraction. Every lane of a vector is
+computed from its own operands alone, so a value does not depend on where in a loop its element stands.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+Emit = Callable[..., str]
+
+WIDTH_BYTES = 32
+"""Vectors have 256 bits everywhere: the wider ones of some processors would give other bits than the common ones."""
+
+LIBMVEC = ("exp", "expm1", "log", "log1p", "sin", "cos", "erf", "erfc", "atan")
+"""Functions that glibc has for vectors (its 256-bit variants); each stays below 4 ulp, which the tests check."""
+
+
+@lru_cache(maxsize=1)
+def libmvec() -> dict[str, int]:
+    """Return the addresses of the vector functions of the C library; empty where it has none."""
+    try:
+        library = ctypes.CDLL("libmvec.so.1")
+    except OSError:
+        return {}
+    found: dict[str, int] = {}
+    for name in LIBMVEC:
+        for symbol in (symbol_of(name, "double"), symbol_of(name, "float")):
+            function = getattr(library, symbol, None)
+            address = None if function is None else ctypes.cast(function, ctypes.c_void_p).value
+            if address is not None:
+                found[symbol] = address
+    return found
+
+
+def symbol_of(name: str, scalar: str) -> str:
+    """Return the name of libmvec's function of 256-bit vectors."""
+    return f"_ZGVdN4v_{name}" if scalar == "double" else f"_ZGVdN8v_{name}f"
+
+
+class Vector:
+    """Writes straight-line LLVM code on vectors of one float type.
+
+    Attributes:
+        scalar: 'double' or 'float'.
+        lanes: how many elements a vector has.
+        lines: the code so far.
+        called: the external functions it calls.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], tag: str) -> None:
+        self.dtype = dtype
+        self.scalar = "double" if dtype.itemsize == 8 else "float"
+        self.lanes = WIDTH_BYTES // dtype.itemsize
+        self.type = f"<{self.lanes} x {self.scalar}>"
+        self.bool = f"<{self.lanes} x i1>"
+        self.lines: list[str] = []
+        self.called: dict[str, str] = {}
+        self._tag = tag
+        self._known: dict[str, str] = {}
+
+    def emit(self, code: str) -> str:
+        """Write an instruction and return the name of its value; an instruction written before is not repeated."""
+        name = self._known.get(code)
+        if name is None:
+            name = self._known[code] = f"%{self._tag}{len(self._known)}"
+            self.lines.append(f"  {name} = {code}")
+        return name
+
+    def constant(self, value: float) -> str:
+        """Return a vector of equal elements."""
+        rounded = float(self.dtype.type(value))
+        bits = struct.unpack("<Q", struct.pack("<d", rounded))[0]
+        return "<" + ", ".join([f"{self.scalar} 0x{bits:016X}"] * self.lanes) + ">"
+
+    def truth(self, value: bool) -> str:
+        """Return a vector of equal truth values."""
+        return "<" + ", ".join(["i1 true" if value else "i1 false"] * self.lanes) + ">"
+
+    def op(self, name: str, *operands: str) -> str:
+        """Apply an instruction of floats, as `fadd`."""
+        return self.emit(f"{name} {self.type} " + ", ".join(operands))
+
+    def intrinsic(self, name: str, *operands: str) -> str:
+        """Call an LLVM intrinsic of floats, as `fabs`."""
+        symbol = f"llvm.{name}.v{self.lanes}f{8 * self.dtype.itemsize}"
+        return self.call(symbol, *operands)
+
+    def call(self, symbol: str, *operands: str) -> str:
+        """Call a function of vectors."""
+        types = ", ".join([self.type] * len(operands))
+        self.called[symbol] = f"declare {self.type} @{symbol}({types})"
+        arguments = ", ".join(f"{self.type} {x}" for x in operands)
+        return self.emit(f"call {self.type} @{symbol}({arguments})")
+
+    def function(self, name: str, x: str) -> str:
+        """Call a vector function of the C library."""
+        return self.call(symbol_of(name, self.scalar), x)
+
+    def compare(self, name: str, x: str, y: str) -> str:
+        """Compare two vectors of floats."""
+        return self.emit(f"fcmp {name} {self.type} {x}, {y}")
+
+    def choose(self, condition: str, x: str, y: str) -> str:
+        """Take lanes of x where the condition holds, of y elsewhere."""
+        return self.emit(f"select {self.bool} {condition}, {self.type} {x}, {self.type} {y}")
+
+    def logic(self, name: str, x: str, y: str) -> str:
+        """Combine truth values."""
+        return self.emit(f"{name} {self.bool} {x}, {y}")
+
+
+def _plain(name: str) -> Emit:
+    return lambda v, *operands: v.op(name, *operands)
+
+
+def _called(name: str) -> Emit:
+    return lambda v, x: v.function(name, x)
+
+
+def _larger(order: str) -> Emit:
+    def emit(v: Vector, x: str, y: str) -> str:
+        # A NaN in y fails the comparison and is chosen; one in x is chosen by being unordered with itself.
+        return v.choose(v.logic("or", v.compare(order, x, y), v.compare("uno", x, x)), x, y)
+
+    return emit
+
+
+def _exp_below_zero(v: Vector, x: str) -> str:
+    """Return exp(x) for x ≤ 0 within about 1 ulp, for functions that add errors of their own; libmvec's has up to 3."""
+    if v.scalar == "float":
+        return v.function("exp", x)
+    x = v.choose(v.compare("olt", x, v.constant(-800)), v.constant(-800), x)
+    magic = v.constant(1.5 * 2.0**52)  # adding it rounds to an integer, whose bits are then the lowest ones
+
+    def power_of_two(shifted: str) -> str:
+        integers = f"<{v.lanes} x i64>"
+        bits = v.emit(f"bitcast {v.type} {shifted} to {integers}")
+        places = "<" + ", ".join(["i64 52"] * v.lanes) + ">"
+        one = "<" + ", ".join([f"i64 {1023 << 52}"] * v.lanes) + ">"
+        exponent = v.emit(f"add {integers} {v.emit(f'shl {integers} {bits}, {places}')}, {one}")
+        return v.emit(f"bitcast {integers} {exponent} to {v.type}")
+
+    n = v.op("fsub", v.op("fadd", v.op("fmul", x, v.constant(1 / math.log(2))), magic), magic)
+    rest = v.op("fsub", x, v.op("fmul", n, v.constant(6.93147180369123816490e-01)))
+    rest = v.op("fsub", rest, v.op("fmul", n, v.constant(1.90821492927058770002e-10)))
+    tail = _polynomial(v, rest, *[1 / math.factorial(k) for k in range(13, 1, -1)])
+    near_one = v.op("fadd", v.op("fadd", rest, v.op("fmul", v.op("fmul", rest, rest), tail)), v.constant(1))
+    # In two steps, since the whole power may lie below the smallest normal number.
+    first = v.op("fadd", v.op("fmul", n, v.constant(0.5)), magic)
+    second = v.op("fadd", v.op("fsub", n, v.op("fsub", first, magic)), magic)
+    return v.op("fmul", v.op("fmul", near_one, power_of_two(first)), power_of_two(second))
+
+
+def _decay(v: Vector, x: str) -> tuple[str, str]:
+    """Return |x| and exp(−2|x|), which tanh and sech² share."""
+    size = v.intrinsic("fabs", x)
+    return size, _exp_below_zero(v, v.op("fmul", size, v.constant(-2)))
+
+
+def _polynomial(v: Vector, x: str, *coefficients: float) -> str:
+    total = v.constant(coefficients[0])
+    for coefficient in coefficients[1:]:
+        total = v.op("fadd", v.op("fmul", total, x), v.constant(coefficient))
+    return total
+
+
+def _tanh(v: Vector, x: str) -> str:
+    """|x| + |x|³·P(x²)/Q(x²) near 0 (the fractions of the Cephes library), 1 − 2e/(1 + e) elsewhere, e = exp(−2|x|)."""
+    size, e = _decay(v, x)
+    square = v.op("fmul", size, size)
+    cube = v.op("fmul", size, square)
+    if v.scalar == "double":
+        p = _polynomial(v, square, -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3)
+        q = _polynomial(v, square, 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3)
+    else:
+        p = _polynomial(
+            v, square, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1
+        )
+        q = v.constant(1)
+    small = v.compare("olt", size, v.constant(0.625))
+    above = v.choose(small, v.op("fmul", cube, p), v.op("fmul", e, v.constant(-2)))
+    below = v.choose(small, q, v.op("fadd", e, v.constant(1)))
+    start = v.choose(small, size, v.constant(1))
+    return v.intrinsic("copysign", v.op("fadd", start, v.op("fdiv", above, below)), x)
+
+
+def _sech2(v: Vector, x: str) -> str:
+    """4e/(1 + e(2 + e)) with e = exp(−2|x|); rounding 1 + e and squaring it would exceed 4 ulp in places."""
+    _, e = _decay(v, x)
+    below = v.op("fadd", v.op("fmul", e, v.op("fadd", e, v.constant(2))), v.constant(1))
+    return v.op("fdiv", v.op("fmul", e, v.constant(4)), below)
+
+
+def _logistic(v: Vector, x: str) -> str:
+    """1/(1 + e) for x ≥ 0 and e/(1 + e) below, with e = exp(−|x|): accurate in both tails."""
+    e = _exp_below_zero(v, v.op("fneg", v.intrinsic("fabs", x)))
+    one = v.constant(1)
+    above = v.choose(v.compare("olt", x, v.constant(0)), e, one)
+    return v.op("fdiv", above, v.op("fadd", e, one))
+
+
+def _softplus(v: Vector, x: str) -> str:
+    """max(x, 0) + log1p(exp(−|x|))."""
+    e = _exp_below_zero(v, v.op("fneg", v.intrinsic("fabs", x)))
+    positive = v.choose(v.compare("ugt", x, v.constant(0)), x, v.constant(0))
+    return v.op("fadd", positive, v.function("log1p", e))
+
+
+def _sign(v: Vector, x: str) -> str:
+    zero = v.constant(0)
+    negative = v.choose(v.compare("olt", x, zero), v.constant(-1), v.op("fadd", x, zero))
+    return v.choose(v.compare("ogt", x, zero), v.constant(1), negative)
+
+
+EMITTERS: dict[str, Emit] = {
+    "neg": _plain("fneg"),
+    "add": _plain("fadd"),
+    "sub": _plain("fsub"),
+    "mul": _plain("fmul"),
+    "div": _plain("fdiv"),
+    "abs": lambda v, x: v.intrinsic("fabs", x),
+    "sqrt": lambda v, x: v.intrinsic("sqrt", x),
+    "floor": lambda v, x: v.intrinsic("floor", x),
+    "sign": _sign,
+    "maximum": _larger("oge"),
+    "minimum": _larger("ole"),
+    "less": lambda v, x, y: v.compare("olt", x, y),
+    "less_equal": lambda v, x, y: v.compare("ole", x, y),
+    "equal": lambda v, x, y: v.compare("oeq", x, y),
+    "logical_and": lambda v, x, y: v.logic("and", x, y),
+    "logical_or": lambda v, x, y: v.logic("or", x, y),
+    "logical_not": lambda v, x: v.logic("xor", x, v.truth(True)),
+    "select": lambda v, c, x, y: v.choose(c, x, y),
+    "mask": lambda v, c, x: v.choose(c, x, v.constant(0)),
+    "exp": _called("exp"),
+    "expm1": _called("expm1"),
+    "log": _called("log"),
+    "log1p": _called("log1p"),
+    "sin": _called("sin"),
+    "cos": _called("cos"),
+    "arctan": _called("atan"),
+    "erf": _called("erf"),
+    "erfc": _called("erfc"),
+    "tanh": _tanh,
+    "sech2": _sech2,
+    "logistic": _logistic,
+    "softplus": _softplus,
+}
+"""The pointwise ops that have native code, by name."""
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    **{name: (name,) for name in ("exp", "expm1", "log", "log1p", "sin", "cos", "erf", "erfc")},
+    "arctan": ("atan",),
+    "tanh": ("exp",),
+    "sech2": ("exp",),
+    "logistic": ("exp",),
+    "softplus": ("exp", "log1p"),
+}
+"""The library functions that an op's code calls: transcendental ops, which are worth a kernel of their own."""
