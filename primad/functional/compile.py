@@ -204,8 +204,10 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
             return out_values
         many = isinstance(out_axes, (tuple, list))
         targets = _spread_axes(out_axes if many else (out_axes,), out_values if many else (out_values,), "out_axes")
+        if None in targets:
+            raise ShapeError("vmap: out_axes None is not supported; every result has the mapped axis")
         moved = [
-            _first(result, target) if target is None else _move(result, 0, _axis_for(target, result.ndim, "out_axes"))
+            _move(result, 0, _axis_for(target, result.ndim, "out_axes"))
             for result, target in zip(results, targets, strict=True)
         ]
         return tree.unflatten(program.out_tree, moved)
@@ -219,10 +221,6 @@ def _move(x: Any, source: int, target: int) -> Any:
         order.insert(target, source)
         return ops.permute(x, order=tuple(order))
     return np.moveaxis(np.asarray(x), source, target)
-
-
-def _first(x: Any, target: None) -> Any:
-    raise ShapeError("vmap: out_axes None is not supported; every result has the mapped axis")
 
 
 checkpoint_: Primitive = held(

@@ -246,21 +246,21 @@ def _mapped(function: Function, flags: Sequence[bool], structure: Any, copies: i
     return vmap(function, in_axes=(axes,) * copies if copies > 1 else axes)
 
 
-def _batched(primitive: Callable[[], Any], make: Callable[[Rule, list[bool], int], Rule]) -> Callable[..., Any]:
+def _batched(primitive: Callable[[], Any], make: Callable[[Rule, list[bool]], Rule]) -> Callable[..., Any]:
     def batch(flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram, rule: Rule, index: int) -> Any:
         program = batch_program(of.hoisted, flags, size)
-        wide = make(rule, list(flags[: rule.in_tree.num_leaves]), size)
+        wide = make(rule, list(flags[: rule.in_tree.num_leaves]))
         return primitive()(*operands, of=ClosedProgram(program), rule=wide, index=index)
 
     return batch
 
 
-def _batched_jvp(rule: Rule, flags: list[bool], size: int) -> Rule:
+def _batched_jvp(rule: Rule, flags: list[bool]) -> Rule:
     assert rule.jvp is not None
     return Rule(rule.name, rule.in_tree, rule.out_tree, jvp=_mapped(rule.jvp, flags, rule.in_tree, 2))
 
 
-def _batched_vjp(rule: Rule, flags: list[bool], size: int) -> Rule:
+def _batched_vjp(rule: Rule, flags: list[bool]) -> Rule:
     assert rule.forward is not None and rule.backward is not None
     forward = _mapped(rule.forward, flags, rule.in_tree, 1)
     stacked = vmap(rule.backward)

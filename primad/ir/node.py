@@ -113,6 +113,10 @@ def param_key(value: Any) -> Any:
     return getattr(value, "key", value)
 
 
+def _node_key(op: Operation, inputs: tuple[Node, ...], params: Params) -> Any:
+    return op, inputs, tuple([(name, param_key(value)) for name, value in params]) if params else ()
+
+
 _ages = itertools.count()
 
 
@@ -191,7 +195,7 @@ class Trace:
 
     def build(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
         """Return the node (op, inputs, params), simplified by the op's constructor laws; the same one every time."""
-        key = (op, inputs, tuple([(name, param_key(value)) for name, value in params]) if params else ())
+        key = _node_key(op, inputs, params)
         node = self._table.get(key)
         if node is None:
             rewritten = op.rewrite(self, inputs, params)
@@ -206,16 +210,15 @@ class Trace:
 
         For programs rebuilt node by node on fresh inputs: laws that did not apply to the original do not apply to it.
         """
-        params = node.params
-        key = (node.op, inputs, tuple([(name, param_key(value)) for name, value in params]) if params else ())
+        key = _node_key(node.op, inputs, node.params)
         found = self._table.get(key)
         if found is None:
-            found = self._table[key] = self._new(node.op, inputs, params, node.type)
+            found = self._table[key] = self._new(node.op, inputs, node.params, node.type)
         return found
 
     def place(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
         """Return the node (op, inputs, params) as it stands: without constructor laws, to read programs back."""
-        key = (op, inputs, tuple([(name, param_key(value)) for name, value in params]) if params else ())
+        key = _node_key(op, inputs, params)
         node = self._table.get(key)
         if node is None:
             type = op.infer(*[node.type for node in inputs], **dict(params))

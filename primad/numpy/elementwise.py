@@ -30,9 +30,10 @@ from primad.trace import METHODS, TracedArray, bind
 from primad.types import is_float
 
 
-def _binary(
+def binary(
     primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False, swap: bool = False, invert: bool = False
 ) -> Any:
+    """Make NumPy's function of two operands from a primitive, and register it for the ufuncs."""
     name = ufuncs[0].__name__
 
     def function(x: Any, y: Any, /, out: Any = None) -> Any:
@@ -53,7 +54,9 @@ def _binary(
     return implements(*ufuncs, ufunc=True)(function)
 
 
-def _unary(primitive: Primitive, *ufuncs: Any) -> Any:
+def unary(primitive: Primitive, *ufuncs: Any) -> Any:
+    """Make NumPy's function of one operand from a primitive, and register it for the ufuncs."""
+    """Make NumPy's function of two operands from a primitive, and register it for the ufuncs."""
     name = ufuncs[0].__name__
 
     def function(x: Any, /, out: Any = None) -> Any:
@@ -67,19 +70,19 @@ def _unary(primitive: Primitive, *ufuncs: Any) -> Any:
     return implements(*ufuncs, ufunc=True)(function)
 
 
-add = _binary(ops.add, np.add)
-subtract = _binary(ops.sub, np.subtract)
-multiply = _binary(ops.mul, np.multiply)
-true_divide = divide = _binary(ops.div, np.true_divide, floats=True)
-maximum = _binary(ops.maximum, np.maximum)
-minimum = _binary(ops.minimum, np.minimum)
-less = _binary(ops.less, np.less)
-less_equal = _binary(ops.less_equal, np.less_equal)
-greater = _binary(ops.less, np.greater, swap=True)
-greater_equal = _binary(ops.less_equal, np.greater_equal, swap=True)
-equal = _binary(ops.equal, np.equal)
-not_equal = _binary(ops.equal, np.not_equal, invert=True)
-floor_divide = _binary(ops.floor_divide, np.floor_divide)
+add = binary(ops.add, np.add)
+subtract = binary(ops.sub, np.subtract)
+multiply = binary(ops.mul, np.multiply)
+true_divide = divide = binary(ops.div, np.true_divide, floats=True)
+maximum = binary(ops.maximum, np.maximum)
+minimum = binary(ops.minimum, np.minimum)
+less = binary(ops.less, np.less)
+less_equal = binary(ops.less_equal, np.less_equal)
+greater = binary(ops.less, np.greater, swap=True)
+greater_equal = binary(ops.less_equal, np.greater_equal, swap=True)
+equal = binary(ops.equal, np.equal)
+not_equal = binary(ops.equal, np.not_equal, invert=True)
+floor_divide = binary(ops.floor_divide, np.floor_divide)
 
 
 def _bitwise(primitive: Primitive, ufunc: np.ufunc) -> Any:
@@ -114,19 +117,19 @@ def logical_xor(x: Any, y: Any, /, out: Any = None) -> Any:
     return bitwise_xor(not_equal(x, 0), not_equal(y, 0))
 
 
-negative = _unary(ops.neg, np.negative)
-absolute = _unary(ops.abs, np.absolute, np.fabs)
-exp = _unary(ops.exp, np.exp)
-expm1 = _unary(ops.expm1, np.expm1)
-log = _unary(ops.log, np.log)
-log1p = _unary(ops.log1p, np.log1p)
-sqrt = _unary(ops.sqrt, np.sqrt)
-sin = _unary(ops.sin, np.sin)
-cos = _unary(ops.cos, np.cos)
-tanh = _unary(ops.tanh, np.tanh)
-arctan = _unary(ops.arctan, np.arctan)
-sign = _unary(ops.sign, np.sign)
-floor = _unary(ops.floor, np.floor)
+negative = unary(ops.neg, np.negative)
+absolute = unary(ops.abs, np.absolute, np.fabs)
+exp = unary(ops.exp, np.exp)
+expm1 = unary(ops.expm1, np.expm1)
+log = unary(ops.log, np.log)
+log1p = unary(ops.log1p, np.log1p)
+sqrt = unary(ops.sqrt, np.sqrt)
+sin = unary(ops.sin, np.sin)
+cos = unary(ops.cos, np.cos)
+tanh = unary(ops.tanh, np.tanh)
+arctan = unary(ops.arctan, np.arctan)
+sign = unary(ops.sign, np.sign)
+floor = unary(ops.floor, np.floor)
 
 
 @implements(np.power, ufunc=True)

@@ -32,7 +32,7 @@ from primad.primitive import Primitive
 from primad.trace import METHODS, TracedArray
 
 
-def _operands(name: str, *values: Any) -> list[TracedArray]:
+def _operands(*values: Any) -> list[TracedArray]:
     """Promote operands as NumPy does; booleans are counted as integers, and `_product` makes them booleans again."""
     like = first_traced(values)
     dtype = result_dtype(*values)
@@ -139,7 +139,7 @@ outer_: Primitive = composite(
 def matmul(x: Any, y: Any, /, out: Any = None) -> Any:
     """np.matmul (the operator @): matrix product; vectors are rows or columns, leading axes broadcast."""
     refuse_out("matmul", out)
-    return matmul_(*_operands("matmul", x, y))
+    return matmul_(*_operands(x, y))
 
 
 @implements(np.outer)
@@ -147,14 +147,14 @@ def matmul(x: Any, y: Any, /, out: Any = None) -> Any:
 def outer(x: Any, y: Any, out: Any = None) -> Any:
     """np.outer: all products of the elements of x and y."""
     refuse_out("outer", out)
-    return outer_(*_operands("outer", x, y))
+    return outer_(*_operands(x, y))
 
 
 METHODS["multiply.outer"] = lambda x, y: _outer_of(x, y)
 
 
 def _outer_of(x: Any, y: Any) -> Any:
-    a, b = _operands("multiply.outer", x, y)
+    a, b = _operands(x, y)
     in_x, in_y = ALPHABET[: a.ndim], ALPHABET[a.ndim : a.ndim + b.ndim]
     return ops.contract(a, b, labels=letters(in_x, in_y, in_x + in_y))
 
@@ -164,7 +164,7 @@ def _outer_of(x: Any, y: Any) -> Any:
 def dot(x: Any, y: Any, out: Any = None) -> Any:
     """np.dot: the sum over the last axis of x and the second-to-last of y."""
     refuse_out("dot", out)
-    a, b = _operands("dot", x, y)
+    a, b = _operands(x, y)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
     if a.ndim <= 2 and b.ndim <= 2:
@@ -179,7 +179,7 @@ METHODS["dot"] = lambda x, y: dot(x, y)
 @_product
 def vecdot(x: Any, y: Any, axis: int = -1) -> Any:
     """np.vecdot: products summed along one axis."""
-    a, b = harmonize("vecdot", *_operands("vecdot", x, y))
+    a, b = harmonize("vecdot", *_operands(x, y))
     return ops.sum(a * b, axes=(normalize_axis("vecdot", axis, a.ndim),))
 
 
@@ -187,7 +187,7 @@ def vecdot(x: Any, y: Any, axis: int = -1) -> Any:
 @_product
 def inner(x: Any, y: Any) -> Any:
     """np.inner: products summed over the last axes."""
-    a, b = _operands("inner", x, y)
+    a, b = _operands(x, y)
     return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
 
 
@@ -195,7 +195,7 @@ def inner(x: Any, y: Any) -> Any:
 @_product
 def vdot(x: Any, y: Any) -> Any:
     """np.vdot of real arrays."""
-    a, b = _operands("vdot", x, y)
+    a, b = _operands(x, y)
     return dot(ops.reshape(a, shape=(a.size,)), ops.reshape(b, shape=(b.size,)))
 
 
@@ -203,7 +203,7 @@ def vdot(x: Any, y: Any) -> Any:
 @_product
 def tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     """np.tensordot."""
-    a, b = _operands("tensordot", x, y)
+    a, b = _operands(x, y)
     if isinstance(axes, int):
         over_x, over_y = list(range(a.ndim - axes, a.ndim)), list(range(axes))
     else:
@@ -263,7 +263,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False, out: Any = No
         raise ShapeError("einsum: write the subscripts as a string, as in 'ij,jk->ik'")
     if not any_traced(operands):
         return np.einsum(subscripts, *operands, optimize=optimize)
-    arrays = _operands("einsum", *operands)
+    arrays = _operands(*operands)
     parts, result = _einsum_parts(subscripts, [x.shape for x in arrays])
     lengths: dict[str, int] = {}
     for part, x in zip(parts, arrays, strict=True):
@@ -397,7 +397,7 @@ diag_matrix_: Primitive = composite(
 @_product
 def kron(x: Any, y: Any) -> Any:
     """np.kron of two arrays with the same number of axes."""
-    a, b = _operands("kron", x, y)
+    a, b = _operands(x, y)
     if a.ndim != b.ndim:
         raise ShapeError("kron: operands must have the same number of axes")
     n = a.ndim

@@ -10,14 +10,14 @@ from scipy import special
 from primad import ops
 from primad.errors import TracingError
 from primad.kinds import composite
-from primad.numpy.elementwise import _unary
+from primad.numpy.elementwise import unary
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
 from primad.numpy.reductions import logsumexp_
 from primad.primitive import Primitive, full
 
-erf = _unary(ops.erf, special.erf)
-erfc = _unary(ops.erfc, special.erfc)
-expit = _unary(ops.logistic, special.expit)
+erf = unary(ops.erf, special.erf)
+erfc = unary(ops.erfc, special.erfc)
+expit = unary(ops.logistic, special.expit)
 
 
 def _softmax(x: Any, *, axis: int) -> Any:

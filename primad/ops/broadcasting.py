@@ -124,7 +124,8 @@ def _sum_type(x: ArrayType, *, axes: Shape) -> ArrayType:
     return ArrayType(tuple([n for axis, n in enumerate(x.shape) if axis not in axes]), x.dtype)
 
 
-def _sum_axes(x: ArrayType, *, axes: Shape) -> Any:
+def sum_axes(x: ArrayType, *, axes: Shape) -> Any:
+    """Axis map of reductions: the axes that stay are mapped."""
     return (tuple([None if i in axes else i for i in range(x.ndim)]),), tuple(
         [i for i in range(x.ndim) if i not in axes]
     )
@@ -177,7 +178,7 @@ sum: Primitive = linear(
     numpy=_sum,
     infer=_sum_type,
     transpose=[lambda ct, x, *, axes: broadcast(ct, shape=x.shape, axes=axes)],
-    axes=_sum_axes,
+    axes=sum_axes,
     insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
     flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.size * node.type.dtype.itemsize, 1),
     doc="Add up along axes.",

@@ -8,7 +8,7 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.kinds import custom, linear
-from primad.ops.broadcasting import broadcast, sum
+from primad.ops.broadcasting import broadcast, sum, sum_axes
 from primad.ops.conversion import cast
 from primad.ops.selection import mask
 from primad.primitive import Primitive
@@ -61,18 +61,12 @@ def _extremum_tangent(tangent: Any, out: Any, x: Any, *, axes: Shape) -> Any:
     return sum(mask(attained, tangent), axes=axes) / count
 
 
-def _axes_of(x: ArrayType, *, axes: Shape) -> Any:
-    return (tuple([None if i in axes else i for i in range(x.ndim)]),), tuple(
-        [i for i in range(x.ndim) if i not in axes]
-    )
-
-
 reduce_max: Primitive = custom(
     "reduce_max",
     numpy=lambda x, *, axes: np.max(x, axis=axes),
     infer=_extremum_type,
     jvp=[_extremum_tangent],
-    axes=_axes_of,
+    axes=sum_axes,
     insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
     doc="The largest element along axes; ties share the derivative equally.",
 )
@@ -82,7 +76,7 @@ reduce_min: Primitive = custom(
     numpy=lambda x, *, axes: np.min(x, axis=axes),
     infer=_extremum_type,
     jvp=[_extremum_tangent],
-    axes=_axes_of,
+    axes=sum_axes,
     insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
     doc="The smallest element along axes; ties share the derivative equally.",
 )

@@ -52,6 +52,16 @@ def push_tangents(
     return outputs, [moving[node] if node in moving else Zero(node.type) for node in program.outputs]
 
 
+def fresh_inputs(program: Program, trace: Trace, active: Sequence[bool]) -> tuple[list[Node], list[TracedArray | Zero]]:
+    """Return new inputs for a program's primals, and for the tangents of its active inputs."""
+    primals = [trace.input(node.type) for node in program.inputs]
+    tangents = [
+        TracedArray(trace.input(node.type)) if on else Zero(node.type)
+        for node, on in zip(program.inputs, active, strict=True)
+    ]
+    return primals, tangents
+
+
 def zero_node(trace: Trace, type: Any) -> Node:
     """Return the literal zero of a type."""
     return trace.literal(0, type)
@@ -81,11 +91,7 @@ def jvp(program: Program, active: Sequence[bool] | None = None) -> Program:
     active = [node.type.is_float for node in program.inputs] if active is None else active
     program = lower(program, active)
     trace = Trace()
-    primals = [trace.input(node.type) for node in program.inputs]
-    tangents: list[Any] = [
-        TracedArray(trace.input(node.type)) if on else Zero(node.type)
-        for node, on in zip(program.inputs, active, strict=True)
-    ]
+    primals, tangents = fresh_inputs(program, trace, active)
     outputs, out_tangents = push_tangents(program, trace, primals, tangents)
     seeds = [tangent.node for tangent in tangents if isinstance(tangent, TracedArray)]
     results = [

@@ -11,7 +11,7 @@ from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
 from primad.ir.program import Program, rebuild
 from primad.primitive import missing_rule
 from primad.trace import TracedArray, lift
-from primad.transforms.forward import push_tangents, zero_node
+from primad.transforms.forward import fresh_inputs, push_tangents, zero_node
 from primad.transforms.lowering import finish, lower
 from primad.types import Linear, Zero
 
@@ -142,11 +142,7 @@ def vjp(program: Program, active: Sequence[bool] | None = None) -> Program:
     active = [node.type.is_float for node in program.inputs] if active is None else active
     program = lower(program, active)
     trace = Trace()
-    primals = [trace.input(node.type) for node in program.inputs]
-    tangents: list[Any] = [
-        TracedArray(trace.input(node.type)) if on else Zero(node.type)
-        for node, on in zip(program.inputs, active, strict=True)
-    ]
+    primals, tangents = fresh_inputs(program, trace, active)
     outputs, out_tangents = push_tangents(program, trace, primals, tangents)
     seeds = [TracedArray(trace.input(node.type)) if node.type.is_float else None for node in program.outputs]
     pairs = [

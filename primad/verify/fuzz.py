@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,21 +47,18 @@ class Failure:
         return f"seed {self.seed}: {self.what}\n{self.program}"
 
 
-def fuzz(n: int, seed: int = 0, on_program: Callable[[], None] | None = None) -> list[Failure]:
+def fuzz(n: int, seed: int = 0) -> list[Failure]:
     """Check `n` random programs and return the failures.
 
     Args:
         n: how many programs.
         seed: of the first program; the others follow.
-        on_program: called after each.
     """
     failures = []
     for i in range(n):
         failure = fuzz_one(seed + i)
         if failure is not None:
             failures.append(failure)
-        if on_program is not None:
-            on_program()
     return failures
 
 
