@@ -22,6 +22,8 @@ class Prototype:
         inputs: names of the input slots.
         outputs: names of the output slots.
         attributes: names and defaults of the attributes, all of which `compute` takes.
+        draw: of an operator with random numbers, what draws them on the host: takes a NumPy generator and the
+            attributes by name, returns an array, which `compute` gets after the input slots.
     """
 
     type: str
@@ -29,13 +31,14 @@ class Prototype:
     inputs: tuple[str, ...] = ("X",)
     outputs: tuple[str, ...] = ("Out",)
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    draw: Callable[..., Any] | None = None
 
 
 def prototype(
-    type: str, inputs: str = "X", outputs: str = "Out", **attributes: Any
+    type: str, inputs: str = "X", outputs: str = "Out", draw: Callable[..., Any] | None = None, **attributes: Any
 ) -> Callable[[Callable[..., Any]], Prototype]:
     """Return a decorator that makes a function the `compute` of an operator; slots are named in one string."""
-    return lambda compute: Prototype(type, compute, tuple(inputs.split()), tuple(outputs.split()), attributes)
+    return lambda compute: Prototype(type, compute, tuple(inputs.split()), tuple(outputs.split()), attributes, draw)
 
 
 class Value:
