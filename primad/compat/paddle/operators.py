@@ -18,7 +18,7 @@ class Prototype:
     Attributes:
         type: Paddle's name of the operator (`elementwise_add`, `reduce_mean`).
         compute: takes one argument per input slot (an array; a list of arrays for a slot that takes many; None for one
-            that is left out), then the attributes by name; returns one value per output slot, a tuple if there are many.
+            that is left out), then the attributes by name; returns one value per output slot, in a tuple if many.
         inputs: names of the input slots.
         outputs: names of the output slots.
         attributes: names and defaults of the attributes, all of which `compute` takes.
