@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from primad import tree
+from primad.deferred import special
 from primad.errors import TracingError
 from primad.ir.node import Constant, Node, Trace
 from primad.ir.program import Program
@@ -32,6 +33,12 @@ _WAY_OUT = (
     "primad.value(x) reads a number on purpose (its derivative is then zero); primad.numpy.stack joins traced values; "
     "of SciPy's functions that are not ufuncs (softmax, logsumexp, …), call those in primad.numpy.special."
 )
+
+
+def _recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callable[..., Any] | None:
+    """Return what a NumPy or SciPy function records; SciPy's stand in the tables under deferred names."""
+    found = table.get(function)
+    return found if found is not None else table.get(special.deferred(function))
 
 
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
@@ -162,7 +169,7 @@ class TracedArray:
             if recorded is None:
                 raise TracingError(f"np.{name}.{method} is not supported on traced arrays")
             return recorded(*inputs, **kwargs)
-        recorded = UFUNCS.get(ufunc)
+        recorded = _recorded_by(UFUNCS, ufunc)
         if recorded is None:
             raise TracingError(
                 f"the ufunc {name} has no primitive, so it cannot be traced",
@@ -171,7 +178,7 @@ class TracedArray:
         return recorded(*inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        recorded = FUNCTIONS.get(function)
+        recorded = _recorded_by(FUNCTIONS, function)
         if recorded is None:
             module = str(getattr(function, "__module__", "numpy")).replace("numpy", "np", 1)
             name = f"{module}.{getattr(function, '__name__', function)}"

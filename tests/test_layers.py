@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "primad"
 ORDER = [
-    "types", "errors", "tree", "ir", "trace", "primitive", "kinds", "ops", "numpy", "nn", "transforms", "simplify",
-    "runtime", "functional", "backends", "verify", "pde", "compat", "cli",
+    "types", "errors", "tree", "deferred", "ir", "trace", "primitive", "kinds", "ops", "numpy", "nn", "transforms",
+    "simplify", "runtime", "functional", "backends", "verify", "pde", "compat", "cli",
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 HEIGHT["errors"] = HEIGHT["types"] = HEIGHT["tree"] = 0  # the floor: types and trees raise the errors
@@ -94,3 +96,11 @@ def test_no_cycles() -> None:
         for module in ready:
             done.add(module)
             graph.pop(module)
+
+
+def test_importing_loads_no_more_than_it_must() -> None:
+    """What is loaded when it is first needed takes longer to import than all the rest."""
+    code = "import sys, primad; print(*[name for name in sys.modules if name.split('.')[0] in sys.argv[1:]])"
+    late = ["scipy", "sympy", "mpmath", "llvmlite", "threadpoolctl", "safetensors", "matplotlib", "rich", "typer"]
+    found = subprocess.run([sys.executable, "-c", code, *late], capture_output=True, text=True, check=True).stdout
+    assert not found.strip(), f"import primad loads {found}"

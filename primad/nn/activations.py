@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from primad import ops
+from primad.deferred import special
 from primad.kinds import composite
 from primad.numpy.promotion import as_float
 from primad.numpy.special import expit as sigmoid

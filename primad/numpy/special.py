@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from primad import ops
+from primad.deferred import special
 from primad.errors import TracingError
 from primad.kinds import composite
 from primad.numpy.elementwise import unary

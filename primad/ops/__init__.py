@@ -25,6 +25,7 @@ from primad.ops.selection import mask, select
 from primad.ops.sorting import argsort
 from primad.ops.special import erf, erfc, logistic, softplus
 from primad.ops.structural import concatenate, flip, pad, permute, reshape, slice_
+from primad.ops.windows import overlap_add, window_argmax, windows
 from primad.primitive import Primitive
 
 ALL: tuple[Primitive, ...] = (
@@ -34,7 +35,7 @@ ALL: tuple[Primitive, ...] = (
     stop_gradient, truncate, argsort,
     eye, iota,
     select, mask, broadcast, sum, reshape, permute, slice_, pad, concatenate, flip, cast, cumsum, gather, scatter_add,
-    contract, reduce_max, reduce_min,
+    contract, reduce_max, reduce_min, windows, overlap_add, window_argmax,
 )  # fmt: skip
 
 BY_NAME: dict[str, Primitive] = {primitive.name: primitive for primitive in ALL}
@@ -77,6 +78,7 @@ __all__ = [
     "minimum",
     "mul",
     "neg",
+    "overlap_add",
     "pad",
     "permute",
     "power",
@@ -96,4 +98,6 @@ __all__ = [
     "sum",
     "tanh",
     "truncate",
+    "window_argmax",
+    "windows",
 ]

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special
 
+from primad.deferred import special
 from primad.kinds import elementwise
 from primad.ops.elementary import exp
 from primad.primitive import Primitive

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
+from primad.deferred import loaded
 from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
@@ -66,7 +67,7 @@ class Plan:
             else:
                 operands = tuple([slot[operand] for operand in unit.inputs])
                 place = assigned.get(unit, -1)
-                self._steps.append((unit.op.numpy, operands, dict(unit.params), slot[unit], last, place))
+                self._steps.append((loaded(unit.op.numpy), operands, dict(unit.params), slot[unit], last, place))
         seen: set[Node] = set()
         self._finish: list[tuple[int, Any, bool, bool]] = []
         for node in program.outputs:
@@ -162,7 +163,7 @@ def _takes_out(function: Any) -> bool:
 
 def _writes_into(node: Node) -> bool:
     """Say whether the op's definition can write its result into an existing array: ufuncs, and functions with `out`."""
-    return _takes_out(node.op.numpy)
+    return _takes_out(loaded(node.op.numpy))
 
 
 def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tuple[dict[Node, int], list[ArrayType]]:

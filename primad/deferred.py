@@ -1,0 +1,75 @@
+"""SciPy's special functions, imported when one is first called.
+
+Importing `scipy.special` takes longer than everything else that `import primad` does, and most programs never need it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from importlib import import_module
+from typing import Any
+
+MODULE = "scipy.special"
+
+
+class Deferred:
+    """A function of `scipy.special`, by name; it behaves as that function does, and loads it when something asks.
+
+    Attributes:
+        name: the function's name there.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = self.__name__ = self.__qualname__ = name
+        self.__module__ = MODULE
+
+    @property
+    def function(self) -> Any:
+        """The function itself."""
+        found = self.__dict__.get("_function")
+        if found is None:
+            found = self._function = getattr(import_module(MODULE), self.name)
+        return found
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
+        return self.function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __repr__(self) -> str:
+        return f"<{MODULE}.{self.name}>"
+
+
+class _Special:
+    """Stands for the module `scipy.special`."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Deferred] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._known.setdefault(name, Deferred(name))
+
+    def deferred(self, function: Any) -> Deferred | None:
+        """Return what stands for a function of the module, if something does."""
+        found = self._known.get(getattr(function, "__name__", ""))
+        return found if found is not None and MODULE in sys.modules and found.function is function else None
+
+
+special = _Special()
+"""`special.erf` stands for `scipy.special.erf`."""
+
+
+def loaded(function: Any) -> Any:
+    """Return a function itself where a deferred one stands for it."""
+    return function.function if isinstance(function, Deferred) else function
