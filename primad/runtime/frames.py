@@ -28,7 +28,7 @@ class GroupCall:
     def __init__(self, group: Group, slot: Mapping[Node, int], assigned: Mapping[Node, int]) -> None:
         self._function = group.kernel.function
         self._kernel = group.kernel
-        self._rows, self._columns = group.rows, group.columns
+        self._loops = group.loops
         self._loose: list[tuple[int, int, ArrayType]] = []
         self._fresh: list[tuple[int, int, ArrayType]] = []
         self._placed: list[tuple[int, int]] = []
@@ -61,7 +61,7 @@ class GroupCall:
         for i, place, type in self._fresh:
             values[place] = array = np.empty(type.shape, type.dtype)
             pointers[i] = array.ctypes.data
-        self._function(pointers, self._rows, self._columns)
+        self._function(pointers, *self._loops)
         for place, buffer in self._placed:
             values[place] = frame.buffers[buffer]
 

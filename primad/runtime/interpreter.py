@@ -219,7 +219,7 @@ def _exposed(group: Group, owners: dict[Node, set[Node]]) -> set[Node]:
     found: set[Node] = set()
     for read in group.reads:
         owner = owners.get(read.source, set())
-        if read.layout != "full" or owner != {read.source}:
+        if read.layout != "orc" or owner != {read.source}:
             found |= owner
     return found
 

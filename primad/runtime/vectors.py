@@ -171,9 +171,7 @@ def _polynomial(v: Vector, x: str, *coefficients: float) -> str:
     terms = [v.constant(coefficient) for coefficient in reversed(coefficients)]
     while len(terms) > 1:
         odd = [terms.pop()] if len(terms) % 2 else []
-        terms = [
-            v.intrinsic("fma", high, x, low) for low, high in zip(terms[::2], terms[1::2], strict=True)
-        ] + odd
+        terms = [v.intrinsic("fma", high, x, low) for low, high in zip(terms[::2], terms[1::2], strict=True)] + odd
         if len(terms) > 1:
             x = v.op("fmul", x, x)
     return terms[0]
