@@ -193,9 +193,9 @@ def _reduction(type: str, compute: Callable[..., Any]) -> Prototype:
     return Prototype(type, reduce, attributes={"dim": (), "keep_dim": False, "reduce_all": False})
 
 
-def _reduce(record: Prototype, prefix: str, x: Any, axis: Axis, keepdim: bool) -> Any:
-    dim = () if axis is None else (int(axis),) if not isinstance(axis, (list, tuple)) else tuple(map(int, axis))
-    return apply(record, x, prefix=prefix, dim=dim, keep_dim=keepdim, reduce_all=not dim)
+def _reduce(record: Prototype, layer: str, x: Any, axis: Axis, keepdim: bool) -> Any:
+    dim = () if axis is None else tuple(map(int, axis)) if isinstance(axis, Sequence) else (int(axis),)
+    return apply(record, x, layer=layer, dim=dim, keep_dim=keepdim, reduce_all=not dim)
 
 
 _sum = _reduction("reduce_sum", lambda x, **axes: np.sum(x.astype("int64") if x.dtype.kind in "ib" else x, **axes))
