@@ -242,6 +242,73 @@ def _outer(pool: Pool) -> Any:
     return COMPOSITES["outer"](x, pool.any())
 
 
+def _row(pool: Pool) -> Any:
+    """Return a value as one row of elements."""
+    x = pool.any()
+    return ops.reshape(x, shape=(x.size,))
+
+
+def _sliding(op: Primitive, rows: Callable[[Any], Any] = lambda x: x) -> Step:
+    """Windows of two elements along one axis, at most one of them outside on either side."""
+
+    def step(pool: Pool) -> Any:
+        x = rows(_row(pool))
+        low = pool.choose.integer(0, 1)
+        params = {"axes": (0,), "step": (pool.choose.integer(1, 2),), "dilation": (1,), "low": (low,)}
+        if op is ops.overlap_add:
+            return op(x, length=(x.shape[0],), **params)
+        return op(x, count=((x.shape[0] - 1 + low) // params["step"][0] + 1,), size=(2,), **params)
+
+    return step
+
+
+def _window_argmax(pool: Pool) -> Any:
+    x = _row(pool)
+    place = _sliding(ops.window_argmax)(Pool(pool.choose, [x]))
+    return ops.gather(x, place, axis=0, batch=0)
+
+
+def _pair(x: Any) -> Any:
+    """Return windows of two elements, which differ."""
+    return COMPOSITES["outer"](x, _leaf(ops.iota, x, n=2, dtype="float64") + 1.0)
+
+
+def _image(x: Any) -> Any:
+    return ops.reshape(x, shape=(1, 1, x.size))
+
+
+def _conv(name: str, **params: Any) -> Step:
+    def step(pool: Pool) -> Any:
+        x, y = _row(pool), _row(pool)
+        weight = ops.slice_(y, start=(0,), stop=(min(2, x.size, y.size),), step=(1,))
+        stride, padding = (pool.choose.integer(1, 2),), ((pool.choose.integer(0, 1), int(x.size > 1)),)
+        out = COMPOSITES[name](
+            _image(x), _image(weight), stride=stride, padding=padding, dilation=(1,), groups=1, **params
+        )
+        return ops.reshape(out, shape=(out.size,))
+
+    return step
+
+
+def _pool(name: str, **params: Any) -> Step:
+    def step(pool: Pool) -> Any:
+        x = _image(_row(pool))
+        n = min(2, x.size)
+        sizes = {"size": (n,), "stride": (pool.choose.integer(1, 2),), "padding": ((0, n - 1),)}
+        out = COMPOSITES[name](x, **sizes, ceil_mode=False, **params)
+        return ops.reshape(out, shape=(out.size,))
+
+    return step
+
+
+def _adaptive_pool(name: str) -> Step:
+    def step(pool: Pool) -> Any:
+        out = COMPOSITES[name](_image(_row(pool)), count=(2,))
+        return ops.reshape(out, shape=(2,))
+
+    return step
+
+
 _LIFTS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("exp", "expm1", "sinh", "cosh", "exp2", "tan"), tame),
     **dict.fromkeys(("log", "sqrt", "log1p", "log2", "log10", "reciprocal"), positive),
@@ -293,6 +360,14 @@ STEPS: dict[str, Step] = {
     "diag": _diag,
     "eye": _eye,
     "iota": _iota,
+    "windows": _sliding(ops.windows),
+    "overlap_add": _sliding(ops.overlap_add, _pair),
+    "window_argmax": _window_argmax,
+    "conv": _conv("conv"),
+    "conv_transpose": _conv("conv_transpose", output_padding=(0,)),
+    "max_pool": _pool("max_pool"),
+    "avg_pool": _pool("avg_pool", count_include_pad=True),
+    **{name: _adaptive_pool(name) for name in ("adaptive_max_pool", "adaptive_avg_pool")},
     "truncate": _truncate,
     "cast": _cast,
 }

@@ -14,6 +14,7 @@ from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Example, Operand, booleans, floats, integers, pointwise, shape
 from primad.verify.definitions import MEANINGS
 from primad.verify.held import HELD_CASES
+from primad.verify.sliding import SLIDING_CASES
 
 ANY = (-3.0, 3.0)
 MILD = (-1.5, 1.5)
@@ -291,4 +292,4 @@ def cases() -> dict[str, Case]:
     found = list(PRIMITIVES.items())
     found += [(composites[name], draw) for name, draw in COMPOSITES.items() if name in composites]
     table = {op.name: Case(op, draw, MORE_EXAMPLES.get(op.name, 4), MEANINGS.get(op.name)) for op, draw in found}
-    return {**table, **{case.op.name: case for case in HELD_CASES}}
+    return {**table, **{case.op.name: case for case in (*SLIDING_CASES, *HELD_CASES)}}
