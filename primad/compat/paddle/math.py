@@ -171,7 +171,7 @@ _elementwise_pow = _binary("elementwise_pow", lambda x, y: np.power(x, y), "x to
 
 
 @prototype("sum", inputs="X")
-def _add_n(x: Any) -> Any:
+def add_n_(x: Any) -> Any:
     total = x[0]
     for other in x[1:]:
         total = total + other
@@ -180,7 +180,7 @@ def _add_n(x: Any) -> Any:
 
 def add_n(inputs: Any, name: Any = None) -> Any:
     """Return the sum of tensors of one shape."""
-    return apply(_add_n, list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
+    return apply(add_n_, list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------
