@@ -12,7 +12,8 @@ import numpy as np
 from primad.compat.paddle import place
 from primad.compat.paddle.dtypes import as_dtype, default_numpy, dtype
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
-from primad.compat.paddle.operators import Layer, Prototype, Value
+from primad.compat.paddle.naming import Layer
+from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.printing import describe
 from primad.compat.paddle.randomness import generator
 from primad.compat.tape import Call, Entry
@@ -235,7 +236,7 @@ class Tensor(Value):
     # -- operations ----------------------------------------------------------------------------------------------------
 
     @classmethod
-    def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], prefix: str | Layer) -> Any:
+    def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | Layer) -> Any:
         """Compute an operator at once, and record it where a gradient may be asked for."""
         entries: list[Entry] = []
         arrays: list[Any] = []
