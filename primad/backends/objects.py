@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from primad import ops
+from primad.backends.philox import draw
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
 from primad.primitive import Primitive
@@ -231,6 +232,7 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.truncate: pointwise(_truncate),
     ops.eye: lambda numbers, /, *, n, dtype: _numbers(numbers, [[int(i == j) for j in range(n)] for i in range(n)]),
     ops.iota: lambda numbers, /, *, n, dtype: _numbers(numbers, list(range(n))),
+    ops.draw: draw,
     ops.cast: lambda n, x, *, dtype: _numbers(n, x),
     ops.argsort: order_along,
     ops.reduce_max: extremum(lambda n, x, y: n.less(y, x)),

@@ -11,7 +11,7 @@ from primad import nn, ops
 from primad import numpy as pnp
 from primad.ir.program import Program
 from primad.primitive import Primitive
-from primad.trace import TracedArray, trace
+from primad.trace import TracedArray, lift, trace
 from primad.types import ArrayType
 from primad.verify.cases import Choices
 
@@ -67,10 +67,15 @@ def _unary(op: Primitive, lift: Callable[[Any], Any] = lambda x: x) -> Step:
     return lambda pool: op(lift(pool.any()))
 
 
-def _binary(op: Primitive, left: Callable[[Any], Any] = lambda x: x, right: Callable[[Any], Any] = lambda x: x) -> Step:
+def _binary(
+    op: Primitive,
+    left: Callable[[Any], Any] = lambda x: x,
+    right: Callable[[Any], Any] = lambda x: x,
+    **params: Any,
+) -> Step:
     def step(pool: Pool) -> Any:
         x = pool.any()
-        return op(left(x), right(pool.like(x)))
+        return op(left(x), right(pool.like(x)), **params)
 
     return step
 
@@ -242,6 +247,56 @@ def _outer(pool: Pool) -> Any:
     return COMPOSITES["outer"](x, pool.any())
 
 
+def _keyed(pool: Pool, like: Any) -> Any:
+    return TracedArray(lift(np.int64(pool.choose.integer(0, 3)), like.node.trace))
+
+
+def _draw(pool: Pool) -> Any:
+    x = pool.any()
+    return x * ops.draw(_keyed(pool, x), shape=x.shape, dtype="float64")
+
+
+def _dropout(pool: Pool) -> Any:
+    x = pool.any()
+    return COMPOSITES["dropout"](x, _keyed(pool, x), rate=0.5)
+
+
+def _one_hot(pool: Pool) -> Any:
+    x = pool.axes()
+    indices = TracedArray(lift(_indices(pool, x.shape[-1], 2), x.node.trace))
+    picked = COMPOSITES["one_hot"](indices, depth=x.shape[-1], dtype="float64")
+    return ops.contract(ops.reshape(x, shape=(x.size // x.shape[-1], x.shape[-1])), picked, labels="ab,cb->ac")
+
+
+def _batch_norm(pool: Pool) -> Any:
+    x = pool.axes()
+    axis = pool.axis(x)
+    others = tuple([i for i in range(x.ndim) if i != axis])
+    channels = [ops.sum(pool.like(x), axes=others) for _ in range(4)]
+    channels[1] = positive(channels[1])
+    return COMPOSITES["batch_norm"](x, *channels, axis=axis, epsilon=0.125)
+
+
+def _layer_norm(pool: Pool) -> Any:
+    x = pool.axes()
+    axis = pool.axis(x)
+    others = tuple([i for i in range(x.ndim) if i != axis])
+    scale, shift = (ops.sum(pool.like(x), axes=others) for _ in range(2))
+    return COMPOSITES["layer_norm"](x, scale, shift, axes=(axis,), epsilon=0.125)
+
+
+def _cross_entropy(pool: Pool) -> Any:
+    x = pool.axes()
+    axis = pool.axis(x)
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    labels = _indices(pool, x.shape[axis], int(np.prod(shape, dtype=int))).reshape(shape)
+    return COMPOSITES["cross_entropy"](x, TracedArray(lift(labels, x.node.trace)), axis=axis, ignore_index=1)
+
+
+def _probability(x: Any) -> Any:
+    return 0.5 + 0.25 * ops.sin(x)
+
+
 def _row(pool: Pool) -> Any:
     """Return a value as one row of elements."""
     x = pool.any()
@@ -327,6 +382,16 @@ STEPS: dict[str, Step] = {
     "xlogy": _binary(COMPOSITES["xlogy"], right=positive),
     "logaddexp": _binary(COMPOSITES["logaddexp"], tame, tame),
     "power": _power,
+    "squared_error": _binary(COMPOSITES["squared_error"]),
+    "huber": _binary(COMPOSITES["huber"], delta=0.5),
+    "binary_cross_entropy": _binary(COMPOSITES["binary_cross_entropy"], _probability, _probability),
+    "binary_cross_entropy_with_logits": _binary(COMPOSITES["binary_cross_entropy_with_logits"], tame, _probability),
+    "cross_entropy": _cross_entropy,
+    "batch_norm": _batch_norm,
+    "layer_norm": _layer_norm,
+    "dropout": _dropout,
+    "one_hot": _one_hot,
+    "draw": _draw,
     "less": _condition(lambda x, y: x < y),
     "less_equal": _condition(lambda x, y: x <= y),
     "equal": _condition(lambda x, y: ops.equal(x, y)),
