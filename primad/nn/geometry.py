@@ -89,6 +89,7 @@ def window_counts(
                 f"{name}: windows of {n} elements, {d} apart, do not fit into an axis of length {length} with padding "
                 f"{(before, behind)}"
             )
-        count = -(-room // s) + 1 if ceil_mode else room // s + 1
-        counts.append(count - 1 if (count - 1) * s >= length + before else count)
+        count = room // s + 1
+        further = ceil_mode and room % s > 0 and count * s < length + before
+        counts.append(count + further)
     return tuple(counts)

@@ -32,6 +32,10 @@ class ExternalError(PrimadError, OSError):
     """A user's class that failed where Paddle calls it from outside (Paddle's External)."""
 
 
+class FatalError(PrimadError, SystemError):
+    """Something that Paddle ends with a SystemError (Paddle's Fatal)."""
+
+
 class UnsupportedNameError(PrimadError, AttributeError):
     """A name of Paddle's that this layer does not have."""
 

@@ -98,7 +98,7 @@ def pow(x: Any, y: Any, name: Any = None) -> Any:
     """Return x to the power of y, elementwise; y is a number or broadcasts with x."""
     if isinstance(y, (int, float)):
         return apply(_pow, x, factor=y)
-    return apply(_elementwise_pow, x, y)
+    return apply(elementwise_pow_, x, y)
 
 
 @prototype("clip", inputs="X Min Max", min=None, max=None)
@@ -118,16 +118,19 @@ def clip(x: Any, min: Any = None, max: Any = None, name: Any = None) -> Any:
 # -- two operands ------------------------------------------------------------------------------------------------------
 
 
-def _binary(type: str, compute: Callable[[Any, Any], Any], doc: str) -> Callable[..., Any]:
-    """Make a function of two tensors, which broadcasts, from what it computes."""
-    record = Prototype(type, lambda x, y, *, axis: compute(x, _aligned(x, y, axis)), ("X", "Y"), ("Out",), {"axis": -1})
+def _elementwise(type: str, compute: Callable[[Any, Any], Any]) -> Prototype:
+    """Return the operator of two tensors, which broadcast, that computes a function."""
+    return Prototype(type, lambda x, y, *, axis: compute(x, _aligned(x, y, axis)), ("X", "Y"), ("Out",), {"axis": -1})
+
+
+def _binary(record: Prototype, doc: str) -> Callable[..., Any]:
+    """Make a function of two tensors from an elementwise operator."""
 
     def function(x: Any, y: Any, name: str | None = None) -> Any:
         return apply(record, x, y)
 
-    function.__name__ = function.__qualname__ = type
+    function.__name__ = function.__qualname__ = record.type
     function.__doc__ = f"{doc} The operands broadcast."
-    function.record = record  # type: ignore[attr-defined]
     return function
 
 
@@ -141,37 +144,40 @@ def _divide(x: Any, y: Any) -> Any:
     return floating(x) / floating(y)
 
 
-add = _binary("elementwise_add", np.add, "x + y, elementwise.")
-subtract = _binary("elementwise_sub", np.subtract, "x − y, elementwise.")
-multiply = _binary("elementwise_mul", np.multiply, "x · y, elementwise.")
-divide = _binary("elementwise_div", _divide, "x / y, elementwise; integers are divided as floats.")
-floor_divide = _binary("elementwise_floordiv", np.floor_divide, "x / y rounded down, elementwise.")
-mod = remainder = _binary("elementwise_mod", np.remainder, "Remainder of x / y with the sign of y, elementwise.")
+elementwise_pow_ = _elementwise("elementwise_pow", lambda x, y: np.power(floating(x), y))
+elementwise_add_ = _elementwise("elementwise_add", np.add)
+add = _binary(elementwise_add_, "x + y, elementwise.")
+subtract = _binary(_elementwise("elementwise_sub", np.subtract), "x − y, elementwise.")
+multiply = _binary(_elementwise("elementwise_mul", np.multiply), "x · y, elementwise.")
+divide = _binary(_elementwise("elementwise_div", _divide), "x / y, elementwise; integers are divided as floats.")
+floor_divide = _binary(_elementwise("elementwise_floordiv", np.floor_divide), "x / y rounded down, elementwise.")
+mod = remainder = _binary(
+    _elementwise("elementwise_mod", np.remainder), "Remainder of x / y with the sign of y, elementwise."
+)
 maximum = _binary(
-    "elementwise_max",
-    lambda x, y: np.where((x > y) | (x != x), x, y),
+    _elementwise("elementwise_max", lambda x, y: np.where((x > y) | (x != x), x, y)),
     "The larger of x and y, elementwise; where they are equal, the derivative is that of y.",
 )
 minimum = _binary(
-    "elementwise_min",
-    lambda x, y: np.where((x < y) | (x != x), x, y),
+    _elementwise("elementwise_min", lambda x, y: np.where((x < y) | (x != x), x, y)),
     "The smaller of x and y, elementwise; where they are equal, the derivative is that of y.",
 )
-atan2 = _binary("atan2", np.arctan2, "The angle of the point (y, x) given as (x, y), elementwise, in radians.")
-equal = _binary("equal", np.equal, "x = y, elementwise.")
-not_equal = _binary("not_equal", np.not_equal, "x ≠ y, elementwise.")
-less_than = _binary("less_than", np.less, "x < y, elementwise.")
-less_equal = _binary("less_equal", np.less_equal, "x ≤ y, elementwise.")
-greater_than = _binary("greater_than", np.greater, "x > y, elementwise.")
-greater_equal = _binary("greater_equal", np.greater_equal, "x ≥ y, elementwise.")
-logical_and = _binary("logical_and", np.logical_and, "x and y, elementwise.")
-logical_or = _binary("logical_or", np.logical_or, "x or y, elementwise.")
-logical_xor = _binary("logical_xor", np.logical_xor, "Either x or y, elementwise.")
-_elementwise_pow = _binary("elementwise_pow", lambda x, y: np.power(x, y), "x to the power of y, elementwise.").record  # type: ignore[attr-defined]
+atan2 = _binary(
+    _elementwise("atan2", np.arctan2), "The angle of the point (y, x) given as (x, y), elementwise, in radians."
+)
+equal = _binary(_elementwise("equal", np.equal), "x = y, elementwise.")
+not_equal = _binary(_elementwise("not_equal", np.not_equal), "x ≠ y, elementwise.")
+less_than = _binary(_elementwise("less_than", np.less), "x < y, elementwise.")
+less_equal = _binary(_elementwise("less_equal", np.less_equal), "x ≤ y, elementwise.")
+greater_than = _binary(_elementwise("greater_than", np.greater), "x > y, elementwise.")
+greater_equal = _binary(_elementwise("greater_equal", np.greater_equal), "x ≥ y, elementwise.")
+logical_and = _binary(_elementwise("logical_and", np.logical_and), "x and y, elementwise.")
+logical_or = _binary(_elementwise("logical_or", np.logical_or), "x or y, elementwise.")
+logical_xor = _binary(_elementwise("logical_xor", np.logical_xor), "Either x or y, elementwise.")
 
 
 @prototype("sum", inputs="X")
-def _add_n(x: Any) -> Any:
+def add_n_(x: Any) -> Any:
     total = x[0]
     for other in x[1:]:
         total = total + other
@@ -180,7 +186,7 @@ def _add_n(x: Any) -> Any:
 
 def add_n(inputs: Any, name: Any = None) -> Any:
     """Return the sum of tensors of one shape."""
-    return apply(_add_n, list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
+    return apply(add_n_, list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------
@@ -193,9 +199,9 @@ def _reduction(type: str, compute: Callable[..., Any]) -> Prototype:
     return Prototype(type, reduce, attributes={"dim": (), "keep_dim": False, "reduce_all": False})
 
 
-def _reduce(record: Prototype, prefix: str, x: Any, axis: Axis, keepdim: bool) -> Any:
-    dim = () if axis is None else (int(axis),) if not isinstance(axis, (list, tuple)) else tuple(map(int, axis))
-    return apply(record, x, prefix=prefix, dim=dim, keep_dim=keepdim, reduce_all=not dim)
+def _reduce(record: Prototype, layer: str, x: Any, axis: Axis, keepdim: bool) -> Any:
+    dim = () if axis is None else tuple(map(int, axis)) if isinstance(axis, Sequence) else (int(axis),)
+    return apply(record, x, layer=layer, dim=dim, keep_dim=keepdim, reduce_all=not dim)
 
 
 _sum = _reduction("reduce_sum", lambda x, **axes: np.sum(x.astype("int64") if x.dtype.kind in "ib" else x, **axes))

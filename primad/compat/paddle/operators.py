@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from primad.compat.paddle.naming import Layer
+
 
 @dataclass(frozen=True, eq=False)
 class Prototype:
@@ -48,14 +50,14 @@ class Value:
     """The mode flag: the kind of value that operators without value operands make, last entry first."""
 
     @classmethod
-    def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], prefix: str) -> Any:
+    def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | Layer) -> Any:
         """Apply an operator to values, or to numbers and arrays beside them.
 
         Args:
             operator: its record.
             slots: one entry per input slot: a value, a list of values, or None.
             attributes: all attributes, defaults included.
-            prefix: where values have names, the first part of the names of the results.
+            layer: where values have names, the first part of the names of the results.
         """
         raise NotImplementedError
 
@@ -69,14 +71,15 @@ def values_in(slots: Sequence[Any]) -> Iterator[Value]:
             yield from values_in(slot)
 
 
-def apply(operator: Prototype, *slots: Any, prefix: str = "", **attributes: Any) -> Any:
+def apply(operator: Prototype, *slots: Any, layer: str | Layer | None = None, **attributes: Any) -> Any:
     """Apply an operator in the mode of its operands; without value operands, in the current mode.
 
     Args:
         operator: its record.
         slots: one operand per input slot.
-        prefix: first part of the names of the results, by default the operator's type.
+        layer: what static variables that it makes are called after: a stem (`mean` makes `mean_0.tmp_0`), a `Layer`
+            that several operators share, or "" for plain temporaries (`tmp_0`); by default the operator's type.
         attributes: those that differ from their defaults.
     """
     kind = next((type(value) for value in values_in(slots)), None) or Value.kind[-1]
-    return kind.apply(operator, slots, {**operator.attributes, **attributes}, prefix or operator.type)
+    return kind.apply(operator, slots, {**operator.attributes, **attributes}, operator.type if layer is None else layer)
