@@ -17,6 +17,7 @@ from primad.nn.losses import (
     squared_error,
 )
 from primad.nn.normalization import batch_norm, batch_statistics, layer_norm
+from primad.nn.optimizers import SGD, Adam, AdamState, AdamW, Momentum, MomentumState
 from primad.nn.pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
 from primad.nn.random import dropout, split, uniform
 
@@ -33,6 +34,12 @@ COMPOSITES = (
 
 __all__ = [
     "COMPOSITES",
+    "SGD",
+    "Adam",
+    "AdamState",
+    "AdamW",
+    "Momentum",
+    "MomentumState",
     "adaptive_avg_pool",
     "adaptive_max_pool",
     "avg_pool",
