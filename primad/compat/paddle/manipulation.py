@@ -303,7 +303,7 @@ def encoded(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], list[A
 
 
 def _check_positions(positions: np.ndarray[Any, Any], axis: int, length: int) -> None:
-    if positions.size and not (positions.min() >= -length and positions.max() < length):
+    if length >= 0 and positions.size and not (positions.min() >= -length and positions.max() < length):
         raise IndexError(f"an index is out of range for axis {axis} of length {length}")
 
 

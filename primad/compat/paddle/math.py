@@ -70,7 +70,8 @@ logical_not = _unary("logical_not", np.logical_not, "Not x, elementwise.", float
 
 
 @prototype("scale", scale=1.0, bias=0.0, bias_after_scale=True)
-def _scale(x: Any, *, scale: float, bias: float, bias_after_scale: bool) -> Any:
+def scale_(x: Any, *, scale: float, bias: float, bias_after_scale: bool) -> Any:
+    """scale·x + bias, or scale·(x + bias)."""
     integers = x.dtype.kind in "iu" and float(scale).is_integer() and float(bias).is_integer()
     x, scale, bias = (x, int(scale), int(bias)) if integers else (floating(x), scale, bias)
     shifted = x if bias_after_scale or bias == 0 else x + bias
@@ -84,11 +85,12 @@ def scale(
     """Return scale·x + bias, or scale·(x + bias) with `bias_after_scale=False`."""
     if isinstance(scale, Value):
         return add(multiply(x, scale), bias) if bias_after_scale else multiply(add(x, bias), scale)
-    return apply(_scale, x, scale=scale, bias=bias, bias_after_scale=bias_after_scale)
+    return apply(scale_, x, scale=scale, bias=bias, bias_after_scale=bias_after_scale)
 
 
 @prototype("pow", factor=1.0)
-def _pow(x: Any, *, factor: float) -> Any:
+def pow_(x: Any, *, factor: float) -> Any:
+    """The power of x with a number as exponent."""
     if x.dtype.kind in "iu" and isinstance(factor, int):
         return x**factor
     return floating(x) ** (int(factor) if float(factor).is_integer() else factor)
@@ -97,7 +99,7 @@ def _pow(x: Any, *, factor: float) -> Any:
 def pow(x: Any, y: Any, name: Any = None) -> Any:
     """Return x to the power of y, elementwise; y is a number or broadcasts with x."""
     if isinstance(y, (int, float)):
-        return apply(_pow, x, factor=y)
+        return apply(pow_, x, factor=y)
     return apply(elementwise_pow_, x, y)
 
 
@@ -147,13 +149,16 @@ def _divide(x: Any, y: Any) -> Any:
 elementwise_pow_ = _elementwise("elementwise_pow", lambda x, y: np.power(floating(x), y))
 elementwise_add_ = _elementwise("elementwise_add", np.add)
 add = _binary(elementwise_add_, "x + y, elementwise.")
-subtract = _binary(_elementwise("elementwise_sub", np.subtract), "x − y, elementwise.")
-multiply = _binary(_elementwise("elementwise_mul", np.multiply), "x · y, elementwise.")
-divide = _binary(_elementwise("elementwise_div", _divide), "x / y, elementwise; integers are divided as floats.")
-floor_divide = _binary(_elementwise("elementwise_floordiv", np.floor_divide), "x / y rounded down, elementwise.")
-mod = remainder = _binary(
-    _elementwise("elementwise_mod", np.remainder), "Remainder of x / y with the sign of y, elementwise."
-)
+elementwise_sub_ = _elementwise("elementwise_sub", np.subtract)
+subtract = _binary(elementwise_sub_, "x − y, elementwise.")
+elementwise_mul_ = _elementwise("elementwise_mul", np.multiply)
+multiply = _binary(elementwise_mul_, "x · y, elementwise.")
+elementwise_div_ = _elementwise("elementwise_div", _divide)
+divide = _binary(elementwise_div_, "x / y, elementwise; integers are divided as floats.")
+elementwise_floordiv_ = _elementwise("elementwise_floordiv", np.floor_divide)
+floor_divide = _binary(elementwise_floordiv_, "x / y rounded down, elementwise.")
+elementwise_mod_ = _elementwise("elementwise_mod", np.remainder)
+mod = remainder = _binary(elementwise_mod_, "Remainder of x / y with the sign of y, elementwise.")
 maximum = _binary(
     _elementwise("elementwise_max", lambda x, y: np.where((x > y) | (x != x), x, y)),
     "The larger of x and y, elementwise; where they are equal, the derivative is that of y.",
@@ -165,12 +170,18 @@ minimum = _binary(
 atan2 = _binary(
     _elementwise("atan2", np.arctan2), "The angle of the point (y, x) given as (x, y), elementwise, in radians."
 )
-equal = _binary(_elementwise("equal", np.equal), "x = y, elementwise.")
-not_equal = _binary(_elementwise("not_equal", np.not_equal), "x ≠ y, elementwise.")
-less_than = _binary(_elementwise("less_than", np.less), "x < y, elementwise.")
-less_equal = _binary(_elementwise("less_equal", np.less_equal), "x ≤ y, elementwise.")
-greater_than = _binary(_elementwise("greater_than", np.greater), "x > y, elementwise.")
-greater_equal = _binary(_elementwise("greater_equal", np.greater_equal), "x ≥ y, elementwise.")
+equal_ = _elementwise("equal", np.equal)
+equal = _binary(equal_, "x = y, elementwise.")
+not_equal_ = _elementwise("not_equal", np.not_equal)
+not_equal = _binary(not_equal_, "x ≠ y, elementwise.")
+less_than_ = _elementwise("less_than", np.less)
+less_than = _binary(less_than_, "x < y, elementwise.")
+less_equal_ = _elementwise("less_equal", np.less_equal)
+less_equal = _binary(less_equal_, "x ≤ y, elementwise.")
+greater_than_ = _elementwise("greater_than", np.greater)
+greater_than = _binary(greater_than_, "x > y, elementwise.")
+greater_equal_ = _elementwise("greater_equal", np.greater_equal)
+greater_equal = _binary(greater_equal_, "x ≥ y, elementwise.")
 logical_and = _binary(_elementwise("logical_and", np.logical_and), "x and y, elementwise.")
 logical_or = _binary(_elementwise("logical_or", np.logical_or), "x or y, elementwise.")
 logical_xor = _binary(_elementwise("logical_xor", np.logical_xor), "Either x or y, elementwise.")
@@ -178,6 +189,7 @@ logical_xor = _binary(_elementwise("logical_xor", np.logical_xor), "Either x or 
 
 @prototype("sum", inputs="X")
 def add_n_(x: Any) -> Any:
+    """The sum of a list."""
     total = x[0]
     for other in x[1:]:
         total = total + other

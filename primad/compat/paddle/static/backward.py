@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from primad import tree
 from primad.compat.paddle import naming
 from primad.compat.paddle.creation import assign_, fill_any_like_, fill_constant_
 from primad.compat.paddle.errors import (
@@ -230,7 +231,7 @@ class _Walk:
                     callback(block=self.block, context=context)
         made = {name: op for op in operators for name in op.output_arg_names}
         for name in sorted(made):
-            original = self.block.var(self.variable_of[name.partition("@RENAME@")[0]])
+            original = self.block.var(self.variable_of[_whole(name) if name not in self.variable_of else name])
             self.block.create_var(name, original.shape, original.dtype).op = made[name]
         return {variable: gradient for gradient, variable in self.variable_of.items() if gradient in made}
 
@@ -241,7 +242,7 @@ class _Walk:
             cotangents = _map(op.results, self._gradient_name)
             if reached.isdisjoint(name for slot in cotangents for name in names_of(slot)):
                 continue
-            outputs = _map(op.slots, self._output_name)
+            outputs = _map(self._differentiable(op), self._output_name)
             if not any(names_of(slot) for slot in outputs):
                 continue
             for name in [name for slot in cotangents for name in names_of(slot) if name not in reached]:
@@ -252,6 +253,10 @@ class _Walk:
             made.append(Operator(gradient_of(op.prototype), [*op.slots, *cotangents], outputs, attributes))
             reached.update(name for slot in outputs for name in names_of(slot))
         return made
+
+    def _differentiable(self, op: Operator) -> list[Any]:
+        """Return the operator's slots, None in place of inputs that no gradient passes to."""
+        return tree.map(lambda name, passes: name if passes else None, op.slots, op.dependence(self.block))  # type: ignore[no-any-return]
 
     def _gradient_name(self, name: str) -> str | None:
         """Return the name of a variable's gradient, None for one that is no float."""
@@ -268,22 +273,32 @@ class _Walk:
         return None if name in self.stopped else self._gradient_name(name)
 
 
+def _whole(part: str) -> str:
+    """Return the name of the gradient that a renamed contribution belongs to."""
+    return part.rpartition("@RENAME@")[0]
+
+
 def _path(block: Block, targets: set[str], inputs: set[str], stopped: set[str]) -> list[Operator]:
     """Return the operators between inputs (all, if there are none) and targets."""
     operators = [op for op in block.ops if not op.attributes["op_role"] & OPTIMIZE]
     if inputs:
         reached, between = set(inputs), []
         for op in operators:
-            if not reached.isdisjoint(op.input_arg_names):
+            if not reached.isdisjoint(_passing(op, block)):
                 reached.update(name for name in op.output_arg_names if name not in stopped)
                 between.append(op)
         operators = between
     needed, path = set(targets), []
     for op in reversed(operators):
         if not needed.isdisjoint(op.output_arg_names):
-            needed.update(name for name in op.input_arg_names if name not in stopped)
+            needed.update(name for name in _passing(op, block) if name not in stopped)
             path.append(op)
     return path[::-1]
+
+
+def _passing(op: Operator, block: Block) -> list[str]:
+    """Return the names of the inputs that gradients pass to."""
+    return [name for name, passes in zip(op.input_arg_names, tree.leaves(op.dependence(block)), strict=True) if passes]
 
 
 def _map(slots: Sequence[Any], function: Callable[[str], str | None]) -> list[Any]:

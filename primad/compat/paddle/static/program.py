@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from primad.compat.paddle import naming
-from primad.compat.paddle.creation import assign_value_
+from primad.compat.paddle.creation import assign_value_, fill_constant_
 from primad.compat.paddle.dtypes import as_dtype, get_default_dtype
 from primad.compat.paddle.dtypes import dtype as DataType
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
+from primad.compat.paddle.methods import attach
 from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.randomness import generator
-from primad.compat.paddle.static.inference import UNKNOWN, Shape, infer
+from primad.compat.paddle.static.inference import UNKNOWN, Shape, dependence, infer
 from primad.runtime.cache import Cache
 
 FORWARD, BACKWARD, OPTIMIZE, LOSS = 0, 1, 2, 256
@@ -85,7 +86,10 @@ class Variable(Value):
     ) -> Any:
         """Append an operator to the current block of the default main program, and return its outputs."""
         block = default_main_program().current_block()
-        return block.append(operator, [_as_variables(slot) for slot in slots], attributes, layer)
+        return block.append(operator, [_as_variables(slot, slots) for slot in slots], attributes, layer)
+
+
+attach(Variable)
 
 
 class Parameter(Variable):
@@ -126,7 +130,8 @@ class Operator:
         self.prototype = prototype
         self.slots = list(slots)
         self.results = list(results)
-        self.attributes = attributes
+        self.attributes = {**prototype.attributes, **attributes}
+        self._dependence: list[Any] | None = None
 
     @property
     def type(self) -> str:
@@ -177,6 +182,13 @@ class Operator:
     def desc(self) -> OperatorDescription:
         """The operator in the form that callbacks see."""
         return OperatorDescription(self)
+
+    def dependence(self, block: Block) -> list[Any]:
+        """Return, in the structure of the slots, whether gradients pass to that input."""
+        if self._dependence is None:
+            slots = [_each(slot, lambda name: None if name is None else block.vars[name]) for slot in self.slots]
+            self._dependence = dependence(self.prototype, slots, self.attributes)
+        return self._dependence
 
     def rename(self, old: str, new: str, outputs_too: bool = True) -> None:
         """Give a variable another name wherever the operator mentions it."""
@@ -373,26 +385,38 @@ def _name(variable: Variable) -> str:
     return variable.name
 
 
-def _as_variables(operand: Any) -> Any:
-    """Return an operand as variables; numbers and arrays become constants of the program."""
+def _as_variables(operand: Any, slots: Sequence[Any]) -> Any:
+    """Return an operand as variables; numbers and arrays become constants of the program.
+
+    A number takes the data type of the variables beside it, unless it is a float and they are integers.
+    """
     if operand is None or isinstance(operand, Variable):
         return operand
     if isinstance(operand, (list, tuple)):
-        return [_as_variables(item) for item in operand]
+        return [_as_variables(item, [*slots, *operand]) for item in operand]
     if isinstance(operand, Value):
         raise ArgumentTypeError(
             f"a {type(operand).__name__} is used beside a static Variable",
             why="A Variable describes a value and has none.",
             fix="feed values: paddle.static.data and Executor.run(feed=…); paddle.disable_static() goes back to eager.",
         )
-    return constant(np.asarray(operand))
+    array = np.asarray(operand)
+    if array.ndim:
+        return constant(array)
+    beside = next(item for item in slots if isinstance(item, Variable)).dtype
+    kind = beside.name if beside.is_floating or array.dtype.kind != "f" else get_default_dtype()
+    attributes = {"shape": (), "value": array.item(), "dtype": kind}
+    return _stopped(Variable.apply(fill_constant_, (), attributes, "fill_constant"))
 
 
 def constant(array: np.ndarray[Any, Any]) -> Variable:
     """Append an operator that holds an array, and return its output."""
-    result: Variable = Variable.apply(assign_value_, (), {"values": array}, "assign")
-    result.stop_gradient = True
-    return result
+    return _stopped(Variable.apply(assign_value_, (), {"values": array}, "assign"))
+
+
+def _stopped(variable: Variable) -> Variable:
+    variable.stop_gradient = True
+    return variable
 
 
 class Program:
