@@ -14,10 +14,11 @@ import numpy as np
 
 from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
-from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
+from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value, param_key
 from primad.ir.program import ClosedProgram, Program, replay
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS
+from primad.runtime.donation import Donated
 from primad.runtime.interpreter import evaluate_node
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
@@ -75,6 +76,18 @@ def plan_of(of: ClosedProgram) -> AnyPlan:
     """Return the plan of a program itself, from the cache if it was made before."""
     plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
     return plan
+
+
+def own_plan(program: Program, donated: Donated = ()) -> tuple[AnyPlan, list[Any]]:
+    """Return the plan of a program with its scalars inside it, and the captured arrays that follow its arguments.
+
+    A scalar that a plan knows needs no array of its own; but each value of it is another plan.
+    """
+    scalars = tuple([param_key(literal_value(node)) for node in program.sources if node.op is LITERAL])
+    plan: AnyPlan = PLANS.get(
+        (None, program.key, donated, scalars), lambda: make_plan(simplify(program.hoisted(scalars=False)), donated)
+    )
+    return plan, [_source_value(node) for node in program.sources if node.op is not LITERAL]
 
 
 def _as_array(leaf: Any) -> Any:

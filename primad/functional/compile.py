@@ -10,14 +10,15 @@ import numpy as np
 
 from primad import ops, tree
 from primad.errors import ShapeError, TracingError
-from primad.functional.calls import Call, arrays, plan_of, source_values, traced_operands
+from primad.functional.calls import Call, arrays, own_plan, source_values, traced_operands
 from primad.functional.held import held, vmap_
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
+from primad.runtime.donation import Donated, check, match, settle
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
-from primad.trace import TracedArray, is_weak, record, type_of
+from primad.trace import TracedArray, argument_names, is_weak, record, type_of
 from primad.types import ArrayType
 
 Function = Callable[..., Any]
@@ -29,27 +30,41 @@ def run_once(function: Function, args: Sequence[Any]) -> Any:
     return tree.unflatten(call.out_tree, call.evaluate())
 
 
-def jit(function: Function, static_argnums: Any = ()) -> Function:
+def jit(function: Function, static_argnums: Any = (), donate: Any = ()) -> Function:
     """Return a function that records `function` once for each combination of argument types, and then only runs.
 
     Args:
         function: a function of arrays and pytrees of arrays.
         static_argnums: positions of arguments that are constants (hashable, part of the cache's key).
+        donate: positions of arguments whose arrays may be overwritten. Each array of the result takes the memory of the
+            first donated array of its shape and dtype that is left: it is then that same array, changed in place.
+            Where nothing needs the old values afterwards, no other memory is used.
 
     Returns:
         a function with the same arguments and result. Arrays that the function closes over are taken when it is
         recorded.
 
     Raises:
-        TracingError: where the function needs a value (`if x > 0`), with the line.
+        TracingError: where the function needs a value (`if x > 0`), with the line; where a donated array is read-only
+            or shares memory with another argument.
 
     Example:
         >>> import numpy as np, primad
         >>> f = primad.jit(lambda x: np.sin(x) ** 2)
         >>> f(0.5)
         np.float64(0.22984884706593015)
+
+        A step that updates its parameters in place:
+
+        >>> descend = primad.jit(lambda p, g: p - 0.5 * g, donate=0)
+        >>> p = np.array([1.0, 2.0])
+        >>> descend(p, np.array([2.0, 0.0])) is p
+        True
+        >>> p
+        array([0., 2.])
     """
     listed = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    given = (donate,) if isinstance(donate, int) else tuple(donate)
     cache = Cache(256)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
@@ -68,7 +83,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         except TypeError:
             raise TracingError(f"jit: the static arguments {static!r} are not hashable") from None
 
-        def make() -> tuple[AnyPlan, list[Any], Any] | None:
+        def make() -> tuple[AnyPlan, list[Any], Any, Donated, list[str]] | None:
             def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
                 values = list(positional)
                 for i in sorted(fixed):
@@ -80,17 +95,46 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
             program = record(flat, types, in_tree, weak=weak)
             if program.captured:
                 return None
-            of = ClosedProgram(program)
-            plan = plan_of(of)
-            return plan, source_values(program), program.out_tree
+            chosen = _leaves_of(args, fixed, given)
+            donated = match(program.out_types, types, chosen)
+            plan, captured = own_plan(program, donated)
+            return plan, captured, program.out_tree, donated, _names(function, args, kwargs, fixed)
 
         made = cache.get(key, make)
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return function(*args, **kwargs)
-        plan, captured, out_tree = made
-        return tree.unflatten(out_tree, plan.run([*arrays(leaves), *captured]))
+        plan, captured, out_tree, donated, names = made
+        values = arrays(leaves)
+        if not donated:
+            return tree.unflatten(out_tree, plan.run([*values, *captured]))
+        check(values, [place for _, place in donated], names)
+        for _, place in donated:
+            values[place] = np.ascontiguousarray(values[place])
+        results = plan.run([*values, *captured])
+        return tree.unflatten(out_tree, settle(results, arrays(leaves), donated))
 
     return compiled
+
+
+def _names(function: Function, args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[int]) -> list[str]:
+    """Return names of the leaves of the arguments that are not static."""
+    places = tuple([() if i in fixed else arg for i, arg in enumerate(args)])
+    named = ["_".join(map(str, path)) for path in tree.paths(tree.flatten(kwargs)[1])]
+    return argument_names(function, tree.flatten(places)[1]) + named
+
+
+def _leaves_of(args: Sequence[Any], fixed: Sequence[int], chosen: Sequence[int]) -> list[int]:
+    """Return the flat positions, among the leaves of the arguments that are not static, of chosen arguments."""
+    found: list[int] = []
+    start = 0
+    for i, arg in enumerate(args):
+        if i in fixed:
+            continue
+        count = len(tree.leaves(arg))
+        if i in chosen or i - len(args) in chosen:
+            found.extend(range(start, start + count))
+        start += count
+    return found
 
 
 def _axis_for(axis: Any, ndim: int, what: str) -> int:

@@ -15,6 +15,7 @@ from primad.deferred import loaded
 from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
+from primad.runtime.donation import Donated, direct, settle
 from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
@@ -35,9 +36,10 @@ class Plan:
         program: what it computes.
         fused: pointwise steps on at least so many elements run as native kernels where these can be built; 0 keeps
             every step's NumPy definition.
+        donated: outputs that take the memory of inputs.
     """
 
-    def __init__(self, program: Program, fused: float = 0) -> None:
+    def __init__(self, program: Program, fused: float = 0, donated: Donated = ()) -> None:
         self.program = program
         slot: dict[Node, int] = {node: i for i, node in enumerate(program.inputs)}
         self._constants: list[tuple[int, Any]] = []
@@ -57,16 +59,19 @@ class Plan:
         units: Sequence[Node | Group] = fuse(steps, program.outputs, fused) if fused else steps
         freed = _last_uses(units, program.outputs)
         assigned, self.buffers = assign_buffers(units, program.outputs)
+        self._donated = donated
+        taken = direct(program, units, _writes_into, makes_new_array, donated) if donated else {}
+        given = {place for _, place in donated}
         self._calls: list[GroupCall] = []
         self._steps: list[Step] = []
         for unit in units:
-            last = tuple([slot[operand] for operand in freed.get(unit, ())])
+            last = tuple([place for operand in freed.get(unit, ()) if (place := slot[operand]) not in given])
             if isinstance(unit, Group):
                 self._steps.append((None, (), {}, len(self._calls), last, -1))
-                self._calls.append(GroupCall(unit, slot, assigned))
+                self._calls.append(GroupCall(unit, slot, assigned, taken))
             else:
                 operands = tuple([slot[operand] for operand in unit.inputs])
-                place = assigned.get(unit, -1)
+                place = assigned.get(unit, -2 - taken[unit] if unit in taken else -1)
                 self._steps.append((loaded(unit.op.numpy), operands, dict(unit.params), slot[unit], last, place))
         seen: set[Node] = set()
         self._finish: list[tuple[int, Any, bool, bool]] = []
@@ -90,8 +95,9 @@ class Plan:
             for function, operands, params, place, freed, buffer in self._steps:
                 if function is None:
                     self._calls[place].run(values, frame, place)
-                elif buffer >= 0:
-                    values[place] = function(*[values[i] for i in operands], out=buffers[buffer], **params)
+                elif buffer != -1:
+                    out = buffers[buffer] if buffer >= 0 else arguments[-2 - buffer]
+                    values[place] = function(*[values[i] for i in operands], out=out, **params)
                 else:
                     values[place] = function(*[values[i] for i in operands], **params)
                 for index in freed:
@@ -102,7 +108,7 @@ class Plan:
         ]
         if self.buffers or self._calls:
             SPARE_FRAMES.give(frame, self._spare)
-        return results
+        return settle(results, arguments, self._donated)
 
     def _take_frame(self) -> Frame:
         """Return buffers that no other run holds: those of an earlier run, or new ones."""

@@ -20,9 +20,10 @@ from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, newest, rebuild
 from primad.runtime.axes import Dimension, tileable_dimensions
-from primad.runtime.fusion import WORTHWHILE_SIZE
+from primad.runtime.donation import Donated, settle
+from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import run_lanes
+from primad.runtime.lanes import MAX_LANES, run_lanes
 from primad.simplify.outer import outer_products
 from primad.types import ArrayType
 
@@ -32,13 +33,20 @@ SHORTEST_TILE = 64
 """Shorter tiles cost more in calls than they save."""
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Programs whose tiled values are smaller than this together stay whole."""
-MAX_LANES = 16
 MAX_STAGES = 4
 
 
-def make_plan(program: Program, stages: int = MAX_STAGES) -> AnyPlan:
-    """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise."""
+def make_plan(program: Program, donated: Donated = (), stages: int = MAX_STAGES) -> AnyPlan:
+    """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise.
+
+    Args:
+        program: what to compute.
+        donated: outputs that take the memory of inputs.
+        stages: how many programs with complete sums along the tiled dimension may follow each other.
+    """
     program = outer_products(program)
+    if is_pointwise(program.nodes):
+        return Plan(program, WORTHWHILE_SIZE, donated)
     for dimension in tileable_dimensions(program):
         tile = tile_length(dimension)
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
@@ -46,11 +54,11 @@ def make_plan(program: Program, stages: int = MAX_STAGES) -> AnyPlan:
             continue
         before = _sums_before(program, dimension)
         if not _needs_stages(program, dimension, before):
-            return TiledPlan(program, dimension, tile)
+            return TiledPlan(program, dimension, tile, donated)
         if stages > 1:
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
-            return StagedPlan(program, first, stages)
-    return Plan(program, WORTHWHILE_SIZE)
+            return StagedPlan(program, first, stages, donated)
+    return Plan(program, WORTHWHILE_SIZE, donated)
 
 
 def tile_length(dimension: Dimension) -> int:
@@ -115,10 +123,10 @@ def _between(inputs: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
 class StagedPlan:
     """A program split where complete sums over a dimension are used along it again."""
 
-    def __init__(self, program: Program, first: Sequence[Node], stages: int) -> None:
+    def __init__(self, program: Program, first: Sequence[Node], stages: int, donated: Donated) -> None:
         self.program = program
-        self._first = make_plan(_copy(program, program.inputs, first), 1)
-        self._second = make_plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
+        self._first = make_plan(_copy(program, program.inputs, first), stages=1)
+        self._second = make_plan(_copy(program, [*program.inputs, *first], program.outputs), donated, stages - 1)
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""
@@ -135,8 +143,9 @@ class TiledPlan:
         lanes: how many independent runs of tiles there are.
     """
 
-    def __init__(self, program: Program, dimension: Dimension, tile: int) -> None:
+    def __init__(self, program: Program, dimension: Dimension, tile: int, donated: Donated = ()) -> None:
         self.program = program
+        self._donated = donated
         self.dimension = dimension
         self.tile = tile
         self.tiles = -(-dimension.length // tile)
@@ -159,7 +168,9 @@ class TiledPlan:
         self._prologue = Plan(_copy(program, program.inputs, self._prologue_outputs), WORTHWHILE_SIZE)
         self._late_outputs = [node for node in dict.fromkeys(program.outputs) if node in late or node.op is LITERAL]
         self._late_inputs = [*program.inputs, *self._prologue_outputs, *self._partial, *self._sliced_outputs]
-        self._epilogue = Plan(_copy(program, self._late_inputs, self._late_outputs), WORTHWHILE_SIZE)
+        epilogue = _copy(program, self._late_inputs, self._late_outputs)
+        self._epilogue = Plan(epilogue, WORTHWHILE_SIZE, self._donated_late())
+        self._sliced_into = self._donated_slices(whole, late)
         self._axes = [dimension.axis.get(node) if node in dimension.axis else None for node in self._tile_inputs]
         rest = dimension.length % tile
         self._main = self._tile_plan(tile)
@@ -197,6 +208,32 @@ class TiledPlan:
         # where tiles end.
         return Plan(part, WORTHWHILE_SIZE * length / self.tile)
 
+    def _donated_late(self) -> Donated:
+        """Return what the epilogue may write into: the memory of inputs that are no outputs themselves."""
+        found = []
+        for output, place in self._donated:
+            node = self.program.outputs[output]
+            if node in self._late_outputs and self.program.inputs[place] not in self.program.outputs:
+                found.append((self._late_outputs.index(node), place))
+        return tuple({late: (late, place) for late, place in reversed(found)}.values())
+
+    def _donated_slices(self, whole: Sequence[Node], late: set[Node]) -> list[int | None]:
+        """Return for each output that tiles write the input whose memory it takes.
+
+        A tile has read its slice of the input before it writes it, if the slice lies along the same axis and nothing
+        else reads the input.
+        """
+        elsewhere = {operand for node in self.program.nodes if node in late for operand in node.inputs}
+        elsewhere.update(operand for node in whole for operand in node.inputs)
+        elsewhere.update(self.program.outputs)
+        axis = self.dimension.axis
+        places: dict[Node, int] = {}
+        for output, place in self._donated:
+            node, source = self.program.outputs[output], self.program.inputs[place]
+            if node in axis and axis.get(source) == axis[node] and source not in elsewhere:
+                places.setdefault(node, place)
+        return [places.get(node) for node in self._sliced_outputs]
+
     def _resized(self, node: Node, length: int) -> ArrayType:
         axis = self.dimension.axis.get(node)
         if axis is None:
@@ -210,7 +247,10 @@ class TiledPlan:
         known: dict[Node, Any] = dict(zip(self.program.inputs, arguments, strict=True))
         known.update(zip(self._prologue_outputs, self._prologue.run(arguments), strict=True))
         values = [np.asarray(known[node]) for node in self._tile_inputs]
-        full = [np.empty(node.type.shape, node.type.dtype) for node in self._sliced_outputs]
+        full = [
+            np.empty(node.type.shape, node.type.dtype) if place is None else arguments[place]
+            for node, place in zip(self._sliced_outputs, self._sliced_into, strict=True)
+        ]
 
         def work(lane: int, stopped: Callable[[], bool]) -> list[Any]:
             return self._run_lane(lane, values, full, stopped)
@@ -222,7 +262,7 @@ class TiledPlan:
         known.update(zip(self._sliced_outputs, full, strict=True))
         late = self._epilogue.run([known[node] for node in self._late_inputs])
         known.update(zip(self._late_outputs, late, strict=True))
-        return self._results(known)
+        return settle(self._results(known), arguments, self._donated)
 
     def _run_lane(
         self, lane: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]
