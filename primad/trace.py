@@ -326,7 +326,16 @@ def lift(value: Any, trace: Trace) -> Node:
             return trace.literal(array.item(), ArrayType((), array.dtype))
         value = np.asarray(value)
     ArrayType(value.shape, value.dtype)
+    if value.dtype.kind == "f" and 0 in value.strides and value.size > 1:
+        return _broadcast(value, trace)
     return trace.capture(value)
+
+
+def _broadcast(value: np.ndarray[Any, Any], trace: Trace) -> Node:
+    """Capture what `np.broadcast_to` (one direction for all points, say) was given, and record the broadcast."""
+    small = value[tuple([slice(1) if stride == 0 else slice(None) for stride in value.strides])]
+    node: Node = FUNCTIONS[np.broadcast_to](TracedArray(trace.capture(small)), value.shape).node
+    return node
 
 
 def is_traced(*values: Any) -> bool:

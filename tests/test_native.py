@@ -158,6 +158,36 @@ def test_broadcast_operands(shape, dtype):
         np.testing.assert_allclose(got, want, rtol=1e-14 if dtype is np.float64 else 1e-5)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(9, 21, 32), (9, 21, 13), (1, 130, 40), (300, 1, 17), (5, 6, 7, 24)], ids=str)
+@pytest.mark.parametrize("axis", [0, 1, (0, 1), 2, -1], ids=str)
+def test_sums_and_operands_that_lack_any_axis(shape, axis, dtype):
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=shape).astype(dtype)
+    lacking = [rng.normal(size=[1 if i == k else n for i, n in enumerate(shape)]).astype(dtype) for k in range(x.ndim)]
+
+    def f(x, *lacking):
+        y = pnp.exp(-x)
+        for z in lacking:
+            y = y * z + x
+        return pnp.sum(y, axis=axis), y, pnp.sum(y * y, axis=0), pnp.sum(x, axis=axis)
+
+    for got, want in zip(run_native(f, x, *lacking), run_numpy(f, x, *lacking), strict=True):
+        np.testing.assert_allclose(
+            got,
+            want,
+            rtol=1e-12 if dtype is np.float64 else 1e-3,
+            atol=np.abs(want).max() * (1e-14 if dtype is np.float64 else 1e-6),
+        )
+
+
+def test_a_sum_over_points_is_part_of_the_kernel():
+    """Nothing of the size of the summed array is written."""
+    program = primad.simplify(primad.trace(lambda x, y: pnp.sum(pnp.tanh(x * y), axis=1))(np.ones((40, 50, 64)), 2.0))
+    plan = Plan(program, 1)
+    assert plan.buffers == [] and len(plan._steps) == 1
+
+
 def test_operands_of_any_memory_layout():
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(30, 20)), rng.normal(size=(40, 60))

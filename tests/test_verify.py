@@ -197,7 +197,7 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
             yield "labels of the axis map", "axis map", replace(op, axes=_wrong_labels(op.axes))
         if op.pointwise:
             yield "missing labels", "axis map", replace(op, axes=_unlabelled(op.axes))
-    if op.insert_axis is not None and op.name not in ("eye", "iota"):
+    if op.insert_axis is not None and op.name not in ("eye", "iota", "draw"):
         wrong = _refusing if op.pointwise or op.name in ("cast", "truncate") else _same_params
         yield "params of the batched op", "batching", replace(op, insert_axis=wrong(op.insert_axis))
     yield "inferred dtype", "type", replace(op, infer=_single(op.infer))

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from primad import ops
+from primad.backends.philox import draw
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
 from primad.primitive import Primitive
@@ -153,6 +154,41 @@ def order_along(numbers: Numbers, x: Array, *, axis: int) -> Array:
     return np.apply_along_axis(order, axis, x).astype(np.int64) if x.size else np.zeros(x.shape, np.int64)
 
 
+def first_largest(
+    numbers: Numbers,
+    x: Array,
+    *,
+    axes: tuple[int, ...],
+    count: tuple[int, ...],
+    size: tuple[int, ...],
+    step: tuple[int, ...],
+    dilation: tuple[int, ...],
+    low: tuple[int, ...],
+) -> Array:
+    """Return where windows have their first largest element, in row-major order over the axes of the windows."""
+    length = [x.shape[axis] for axis in axes]
+    shape = list(x.shape)
+    for axis, n in zip(axes, count, strict=True):
+        shape[axis] = n
+    out = np.empty(shape, np.int64)
+    for index in np.ndindex(out.shape):
+        best: tuple[Any, int] | None = None
+        for element in np.ndindex(size):
+            entries = zip(axes, element, step, dilation, low, strict=True)
+            at = [index[axis] * s + p * d - before for axis, p, s, d, before in entries]
+            if any(not 0 <= i < n for i, n in zip(at, length, strict=True)):
+                continue
+            place = list(index)
+            for axis, i in zip(axes, at, strict=True):
+                place[axis] = i
+            value = x[tuple(place)]
+            if best is None or numbers.less(best[0], value):
+                best = value, int(np.ravel_multi_index(at, length))
+        assert best is not None
+        out[index] = best[1]
+    return out
+
+
 def _numbers(n: Numbers, values: Any) -> Array:
     """Turn numbers of NumPy into numbers of the number system."""
     values = np.asarray(values)
@@ -196,10 +232,12 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.truncate: pointwise(_truncate),
     ops.eye: lambda numbers, /, *, n, dtype: _numbers(numbers, [[int(i == j) for j in range(n)] for i in range(n)]),
     ops.iota: lambda numbers, /, *, n, dtype: _numbers(numbers, list(range(n))),
+    ops.draw: draw,
     ops.cast: lambda n, x, *, dtype: _numbers(n, x),
     ops.argsort: order_along,
     ops.reduce_max: extremum(lambda n, x, y: n.less(y, x)),
     ops.reduce_min: extremum(lambda n, x, y: n.less(x, y)),
+    ops.window_argmax: first_largest,
 }
 """What primitives mean where their NumPy function does not run on object arrays."""
 

@@ -20,11 +20,13 @@ from primad.ops.elementary import arctan, cos, exp, expm1, log, log1p, sech2, si
 from primad.ops.generators import eye, iota
 from primad.ops.indexing import gather, scatter_add
 from primad.ops.kinks import abs, maximum, minimum
+from primad.ops.random import draw
 from primad.ops.reduction import cumsum, reduce_max, reduce_min
 from primad.ops.selection import mask, select
 from primad.ops.sorting import argsort
 from primad.ops.special import erf, erfc, logistic, softplus
 from primad.ops.structural import concatenate, flip, pad, permute, reshape, slice_
+from primad.ops.windows import overlap_add, window_argmax, windows
 from primad.primitive import Primitive
 
 ALL: tuple[Primitive, ...] = (
@@ -32,9 +34,9 @@ ALL: tuple[Primitive, ...] = (
     exp, expm1, log, log1p, sqrt, sin, cos, tanh, sech2, arctan, erf, erfc, logistic, softplus,
     sign, floor, floor_divide, less, less_equal, equal, logical_and, logical_or, logical_not,
     stop_gradient, truncate, argsort,
-    eye, iota,
+    eye, iota, draw,
     select, mask, broadcast, sum, reshape, permute, slice_, pad, concatenate, flip, cast, cumsum, gather, scatter_add,
-    contract, reduce_max, reduce_min,
+    contract, reduce_max, reduce_min, windows, overlap_add, window_argmax,
 )  # fmt: skip
 
 BY_NAME: dict[str, Primitive] = {primitive.name: primitive for primitive in ALL}
@@ -53,6 +55,7 @@ __all__ = [
     "cos",
     "cumsum",
     "div",
+    "draw",
     "equal",
     "erf",
     "erfc",
@@ -77,6 +80,7 @@ __all__ = [
     "minimum",
     "mul",
     "neg",
+    "overlap_add",
     "pad",
     "permute",
     "power",
@@ -96,4 +100,6 @@ __all__ = [
     "sum",
     "tanh",
     "truncate",
+    "window_argmax",
+    "windows",
 ]

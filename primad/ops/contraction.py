@@ -63,21 +63,56 @@ def _matrix_form(labels: str) -> tuple[Any, ...] | None:
     return x_order, y_order, len(batch), len(rows), len(inner), tuple([result.index(c) for c in out])
 
 
+@lru_cache(maxsize=4096)
+def _matrix_steps(labels: str, x_shape: tuple[int, ...], y_shape: tuple[int, ...]) -> tuple[Any, ...] | None:
+    """Return what makes matrices of operands and an array of the product; None stands for what changes nothing."""
+    form = _matrix_form(labels)
+    if form is None:
+        return None
+    x_order, y_order, batch, rows, inner, out_order = form
+    x_shape, y_shape = (tuple([shape[i] for i in order]) for shape, order in ((x_shape, x_order), (y_shape, y_order)))
+    depth = math.prod(y_shape[batch : batch + inner])
+    row_count, column_count = math.prod(x_shape[batch : batch + rows]), math.prod(y_shape[batch + inner :])
+    left, right = (*x_shape[:batch], row_count, depth), (*x_shape[:batch], depth, column_count)
+    matrix = (*x_shape[:batch], row_count, column_count)
+    result = (*x_shape[: batch + rows], *y_shape[batch + inner :])
+    return (
+        _moved(x_order),
+        left if left != x_shape else None,
+        _moved(y_order),
+        right if right != y_shape else None,
+        matrix if matrix != result else None,
+        result,
+        _moved(out_order),
+    )
+
+
+def _moved(order: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if order == tuple(range(len(order))) else order
+
+
 def _contract(x: Any, y: Any, *, labels: str, out: Any = None) -> Any:
     x, y = np.asarray(x), np.asarray(y)
-    form = _matrix_form(labels)
-    if form is None or x.dtype == object:
+    steps = _matrix_steps(labels, x.shape, y.shape)
+    if steps is None or x.dtype == object:
         return np.einsum(labels, x, y, out=out)
-    x_order, y_order, batch, rows, inner, out_order = form
-    x, y = x.transpose(x_order), y.transpose(y_order)
-    batch_shape, row_shape, column_shape = x.shape[:batch], x.shape[batch : batch + rows], y.shape[batch + inner :]
-    depth = math.prod(y.shape[batch : batch + inner])
-    left = x.reshape((*batch_shape, math.prod(row_shape), depth))
-    right = y.reshape((*batch_shape, depth, math.prod(column_shape)))
-    if out is not None and out_order == tuple(range(len(out_order))):
-        np.matmul(left, right, out=out.reshape((*batch_shape, left.shape[-2], right.shape[-1])))
+    x_order, left, y_order, right, matrix, result, out_order = steps
+    if x_order is not None:
+        x = x.transpose(x_order)
+    if left is not None:
+        x = x.reshape(left)
+    if y_order is not None:
+        y = y.transpose(y_order)
+    if right is not None:
+        y = y.reshape(right)
+    if out is not None and out_order is None:
+        np.matmul(x, y, out=out if matrix is None else out.reshape(matrix))
         return out
-    product = np.matmul(left, right).reshape((*batch_shape, *row_shape, *column_shape)).transpose(out_order)
+    product = np.matmul(x, y)
+    if matrix is not None:
+        product = product.reshape(result)
+    if out_order is not None:
+        product = product.transpose(out_order)
     if out is None:
         return product
     np.copyto(out, product)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ class GroupCall:
     def __init__(self, group: Group, slot: Mapping[Node, int], assigned: Mapping[Node, int]) -> None:
         self._function = group.kernel.function
         self._kernel = group.kernel
-        self._rows, self._columns = group.rows, group.columns
+        self._loops = group.loops
         self._loose: list[tuple[int, int, ArrayType]] = []
         self._fresh: list[tuple[int, int, ArrayType]] = []
         self._placed: list[tuple[int, int]] = []
@@ -59,7 +61,7 @@ class GroupCall:
         for i, place, type in self._fresh:
             values[place] = array = np.empty(type.shape, type.dtype)
             pointers[i] = array.ctypes.data
-        self._function(pointers, self._rows, self._columns)
+        self._function(pointers, *self._loops)
         for place, buffer in self._placed:
             values[place] = frame.buffers[buffer]
 
@@ -70,13 +72,57 @@ class Frame:
     Attributes:
         buffers: the arrays.
         pointers: an argument of each kernel; addresses outside of the buffers are filled in when it is called.
+        size: bytes of the buffers together.
     """
 
     def __init__(self, types: Sequence[ArrayType], calls: Sequence[GroupCall]) -> None:
         self.buffers = [np.empty(type.shape, type.dtype) for type in types]
+        self.size = sum(buffer.nbytes for buffer in self.buffers)
         self.pointers: list[Any] = []
         for call in calls:
             pointers = (ctypes.c_void_p * call.count)()
             for i, buffer in call.fixed:
                 pointers[i] = self.buffers[buffer].ctypes.data
             self.pointers.append(pointers)
+
+
+class SpareFrames:
+    """Frames between two runs, so that memory is not asked for and cleared each time; at most so many bytes in all.
+
+    A plan keeps a list of its own frames. Here they stand in the order of their last use, and the oldest go first.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._owners: OrderedDict[Frame, list[Frame]] = OrderedDict()
+        self._size = 0
+        self._lock = Lock()
+
+    def take(self, own: list[Frame]) -> Frame | None:
+        """Return one of a plan's spare frames, if it has any."""
+        if not own:
+            return None
+        with self._lock:
+            if not own:
+                return None
+            frame = own.pop()
+            del self._owners[frame]
+            self._size -= frame.size
+            return frame
+
+    def give(self, frame: Frame, own: list[Frame]) -> None:
+        """Keep a frame that a run has finished with."""
+        if 2 * frame.size > self._limit:
+            return
+        with self._lock:
+            own.append(frame)
+            self._owners[frame] = own
+            self._size += frame.size
+            while self._size > self._limit:
+                oldest, owner = self._owners.popitem(last=False)
+                owner.remove(oldest)
+                self._size -= oldest.size
+
+
+SPARE_FRAMES = SpareFrames(64 * 1024 * 1024)
+"""The spare frames of all plans."""

@@ -3,14 +3,14 @@
 Steps with equal shape and float type belong together when no other step lies between them. Counting, for each step, how
 often a path to it changes from group work to other work and back gives that at once: every edge that leaves a group
 leads to a larger count, so groups of equal counts never wait for each other in a circle. A group reads each of its
-operands once and writes only what others need; a broadcast operand is read from the small array.
+operands once and writes only what others need; a broadcast operand is read from the small array, and a sum of a value
+over some of its axes is accumulated beside it.
 """
 
 from __future__ import annotations
 
 import heapq
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,15 +21,13 @@ from primad import ops
 from primad.ir.node import LITERAL, Node
 from primad.runtime.native import Kernel, Read, compiler, has_code, kernel_text
 from primad.runtime.recompute import recompute
+from primad.runtime.space import Space
 from primad.runtime.vectors import NEEDS
 
 WORTHWHILE_SIZE = 4096
 """Groups on fewer elements stay with NumPy: a kernel saves less than compiling it costs."""
 WORTHWHILE_OPS = 32
 """So many ops on so many elements, in all groups together, make kernels worth building; a function counts as eight."""
-NARROW = 8
-"""Broadcast operands with shorter rows are copied to the full shape: every row would be a partly filled vector."""
-
 Key = tuple[tuple[int, ...], np.dtype[Any]]
 
 
@@ -41,16 +39,14 @@ class Group:
         kernel: the compiled loop.
         reads: the arrays it reads, and how.
         results: the nodes whose values it writes.
-        rows: number of rows of its iteration space.
-        columns: number of columns.
+        loops: lengths of its three loops.
         inputs: the nodes that it reads, for the plan.
     """
 
     kernel: Kernel
     reads: tuple[Read, ...]
     results: tuple[Node, ...]
-    rows: int
-    columns: int
+    loops: tuple[int, int, int]
     inputs: tuple[Node, ...]
 
 
@@ -75,10 +71,15 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTH
     if sum(draft.work for draft in drafts) < WORTHWHILE_OPS * smallest:
         return list(steps)
     grouped = {node for draft in drafts for node in draft.nodes}
+    home = {node: draft for draft in reversed(drafts) for node in draft.nodes}
     needed = set(outputs)
     for draft in drafts:
         draft.read()
         needed.update(read.source for read in draft.reads)
+    for node in steps:
+        if node.op is ops.sum and node.inputs[0] in home and home[node.inputs[0]].accumulate(node):
+            grouped.add(node)
+            needed.add(node)
     alone: list[Node] = []
     for node in reversed(steps):
         # Broadcasts that are only read through are not computed.
@@ -152,9 +153,10 @@ class _Draft:
         self._dtype = dtype
         self.reads: list[Read] = []
         self._members = set(nodes)
+        self._space = Space(nodes[0].type.shape)
+        self._sums: list[Node] = []
         self._found: dict[Node, int] = {}
         self._results: list[Node] = []
-        self._columns = nodes[0].type.size
 
     @property
     def work(self) -> int:
@@ -162,59 +164,49 @@ class _Draft:
         return self.nodes[0].type.size * sum(8 if node.op.name in NEEDS else 1 for node in self.nodes)
 
     def read(self) -> None:
-        """Decide how each operand from outside is read."""
+        """Find what is read from outside, through broadcasts where the loops allow it."""
+        self._through = {
+            x: dict(x.params)["axes"]
+            for node in self.nodes
+            for x in node.inputs
+            if x not in self._members and x.op is ops.broadcast and x.inputs[0].op is not LITERAL
+        }
+        self._through = {x: axes for x, axes in self._through.items() if self._space.admit(axes)}
         outside = dict.fromkeys(
             x for node in self.nodes for x in node.inputs if x not in self._members and x.op is not LITERAL
         )
-        widths = Counter(width for x in outside if (width := _row_length(x)) is not None and width >= NARROW)
-        if widths:
-            self._columns = widths.most_common(1)[0][0]
-        places: dict[Read, int] = {}
-        for operand in outside:
-            read = Read(operand, "full")
-            if operand.op is ops.broadcast and operand.inputs[0].op is not LITERAL:
-                source = operand.inputs[0]
-                if source.type.size == 1:
-                    read = Read(source, "scalar")
-                elif _row_length(operand) == self._columns:
-                    read = Read(source, "row" if _is_leading(operand) else "column")
-            self._found[operand] = places.setdefault(read, len(places))
-        self.reads = list(places)
+        self._outside = list(outside)
+        self.reads = [self._read(x) for x in self._outside]
+
+    def _read(self, operand: Node) -> Read:
+        if operand in self._through:
+            return Read(operand.inputs[0], self._space.layout(self._through[operand]))
+        return Read(operand, self._space.layout(()))
+
+    def accumulate(self, total: Node) -> bool:
+        """Take in the sum of a member over some of its axes, if the loops allow it."""
+        inside = total.type.dtype == self._dtype and total.inputs[0] in self._members
+        if not inside or not self._space.admit(dict(total.params)["axes"], summed=True):
+            return False
+        self._sums.append(total)
+        return True
 
     def finish(self, needed: set[Node]) -> str:
         """Decide what is written and return the kernel's text."""
+        places: dict[Read, int] = {}
+        self._found = {operand: places.setdefault(self._read(operand), len(places)) for operand in self._outside}
+        self.reads = list(places)
+        whole = self._space.layout(())
         self._results = [node for node in self.nodes if node in needed]
-        return kernel_text(self.nodes, self.reads, self._found, self._results, self._dtype, self._columns)
+        written = [(node, node, whole) for node in self._results]
+        written += [(node, node.inputs[0], self._space.layout(dict(node.params)["axes"])) for node in self._sums]
+        self._results += self._sums
+        return kernel_text(self.nodes, self.reads, self._found, written, self._dtype, self._space.lengths[-1])
 
     def group(self, kernel: Kernel) -> Group:
         """Return the finished group."""
-        rows = self.nodes[0].type.size // self._columns
         inputs = tuple(dict.fromkeys(read.source for read in self.reads))
-        return Group(kernel, tuple(self.reads), tuple(self._results), rows, self._columns, inputs)
-
-
-def _is_leading(node: Node) -> bool:
-    return 0 in _wide_axes(node)[0]
-
-
-def _wide_axes(node: Node) -> tuple[set[int], set[int]]:
-    """Return the new axes and the kept ones of a broadcast, numbered without axes of length 1."""
-    new = dict(node.params)["axes"]
-    wide = [axis for axis, length in enumerate(node.type.shape) if length > 1]
-    return {i for i, axis in enumerate(wide) if axis in new}, {i for i, axis in enumerate(wide) if axis not in new}
-
-
-def _row_length(node: Node) -> int | None:
-    """Return the number of columns for which a broadcast repeats one row, or one column; None if for no number."""
-    if node.op is not ops.broadcast:
-        return None
-    new, kept = _wide_axes(node)
-    if not new or not kept or node.inputs[0].op is LITERAL:
-        return None
-    small = node.inputs[0].type.size
-    if max(new) < min(kept):
-        return small
-    return node.type.size // small if max(kept) < min(new) else None
+        return Group(kernel, tuple(self.reads), tuple(self._results), self._space.lengths, inputs)
 
 
 def _ordered(steps: Sequence[Node], units: Sequence[Step]) -> list[Step]:

@@ -15,7 +15,7 @@ from primad.deferred import loaded
 from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
-from primad.runtime.frames import Frame, GroupCall
+from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
 from primad.trace import TracedArray
@@ -77,7 +77,6 @@ class Plan:
         products = [node.op.cost(node).matmul_flops for node in steps]
         self._single_threaded = SINGLE_THREADED_FLOPS[0] <= max(products, default=0) < SINGLE_THREADED_FLOPS[1]
         self._spare: list[Frame] = []
-        self._keeps_buffers = sum(type.size * type.dtype.itemsize for type in self.buffers) <= KEPT_BYTES
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own, sharing no memory with arguments or other outputs."""
@@ -101,20 +100,15 @@ class Plan:
             dtype.type(values[index]) if scalar else values[index] if fresh else np.array(values[index], dtype)
             for index, dtype, scalar, fresh in self._finish
         ]
-        if self._keeps_buffers and (buffers or self._calls):
-            self._spare.append(frame)
+        if self.buffers or self._calls:
+            SPARE_FRAMES.give(frame, self._spare)
         return results
 
     def _take_frame(self) -> Frame:
         """Return buffers that no other run holds: those of an earlier run, or new ones."""
-        try:
-            return self._spare.pop()
-        except IndexError:
-            return Frame(self.buffers, self._calls)
+        return SPARE_FRAMES.take(self._spare) or Frame(self.buffers, self._calls)
 
 
-KEPT_BYTES = 4 * 1024 * 1024
-"""Plans whose buffers are larger than this together give them back after each run."""
 SINGLE_THREADED_FLOPS = (1e6, 5e8)
 """Matrix products between these sizes run on one BLAS thread. Smaller ones do so anyway; for these the threads wait for
 each other longer than they save as soon as the machine does something else."""
@@ -225,7 +219,7 @@ def _exposed(group: Group, owners: dict[Node, set[Node]]) -> set[Node]:
     found: set[Node] = set()
     for read in group.reads:
         owner = owners.get(read.source, set())
-        if read.layout != "full" or owner != {read.source}:
+        if read.layout != "orc" or owner != {read.source}:
             found |= owner
     return found
 

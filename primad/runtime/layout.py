@@ -241,7 +241,7 @@ class Layout:
 
     # -- text ----------------------------------------------------------------------------------------------------------
 
-    def write(self, fused: bool) -> tuple[str, int]:
+    def write(self) -> tuple[str, int]:
         """Return the function's text and the size of its scratch memory."""
         outputs = self.program.outputs
         pointers: dict[Any, str] = {node: f"%in{i}" for i, node in enumerate(self.program.inputs)}
@@ -255,7 +255,7 @@ class Layout:
         pointers.update({node: f"@KERNEL.constant{i}" for i, node in enumerate(constants)})
         scratch, size = self._scratch(packs, set(pointers))
         pointers.update({buffer: f"%scratch{i}" for i, buffer in enumerate(scratch)})
-        code = Code(pointers, fused)
+        code = Code(pointers)
         for unit in self.units:
             if unit in packs:
                 source = forms[unit][1]

@@ -58,11 +58,10 @@ class Code:
         pointers: the LLVM name of the address of each buffer.
     """
 
-    def __init__(self, pointers: dict[Any, str], fused: bool) -> None:
+    def __init__(self, pointers: dict[Any, str]) -> None:
         self.lines: list[str] = []
         self.called: dict[str, str] = {}
         self.pointers = pointers
-        self._fused = fused
         self._count = 0
 
     def fresh(self) -> int:
@@ -170,17 +169,13 @@ class Code:
                 self.lines.append(f"  store {cell} {one}, ptr {place}, align 1")
 
     def product_sum(self, vector: Vector, factors: Sequence[str], total: str) -> str:
-        """Return total + the product of one or two factors, rounded once where the processor can."""
+        """Return total + the product of one or two factors, rounded once."""
         type = vector.type
         if len(factors) == 1:
             return self.emit(f"fadd {type} {total}, {factors[0]}")
-        x, y = factors
-        if self._fused:
-            suffix = f"v{vector.lanes}f{8 * vector.dtype.itemsize}"
-            name = self.declare(type, f"llvm.fma.{suffix}", type, type, type)
-            return self.emit(f"call {type} {name}({type} {x}, {type} {y}, {type} {total})")
-        product = self.emit(f"fmul {type} {x}, {y}")
-        return self.emit(f"fadd {type} {total}, {product}")
+        suffix = f"v{vector.lanes}f{8 * vector.dtype.itemsize}"
+        name = self.declare(type, f"llvm.fma.{suffix}", type, type, type)
+        return self.emit(f"call {type} {name}({type} {factors[0]}, {type} {factors[1]}, {type} {total})")
 
 
 def lanes_mask(count: int, lanes: int) -> str:

@@ -1,8 +1,8 @@
 """Kernels for the host processor: a group of pointwise ops as one loop, compiled by llvmlite where it is installed.
 
-A kernel takes an array of pointers (what it reads, then what it writes), a number of rows and a number of columns. An
-operand varies along both, along one of them, or along none. Its text says nothing about sizes, so tiles of any length
-share it; compiled kernels are cached by their text.
+A kernel takes an array of pointers (what it reads, then what it writes) and the lengths of its three loops. An operand
+varies along some of them; a result that does not vary along all is a sum. Its text says nothing about sizes, so tiles
+of any length share it; compiled kernels are cached by their text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +22,8 @@ from primad import ops
 from primad.ir.node import LITERAL, Node, literal_value
 from primad.runtime.vectors import EMITTERS, NEEDS, Vector, libmvec, symbol_of
 
-Layout = Literal["full", "row", "column", "scalar"]
-"""How an operand varies: along both, along the columns only (one row), along the rows only, not at all."""
-
 CACHED_KERNELS = 1024
-_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 @dataclass(frozen=True)
@@ -35,11 +32,11 @@ class Read:
 
     Attributes:
         source: the node that has the array.
-        layout: how it varies.
+        layout: the loops along which it varies (see `primad.runtime.space`).
     """
 
     source: Node
-    layout: Layout
+    layout: str
 
 
 class Kernel:
@@ -63,8 +60,7 @@ class _Compiler:
         llvm.initialize_native_asmprinter()
         self._llvm = llvm
         self._features = llvm.get_host_cpu_features()
-        self.has_avx2 = bool(self._features.get("avx2"))
-        self.has_fma = bool(self._features.get("fma"))
+        self.has_avx2 = bool(self._features.get("avx2") and self._features.get("fma"))
         self._lock = Lock()
         self._cache: OrderedDict[str, Kernel] = OrderedDict()
         self.symbols = libmvec() if self.has_avx2 else {}
@@ -108,7 +104,7 @@ class _Compiler:
         return {text: Kernel(engine, f"kernel{i}") for i, text in enumerate(texts)}
 
 
-OPTIMISATION = 0
+OPTIMISATION = 2
 """LLVM's level: the loops are bound by memory, and the higher levels cost four times the time for a tenth of theirs."""
 DECLARATIONS = "\n; declarations\n"
 
@@ -144,7 +140,7 @@ def kernel_text(
     nodes: Sequence[Node],
     reads: Sequence[Read],
     found: dict[Node, int],
-    results: Sequence[Node],
+    results: Sequence[tuple[Node, Node, str]],
     dtype: np.dtype[Any],
     columns: int,
 ) -> str:
@@ -154,14 +150,15 @@ def kernel_text(
         nodes: the ops, in order.
         reads: the arrays that it reads.
         found: for each operand from outside, which read it is.
-        results: the nodes whose values are stored.
+        results: what is stored: the node, the op whose value it is or sums, and its layout.
         dtype: the float type of the group.
         columns: the length of a row; a multiple of the vector's length needs no code for what is left over.
     """
     lanes = Vector(dtype, "v").lanes
-    pointers = [_cell(read.source.type.dtype) for read in reads] + [_cell(node.type.dtype) for node in results]
-    lines = ["define void @KERNEL(ptr %pointers, i64 %rows, i64 %columns) nounwind {", "entry:"]
-    for i in range(len(pointers)):
+    cells = [_cell(read.source.type.dtype) for read in reads] + [_cell(node.type.dtype) for node, _, _ in results]
+    layouts = [read.layout for read in reads] + [layout for _, _, layout in results]
+    lines = ["define void @KERNEL(ptr %pointers, i64 %outer, i64 %rows, i64 %columns) nounwind {", "entry:"]
+    for i in range(len(cells)):
         lines.append(f"  %slot{i} = getelementptr ptr, ptr %pointers, i64 {i}")
         lines.append(f"  %array{i} = load ptr, ptr %slot{i}")
     whole_only = columns % lanes == 0
@@ -179,25 +176,36 @@ def kernel_text(
             f"  %inside = icmp ult <{lanes} x i64> <{ramp}>, %rests",
         ]
     lines += [
+        "  br label %around",
+        "around:",
+        "  %o = phi i64 [ 0, %entry ], [ %o1, %turn ]",
+        "  %block = mul i64 %o, %rows",
         "  br label %row",
         "row:",
-        "  %r = phi i64 [ 0, %entry ], [ %r1, %next ]",
-        "  %start = mul i64 %r, %columns",
+        "  %r = phi i64 [ 0, %around ], [ %r1, %next ]",
+        "  %place = add i64 %block, %r",
+        # Where a row of an array starts, for each set of loops along which arrays vary.
+        "  %start.orc = mul i64 %place, %columns",
+        "  %start.oc = mul i64 %o, %columns",
+        "  %start.rc = mul i64 %r, %columns",
     ]
-    layouts: list[Layout] = [read.layout for read in reads] + ["full"] * len(results)
-    for i, (cell, layout) in enumerate(zip(pointers, layouts, strict=True)):
-        offset = {"full": "%start", "row": "0", "column": "%r", "scalar": "0"}[layout]
-        lines.append(f"  %at{i} = getelementptr {cell}, ptr %array{i}, i64 {offset}")
-        if layout in ("column", "scalar"):
+    starts = {"c": "0", "": "0", "or": "%place", "o": "%o", "r": "%r"}
+    for i, (cell, layout) in enumerate(zip(cells, layouts, strict=True)):
+        lines.append(f"  %at{i} = getelementptr {cell}, ptr %array{i}, i64 {starts.get(layout, f'%start.{layout}')}")
+        if i < len(reads) and "c" not in layout:
             lines += _spread(i, cell, lanes)
+    summed = {layout for _, _, layout in results if layout != "orc"}
+    for layout in sorted(summed):
+        index = {"rc": "%o", "oc": "%r", "c": "%place"}[layout]
+        lines.append(f"  %first.{layout} = icmp eq i64 {index}, 0")
     after = "next" if whole_only else "tail"
     lines += [f"  br {'' if whole_only else 'i1 %some, '}label %loop" + ("" if whole_only else ", label %tail")]
-    lines += ["loop:", "  %c = phi i64 [ 0, %row ], [ %c1, %loop ]"]
+    lines += ["loop:", "  %k = phi i64 [ 0, %row ], [ %k1, %loop ]"]
     called: dict[str, str] = {}
-    lines += _body(nodes, reads, found, results, dtype, called, "v", "%c", masked=False)
+    lines += _body(nodes, reads, found, results, dtype, called, "v", "%k", masked=False)
     lines += [
-        f"  %c1 = add i64 %c, {lanes}",
-        "  %again = icmp ult i64 %c1, %whole",
+        f"  %k1 = add i64 %k, {lanes}",
+        "  %again = icmp ult i64 %k1, %whole",
         f"  br i1 %again, label %loop, label %{after}",
     ]
     if not whole_only:
@@ -208,7 +216,11 @@ def kernel_text(
         "next:",
         "  %r1 = add i64 %r, 1",
         "  %on = icmp ult i64 %r1, %rows",
-        "  br i1 %on, label %row, label %done",
+        "  br i1 %on, label %row, label %turn",
+        "turn:",
+        "  %o1 = add i64 %o, 1",
+        "  %further = icmp ult i64 %o1, %outer",
+        "  br i1 %further, label %around, label %done",
         "done:",
         "  ret void",
         "}",
@@ -237,7 +249,7 @@ def _body(
     nodes: Sequence[Node],
     reads: Sequence[Read],
     found: dict[Node, int],
-    results: Sequence[Node],
+    results: Sequence[tuple[Node, Node, str]],
     dtype: np.dtype[Any],
     called: dict[str, str],
     tag: str,
@@ -261,28 +273,36 @@ def _body(
 
     for node in nodes:
         values[node] = EMITTERS[node.op.name](vector, *[value(operand) for operand in node.inputs])
-    for i, node in enumerate(results):
-        _store(vector, len(reads) + i, node, values[node], column, masked, called)
+    for i, (node, source, layout) in enumerate(results):
+        kept = values[source]
+        if layout != "orc":
+            # The first element of a sum is added to zero, whatever the memory holds.
+            before = _load_at(vector, len(reads) + i, _cell(node.type.dtype), column, masked, called)
+            started = f"i1 %first.{layout}, {vector.type} zeroinitializer, {vector.type} {before}"
+            kept = vector.op("fadd", vector.emit(f"select {started}"), kept)
+        _store(vector, len(reads) + i, node, kept, column, masked, called)
     called.update(vector.called)
     return vector.lines
 
 
 def _load(vector: Vector, i: int, read: Read, column: str, masked: bool, called: dict[str, str]) -> str:
     cell = _cell(read.source.type.dtype)
+    value = _load_at(vector, i, cell, column, masked, called) if "c" in read.layout else f"%spread{i}"
+    if cell != "i8":
+        return value
+    return vector.emit(f"icmp ne <{vector.lanes} x i8> {value}, zeroinitializer")
+
+
+def _load_at(vector: Vector, i: int, cell: str, column: str, masked: bool, called: dict[str, str]) -> str:
     type = f"<{vector.lanes} x {cell}>"
-    if read.layout in ("column", "scalar"):
-        value = f"%spread{i}"
-    else:
-        place = vector.emit(f"getelementptr {cell}, ptr %at{i}, i64 {column}")
-        if masked:
-            # Lanes outside get a harmless value: 0 would send log into its slow path.
-            filler = vector.constant(0.5) if cell != "i8" else "zeroinitializer"
-            name = f"llvm.masked.load.v{vector.lanes}{_bits(cell)}.p0"
-            called[name] = f"declare {type} @{name}(ptr, i32, {vector.bool}, {type})"
-            value = vector.emit(f"call {type} @{name}(ptr {place}, i32 1, {vector.bool} %inside, {type} {filler})")
-        else:
-            value = vector.emit(f"load {type}, ptr {place}, align 1")
-    return value if cell != "i8" else vector.emit(f"icmp ne {type} {value}, zeroinitializer")
+    place = vector.emit(f"getelementptr {cell}, ptr %at{i}, i64 {column}")
+    if not masked:
+        return vector.emit(f"load {type}, ptr {place}, align 1")
+    # Lanes outside get a harmless value: 0 would send log into its slow path.
+    filler = vector.constant(0.5) if cell != "i8" else "zeroinitializer"
+    name = f"llvm.masked.load.v{vector.lanes}{_bits(cell)}.p0"
+    called[name] = f"declare {type} @{name}(ptr, i32, {vector.bool}, {type})"
+    return vector.emit(f"call {type} @{name}(ptr {place}, i32 1, {vector.bool} %inside, {type} {filler})")
 
 
 def _store(vector: Vector, i: int, node: Node, value: str, column: str, masked: bool, called: dict[str, str]) -> None:

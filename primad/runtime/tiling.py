@@ -23,6 +23,7 @@ from primad.runtime.axes import Dimension, tileable_dimensions
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import run_lanes
+from primad.simplify.outer import outer_products
 from primad.types import ArrayType
 
 TILE_BYTES = 256 * 1024
@@ -37,6 +38,7 @@ MAX_STAGES = 4
 
 def make_plan(program: Program, stages: int = MAX_STAGES) -> AnyPlan:
     """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise."""
+    program = outer_products(program)
     for dimension in tileable_dimensions(program):
         tile = tile_length(dimension)
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]

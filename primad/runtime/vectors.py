@@ -150,10 +150,10 @@ def _exp_below_zero(v: Vector, x: str) -> str:
         return v.emit(f"bitcast {integers} {exponent} to {v.type}")
 
     n = v.op("fsub", v.op("fadd", v.op("fmul", x, v.constant(1 / math.log(2))), magic), magic)
-    rest = v.op("fsub", x, v.op("fmul", n, v.constant(6.93147180369123816490e-01)))
-    rest = v.op("fsub", rest, v.op("fmul", n, v.constant(1.90821492927058770002e-10)))
+    rest = v.intrinsic("fma", n, v.constant(-6.93147180369123816490e-01), x)
+    rest = v.intrinsic("fma", n, v.constant(-1.90821492927058770002e-10), rest)
     tail = _polynomial(v, rest, *[1 / math.factorial(k) for k in range(13, 1, -1)])
-    near_one = v.op("fadd", v.op("fadd", rest, v.op("fmul", v.op("fmul", rest, rest), tail)), v.constant(1))
+    near_one = v.op("fadd", v.intrinsic("fma", v.op("fmul", rest, rest), tail, rest), v.constant(1))
     # In two steps, since the whole power may lie below the smallest normal number.
     first = v.op("fadd", v.op("fmul", n, v.constant(0.5)), magic)
     second = v.op("fadd", v.op("fsub", n, v.op("fsub", first, magic)), magic)
@@ -167,10 +167,14 @@ def _decay(v: Vector, x: str) -> tuple[str, str]:
 
 
 def _polynomial(v: Vector, x: str, *coefficients: float) -> str:
-    total = v.constant(coefficients[0])
-    for coefficient in coefficients[1:]:
-        total = v.op("fadd", v.op("fmul", total, x), v.constant(coefficient))
-    return total
+    """Evaluate a polynomial, highest power first, by Estrin's scheme: pairs side by side, then pairs of pairs."""
+    terms = [v.constant(coefficient) for coefficient in reversed(coefficients)]
+    while len(terms) > 1:
+        odd = [terms.pop()] if len(terms) % 2 else []
+        terms = [v.intrinsic("fma", high, x, low) for low, high in zip(terms[::2], terms[1::2], strict=True)] + odd
+        if len(terms) > 1:
+            x = v.op("fmul", x, x)
+    return terms[0]
 
 
 def _tanh(v: Vector, x: str) -> str:

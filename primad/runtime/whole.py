@@ -98,7 +98,7 @@ def text_of(program: Program, splats: Sequence[bool] = ()) -> tuple[str, int, in
     if host is None or not host.has_avx2 or work is None:
         return None
     layout = layout_of(program, splats)
-    return None if layout is None else (*layout.write(host.has_fma), work)
+    return None if layout is None else (*layout.write(), work)
 
 
 def _work(program: Program) -> int | None:

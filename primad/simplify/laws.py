@@ -1,7 +1,8 @@
 """Laws that belong to no single op, with the statements that `primad.verify` proves.
 
 The first family is applied by every pointwise op's constructor (`primad.primitive`), the second by the pass that moves
-sums over directions towards the inputs (`primad.simplify.collapse`).
+sums over directions towards the inputs (`primad.simplify.collapse`), the third to programs about to be planned
+(`primad.simplify.outer`).
 """
 
 from __future__ import annotations
@@ -167,4 +168,31 @@ _COLLAPSE = (
     ),
 )
 
-PASS_LAWS = (*_OUTERMOST, *_COLLAPSE)
+_PLANNED = (
+    Law(
+        "a contraction over axes of length 1 is a product of broadcasts",
+        "real",
+        lambda x, y: (
+            ops.contract(x, y, labels="ab,cb->ac"),
+            ops.mul(
+                ops.broadcast(ops.reshape(x, shape=(3,)), shape=(3, 2), axes=(1,)),
+                ops.broadcast(ops.reshape(y, shape=(2,)), shape=(3, 2), axes=(0,)),
+            ),
+        ),
+        ((3, 1), (2, 1)),
+    ),
+    Law(
+        "a contraction over no axis is a product of broadcasts",
+        "real",
+        lambda x, y: (
+            ops.contract(x, y, labels="ab,ac->cab"),
+            ops.mul(
+                ops.broadcast(x, shape=(2, 4, 3), axes=(0,)),
+                ops.broadcast(ops.permute(y, order=(1, 0)), shape=(2, 4, 3), axes=(2,)),
+            ),
+        ),
+        ((4, 3), (4, 2)),
+    ),
+)
+
+PASS_LAWS = (*_OUTERMOST, *_COLLAPSE, *_PLANNED)

@@ -6,6 +6,7 @@
 from primad.transforms.batching import vmap
 from primad.transforms.forward import jvp
 from primad.transforms.lowering import lower
+from primad.transforms.partial import cut
 from primad.transforms.reverse import transpose, vjp
 
-__all__ = ["jvp", "lower", "transpose", "vjp", "vmap"]
+__all__ = ["cut", "jvp", "lower", "transpose", "vjp", "vmap"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from primad.ir.node import Leaf, Node, Trace
@@ -14,7 +14,11 @@ from primad.types import Zero
 
 
 def push_tangents(
-    program: Program, trace: Trace, primals: Sequence[Node], tangents: Sequence[TracedArray | Zero]
+    program: Program,
+    trace: Trace,
+    primals: Sequence[Node],
+    tangents: Sequence[TracedArray | Zero],
+    marks: Mapping[Node, TracedArray] | None = None,
 ) -> tuple[list[Node], list[TracedArray | Zero]]:
     """Replay a program in `trace` and compute the tangents of its outputs beside it.
 
@@ -23,6 +27,7 @@ def push_tangents(
         trace: where to build.
         primals: fresh nodes for the inputs.
         tangents: their tangents.
+        marks: further tangents that enter at nodes of the program, added to what arrives there.
 
     Returns:
         the outputs and their tangents.
@@ -33,10 +38,16 @@ def push_tangents(
         for node, tangent in zip(program.inputs, tangents, strict=True)
         if isinstance(tangent, TracedArray)
     }
+    marks = marks or {}
+    for node in program.inputs:
+        if node in marks:
+            moving[node] = moving[node] + marks[node] if node in moving else marks[node]
     for node in program.nodes:
         if node in mapping:
             continue
         new = mapping[node] = rebuild(node, mapping, trace, copy=True)
+        if node in marks:
+            moving[node] = marks[node]
         if isinstance(node.op, Leaf) or not node.type.is_float:
             continue
         if not any(operand in moving for operand in node.inputs):
@@ -47,7 +58,7 @@ def push_tangents(
         incoming = [moving[operand] if operand in moving else Zero(operand.type) for operand in node.inputs]
         tangent = node.op.jvp(incoming, TracedArray(new), *operands, **dict(node.params))
         if not isinstance(tangent, Zero):
-            moving[node] = tangent
+            moving[node] = tangent + moving[node] if node in moving else tangent
     outputs = [mapping.get(node, node) for node in program.outputs]
     return outputs, [moving[node] if node in moving else Zero(node.type) for node in program.outputs]
 

@@ -1,4 +1,4 @@
-"""Splitting a program by what is known first: values that do not depend on the late inputs, and the rest."""
+"""Splitting a program by what is known first: inner values that are at hand, values that need no late inputs."""
 
 from __future__ import annotations
 
@@ -58,3 +58,47 @@ def split(program: Program, late: Sequence[bool], late_outputs: Sequence[bool]) 
     rest = Program(trace, new_inputs, [mapping[node] for node in outputs])
     trace.close()
     return early, rest
+
+
+def cut(program: Program, known: int) -> Program:
+    """Return the program that takes its first outputs as further inputs instead of computing them.
+
+    For a derivative whose primal values are at hand: what they determine is read, not computed again.
+
+    Args:
+        program: a lowered program.
+        known: how many of its outputs are known.
+
+    Returns:
+        the program (inputs, known values) -> (the other outputs).
+
+    Example:
+        >>> import numpy as np, primad
+        >>> program = primad.transforms.vjp(primad.trace(np.exp)(1.0))
+        >>> print(primad.transforms.cut(program, 1))
+        program(x: float64[], ct: float64[], v0: float64[]) {
+          a: float64[] = mul v0 ct
+          return a
+        }
+    """
+    trace = Trace()
+    mapping: dict[Node, Node] = {node: trace.input(node.type) for node in program.inputs}
+    inputs = list(mapping.values())
+    for node in program.outputs[:known]:
+        inputs.append(trace.input(node.type))
+        if node.op is not LITERAL and node.op is not CAPTURED:
+            mapping.setdefault(node, inputs[-1])
+    outputs = program.outputs[known:]
+    needed, stack = set(mapping), list(outputs)
+    while stack:
+        node = stack.pop()
+        if node not in needed:
+            needed.add(node)
+            stack.extend(node.inputs)
+    for node in program.nodes:
+        if node in needed and node not in mapping:
+            mapping[node] = rebuild(node, mapping, trace, copy=True)
+    names = [*program.names, *(f"v{i}" for i in range(known))]
+    rest = Program(trace, inputs, [mapping[node] for node in outputs], names=names)
+    trace.close()
+    return rest

@@ -123,12 +123,21 @@ def _check_linear(node: Node, positions: Sequence[int]) -> None:
         raise NotDifferentiableError(f"the program is not linear: {op.name} multiplies or divides by a linear operand")
 
 
-def vjp(program: Program, active: Sequence[bool] | None = None) -> Program:
+def vjp(
+    program: Program,
+    active: Sequence[bool] | None = None,
+    seeds: Sequence[bool | float] | None = None,
+    watched: Sequence[bool] = (),
+) -> Program:
     """Return the program (inputs, cotangents of float outputs) -> (outputs, cotangents of active inputs).
 
     Args:
         program: any program.
         active: which inputs get a cotangent; by default those that are floats.
+        seeds: for each output whether its cotangent is an input (True), zero (False), or filled with a number;
+            by default those of floats are inputs.
+        watched: outputs whose own cotangents are results too, after those of the inputs. They may be inner values: what
+            reaches an input through them still counts.
 
     Raises:
         NotDifferentiableError: if an op on the path has no rule.
@@ -140,24 +149,35 @@ def vjp(program: Program, active: Sequence[bool] | None = None) -> Program:
         (np.float64(1.0), np.float64(2.0))
     """
     active = [node.type.is_float for node in program.inputs] if active is None else active
+    seeds = [node.type.is_float for node in program.outputs] if seeds is None else seeds
     program = lower(program, active)
     trace = Trace()
     primals, tangents = fresh_inputs(program, trace, active)
-    outputs, out_tangents = push_tangents(program, trace, primals, tangents)
-    seeds = [TracedArray(trace.input(node.type)) if node.type.is_float else None for node in program.outputs]
+    inner = dict.fromkeys(node for node, on in zip(program.outputs, watched, strict=False) if on)
+    marks = {node: TracedArray(trace.input(node.type)) for node in inner}
+    outputs, out_tangents = push_tangents(program, trace, primals, tangents, marks)
+    cotangents = [_seed(trace, node, seed) for node, seed in zip(program.outputs, seeds, strict=True)]
     pairs = [
-        (tangent.node, seed)
-        for tangent, seed in zip(out_tangents, seeds, strict=True)
-        if isinstance(tangent, TracedArray) and seed is not None
+        (tangent.node, cotangent)
+        for tangent, cotangent in zip(out_tangents, cotangents, strict=True)
+        if isinstance(tangent, TracedArray) and cotangent is not None
     ]
-    wanted = [tangent.node for tangent in tangents if isinstance(tangent, TracedArray)]
-    pulled = pull_cotangents(trace, [node for node, _ in pairs], [seed for _, seed in pairs], wanted)
+    moving = [tangent for tangent in tangents if isinstance(tangent, TracedArray)]
+    moving += [marks[node] for node, on in zip(program.outputs, watched, strict=False) if on]
+    wanted = [tangent.node for tangent in moving]
+    pulled = pull_cotangents(trace, [node for node, _ in pairs], [cotangent for _, cotangent in pairs], wanted)
     results = [ct.node if isinstance(ct, TracedArray) else zero_node(trace, ct.type) for ct in pulled]
-    ct_inputs = [seed.node for seed in seeds if seed is not None]
+    ct_inputs = [ct.node for ct in cotangents if ct is not None and ct.node.op is INPUT]
     names = [*program.names, *(f"ct{i}" if len(ct_inputs) > 1 else "ct" for i in range(len(ct_inputs)))]
     result = finish(program, trace, [*primals, *ct_inputs], [*outputs, *results])
     result.names = tuple(names)
     return result
+
+
+def _seed(trace: Trace, output: Node, seed: bool | float) -> TracedArray | None:
+    if seed is False:
+        return None
+    return TracedArray(trace.input(output.type) if seed is True else trace.literal(seed, output.type))
 
 
 def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program:

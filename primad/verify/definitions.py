@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from primad import ops
 from primad.backends.objects import Numbers, order_along, pointwise
 
 Axes = tuple[int, ...]
@@ -40,6 +41,59 @@ def _remainder(n: Numbers, x: Any, y: Any) -> Any:
     return x - y * n.floor(x / y)
 
 
+def _centre(x: Any, axes: Axes) -> Any:
+    return x - np.sum(x, axis=axes, keepdims=True) / math.prod(x.shape[axis] for axis in axes)
+
+
+def _along(values: Any, ndim: int, axes: Axes) -> Any:
+    """Put the axes of `values` where `axes` says, and length 1 elsewhere."""
+    return np.expand_dims(values, [axis for axis in range(ndim) if axis not in axes])
+
+
+def _batch_norm(n: Numbers, x: Any, *channels: Any, axis: int, epsilon: float) -> Any:
+    mean, variance, scale, shift = (_along(values, x.ndim, (axis,)) for values in channels)
+    return scale * (x - mean) / _each(n.sqrt, variance + n.number(epsilon)) + shift
+
+
+def _layer_norm(n: Numbers, x: Any, scale: Any, shift: Any, *, axes: Axes, epsilon: float) -> Any:
+    deviation = _each(n.sqrt, np.expand_dims(_var(n, x, axes=axes, ddof=0), axes) + n.number(epsilon))
+    return _along(scale, x.ndim, axes) * _centre(x, axes) / deviation + _along(shift, x.ndim, axes)
+
+
+def _cross_entropy(n: Numbers, x: Any, labels: Any, *, axis: int, ignore_index: int) -> Any:
+    p = np.moveaxis(_softmax(n, x, axis=axis), axis, -1)
+    out = np.empty(labels.shape, object)
+    for index in np.ndindex(labels.shape):
+        out[index] = n.number(0) if labels[index] == ignore_index else -n.log(p[index][labels[index]])
+    return out
+
+
+def _huber(n: Numbers, x: Any, y: Any, *, delta: float) -> Any:
+    d, step = x - y, n.number(delta)
+    size = -d if n.less(d, 0) else d
+    return step * size - step * step / 2 if n.less(step, size) else d * d / 2
+
+
+def _binary_cross_entropy(n: Numbers, x: Any, y: Any) -> Any:
+    return -y * n.log(x) - (1 - y) * n.log(1 - x)
+
+
+def _dropout(n: Numbers, x: Any, key: Any, *, rate: float) -> Any:
+    kept = ops.draw(key, shape=x.shape, dtype="float64") >= rate
+    out = np.empty(x.shape, object)
+    for index in np.ndindex(x.shape):
+        out[index] = n.divide(x[index], 1 - n.number(rate)) if kept[index] else n.number(0)
+    return out
+
+
+def _one_hot(n: Numbers, indices: Any, *, depth: int, dtype: str) -> Any:
+    out = np.zeros((*indices.shape, depth), dtype)
+    for index in np.ndindex(indices.shape):
+        if 0 <= indices[index] < depth:
+            out[(*index, indices[index])] = 1
+    return out
+
+
 MEANINGS: dict[str, Callable[..., Any]] = {
     "reciprocal": pointwise(lambda n, x: 1 / x),
     "tan": pointwise(lambda n, x: n.sin(x) / n.cos(x)),
@@ -63,4 +117,15 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "relu": pointwise(lambda n, x: x if n.less(0, x) else n.number(0)),
     "silu": pointwise(lambda n, x: x / (1 + n.exp(-x))),
     "gelu": pointwise(lambda n, x: x * (1 + n.erf(x / n.sqrt(n.number(2)))) / 2),
+    "dropout": _dropout,
+    "one_hot": _one_hot,
+    "batch_norm": _batch_norm,
+    "layer_norm": _layer_norm,
+    "squared_error": pointwise(lambda n, x, y: (x - y) ** 2),
+    "huber": pointwise(_huber),
+    "cross_entropy": _cross_entropy,
+    "binary_cross_entropy": pointwise(_binary_cross_entropy),
+    "binary_cross_entropy_with_logits": pointwise(
+        lambda n, x, y: y * n.log(1 + n.exp(-x)) + (1 - y) * n.log(1 + n.exp(x))
+    ),
 }

@@ -11,7 +11,7 @@ from primad import nn, ops
 from primad import numpy as pnp
 from primad.ir.program import Program
 from primad.primitive import Primitive
-from primad.trace import TracedArray, trace
+from primad.trace import TracedArray, lift, trace
 from primad.types import ArrayType
 from primad.verify.cases import Choices
 
@@ -67,10 +67,15 @@ def _unary(op: Primitive, lift: Callable[[Any], Any] = lambda x: x) -> Step:
     return lambda pool: op(lift(pool.any()))
 
 
-def _binary(op: Primitive, left: Callable[[Any], Any] = lambda x: x, right: Callable[[Any], Any] = lambda x: x) -> Step:
+def _binary(
+    op: Primitive,
+    left: Callable[[Any], Any] = lambda x: x,
+    right: Callable[[Any], Any] = lambda x: x,
+    **params: Any,
+) -> Step:
     def step(pool: Pool) -> Any:
         x = pool.any()
-        return op(left(x), right(pool.like(x)))
+        return op(left(x), right(pool.like(x)), **params)
 
     return step
 
@@ -242,6 +247,123 @@ def _outer(pool: Pool) -> Any:
     return COMPOSITES["outer"](x, pool.any())
 
 
+def _keyed(pool: Pool, like: Any) -> Any:
+    return TracedArray(lift(np.int64(pool.choose.integer(0, 3)), like.node.trace))
+
+
+def _draw(pool: Pool) -> Any:
+    x = pool.any()
+    return x * ops.draw(_keyed(pool, x), shape=x.shape, dtype="float64")
+
+
+def _dropout(pool: Pool) -> Any:
+    x = pool.any()
+    return COMPOSITES["dropout"](x, _keyed(pool, x), rate=0.5)
+
+
+def _one_hot(pool: Pool) -> Any:
+    x = pool.axes()
+    indices = TracedArray(lift(_indices(pool, x.shape[-1], 2), x.node.trace))
+    picked = COMPOSITES["one_hot"](indices, depth=x.shape[-1], dtype="float64")
+    return ops.contract(ops.reshape(x, shape=(x.size // x.shape[-1], x.shape[-1])), picked, labels="ab,cb->ac")
+
+
+def _batch_norm(pool: Pool) -> Any:
+    x = pool.axes()
+    axis = pool.axis(x)
+    others = tuple([i for i in range(x.ndim) if i != axis])
+    channels = [ops.sum(pool.like(x), axes=others) for _ in range(4)]
+    channels[1] = positive(channels[1])
+    return COMPOSITES["batch_norm"](x, *channels, axis=axis, epsilon=0.125)
+
+
+def _layer_norm(pool: Pool) -> Any:
+    x = pool.axes()
+    axis = pool.axis(x)
+    others = tuple([i for i in range(x.ndim) if i != axis])
+    scale, shift = (ops.sum(pool.like(x), axes=others) for _ in range(2))
+    return COMPOSITES["layer_norm"](x, scale, shift, axes=(axis,), epsilon=0.125)
+
+
+def _cross_entropy(pool: Pool) -> Any:
+    x = pool.axes()
+    axis = pool.axis(x)
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    labels = _indices(pool, x.shape[axis], int(np.prod(shape, dtype=int))).reshape(shape)
+    return COMPOSITES["cross_entropy"](x, TracedArray(lift(labels, x.node.trace)), axis=axis, ignore_index=1)
+
+
+def _probability(x: Any) -> Any:
+    return 0.5 + 0.25 * ops.sin(x)
+
+
+def _row(pool: Pool) -> Any:
+    """Return a value as one row of elements."""
+    x = pool.any()
+    return ops.reshape(x, shape=(x.size,))
+
+
+def _sliding(op: Primitive, rows: Callable[[Any], Any] = lambda x: x) -> Step:
+    """Windows of two elements along one axis, at most one of them outside on either side."""
+
+    def step(pool: Pool) -> Any:
+        x = rows(_row(pool))
+        low = pool.choose.integer(0, 1)
+        params = {"axes": (0,), "step": (pool.choose.integer(1, 2),), "dilation": (1,), "low": (low,)}
+        if op is ops.overlap_add:
+            return op(x, length=(x.shape[0],), **params)
+        return op(x, count=((x.shape[0] - 1 + low) // params["step"][0] + 1,), size=(2,), **params)
+
+    return step
+
+
+def _window_argmax(pool: Pool) -> Any:
+    x = _row(pool)
+    place = _sliding(ops.window_argmax)(Pool(pool.choose, [x]))
+    return ops.gather(x, place, axis=0, batch=0)
+
+
+def _pair(x: Any) -> Any:
+    """Return windows of two elements, which differ."""
+    return COMPOSITES["outer"](x, _leaf(ops.iota, x, n=2, dtype="float64") + 1.0)
+
+
+def _image(x: Any) -> Any:
+    return ops.reshape(x, shape=(1, 1, x.size))
+
+
+def _conv(name: str, **params: Any) -> Step:
+    def step(pool: Pool) -> Any:
+        x, y = _row(pool), _row(pool)
+        weight = ops.slice_(y, start=(0,), stop=(min(2, x.size, y.size),), step=(1,))
+        stride, padding = (pool.choose.integer(1, 2),), ((pool.choose.integer(0, 1), int(x.size > 1)),)
+        out = COMPOSITES[name](
+            _image(x), _image(weight), stride=stride, padding=padding, dilation=(1,), groups=1, **params
+        )
+        return ops.reshape(out, shape=(out.size,))
+
+    return step
+
+
+def _pool(name: str, **params: Any) -> Step:
+    def step(pool: Pool) -> Any:
+        x = _image(_row(pool))
+        n = min(2, x.size)
+        sizes = {"size": (n,), "stride": (pool.choose.integer(1, 2),), "padding": ((0, n - 1),)}
+        out = COMPOSITES[name](x, **sizes, ceil_mode=False, **params)
+        return ops.reshape(out, shape=(out.size,))
+
+    return step
+
+
+def _adaptive_pool(name: str) -> Step:
+    def step(pool: Pool) -> Any:
+        out = COMPOSITES[name](_image(_row(pool)), count=(2,))
+        return ops.reshape(out, shape=(2,))
+
+    return step
+
+
 _LIFTS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("exp", "expm1", "sinh", "cosh", "exp2", "tan"), tame),
     **dict.fromkeys(("log", "sqrt", "log1p", "log2", "log10", "reciprocal"), positive),
@@ -260,6 +382,16 @@ STEPS: dict[str, Step] = {
     "xlogy": _binary(COMPOSITES["xlogy"], right=positive),
     "logaddexp": _binary(COMPOSITES["logaddexp"], tame, tame),
     "power": _power,
+    "squared_error": _binary(COMPOSITES["squared_error"]),
+    "huber": _binary(COMPOSITES["huber"], delta=0.5),
+    "binary_cross_entropy": _binary(COMPOSITES["binary_cross_entropy"], _probability, _probability),
+    "binary_cross_entropy_with_logits": _binary(COMPOSITES["binary_cross_entropy_with_logits"], tame, _probability),
+    "cross_entropy": _cross_entropy,
+    "batch_norm": _batch_norm,
+    "layer_norm": _layer_norm,
+    "dropout": _dropout,
+    "one_hot": _one_hot,
+    "draw": _draw,
     "less": _condition(lambda x, y: x < y),
     "less_equal": _condition(lambda x, y: x <= y),
     "equal": _condition(lambda x, y: ops.equal(x, y)),
@@ -293,6 +425,14 @@ STEPS: dict[str, Step] = {
     "diag": _diag,
     "eye": _eye,
     "iota": _iota,
+    "windows": _sliding(ops.windows),
+    "overlap_add": _sliding(ops.overlap_add, _pair),
+    "window_argmax": _window_argmax,
+    "conv": _conv("conv"),
+    "conv_transpose": _conv("conv_transpose", output_padding=(0,)),
+    "max_pool": _pool("max_pool"),
+    "avg_pool": _pool("avg_pool", count_include_pad=True),
+    **{name: _adaptive_pool(name) for name in ("adaptive_max_pool", "adaptive_avg_pool")},
     "truncate": _truncate,
     "cast": _cast,
 }

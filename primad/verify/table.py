@@ -14,10 +14,12 @@ from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Example, Operand, booleans, floats, integers, pointwise, shape
 from primad.verify.definitions import MEANINGS
 from primad.verify.held import HELD_CASES
+from primad.verify.sliding import SLIDING_CASES
 
 ANY = (-3.0, 3.0)
 MILD = (-1.5, 1.5)
 POSITIVE = (0.125, 3.0)
+UNIT = (0.125, 0.875)
 SMALL = ((2,), (3,), (2, 2), (2, 3))
 
 
@@ -192,6 +194,54 @@ def _cast(choose: Choices) -> Example:
     return Example((Operand(ArrayType(choose.among(((2, 2), (2, 3), (2,), ())), np.dtype(source))),), {"dtype": target})
 
 
+def _draw(choose: Choices) -> Example:
+    block = shape(choose, 0, 2, 3)
+    dtype = choose.among(("float64", "float32", "int64"))
+    return Example((integers(choose, shape(choose, 0, 1, 2), -3, 2**20),), {"shape": block, "dtype": dtype})
+
+
+def _dropout(choose: Choices) -> Example:
+    common = choose.among(((2, 2), (2, 3), (2,), ()))
+    key = integers(choose, (), 0, 2**20)
+    return Example((floats(common), key), {"rate": choose.among((0.0, 0.25, 0.5, 1.0))})
+
+
+def _one_hot(choose: Choices) -> Example:
+    indices = integers(choose, shape(choose, 0, 2), -1, 3)
+    return Example((indices,), {"depth": choose.integer(1, 3), "dtype": choose.among(("float64", "float32", "int64"))})
+
+
+def _batch_norm(choose: Choices) -> Example:
+    common = choose.among(((2, 3), (2, 2, 2), (3,)))
+    axis = choose.integer(0, len(common) - 1)
+    channels = (common[axis],)
+    operands = (floats(common), floats(channels), floats(channels, *POSITIVE), floats(channels), floats(channels))
+    return Example(operands, {"axis": axis, "epsilon": choose.among((0.0, 0.125))})
+
+
+def _layer_norm(choose: Choices) -> Example:
+    common, axes = choose.among((((2,), (0,)), ((2, 2), (1,)), ((2, 1), (0, 1)), ((2, 1, 2), (2,))))
+    lengths = tuple(common[axis] for axis in axes)
+    return Example((floats(common), floats(lengths), floats(lengths)), {"axes": axes, "epsilon": 0.125})
+
+
+def _cross_entropy(choose: Choices) -> Example:
+    common, axis = choose.among((((2, 3), 1), ((3, 2), 0), ((3,), 0), ((2, 2), 1)))
+    labels = integers(choose, common[:axis] + common[axis + 1 :], 0, common[axis] - 1)
+    ignored = choose.among((-100, 1))
+    return Example((floats(common), labels), {"axis": axis, "ignore_index": ignored})
+
+
+def _with(example: Any, **params: tuple[Any, ...]) -> Any:
+    """Add params to a drawer, each one of the given values."""
+
+    def draw(choose: Choices) -> Example:
+        found = example(choose)
+        return Example(found.operands, {name: choose.among(values) for name, values in params.items()})
+
+    return draw
+
+
 PRIMITIVES: dict[Primitive, Any] = {
     ops.neg: pointwise(ANY),
     ops.add: pointwise(ANY, ANY),
@@ -230,6 +280,7 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.argsort: _along,
     ops.eye: _eye,
     ops.iota: _eye,
+    ops.draw: _draw,
     ops.select: _select,
     ops.mask: _mask,
     ops.broadcast: _broadcast,
@@ -279,6 +330,15 @@ COMPOSITES: dict[str, Any] = {
     "relu": pointwise(ANY),
     "silu": pointwise(MILD),
     "gelu": pointwise(MILD),
+    "dropout": _dropout,
+    "one_hot": _one_hot,
+    "batch_norm": _batch_norm,
+    "layer_norm": _layer_norm,
+    "squared_error": pointwise(ANY, ANY),
+    "huber": _with(pointwise(ANY, ANY), delta=(0.3, 0.7)),
+    "cross_entropy": _cross_entropy,
+    "binary_cross_entropy": pointwise(UNIT, UNIT),
+    "binary_cross_entropy_with_logits": pointwise(MILD, UNIT),
 }
 
 MORE_EXAMPLES = {"power": 8, "contract": 10, "gather": 8, "scatter_add": 8, "reshape": 8, "matmul": 6, "slice": 6}
@@ -291,4 +351,4 @@ def cases() -> dict[str, Case]:
     found = list(PRIMITIVES.items())
     found += [(composites[name], draw) for name, draw in COMPOSITES.items() if name in composites]
     table = {op.name: Case(op, draw, MORE_EXAMPLES.get(op.name, 4), MEANINGS.get(op.name)) for op, draw in found}
-    return {**table, **{case.op.name: case for case in HELD_CASES}}
+    return {**table, **{case.op.name: case for case in (*SLIDING_CASES, *HELD_CASES)}}

@@ -3,144 +3,149 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import jet
-from workloads import NU, Workload
+from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock, spread
 
 jax.config.update("jax_enable_x64", True)
+NAME, VERSION = "JAX", jax.__version__
+NESTED_ORDER = {False: 8, True: 6}
+"""Compiling nested derivatives takes twice as long with every order (4 s at 8, 15 s at 10), and more with gradients."""
 
 
-def network(parameters, x):
-    for weights, bias in parameters[:-1]:
-        x = jnp.tanh(x @ weights + bias)
-    weights, bias = parameters[-1]
-    return (x @ weights + bias)[..., 0]
+def push(f, x, v):
+    return jax.jvp(f, (x,), (v,))
 
 
-def along(f, direction):
-    return lambda x: jax.jvp(f, (x,), (jnp.broadcast_to(jnp.asarray(direction, x.dtype), x.shape),))[1]
+def by_jet(u, direction, order):
+    from jax.experimental import jet
+
+    def derivatives(x):
+        v = spread(jnp, direction, x)
+        value, terms = jet.jet(u, (x,), ((v, *[jnp.zeros_like(x)] * (order - 1)),))
+        return (value, *terms)
+
+    return derivatives
 
 
-def burgers_nested(parameters, x):
-    def u(y):
-        return network(parameters, y)
-
-    u_x = along(u, (1.0, 0.0))
-    residual = along(u, (0.0, 1.0))(x) + u(x) * u_x(x) - NU * along(u_x, (1.0, 0.0))(x)
-    return jnp.mean(residual**2)
-
-
-def burgers_hessian(parameters, x):
+def burgers_hessian(u, x, derivatives, workload):
     def at(y):
-        gradient = jax.grad(lambda z: network(parameters, z))(y)
-        hessian = jax.hessian(lambda z: network(parameters, z))(y)
-        return gradient[1] + network(parameters, y) * gradient[0] - NU * hessian[0, 0]
+        gradient, hessian = jax.grad(u)(y), jax.hessian(u)(y)
+        return gradient[1] + u(y) * gradient[0] - NU * hessian[0, 0]
 
-    return jnp.mean(jax.vmap(at)(x) ** 2)
-
-
-def burgers_jet(parameters, x):
-    def u(y):
-        return network(parameters, y)
-
-    direction = jnp.broadcast_to(jnp.asarray([1.0, 0.0], x.dtype), x.shape)
-    value, (u_x, u_xx) = jet.jet(u, (x,), ((direction, jnp.zeros_like(x)),))
-    residual = along(u, (0.0, 1.0))(x) + value * u_x - NU * u_xx
-    return jnp.mean(residual**2)
+    return [jax.vmap(at)(x)]
 
 
-def order_nested(k):
-    def loss(parameters, x):
-        def u(y):
-            return network(parameters, y)
-
-        total = jnp.mean(u(x) ** 2)
-        for _ in range(k):
-            u = along(u, (1.0, 0.5))
-            total = total + jnp.mean(u(x) ** 2)
-        return total
-
-    return loss
+def laplacian_hessian(u, x, derivatives, workload):
+    return [jax.vmap(lambda y: jnp.trace(jax.hessian(u)(y)))(x)]
 
 
-def order_jet(k):
-    def loss(parameters, x):
-        direction = jnp.broadcast_to(jnp.asarray([1.0, 0.5], x.dtype), x.shape)
-        zeros = [jnp.zeros_like(x)] * (k - 1)
-        value, terms = jet.jet(lambda y: network(parameters, y), (x,), ((direction, *zeros),))
-        return sum([jnp.mean(term**2) for term in terms], jnp.mean(value**2))
-
-    return loss
-
-
-def laplacian_hessian(parameters, x):
-    values = jax.vmap(lambda y: jnp.trace(jax.hessian(lambda z: network(parameters, z))(y)))(x)
-    return jnp.mean(values**2)
-
-
-def laplacian_directions(parameters, x):
+def laplacian_directions(u, x, derivatives, workload):
     def at(y):
         def second(v):
-            return jax.jvp(lambda z: jax.jvp(lambda w: network(parameters, w), (z,), (v,))[1], (y,), (v,))[1]
+            return jax.jvp(lambda z: jax.jvp(u, (z,), (v,))[1], (y,), (v,))[1]
 
         return jnp.sum(jax.vmap(second)(jnp.eye(y.shape[0], dtype=y.dtype)))
 
-    return jnp.mean(jax.vmap(at)(x) ** 2)
+    return [jax.vmap(at)(x)]
 
 
-def laplacian_folx(parameters, x):
+def laplacian_folx(u, x, derivatives, workload):
     import folx
 
-    operator = folx.ForwardLaplacianOperator(0)(lambda z: network(parameters, z))
-    return jnp.mean(jax.vmap(lambda y: operator(y)[0])(x) ** 2)
+    operator = folx.ForwardLaplacianOperator(0)(u)
+    return [jax.vmap(lambda y: operator(y)[0])(x)]
 
 
-def plate_nested(parameters, x):
-    def u(y):
-        return network(parameters, y)
-
-    u_xx = along(along(u, (1.0, 0.0)), (1.0, 0.0))
-    u_yy = along(along(u, (0.0, 1.0)), (0.0, 1.0))
-    u_xxxx = along(along(u_xx, (1.0, 0.0)), (1.0, 0.0))
-    u_xxyy = along(along(u_xx, (0.0, 1.0)), (0.0, 1.0))
-    u_yyyy = along(along(u_yy, (0.0, 1.0)), (0.0, 1.0))
-    return jnp.mean((u_xxxx(x) + 2.0 * u_xxyy(x) + u_yyyy(x) - 1.0) ** 2)
-
-
-def plate_hessians(parameters, x):
+def plate_hessians(u, x, derivatives, workload):
     def laplace(f):
         return lambda y: jnp.trace(jax.hessian(f)(y))
 
-    values = jax.vmap(laplace(laplace(lambda z: network(parameters, z))))(x)
-    return jnp.mean((values - 1.0) ** 2)
+    return [jax.vmap(laplace(laplace(u)))(x) - 1.0]
 
 
-def variants(workload: Workload):
-    """Return the functions of (parameters, points) to time, by name."""
-    k = workload.order
-    losses = {
-        "burgers": {"jvp of jvp": burgers_nested, "vmapped hessian": burgers_hessian, "jet": burgers_jet},
-        "order": {"nested jvp": order_nested(k), "jet": order_jet(k)},
-        "laplacian": {"hessian": laplacian_hessian, "directions": laplacian_directions},
-        "plate": {"nested jvp": plate_nested, "laplacian of laplacian": plate_hessians},
-    }[workload.kind]
-    try:
-        import folx  # noqa: F401
+def plate_folx(u, x, derivatives, workload):
+    import folx
 
-        if workload.kind == "laplacian":
-            losses["folx"] = laplacian_folx
-    except ImportError:
-        pass
-    if workload.kind == "order" and k > 6:
-        del losses["nested jvp"]  # its compilation doubles with every order
+    def laplace(f):
+        return lambda y: folx.ForwardLaplacianOperator(0)(f)(y)[0]
+
+    return [jax.vmap(laplace(laplace(u)))(x) - 1.0]
+
+
+def navier_stokes_hessian(u, x, derivatives, workload):
+    def at(y):
+        jacobian, hessian = jax.jacfwd(u)(y), jax.hessian(u)(y)
+        return u(y), jacobian.T, jnp.trace(hessian[:, :3, :3], axis1=1, axis2=2)
+
+    f, first, laplacian = jax.vmap(at)(x)
+    return momentum_and_continuity(f, [first[:, i] for i in range(3)], first[:, 3], laplacian)
+
+
+def navier_stokes_folx(u, x, derivatives, workload):
+    import folx
+
+    def at(y):
+        found = folx.forward_laplacian(lambda s: u(jnp.append(s, y[3])))(y[:3])
+        f_t = jax.jvp(u, (y,), (jnp.eye(4, dtype=y.dtype)[3],))[1]
+        return found.x, found.dense_jacobian, f_t, found.laplacian
+
+    f, first, f_t, laplacian = jax.vmap(at)(x)
+    return momentum_and_continuity(f, [first[:, i] for i in range(3)], f_t, laplacian)
+
+
+OWN_FORMS = {
+    "burgers": {"vmapped hessian": burgers_hessian},
+    "laplacian": {"hessian": laplacian_hessian, "directions": laplacian_directions, "folx": laplacian_folx},
+    "plate": {"laplacian of laplacian": plate_hessians, "folx of folx": plate_folx},
+    "navier-stokes": {"vmapped hessian": navier_stokes_hessian, "folx": navier_stokes_folx},
+}
+
+
+def losses(workload):
+    """Return the losses to time, by name."""
+    found = {name: mean_square(jnp, workload, form) for name, form in OWN_FORMS.get(workload.kind, {}).items()}
+    residuals = RESIDUALS.get(workload.kind)
+    if workload.kind == "fit":
+        found["jit"] = mean_square(jnp, workload, residuals)
+    elif residuals is not None:
+        if workload.order <= NESTED_ORDER[workload.gradient]:
+            found["nested jvp"] = mean_square(jnp, workload, residuals, nested(push, jnp))
+        found["jet"] = mean_square(jnp, workload, residuals, by_jet)
+    return found
+
+
+def variants(workload):
+    """Return the functions to time, by name."""
+    if workload.kind == "import":
+        return {"JAX": None}
+    if workload.group == "start":
+        return {"JAX nested jvp": jax.jit(jax.value_and_grad(losses(workload)["nested jvp"]))}
+    if workload.kind == "chain":
+        return {"JAX without jit": jax.grad(lambda x: chain(jnp, x, workload.order))}
+
+    def f(x):
+        return rosenbrock(jnp, x)
+
+    if workload.kind == "rosenbrock-gradient":
+        return {"JAX jit": jax.jit(jax.grad(f))}
+    if workload.kind == "rosenbrock-hvp":
+        return {
+            "JAX forward over reverse": jax.jit(lambda x, v: jax.jvp(jax.grad(f), (x,), (v,))[1]),
+            "JAX reverse over reverse": jax.jit(lambda x, v: jax.grad(lambda y: jnp.vdot(jax.grad(f)(y), v))(x)),
+        }
     return {
-        f"JAX {name}": jax.jit(jax.value_and_grad(loss) if workload.gradient else loss) for name, loss in losses.items()
+        f"JAX {name}": jax.jit(jax.value_and_grad(loss) if workload.gradient else loss)
+        for name, loss in losses(workload).items()
     }
 
 
-def finish(result):
-    """Wait for a result and return its value."""
-    result = jax.block_until_ready(result)
-    return float(result[0] if isinstance(result, tuple) else result), result
+def prepare(arguments):
+    """Return the arguments as this system takes them."""
+    return jax.tree_util.tree_map(jnp.asarray, arguments)
+
+
+def wait(result):
+    """Return when the result is computed."""
+    jax.block_until_ready(result)
 
 
 def as_numpy(result):

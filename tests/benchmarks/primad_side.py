@@ -1,71 +1,43 @@
 """The workloads in primad."""
 
 import numpy as np
-from workloads import NU, Workload
+from residuals import RESIDUALS, chain, mean_square, nested, rosenbrock
 
 import primad
 
-
-def network(parameters, x):
-    for weights, bias in parameters[:-1]:
-        x = np.tanh(x @ weights + bias)
-    weights, bias = parameters[-1]
-    return (x @ weights + bias)[..., 0]
+NAME, VERSION = "primad", "the checkout"
 
 
-def along(f, direction):
-    return lambda x: primad.jvp(f, (x,), (np.broadcast_to(np.asarray(direction, x.dtype), x.shape),))[1]
+def push(f, x, v):
+    return primad.jvp(f, (x,), (v,))
 
 
-def burgers(parameters, x):
-    def u(y):
-        return network(parameters, y)
-
-    u_x = along(u, (1.0, 0.0))
-    residual = along(u, (0.0, 1.0))(x) + u(x) * u_x(x) - NU * along(u_x, (1.0, 0.0))(x)
-    return np.mean(residual**2)
+def laplacian(u, x, derivatives, workload):
+    return [primad.vmap(lambda y: np.trace(primad.hessian(u)(y)))(x)]
 
 
-def order(k):
-    def loss(parameters, x):
-        def u(y):
-            return network(parameters, y)
-
-        total = np.mean(u(x) ** 2)
-        for _ in range(k):
-            u = along(u, (1.0, 0.5))
-            total = total + np.mean(u(x) ** 2)
-        return total
-
-    return loss
-
-
-def laplacian(parameters, x):
-    values = primad.vmap(lambda y: np.trace(primad.hessian(lambda z: network(parameters, z))(y)))(x)
-    return np.mean(values**2)
-
-
-def plate(parameters, x):
-    def u(y):
-        return network(parameters, y)
-
-    u_xx = along(along(u, (1.0, 0.0)), (1.0, 0.0))
-    u_yy = along(along(u, (0.0, 1.0)), (0.0, 1.0))
-    u_xxxx = along(along(u_xx, (1.0, 0.0)), (1.0, 0.0))
-    u_xxyy = along(along(u_xx, (0.0, 1.0)), (0.0, 1.0))
-    u_yyyy = along(along(u_yy, (0.0, 1.0)), (0.0, 1.0))
-    return np.mean((u_xxxx(x) + 2.0 * u_xxyy(x) + u_yyyy(x) - 1.0) ** 2)
-
-
-def variants(workload: Workload):
-    """Return the functions of (parameters, points) to time, by name."""
-    loss = {"burgers": burgers, "laplacian": laplacian, "plate": plate}.get(workload.kind) or order(workload.order)
+def variants(workload):
+    """Return the functions to time, by name."""
+    if workload.kind == "import":
+        return {"primad": None}
+    if workload.kind == "chain":
+        return {"primad": primad.grad(lambda x: chain(np, x, workload.order))}
+    if workload.kind == "rosenbrock-gradient":
+        return {"primad": primad.jit(primad.grad(lambda x: rosenbrock(np, x)))}
+    if workload.kind == "rosenbrock-hvp":
+        return {"primad": primad.jit(lambda x, v: primad.hvp(lambda y: rosenbrock(np, y), x, v))}
+    residuals = laplacian if workload.kind == "laplacian" else RESIDUALS[workload.kind]
+    loss = mean_square(np, workload, residuals, nested(push, np))
     return {"primad": primad.jit(primad.value_and_grad(loss) if workload.gradient else loss)}
 
 
-def finish(result):
-    """Wait for a result and return its value."""
-    return float(result[0] if isinstance(result, tuple) else result), result
+def prepare(arguments):
+    """Return the arguments as this system takes them."""
+    return arguments
+
+
+def wait(result):
+    """Return when the result is computed."""
 
 
 def as_numpy(result):

@@ -1,33 +1,95 @@
-"""A peer's process: reads a workload from the command line, then one line per request, and answers with JSON.
+"""A system's process: it imports the system once, and forks a process for each variant of a workload.
 
-A request is the name of a variant to run once. The answer: seconds, the value, the norm of the gradient, memory.
+So a variant's first call and peak memory are its own, and importing costs once. Arguments: the side's module and the
+address of a socket. Messages are JSON; results are NumPy's own format.
 """
 
+import io
 import json
+import os
 import resource
 import sys
 import time
-
-import numpy as np
-from workloads import WORKLOADS
+from importlib import import_module
+from multiprocessing.connection import Client
 
 
 def main() -> None:
-    name, dtype, side = sys.argv[1:4]
-    module = __import__(f"{side}_side")
-    workload = WORKLOADS[name]
-    functions = module.variants(workload)
-    parameters, points = workload.parameters(dtype), workload.inputs(dtype)
-    print(json.dumps(sorted(functions)), flush=True)
-    for line in sys.stdin:
-        variant = line.strip()
+    name, address = sys.argv[1:3]
+    connection = Client(address, "AF_UNIX")
+    start = time.perf_counter()
+    try:
+        module = import_module(name)
+    except ImportError as error:
+        send(connection, error=str(error))
+        return
+    seconds = time.perf_counter() - start
+    send(connection, name=module.NAME, version=str(module.VERSION), import_seconds=seconds)
+    from workloads import WORKLOADS  # only now: importing NumPy is a part of importing the system
+
+    children = set()
+    while request := receive(connection):
+        workload = WORKLOADS[request["workload"]]
+        if "variant" not in request:
+            send(connection, variants=list(module.variants(workload)))
+            continue
+        children = {child for child in children if os.waitpid(child, os.WNOHANG)[0] == 0}
+        child = os.fork()
+        if child == 0:
+            connection.close()
+            serve(module, workload, request, Client(address, "AF_UNIX"))
+            os._exit(0)
+        children.add(child)
+
+
+def serve(module, workload, request, connection) -> None:
+    """Run one variant of a workload as often as asked."""
+    imported = resident_megabytes()
+    send(connection, process=os.getpid())
+    function = module.variants(workload)[request["variant"]]
+    start = time.perf_counter()
+    arguments = module.prepare(workload.arguments(request["dtype"]))
+    preparing = time.perf_counter() - start
+    while request := receive(connection):
+        repeats = request["repeats"]
         start = time.perf_counter()
-        value, result = module.finish(functions[variant](parameters, points))
-        seconds = time.perf_counter() - start
-        gradient = module.as_numpy(result)[1:] if workload.gradient else []
-        norm = float(np.sqrt(sum(np.sum(np.square(leaf, dtype=np.float64)) for leaf in gradient)))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({"seconds": seconds, "value": value, "norm": norm, "peak_mb": peak}), flush=True)
+        for _ in range(repeats):
+            result = function(*arguments)
+            module.wait(result)
+        seconds = (time.perf_counter() - start) / repeats
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - imported
+        send(connection, seconds=seconds, preparing_seconds=preparing, peak_mb=peak)
+        if request["results"]:
+            connection.send_bytes(packed(module.as_numpy(result)))
 
 
-main()
+def resident_megabytes() -> float:
+    """Return the memory that this process holds now."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+
+def packed(arrays) -> bytes:
+    """Return arrays in NumPy's format for several."""
+    import numpy as np
+
+    file = io.BytesIO()
+    np.savez(file, *arrays)
+    return file.getvalue()
+
+
+def send(connection, **message) -> None:
+    """Send a message."""
+    connection.send_bytes(json.dumps(message).encode())
+
+
+def receive(connection):
+    """Return the next message, or None at the end."""
+    try:
+        return json.loads(connection.recv_bytes())
+    except EOFError:
+        return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,10 +1,9 @@
 """The workloads, defined once: sizes, seeds and arrays. Plain NumPy, so that any interpreter can load them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-
-NU = 0.01 / np.pi
 
 
 @dataclass(frozen=True)
@@ -13,62 +12,111 @@ class Workload:
 
     Attributes:
         name: of the workload.
-        kind: which residual is differentiated; each side has one function per kind.
-        sizes: widths of the network's layers.
-        points: number of points.
+        group: the name that asks for it on the command line, with others of its group.
+        kind: what is computed; each side has functions by kind.
+        sizes: widths of the network's layers, inputs first.
+        points: number of points, or of unknowns.
         gradient: whether the parameter gradient is computed with the value.
         order: highest order, for kind 'order'.
+        activation: of the network.
         forward_passes: matrix products of the best known method, in forward passes (for the flop limit).
+        dtypes: it is run in.
+        must, reach: the ratios to the best peer to reach, and to reach for.
+        against: the peer that these are ratios to, where it is not the best of all.
+        peer_gigabytes: memory that the peers' best form needs, where that is more than a common machine has.
+        note: what the table says about the targets beside the ratios.
     """
 
     name: str
+    group: str
     kind: str
-    sizes: tuple[int, ...]
-    points: int
+    sizes: tuple[int, ...] = ()
+    points: int = 0
     gradient: bool = True
     order: int = 0
-    forward_passes: float = 1.0
-    tags: dict[str, str] = field(default_factory=dict)
+    activation: str = "tanh"
+    forward_passes: float = 0.0
+    dtypes: tuple[str, ...] = ("float64",)
+    must: float | None = None
+    reach: float | None = None
+    against: str = ""
+    peer_gigabytes: float = 0.0
+    note: str = ""
 
-    def parameters(self, dtype: str) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return weights and biases."""
+    def arguments(self, dtype: str) -> tuple[Any, ...]:
+        """Return the arguments of the function that is timed: arrays, and lists of (weights, bias)."""
         rng = np.random.default_rng(0)
-        pairs = zip(self.sizes[:-1], self.sizes[1:], strict=True)
-        return [
-            ((rng.normal(size=(n, m)) / np.sqrt(n)).astype(dtype), (0.1 * rng.normal(size=m)).astype(dtype))
-            for n, m in pairs
-        ]
-
-    def inputs(self, dtype: str) -> np.ndarray:
-        """Return the points."""
-        return np.random.default_rng(1).uniform(-1.0, 1.0, (self.points, self.sizes[0])).astype(dtype)
+        if self.kind == "chain":
+            return (float(np.dtype(dtype).type(0.3)),)
+        if self.kind.startswith("rosenbrock"):
+            vectors = rng.uniform(-1.0, 1.0, (2, self.points)).astype(dtype)
+            return tuple(vectors) if self.kind == "rosenbrock-hvp" else (vectors[0],)
+        parameters = []
+        for n, m in zip(self.sizes[:-1], self.sizes[1:], strict=True):
+            weights = rng.normal(size=(n, m)) / np.sqrt(n)
+            parameters.append((weights.astype(dtype), (0.1 * rng.normal(size=m)).astype(dtype)))
+        points = np.random.default_rng(1).uniform(-1.0, 1.0, (self.points, self.sizes[0])).astype(dtype)
+        return parameters, points
 
     def matmul_flops(self) -> float:
         """Return the flops of the matrix products that the best known method needs."""
         forward = 2.0 * self.points * sum(n * m for n, m in zip(self.sizes[:-1], self.sizes[1:], strict=True))
         return forward * self.forward_passes
 
+    def bytes(self, dtype: str) -> float:
+        """Return the bytes that any method moves: the arguments once, and the result."""
+        if self.kind == "chain":
+            return 0.0
+        if self.kind.startswith("rosenbrock"):
+            return float(sum(x.nbytes for x in self.arguments(dtype)) + self.points * np.dtype(dtype).itemsize)
+        weights = sum((n + 1) * m for n, m in zip(self.sizes[:-1], self.sizes[1:], strict=True))
+        return float((weights * (1 + self.gradient) + self.points * self.sizes[0]) * np.dtype(dtype).itemsize)
 
-def _network(inputs: int, width: int, depth: int, outputs: int = 1) -> tuple[int, ...]:
+
+def network(inputs: int, width: int, depth: int, outputs: int = 1) -> tuple[int, ...]:
+    """Return the widths of the layers of a network with `depth` hidden layers."""
     return (inputs, *(width,) * depth, outputs)
 
+
+BURGERS = network(2, 64, 4)
+BOTH = ("float64", "float32")
 
 WORKLOADS = {
     workload.name: workload
     for workload in (
-        Workload("burgers", "burgers", _network(2, 64, 4), 10_000, forward_passes=12),
-        Workload("burgers-large", "burgers", _network(2, 64, 4), 1_000_000, forward_passes=12),
+        Workload("burgers", "burgers", "burgers", BURGERS, 10_000, forward_passes=12, dtypes=BOTH, must=2, reach=3,
+                 note="reach for 75 % of the limit"),
+        Workload("burgers-large", "burgers-large", "burgers", BURGERS, 1_000_000, forward_passes=12, peer_gigabytes=22,
+                 note="must: < 500 MB, ≤ 110 × the time of burgers; reach for 200 MB"),
+        Workload("siren", "siren", "burgers", BURGERS, 10_000, activation="sin", forward_passes=12, must=2, reach=3),
         *(
-            Workload(f"order-{k}", "order", _network(2, 64, 4), 1000, order=k, gradient=False, forward_passes=k + 1)
-            for k in (2, 4, 6, 8, 10)
+            Workload(f"order-{k}", "order", "order", BURGERS, 1000, order=k, gradient=False, forward_passes=k + 1,
+                     must=1, note="must: first call 0.3 s" if k == 8 else "")
+            for k in range(1, 11)
         ),
         *(
-            Workload(f"order-{k}-gradient", "order", _network(2, 64, 4), 1000, order=k, forward_passes=3 * (k + 1))
-            for k in (2, 4)
+            Workload(f"order-{k}-gradient", "order", "order", BURGERS, 1000, order=k, forward_passes=3 * (k + 1),
+                     must=1, note="must: first call 1 s" if k == 8 else "")
+            for k in range(1, 11)
         ),
-        Workload("laplacian", "laplacian", _network(100, 64, 4), 256, gradient=False, forward_passes=67),
-        Workload("laplacian-gradient", "laplacian", _network(100, 64, 4), 256, forward_passes=201),
-        Workload("laplacian-wide", "laplacian", (50, 768, 768, 512, 512, 1), 256, gradient=False, forward_passes=52),
-        Workload("plate", "plate", _network(2, 50, 4), 10_000, forward_passes=27),
+        Workload("laplacian", "laplacian", "laplacian", network(100, 64, 4), 256, gradient=False, forward_passes=67,
+                 must=2),
+        Workload("laplacian-gradient", "laplacian", "laplacian", network(100, 64, 4), 256, forward_passes=201, must=2),
+        Workload("laplacian-wide", "laplacian-wide", "laplacian", (50, 768, 768, 512, 512, 1), 256, gradient=False,
+                 forward_passes=52, must=1, note="reach for 90 % of the limit"),
+        Workload("plate", "plate", "plate", network(2, 50, 4), 10_000, forward_passes=27, must=1, reach=3),
+        Workload("navier-stokes", "navier-stokes", "navier-stokes", network(4, 50, 4, 4), 5000, forward_passes=18,
+                 must=2, reach=3),
+        Workload("rosenbrock-gradient", "small", "rosenbrock-gradient", points=1000, gradient=False, must=1, reach=3),
+        Workload("rosenbrock-hvp", "small", "rosenbrock-hvp", points=1000, gradient=False, must=1, reach=3),
+        Workload("small-network", "small", "fit", network(2, 20, 3), 64, forward_passes=3, must=1, reach=3),
+        Workload("eager", "eager", "chain", order=200, gradient=False, must=1 / 1.5, reach=1,
+                 against="HIPS autograd", note="200 operations, one call"),
+        Workload("start-import", "start", "import", BURGERS, 10_000, must=2, reach=4,
+                 against="JAX"),
+        Workload("start-gradient", "start", "burgers", BURGERS, 10_000, must=2, reach=4, against="JAX",
+                 note="import and first gradient of burgers"),
     )
-}
+}  # fmt: skip
+
+GROUPS = tuple(dict.fromkeys(workload.group for workload in WORKLOADS.values()))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from primad.compat.paddle.naming import Layer
+
 
 @dataclass(frozen=True, eq=False)
 class Prototype:
@@ -18,10 +20,12 @@ class Prototype:
     Attributes:
         type: Paddle's name of the operator (`elementwise_add`, `reduce_mean`).
         compute: takes one argument per input slot (an array; a list of arrays for a slot that takes many; None for one
-            that is left out), then the attributes by name; returns one value per output slot, a tuple if there are many.
+            that is left out), then the attributes by name; returns one value per output slot, in a tuple if many.
         inputs: names of the input slots.
         outputs: names of the output slots.
         attributes: names and defaults of the attributes, all of which `compute` takes.
+        draw: of an operator with random numbers, what draws them on the host: takes a NumPy generator and the
+            attributes by name, returns an array, which `compute` gets after the input slots.
     """
 
     type: str
@@ -29,13 +33,14 @@ class Prototype:
     inputs: tuple[str, ...] = ("X",)
     outputs: tuple[str, ...] = ("Out",)
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    draw: Callable[..., Any] | None = None
 
 
 def prototype(
-    type: str, inputs: str = "X", outputs: str = "Out", **attributes: Any
+    type: str, inputs: str = "X", outputs: str = "Out", draw: Callable[..., Any] | None = None, **attributes: Any
 ) -> Callable[[Callable[..., Any]], Prototype]:
     """Return a decorator that makes a function the `compute` of an operator; slots are named in one string."""
-    return lambda compute: Prototype(type, compute, tuple(inputs.split()), tuple(outputs.split()), attributes)
+    return lambda compute: Prototype(type, compute, tuple(inputs.split()), tuple(outputs.split()), attributes, draw)
 
 
 class Value:
@@ -45,14 +50,14 @@ class Value:
     """The mode flag: the kind of value that operators without value operands make, last entry first."""
 
     @classmethod
-    def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], prefix: str) -> Any:
+    def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | Layer) -> Any:
         """Apply an operator to values, or to numbers and arrays beside them.
 
         Args:
             operator: its record.
             slots: one entry per input slot: a value, a list of values, or None.
             attributes: all attributes, defaults included.
-            prefix: where values have names, the first part of the names of the results.
+            layer: where values have names, the first part of the names of the results.
         """
         raise NotImplementedError
 
@@ -66,14 +71,15 @@ def values_in(slots: Sequence[Any]) -> Iterator[Value]:
             yield from values_in(slot)
 
 
-def apply(operator: Prototype, *slots: Any, prefix: str = "", **attributes: Any) -> Any:
+def apply(operator: Prototype, *slots: Any, layer: str | Layer | None = None, **attributes: Any) -> Any:
     """Apply an operator in the mode of its operands; without value operands, in the current mode.
 
     Args:
         operator: its record.
         slots: one operand per input slot.
-        prefix: first part of the names of the results, by default the operator's type.
+        layer: what static variables that it makes are called after: a stem (`mean` makes `mean_0.tmp_0`), a `Layer`
+            that several operators share, or "" for plain temporaries (`tmp_0`); by default the operator's type.
         attributes: those that differ from their defaults.
     """
     kind = next((type(value) for value in values_in(slots)), None) or Value.kind[-1]
-    return kind.apply(operator, slots, {**operator.attributes, **attributes}, prefix or operator.type)
+    return kind.apply(operator, slots, {**operator.attributes, **attributes}, operator.type if layer is None else layer)

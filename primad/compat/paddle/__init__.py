@@ -1,0 +1,1 @@
+"""Paddle's API over primad: `import primad.compat.paddle as paddle`."""

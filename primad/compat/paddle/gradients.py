@@ -1,0 +1,96 @@
+"""The gradient operator of any operator: its vector-Jacobian product, by the engine.
+
+`foo_grad` takes what `foo` takes and the gradients of its results; `foo_grad_grad` is the gradient operator of that.
+So every operator has gradients of every order, and no derivative is written in this layer.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from primad import tree
+from primad.compat.paddle.naming import GRADIENT
+from primad.compat.paddle.operators import Prototype
+from primad.functional.derivatives import vjp
+
+
+@lru_cache(maxsize=1024)
+def gradient_of(operator: Prototype) -> Prototype:
+    """Return the gradient operator of an operator.
+
+    Its input slots are those of the operator, then `Out@GRAD` for each output slot (None stands for zeros); its output
+    slots are `X@GRAD` for each input slot, None where the input is no float.
+    """
+    count = len(operator.inputs)
+
+    def compute(*operands: Any, **attributes: Any) -> Any:
+        slots, cotangents = operands[:count], operands[count : count + len(operator.outputs)]
+        drawn = operands[count + len(operator.outputs) :]
+        leaves, structure = tree.flatten(list(slots))
+        active = [i for i, leaf in enumerate(leaves) if leaf.dtype.kind == "f"]
+
+        def forward(*values: Any) -> Any:
+            full = list(leaves)
+            for i, value in zip(active, values, strict=True):
+                full[i] = value
+            results = operator.compute(*tree.unflatten(structure, full), *drawn, **attributes)
+            return _floats([results] if len(operator.outputs) == 1 else list(results))
+
+        values, pullback = vjp(forward, *[leaves[i] for i in active])
+        gradients: list[Any] = [None] * len(leaves)
+        for i, gradient in zip(active, pullback(_seeds(values, list(cotangents))), strict=True):
+            gradients[i] = gradient
+        iterator = iter(gradients)
+        packed = tuple(_packed(slot, iterator) for slot in slots)
+        return packed[0] if count == 1 else packed
+
+    return Prototype(
+        f"{operator.type}_grad",
+        compute,
+        (*operator.inputs, *(f"{name}{GRADIENT}" for name in operator.outputs)),
+        tuple(f"{name}{GRADIENT}" for name in operator.inputs),
+        operator.attributes,
+        operator.draw,
+    )
+
+
+def _floats(results: list[Any]) -> list[Any]:
+    """Return the results that can have a gradient, None in place of the others."""
+    return [
+        [item if item.dtype.kind == "f" else None for item in result]
+        if isinstance(result, list)
+        else result
+        if result is not None and result.dtype.kind == "f"
+        else None
+        for result in results
+    ]
+
+
+def _seeds(values: list[Any], cotangents: list[Any]) -> list[Any]:
+    """Return cotangents in the structure of the values: zeros for those that are missing."""
+    return [
+        [_seed(item, None if given is None else given[i]) for i, item in enumerate(value)]
+        if isinstance(value, list)
+        else _seed(value, given)
+        for value, given in zip(values, cotangents, strict=True)
+    ]
+
+
+def _seed(value: Any, given: Any) -> Any:
+    """Return the cotangent of a value: zeros where it is missing; the only element of another shape stands for all."""
+    if value is None:
+        return None
+    if given is None:
+        return np.zeros(value.shape, value.dtype)
+    if given.shape != value.shape and given.size == 1:
+        return np.broadcast_to(given.reshape(()), value.shape)
+    return given
+
+
+def _packed(slot: Any, gradients: Any) -> Any:
+    if slot is None:
+        return None
+    return [next(gradients) for _ in slot] if isinstance(slot, (list, tuple)) else next(gradients)

@@ -1,0 +1,56 @@
+"""Names of variables: a counter for each stem, as `paddle.utils.unique_name` keeps them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_counters: list[Counter[str]] = [Counter()]
+GRADIENT = "@GRAD"
+"""What the name of a gradient ends in."""
+
+
+def generate(stem: str) -> str:
+    """Return `stem_0`, `stem_1`, … in turn.
+
+    Example:
+        >>> from primad.compat.paddle import naming
+        >>> with naming.guard():
+        ...     naming.generate("fc"), naming.generate("fc")
+        ('fc_0', 'fc_1')
+    """
+    number = _counters[-1][stem]
+    _counters[-1][stem] += 1
+    return f"{stem}_{number}"
+
+
+class Layer:
+    """The name that all operators of one layer share: given, or the next one of a stem when a variable needs it."""
+
+    def __init__(self, stem: str, name: str | None = None) -> None:
+        self._stem, self._name = stem, name
+
+    @property
+    def name(self) -> str:
+        """The layer's name."""
+        if self._name is None:
+            self._name = generate(self._stem)
+        return self._name
+
+
+@contextmanager
+def guard(new_generator: str | None = None) -> Iterator[None]:
+    """Count from zero inside a `with` block; a string is put in front of each name there."""
+    _counters.append(Counter())
+    try:
+        yield
+    finally:
+        _counters.pop()
+
+
+def original(gradient: str) -> str:
+    """Return the name of the variable that a gradient belongs to: `grad/x@GRAD@RENAME@block0@1` gives `x`."""
+    position = gradient.find(GRADIENT)
+    stem = gradient if position < 0 else gradient[:position]
+    return stem.rpartition("grad/")[2]

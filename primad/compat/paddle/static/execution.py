@@ -1,0 +1,299 @@
+"""Running programs: a block becomes one primad function, which is compiled once for each set of fed types.
+
+What a program reads and writes beyond one run (parameters, the state of optimisers) lives in a `Scope`. Operators that
+draw random numbers get them from the host, as inputs of the compiled function: each run has fresh ones, and none is
+compiled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
+from primad.compat.paddle.operators import Prototype
+from primad.compat.paddle.static.inference import UNKNOWN
+from primad.compat.paddle.static.program import (
+    Block,
+    Operator,
+    Program,
+    Variable,
+    default_main_program,
+)
+from primad.compat.paddle.tensor import Tensor
+from primad.compat.tape import Entry
+from primad.functional.compile import jit
+
+
+class ScopeVariable:
+    """A value in a scope, as `Scope.find_var` gives it."""
+
+    def __init__(self, scope: Scope, name: str) -> None:
+        self._scope, self._name = scope, name
+
+    def get_tensor(self) -> ScopeVariable:
+        """Return itself: the value is an array."""
+        return self
+
+    def set(self, value: Any, place: Any = None) -> None:
+        """Replace the value by a copy of an array."""
+        self._scope.values[self._name] = np.array(value)
+
+    def shape(self) -> list[int]:
+        """Return the lengths of its axes."""
+        return list(self._scope.values[self._name].shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self._scope.values[self._name], dtype)
+
+
+class Scope:
+    """Values that outlive a run, by name.
+
+    Attributes:
+        values: the arrays.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, np.ndarray[Any, Any]] = {}
+
+    def find_var(self, name: str) -> ScopeVariable | None:
+        """Return the value of that name, or None."""
+        return ScopeVariable(self, name) if name in self.values else None
+
+    def var(self, name: str) -> ScopeVariable:
+        """Return the value of that name, to be set."""
+        return ScopeVariable(self, name)
+
+
+_scopes: list[Scope] = [Scope()]
+
+
+def global_scope() -> Scope:
+    """Return the scope that `Executor.run` uses by default."""
+    return _scopes[-1]
+
+
+@contextmanager
+def scope_guard(scope: Scope) -> Iterator[None]:
+    """Use another scope inside a `with` block."""
+    _scopes.append(scope)
+    try:
+        yield
+    finally:
+        _scopes.pop()
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A block between what is fed and what is fetched.
+
+    Attributes:
+        reads: names that it takes from the scope.
+        writes: names that it puts there.
+        draws: positions of operators that draw random numbers on the host.
+        run: compiled function of (fed arrays, arrays read, draws) that returns (fetched arrays, arrays written).
+    """
+
+    reads: list[str]
+    writes: list[str]
+    draws: list[int]
+    run: Any
+
+
+def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
+    """Make a block a function of arrays.
+
+    Raises:
+        ValueError: if a fetched variable is not in the block.
+        RuntimeError: if an operator uses a variable that is neither fed nor computed nor persistable.
+    """
+    for name in fetched:
+        if name not in block.vars:
+            raise InvalidArgumentError(
+                f"The variable {name!r} is to be fetched, but the program has no such variable; it has "
+                + ", ".join(block.vars)
+            )
+    known = set(fed)
+    reads: dict[str, None] = {}
+    for op in block.ops:
+        for name in op.input_arg_names:
+            if name not in known:
+                _check_readable(block.vars[name], op)
+                reads[name] = None
+        known.update(op.output_arg_names)
+    for name in fetched:
+        if name not in known:
+            _check_readable(block.vars[name], None)
+            reads[name] = None
+    writes = [name for name, variable in block.vars.items() if variable.persistable and name in known]
+    draws = [place for place, op in enumerate(block.ops) if op.prototype.draw is not None]
+    operators = list(block.ops)  # the block may grow later
+
+    def function(feed: Any, state: Any, drawn: Any) -> Any:
+        values = {**feed, **state}
+        for place, op in enumerate(operators):
+            run_operator(op, values, drawn.get(str(place)))
+        return [values[name] for name in fetched], {name: values[name] for name in writes}
+
+    function.__qualname__ = "a static program"
+    return Lowered(list(reads), writes, draws, jit(function))
+
+
+def run_operator(op: Operator, values: dict[str, Any], drawn: Any = None) -> None:
+    """Compute an operator on values by name, and add its results to them."""
+    operands = [_each_name(slot, values.__getitem__) for slot in op.slots]
+    named = {name: op.attributes[name] for name in op.prototype.attributes}
+    if op.prototype.draw is not None:
+        operands.append(drawn)
+    results = op.prototype.compute(*operands, **named)
+    many = len(op.prototype.outputs) != 1
+    for slot, result in zip(op.results, results if many else [results], strict=True):
+        if isinstance(slot, str):
+            values[slot] = result
+        elif slot is not None:
+            values.update({name: item for name, item in zip(slot, result, strict=True) if name is not None})
+
+
+def _each_name(slot: Any, function: Any) -> Any:
+    if slot is None or isinstance(slot, str):
+        return None if slot is None else function(slot)
+    return [None if name is None else function(name) for name in slot]
+
+
+def _check_readable(variable: Variable, op: Operator | None) -> None:
+    if variable.persistable:
+        return
+    user = f"operator {op.type} uses it" if op is not None else "it is fetched"
+    raise PreconditionError(
+        f"the variable {variable.name!r} has no value, and {user}",
+        why="" if variable.is_data else "No earlier operator of the program computes it.",
+        fix="give its value in Executor.run(feed=…)." if variable.is_data else "",
+    )
+
+
+def draw(prototype: Prototype, attributes: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    """Draw the random numbers of an operator; a `seed` other than 0 among its attributes gives the same every time."""
+    named = {name: attributes[name] for name in prototype.attributes}
+    if named.get("seed"):
+        rng = np.random.default_rng(named["seed"])
+    assert prototype.draw is not None
+    return prototype.draw(rng, **named)
+
+
+class Executor:
+    """Runs programs.
+
+    Args:
+        place: where to run; there is only the CPU.
+    """
+
+    def __init__(self, place: Any = None) -> None:
+        self.place = place
+
+    def close(self) -> None:
+        """Do nothing: an executor holds nothing."""
+
+    def run(
+        self,
+        program: Program | None = None,
+        feed: Mapping[str, Any] | None = None,
+        fetch_list: Any = None,
+        feed_var_name: str = "feed",
+        fetch_var_name: str = "fetch",
+        scope: Scope | None = None,
+        return_numpy: bool = True,
+        use_program_cache: bool = False,
+        use_prune: bool = False,
+    ) -> list[Any]:
+        """Run a program.
+
+        Args:
+            program: what to run; the default main program by default.
+            feed: arrays by the names of `data` variables.
+            fetch_list: variables, names, or nested lists of them.
+            feed_var_name: ignored.
+            fetch_var_name: ignored.
+            scope: where parameters live; the global scope by default.
+            return_numpy: whether to return NumPy arrays; otherwise tensors.
+            use_program_cache: ignored; a program is always compiled once for each set of fed types.
+            use_prune: ignored; what is neither fetched nor kept is never computed.
+
+        Returns:
+            the fetched values, in order.
+
+        Raises:
+            TypeError: if the arguments are of the wrong types.
+            ValueError: if a fed array has the wrong shape, or a name is unknown.
+            RuntimeError: if something needed is neither fed nor initialised.
+        """
+        program = default_main_program() if program is None else program
+        if not isinstance(program, Program):
+            raise ArgumentTypeError(f"Executor requires Program as its Parameter. But you passed in {type(program)}")
+        if feed is not None and not isinstance(feed, Mapping):
+            raise ArgumentTypeError(f"feed requires dict as its Parameter. But you passed in {type(feed)}")
+        scope = global_scope() if scope is None else scope
+        block = program.global_block()
+        arrays = {name: _fed(block, name, value) for name, value in (feed or {}).items()}
+        fetched = tuple(_fetch_names(fetch_list))
+        key = (program.version, tuple(sorted(arrays)), fetched)
+        lowered: Lowered = program.lowered.get(key, lambda: lower(block, sorted(arrays), fetched))
+        state = {name: _stored(scope, name) for name in lowered.reads}
+        rng = program.generator()
+        drawn = {
+            str(place): draw(block.ops[place].prototype, block.ops[place].attributes, rng) for place in lowered.draws
+        }
+        results, written = lowered.run(arrays, state, drawn)
+        scope.values.update({name: np.asarray(value) for name, value in written.items()})
+        values = [np.asarray(value) for value in results]
+        return values if return_numpy else [Tensor(Entry(value)) for value in values]
+
+
+def _fed(block: Block, name: str, value: Any) -> np.ndarray[Any, Any]:
+    if name not in block.vars:
+        raise InvalidArgumentError(f"feed has {name!r}, but the program has no such variable")
+    variable = block.vars[name]
+    array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    if array.dtype != variable.dtype.numpy:
+        if not np.can_cast(array.dtype, variable.dtype.numpy, "same_kind"):
+            raise InvalidArgumentError(
+                f"The data type of fed Variable {name!r} must be {variable.dtype}, but received {array.dtype}"
+            )
+        array = array.astype(variable.dtype.numpy)
+    expected = variable.shape
+    fits = len(expected) == array.ndim and all(
+        want in (UNKNOWN, length) for want, length in zip(expected, array.shape, strict=True)
+    )
+    if not fits:
+        raise InvalidArgumentError(
+            f"The fed Variable {name!r} should have dimensions = {len(expected)}, shape = {expected}, "
+            f"but received fed shape {list(array.shape)}"
+        )
+    return array
+
+
+def _fetch_names(fetch: Any) -> Iterator[str]:
+    if fetch is None:
+        return
+    if isinstance(fetch, str):
+        yield fetch
+    elif isinstance(fetch, Variable):
+        yield fetch.name
+    elif isinstance(fetch, (list, tuple)):
+        for item in fetch:
+            yield from _fetch_names(item)
+    else:
+        raise ArgumentTypeError(f"Required fetch_var shall be str|Variable, but received {type(fetch).__name__}")
+
+
+def _stored(scope: Scope, name: str) -> np.ndarray[Any, Any]:
+    if name not in scope.values:
+        raise PreconditionError(
+            f"the variable {name!r} holds no value in this scope",
+            fix="run the startup program first: exe.run(paddle.static.default_startup_program()).",
+        )
+    return scope.values[name]

@@ -1,0 +1,567 @@
+"""Program, Block, Operator and Variable: plain descriptions, with Paddle's names and text.
+
+Nothing is computed here; `execution` lowers a block to a primad program when it is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from primad.compat.paddle import naming
+from primad.compat.paddle.creation import assign_value_, fill_constant_
+from primad.compat.paddle.dtypes import as_dtype, get_default_dtype
+from primad.compat.paddle.dtypes import dtype as DataType
+from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
+from primad.compat.paddle.methods import attach
+from primad.compat.paddle.operators import Prototype, Value
+from primad.compat.paddle.randomness import generator
+from primad.compat.paddle.static.inference import UNKNOWN, Shape, dependence, infer
+from primad.runtime.cache import Cache
+
+FORWARD, BACKWARD, OPTIMIZE, LOSS = 0, 1, 2, 256
+"""What an operator is there for (its attribute `op_role`); LOSS is added to the role of those at the loss."""
+
+
+class Variable(Value):
+    """A named value of a block: a shape, in which −1 is an unknown length, and a dtype.
+
+    Attributes:
+        block: the block that it belongs to.
+        name: its name, unique in the program.
+        shape: lengths of the axes.
+        persistable: whether its value outlives a run, in a scope.
+        stop_gradient: whether gradients end here.
+        op: the operator that computes it, if any.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        name: str,
+        shape: Sequence[int],
+        dtype: Any,
+        persistable: bool = False,
+        stop_gradient: bool = False,
+        is_data: bool = False,
+    ) -> None:
+        self.block = block
+        self.name = name
+        self.shape: Shape = tuple(shape)
+        self.dtype: DataType = as_dtype(dtype)
+        self.persistable = persistable
+        self.stop_gradient = stop_gradient
+        self.is_data = is_data
+        self.op: Operator | None = None
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def program(self) -> Program:
+        """The program that it belongs to."""
+        return self.block.program
+
+    def __str__(self) -> str:
+        shape = f"({', '.join(map(str, self.shape))}{',' if len(self.shape) == 1 else ''})"
+        kind = ("persist " if self.persistable else "") + self._role
+        type = f"DENSE_TENSOR.shape{shape}.dtype({self.dtype.name})"
+        return f"{kind} {self.name} : {type}.stop_gradient({self.stop_gradient})"
+
+    __repr__ = __str__
+    _role = "var"
+
+    def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
+        """Return the variable's line in the text of its program."""
+        return str(self)
+
+    @classmethod
+    def apply(
+        cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | naming.Layer
+    ) -> Any:
+        """Append an operator to the current block of the default main program, and return its outputs."""
+        block = default_main_program().current_block()
+        return block.append(operator, [_as_variables(slot, slots) for slot in slots], attributes, layer)
+
+
+attach(Variable)
+
+
+class Parameter(Variable):
+    """A variable that is trained.
+
+    Attributes:
+        trainable: whether gradients are computed for it and optimisers change it.
+        learning_rate: factor on the optimiser's learning rate.
+        regularizer: what is added to its gradient, or None.
+    """
+
+    def __init__(
+        self, block: Block, name: str, shape: Sequence[int], dtype: Any, trainable: bool = True, **options: Any
+    ) -> None:
+        super().__init__(block, name, shape, dtype, persistable=True, stop_gradient=not trainable)
+        self.trainable = trainable
+        self.learning_rate: float = options.get("learning_rate", 1.0)
+        self.regularizer: Any = options.get("regularizer")
+
+    @property
+    def _role(self) -> str:  # type: ignore[override]
+        return f"{'trainable ' if self.trainable else ''}param"
+
+
+class Operator:
+    """One operator of a block.
+
+    Attributes:
+        prototype: what it computes.
+        slots: for each input slot, the variable's name, a list of names, or None.
+        results: for each output slot, likewise; None for an output that is not wanted.
+        attributes: by Paddle's names.
+    """
+
+    def __init__(
+        self, prototype: Prototype, slots: Sequence[Any], results: Sequence[Any], attributes: dict[str, Any]
+    ) -> None:
+        self.prototype = prototype
+        self.slots = list(slots)
+        self.results = list(results)
+        self.attributes = {**prototype.attributes, **attributes}
+        self._dependence: list[Any] | None = None
+
+    @property
+    def type(self) -> str:
+        """Paddle's name of the operator."""
+        return self.prototype.type
+
+    @property
+    def input_arg_names(self) -> list[str]:
+        """Names of all inputs."""
+        return [name for slot in self.slots for name in names_of(slot)]
+
+    @property
+    def output_arg_names(self) -> list[str]:
+        """Names of all outputs."""
+        return [name for slot in self.results for name in names_of(slot)]
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the input slots."""
+        return list(self.prototype.inputs)
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the output slots."""
+        return list(self.prototype.outputs)
+
+    def input(self, slot: str) -> list[str]:
+        """Return the names of the variables in an input slot."""
+        return names_of(self.slots[self.prototype.inputs.index(slot)])
+
+    def output(self, slot: str) -> list[str]:
+        """Return the names of the variables in an output slot."""
+        return names_of(self.results[self.prototype.outputs.index(slot)])
+
+    def attr(self, name: str) -> Any:
+        """Return an attribute."""
+        return self.attributes[name]
+
+    def has_attr(self, name: str) -> bool:
+        """Say whether there is such an attribute."""
+        return name in self.attributes
+
+    def all_attrs(self) -> dict[str, Any]:
+        """Return all attributes."""
+        return dict(self.attributes)
+
+    @property
+    def desc(self) -> OperatorDescription:
+        """The operator in the form that callbacks see."""
+        return OperatorDescription(self)
+
+    def dependence(self, block: Block) -> list[Any]:
+        """Return, in the structure of the slots, whether gradients pass to that input."""
+        if self._dependence is None:
+            slots = [_each(slot, lambda name: None if name is None else block.vars[name]) for slot in self.slots]
+            self._dependence = dependence(self.prototype, slots, self.attributes)
+        return self._dependence
+
+    def rename(self, old: str, new: str, outputs_too: bool = True) -> None:
+        """Give a variable another name wherever the operator mentions it."""
+        self.slots = [_renamed(slot, old, new) for slot in self.slots]
+        if outputs_too:
+            self.results = [_renamed(slot, old, new) for slot in self.results]
+
+    def __str__(self) -> str:
+        outputs = ", ".join(f"{name}={names_of(slot)}" for name, slot in _sorted(self.prototype.outputs, self.results))
+        inputs = ", ".join(f"{name}={names_of(slot)}" for name, slot in _sorted(self.prototype.inputs, self.slots))
+        shown = ", ".join(f"{name} = {_attribute(value)}" for name, value in sorted(self.attributes.items()))
+        return f"{{{outputs}}} = {self.type}(inputs={{{inputs}}}, {shown})"
+
+    __repr__ = __str__
+
+    def to_string(self, throw_on_error: bool = True) -> str:
+        """Return the operator's line in the text of its program."""
+        return str(self)
+
+
+class OperatorDescription:
+    """An operator as callbacks of `append_backward` see it: `type()` and the names are methods here."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+
+    def type(self) -> str:
+        """Return Paddle's name of the operator."""
+        return self._operator.type
+
+    def input_arg_names(self) -> list[str]:
+        """Return the names of all inputs."""
+        return self._operator.input_arg_names
+
+    def output_arg_names(self) -> list[str]:
+        """Return the names of all outputs."""
+        return self._operator.output_arg_names
+
+    def input_names(self) -> list[str]:
+        """Return the names of the input slots."""
+        return self._operator.input_names
+
+    def output_names(self) -> list[str]:
+        """Return the names of the output slots."""
+        return self._operator.output_names
+
+    def input(self, slot: str) -> list[str]:
+        """Return the names of the variables in an input slot."""
+        return self._operator.input(slot)
+
+    def output(self, slot: str) -> list[str]:
+        """Return the names of the variables in an output slot."""
+        return self._operator.output(slot)
+
+    def attr(self, name: str) -> Any:
+        """Return an attribute."""
+        return self._operator.attr(name)
+
+    def has_attr(self, name: str) -> bool:
+        """Say whether there is such an attribute."""
+        return self._operator.has_attr(name)
+
+    def __str__(self) -> str:
+        return str(self._operator)
+
+
+def names_of(slot: Any) -> list[str]:
+    """Return the names in a slot: none, one, or a list with None for what is left out."""
+    if slot is None:
+        return []
+    return [slot] if isinstance(slot, str) else [name for name in slot if name is not None]
+
+
+def _renamed(slot: Any, old: str, new: str) -> Any:
+    if isinstance(slot, list):
+        return [new if name == old else name for name in slot]
+    return new if slot == old else slot
+
+
+def _sorted(names: Sequence[str], slots: Sequence[Any]) -> list[tuple[str, Any]]:
+    return sorted(zip(names, slots, strict=True), key=lambda pair: pair[0])
+
+
+def _attribute(value: Any) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+class Block:
+    """Variables and operators, in the order in which they run.
+
+    Attributes:
+        program: the program that it belongs to.
+        vars: variables by name.
+        ops: operators.
+    """
+
+    idx = 0
+    parent_idx = -1
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.vars: dict[str, Variable] = {}
+        self.ops: list[Operator] = []
+
+    def var(self, name: str) -> Variable:
+        """Return the variable of that name.
+
+        Raises:
+            ValueError: if there is none.
+        """
+        if name not in self.vars:
+            raise InvalidArgumentError(f"var {name} not in this block")
+        return self.vars[name]
+
+    def has_var(self, name: str) -> bool:
+        """Say whether there is a variable of that name."""
+        return name in self.vars
+
+    def all_parameters(self) -> list[Parameter]:
+        """Return the parameters, in the order of their creation."""
+        return [variable for variable in self.vars.values() if isinstance(variable, Parameter)]
+
+    def create_var(self, name: str, shape: Sequence[int], dtype: Any, **options: Any) -> Variable:
+        """Add a variable."""
+        made: Variable = self.add(Variable(self, name, shape, dtype, **options))
+        return made
+
+    def add(self, variable: Variable) -> Any:
+        """Add a variable that was made for this block, and return it."""
+        self.vars[variable.name] = variable
+        self.program.changed()
+        return variable
+
+    def append(
+        self, prototype: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | naming.Layer
+    ) -> Any:
+        """Append an operator on variables and create its outputs.
+
+        Args:
+            prototype: the operator's record.
+            slots: for each input slot a variable, a list of variables, or None.
+            attributes: by Paddle's names.
+            layer: what its outputs are called after (see `operators.apply`).
+
+        Returns:
+            the output, or a tuple with one entry per output slot.
+        """
+        name = layer.name if isinstance(layer, naming.Layer) else naming.generate(layer) if layer else ""
+        stem = f"{name}.tmp" if name else "tmp"
+        results = infer(prototype, slots, attributes)
+        made = [_each(result, lambda type: self.create_var(naming.generate(stem), *type)) for result in results]
+        self.append_operator(prototype, slots, made, attributes)
+        return made[0] if len(prototype.outputs) == 1 else tuple(made)
+
+    def append_operator(
+        self,
+        prototype: Prototype,
+        slots: Sequence[Any],
+        results: Sequence[Any],
+        attributes: dict[str, Any],
+        role: int = FORWARD,
+    ) -> Operator:
+        """Append an operator on variables that writes into given variables."""
+        attributes = {**attributes, "op_role": role, "op_role_var": []}
+        operator = Operator(prototype, [_each(s, _name) for s in slots], [_each(r, _name) for r in results], attributes)
+        return self.append_made(operator)
+
+    def append_made(self, operator: Operator) -> Operator:
+        """Append an operator as it is."""
+        self.ops.append(operator)
+        for name in operator.output_arg_names:
+            if name in self.vars:
+                self.vars[name].op = operator
+        self.program.changed()
+        return operator
+
+    def __str__(self) -> str:
+        lines = [f"{{ // block_idx:{self.idx}  parent_idx:{self.parent_idx}  forward_idx:-1  backward_idx:-1"]
+        lines += [f"    {variable}" for variable in self.vars.values()]
+        lines += ["", *(f"    {operator}" for operator in self.ops), "}", ""]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _each(slot: Any, function: Any) -> Any:
+    """Apply a function to what a slot holds: one thing, a list of things, or None."""
+    if slot is None:
+        return None
+    return [_each(item, function) for item in slot] if isinstance(slot, list) else function(slot)
+
+
+def _name(variable: Variable) -> str:
+    return variable.name
+
+
+def _as_variables(operand: Any, slots: Sequence[Any]) -> Any:
+    """Return an operand as variables; numbers and arrays become constants of the program.
+
+    A number takes the data type of the variables beside it, unless it is a float and they are integers.
+    """
+    if operand is None or isinstance(operand, Variable):
+        return operand
+    if isinstance(operand, (list, tuple)):
+        return [_as_variables(item, [*slots, *operand]) for item in operand]
+    if isinstance(operand, Value):
+        raise ArgumentTypeError(
+            f"a {type(operand).__name__} is used beside a static Variable",
+            why="A Variable describes a value and has none.",
+            fix="feed values: paddle.static.data and Executor.run(feed=…); paddle.disable_static() goes back to eager.",
+        )
+    array = np.asarray(operand)
+    if array.ndim:
+        return constant(array)
+    beside = next(item for item in slots if isinstance(item, Variable)).dtype
+    kind = beside.name if beside.is_floating or array.dtype.kind != "f" else get_default_dtype()
+    attributes = {"shape": (), "value": array.item(), "dtype": kind}
+    return _stopped(Variable.apply(fill_constant_, (), attributes, "fill_constant"))
+
+
+def constant(array: np.ndarray[Any, Any]) -> Variable:
+    """Append an operator that holds an array, and return its output."""
+    return _stopped(Variable.apply(assign_value_, (), {"values": array}, "assign"))
+
+
+def _stopped(variable: Variable) -> Variable:
+    variable.stop_gradient = True
+    return variable
+
+
+class Program:
+    """A description of a computation, that an `Executor` runs.
+
+    Attributes:
+        version: grows with each change; what was compiled for an older version is not used again.
+        random_seed: seed of its random operators; 0 takes the seed of `paddle.seed`.
+        backward_count: how often gradients were appended.
+        lowered: the compiled forms of it, by what is fed and fetched.
+    """
+
+    def __init__(self) -> None:
+        self.blocks = [Block(self)]
+        self.version = 0
+        self.random_seed = 0
+        self.backward_count = 0
+        self.lowered = Cache(64)
+        self._generator: np.random.Generator | None = None
+
+    def generator(self) -> np.random.Generator:
+        """Return what its random operators draw from."""
+        if not self.random_seed:
+            return generator()
+        if self._generator is None:
+            self._generator = np.random.default_rng(self.random_seed)
+        return self._generator
+
+    def changed(self) -> None:
+        """Note a change."""
+        self.version += 1
+
+    def global_block(self) -> Block:
+        """Return the outermost block."""
+        return self.blocks[0]
+
+    def current_block(self) -> Block:
+        """Return the block that new operators go to."""
+        return self.blocks[0]
+
+    def block(self, index: int) -> Block:
+        """Return a block by its number."""
+        return self.blocks[index]
+
+    @property
+    def num_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.blocks)
+
+    def list_vars(self) -> Iterator[Variable]:
+        """Yield all variables."""
+        for block in self.blocks:
+            yield from block.vars.values()
+
+    def all_parameters(self) -> list[Parameter]:
+        """Return all parameters, in the order of their creation."""
+        return [parameter for block in self.blocks for parameter in block.all_parameters()]
+
+    def clone(self, for_test: bool = False) -> Program:
+        """Return a copy.
+
+        Args:
+            for_test: leave out gradients and updates, and let operators behave as in evaluation (`is_test`).
+        """
+        result = Program()
+        result.random_seed = self.random_seed
+        result.backward_count = 0 if for_test else self.backward_count
+        for source, target in zip(self.blocks, result.blocks, strict=True):
+            kept = [op for op in source.ops if not for_test or not op.attributes["op_role"] & (BACKWARD | OPTIMIZE)]
+            used = {name for op in kept for name in (*op.input_arg_names, *op.output_arg_names)}
+            for variable in source.vars.values():
+                if not for_test or variable.name in used or variable.is_data:
+                    target.add(_copy(variable, target))
+            for op in kept:
+                attributes = dict(op.attributes)
+                if for_test and "is_test" in attributes:
+                    attributes["is_test"] = True
+                target.append_made(Operator(op.prototype, op.slots, op.results, attributes))
+        return result
+
+    def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
+        """Return the program as text."""
+        return str(self)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.blocks))
+
+    __repr__ = __str__
+
+
+def _copy(variable: Variable, block: Block) -> Variable:
+    result: Variable = object.__new__(type(variable))
+    result.__dict__.update(variable.__dict__)
+    result.block, result.op = block, None
+    return result
+
+
+_main: list[Program] = [Program()]
+_startup: list[Program] = [Program()]
+
+
+def default_main_program() -> Program:
+    """Return the program that operators are appended to."""
+    return _main[-1]
+
+
+def default_startup_program() -> Program:
+    """Return the program that fills the parameters."""
+    return _startup[-1]
+
+
+@contextmanager
+def program_guard(main_program: Program, startup_program: Program | None = None) -> Iterator[None]:
+    """Append operators to other programs inside a `with` block.
+
+    Raises:
+        TypeError: if these are no programs.
+    """
+    for program in (main_program, startup_program):
+        if program is not None and not isinstance(program, Program):
+            raise ArgumentTypeError(f"program_guard takes Programs, but received {type(program)}.")
+    _main.append(main_program)
+    _startup.append(startup_program or _startup[-1])
+    try:
+        yield
+    finally:
+        _main.pop()
+        _startup.pop()
+
+
+def data(name: str, shape: Sequence[int | None], dtype: Any = None, lod_level: int = 0) -> Variable:
+    """Return a variable of the main program that is fed when it runs.
+
+    Args:
+        name: its name.
+        shape: lengths of its axes; None or −1 is a length that may differ from run to run.
+        dtype: its dtype, float32 by default.
+        lod_level: must be 0.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     print(paddle.static.data("x", [None, 3]))
+        var x : DENSE_TENSOR.shape(-1, 3).dtype(float32).stop_gradient(True)
+    """
+    known = [UNKNOWN if length is None else int(length) for length in shape]
+    block = default_main_program().global_block()
+    return block.create_var(name, known, dtype or get_default_dtype(), stop_gradient=True, is_data=True)

@@ -1,0 +1,410 @@
+"""The eager tensor: a NumPy array computed at once, and a place on the tape if it needs a gradient."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.compat.paddle import place
+from primad.compat.paddle.dtypes import as_dtype, default_numpy, dtype
+from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
+from primad.compat.paddle.naming import Layer
+from primad.compat.paddle.operators import Prototype, Value
+from primad.compat.paddle.printing import describe
+from primad.compat.paddle.randomness import generator
+from primad.compat.tape import Call, Entry
+
+RECORDING: list[bool] = [True]
+"""The mode flag that no_grad and its relatives set: whether operators are recorded on the tape."""
+
+_numbers = itertools.count()
+
+
+class Tensor(Value):
+    """An array that is computed at once.
+
+    Made by `to_tensor`, the creation functions and every operation. Operators, indexing and methods are those of
+    Paddle; gradients accumulate in `.grad`.
+    """
+
+    __slots__ = ("_entry", "_name", "persistable")
+    __array_priority__ = 1000
+
+    def __init__(self, entry: Entry, name: str | None = None) -> None:
+        self._entry = entry
+        self._name = name
+        self.persistable = False
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Its name; tensors get one when they are first asked."""
+        if self._name is None:
+            self._name = f"generated_tensor_{next(_numbers)}"
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def shape(self) -> list[int]:
+        """Lengths of the axes."""
+        return list(self._entry.array.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return int(self._entry.array.ndim)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(self._entry.array.size)
+
+    @property
+    def dtype(self) -> dtype:
+        """Data type of the elements."""
+        return as_dtype(self._entry.array.dtype)
+
+    @property
+    def place(self) -> place.CPUPlace:
+        """Where it is: on the CPU."""
+        return place.CPUPlace()
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made it."""
+        return self._entry.call is None
+
+    @property
+    def inplace_version(self) -> int:
+        """How often it has been overwritten in place."""
+        return self._entry.version
+
+    @property
+    def stop_gradient(self) -> bool:
+        """Whether gradients do not pass through it."""
+        return not self._entry.active
+
+    @stop_gradient.setter
+    def stop_gradient(self, stop: bool) -> None:
+        self._entry.active = not stop
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """Return a copy of the value."""
+        return np.array(self._entry.array)
+
+    def item(self, *index: int) -> Any:
+        """Return one element as a Python number."""
+        return self._entry.array.item(*index)
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists."""
+        return self._entry.array.tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self._entry.array, dtype)
+
+    def __float__(self) -> float:
+        return float(self._single("float"))
+
+    def __int__(self) -> int:
+        return int(self._single("int"))
+
+    def __bool__(self) -> bool:
+        return bool(self._single("bool"))
+
+    def __index__(self) -> int:
+        if self._entry.array.dtype.kind not in "iu":
+            raise ArgumentTypeError(f"only an integer tensor can be an index, got {self.dtype}")
+        return int(self._single("int"))
+
+    def _single(self, target: str) -> Any:
+        if self.size != 1:
+            raise ArgumentTypeError(
+                f"{target}() needs a tensor with one element, got shape {self.shape}",
+                fix="reduce it, or use .numpy().",
+            )
+        return self._entry.array.reshape(-1)[0]
+
+    def __len__(self) -> int:
+        if not self._entry.array.ndim:
+            raise ArgumentTypeError("len() of a 0-D tensor.")
+        return len(self._entry.array)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._entry.array.ndim:
+            raise ArgumentTypeError("iteration over a 0-D tensor.")
+        return iter([self[i] for i in range(len(self))])  # type: ignore[index]
+
+    def __repr__(self) -> str:
+        return describe("Tensor", self)
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        if not self.is_leaf:
+            raise PreconditionError(
+                "only leaf tensors can be copied with deepcopy", fix="use .clone(), or .detach() first."
+            )
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        for name in _slots(type(self)):
+            if hasattr(self, name):
+                setattr(copied, name, getattr(self, name))
+        copied._entry = Entry(self._entry.array.copy(), self._entry.active)
+        copied._name = None
+        return copied
+
+    def __reduce__(self) -> Any:
+        raise PreconditionError("tensors are not pickled", fix="use paddle.save and paddle.load, or .numpy().")
+
+    # -- gradients -----------------------------------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes have accumulated, or None."""
+        found: Tensor | None = self._entry.gradient
+        return found
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise ArgumentTypeError(f"a gradient must be a Tensor or None, got {type(value).__name__}")
+            if value.shape != self.shape:
+                raise InvalidArgumentError(f"a gradient of shape {value.shape} does not fit a tensor of {self.shape}")
+        self._entry.gradient = value
+
+    def gradient(self) -> np.ndarray[Any, Any] | None:
+        """Return the accumulated gradient as a NumPy array, or None."""
+        return None if self.grad is None else self.grad.numpy()
+
+    def clear_gradient(self, set_to_zero: bool = True) -> None:
+        """Set the gradient to zeros, or let go of it."""
+        if not set_to_zero:
+            self._entry.gradient = None
+        elif self.grad is not None:
+            self._entry.gradient = accumulated(np.zeros_like(self._entry.array))
+
+    clear_grad = clear_gradient
+
+    def retain_grads(self) -> None:
+        """Ask backward passes to keep the gradient of a tensor that is no leaf."""
+        if not self._entry.active:
+            raise PreconditionError("retain_grads() of a tensor whose stop_gradient is True")
+        self._entry.retained = True
+
+    def detach(self) -> Tensor:
+        """Return a tensor of the same value through which no gradient passes."""
+        return Tensor(Entry(self._entry.array))
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> HookHandle:
+        """Call a function of this tensor's accumulated gradient in each backward pass; what it returns replaces it.
+
+        Raises:
+            PreconditionError: if the tensor stops gradients.
+        """
+        if self.stop_gradient:
+            raise PreconditionError(
+                "Cannot register hook on a tensor that stop gradient.", fix="set stop_gradient = False first."
+            )
+        entry = self._entry
+
+        def apply(gradient: Entry) -> Entry | None:
+            changed = hook(Tensor(gradient))
+            if changed is not None and not isinstance(changed, Tensor):
+                raise ArgumentTypeError(f"a hook must return a Tensor or None, got {type(changed).__name__}")
+            return None if changed is None else changed._entry
+
+        return HookHandle(entry, apply)
+
+    # -- operations ----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | Layer) -> Any:
+        """Compute an operator at once, and record it where a gradient may be asked for."""
+        entries: list[Entry] = []
+        arrays: list[Any] = []
+        pattern: list[int | None] = []
+        active = False
+        for slot in slots:
+            if isinstance(slot, Tensor):
+                entry = slot._entry
+                entries.append(entry)
+                arrays.append(entry.array)
+                pattern.append(-1)
+                active = active or entry.active
+            elif slot is None:
+                arrays.append(None)
+                pattern.append(None)
+            elif isinstance(slot, list):
+                several = [_operand(item, slots) for item in slot]
+                entries += several
+                arrays.append([entry.array for entry in several])
+                pattern.append(len(several))
+                active = active or any(entry.active for entry in several)
+            else:
+                entry = _operand(slot, slots)
+                entries.append(entry)
+                arrays.append(entry.array)
+                pattern.append(-1)
+                active = active or entry.active
+        if operator.draw is not None:
+            drawn = Entry(operator.draw(generator(), **attributes))
+            entries.append(drawn)
+            arrays.append(drawn.array)
+            pattern.append(-1)
+        with np.errstate(all="ignore"):
+            found = operator.compute(*arrays, **attributes)
+        many = type(found) is tuple or type(found) is list
+        call = None
+        if active and RECORDING[-1]:
+            call = Call(operator, tuple(pattern), tuple(attributes.items()), tuple(entries))
+        made = [_result(array, call, i) for i, array in enumerate(found if many else (found,))]
+        return made if many else made[0]
+
+    def _overwrite(self, operator: str, compute: Callable[[Tensor], Tensor]) -> Tensor:
+        """Give this tensor the value that a function of it has, in place.
+
+        Raises:
+            InvalidArgumentError: for a leaf that needs a gradient.
+        """
+        old = self._entry
+        if old.call is None and old.active and RECORDING[-1]:
+            raise InvalidArgumentError(
+                f"Leaf Var ({self.name}) that doesn't stop gradient can't use inplace strategy.",
+                why=f"{operator} would overwrite the value that the gradient is taken at.",
+                fix="write into a clone, or inside paddle.no_grad().",
+            )
+        new = compute(self)._entry
+        if new.array.shape != old.array.shape:
+            raise InvalidArgumentError(
+                f"{operator}: a tensor of shape {self.shape} cannot hold a result of shape {list(new.array.shape)}"
+            )
+        array = new.array.astype(old.array.dtype, copy=False)
+        if new.call is None and old.call is None:
+            old.array = array
+            old.version += 1
+            return self
+        entry = Entry(array, new.active, new.call, new.index)
+        old.version += 1
+        entry.version = old.version
+        entry.retained = old.retained
+        self._entry = entry
+        return self
+
+
+Value.kind.append(Tensor)
+
+
+class HookHandle:
+    """What `register_hook` returns: takes the hook away again."""
+
+    def __init__(self, entry: Entry, hook: Callable[[Entry], Entry | None]) -> None:
+        self._entry: Entry | None = entry
+        entry.hooks = entry.hooks or {}
+        self._key = id(self)
+        entry.hooks[self._key] = hook
+        self._hook = hook
+
+    def remove(self) -> bool:
+        """Remove the hook; return whether it was there."""
+        if self._entry is None or not self._entry.hooks or self._entry.hooks.get(self._key) is not self._hook:
+            warnings.warn("The hook has been removed already.", RuntimeWarning, stacklevel=2)
+            return False
+        del self._entry.hooks[self._key]
+        self._entry = None
+        return True
+
+
+def _slots(cls: type) -> Iterator[str]:
+    for base in cls.__mro__:
+        yield from getattr(base, "__slots__", ())
+
+
+def _result(array: Any, call: Call | None, index: int) -> Tensor:
+    if type(array) is not np.ndarray:
+        array = np.asarray(array)
+    if call is None or array.dtype.kind != "f":
+        return Tensor(Entry(array))
+    return Tensor(Entry(array, True, call, index))
+
+
+def _operand(value: Any, beside: Sequence[Any]) -> Entry:
+    """Return the entry of an operand: a Python number takes the data type of the tensors beside it."""
+    if isinstance(value, Tensor):
+        return value._entry
+    if isinstance(value, Value):
+        raise ArgumentTypeError(
+            "an eager operation got a variable of a static program", fix="run it with paddle.static.Executor."
+        )
+    return Entry(as_array(value, next((slot._entry.array.dtype for slot in beside if isinstance(slot, Tensor)), None)))
+
+
+def as_array(value: Any, beside: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
+    """Return a number, list or array as an array of the type that Paddle gives it.
+
+    Args:
+        value: what to convert.
+        beside: data type of the tensor that it meets; Python and NumPy numbers adopt it.
+    """
+    if isinstance(value, (bool, int, float, np.generic)):
+        kind = np.asarray(value).dtype.kind
+        if kind not in "biuf":
+            raise ArgumentTypeError(f"{value!r} cannot be a tensor: complex numbers and texts are not supported")
+        if beside is not None and (beside.kind == "f" or (beside.kind in "iu" and kind in "biu") or kind == "b"):
+            return np.asarray(value, beside)
+        if isinstance(value, np.generic) and beside is None:
+            return np.asarray(value)
+        return np.asarray(value, default_numpy() if kind == "f" else "bool" if kind == "b" else "int64")
+    if isinstance(value, np.ndarray):
+        return value
+    return _from_sequence(value)
+
+
+def _from_sequence(value: Any) -> np.ndarray[Any, Any]:
+    leaves = list(_leaves(value))
+    array = np.asarray(_plain(value)) if leaves else np.zeros(np.shape(value), default_numpy())
+    if array.dtype.kind not in "biuf":
+        raise InvalidArgumentError(
+            f"a {type(value).__name__} of {array.dtype} elements cannot be a tensor",
+            why="Nested lists must be rectangular, and hold real numbers.",
+        )
+    python = not any(isinstance(leaf, (np.ndarray, np.generic, Tensor)) for leaf in leaves)
+    if python and array.dtype.kind == "f":
+        return array.astype(default_numpy())
+    return array
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value._entry.array if isinstance(value, Tensor) else value
+
+
+def accumulated(array: Any) -> Tensor:
+    """Return an array as the gradient of a leaf; like Paddle's, it does not stop gradients."""
+    return Tensor(Entry(array, True))

@@ -1,0 +1,253 @@
+"""Sliding windows: all windows of an array as a view, their transpose (overlap-add), and the place of their maximum.
+
+Along an axis, element p of window i lies at position i·step + p·dilation − low. Positions outside the array hold zeros
+for `windows`, are dropped by `overlap_add`, and are never chosen by `window_argmax`. So padding and cropping are part
+of the ops: `low` is the number of positions before the array, and `count` windows reach as far behind it as they do.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from primad.errors import ShapeError
+from primad.kinds import linear, piecewise_constant
+from primad.primitive import Primitive
+from primad.types import ArrayType
+
+Shape = tuple[int, ...]
+
+
+def _check(name: str, x: ArrayType, axes: Shape, *entries: Shape) -> None:
+    """Raise unless there is one entry per axis in each param, and the axes are ascending and in range."""
+    if any(len(entry) != len(axes) for entry in entries) or not axes:
+        raise ShapeError(f"{name}: needs one or more axes, and one entry for each of the axes {axes} in every param")
+    if list(axes) != sorted(set(axes)) or axes[0] < 0 or axes[-1] >= x.ndim:
+        raise ShapeError(f"{name}: axes {axes} must ascend within the {x.ndim} axes of shape {x.shape}")
+
+
+def _check_steps(name: str, count: Shape, size: Shape, step: Shape, dilation: Shape) -> None:
+    if min(*count, *size, *step, *dilation) < 1:
+        raise ShapeError(
+            f"{name}: count {count}, size {size}, step {step} and dilation {dilation} must be positive",
+            fix="choose windows that are no larger than the padded array.",
+        )
+
+
+def _replaced(shape: Shape, axes: Shape, lengths: Shape) -> Shape:
+    result = list(shape)
+    for axis, length in zip(axes, lengths, strict=True):
+        result[axis] = length
+    return tuple(result)
+
+
+def _mapped(ndim: int, axes: Shape) -> tuple[Any, ...]:
+    """Labels of an array's axes: those that windows slide along are mixed, the others are mapped."""
+    return tuple([None if axis in axes else axis for axis in range(ndim)])
+
+
+# -- windows -----------------------------------------------------------------------------------------------------------
+
+
+def _windows(x: Any, *, axes: Shape, count: Shape, size: Shape, step: Shape, dilation: Shape, low: Shape) -> Any:
+    x = np.asarray(x)
+    start, inside, wide = [0] * x.ndim, [slice(None)] * x.ndim, list(x.shape)
+    for axis, n, k, s, d, before in zip(axes, count, size, step, dilation, low, strict=True):
+        behind = (n - 1) * s + (k - 1) * d - before - x.shape[axis] + 1
+        start[axis] = max(-before, 0)
+        inside[axis] = slice(max(before, 0), max(before, 0) + x.shape[axis])
+        wide[axis] += max(before, 0) + max(behind, 0)
+    if tuple(wide) != x.shape:
+        framed = np.zeros(wide, x.dtype)
+        framed[tuple(inside)] = x
+        x = framed
+    elif not x.flags.aligned:
+        x = x.copy()
+    x = x[tuple([slice(a, None) for a in start])]
+    strides = list(x.strides)
+    for axis, s in zip(axes, step, strict=True):
+        strides[axis] *= s
+    strides += [x.strides[axis] * d for axis, d in zip(axes, dilation, strict=True)]
+    return as_strided(x, (*_replaced(x.shape, axes, count), *size), strides, writeable=False)
+
+
+def _windows_type(
+    x: ArrayType, *, axes: Shape, count: Shape, size: Shape, step: Shape, dilation: Shape, low: Shape
+) -> ArrayType:
+    _check("windows", x, axes, count, size, step, dilation, low)
+    _check_steps("windows", count, size, step, dilation)
+    return ArrayType((*_replaced(x.shape, axes, count), *size), x.dtype)
+
+
+def _windows_transpose(
+    ct: Any, x: Any, *, axes: Shape, count: Shape, size: Shape, step: Shape, dilation: Shape, low: Shape
+) -> Any:
+    length = tuple([x.shape[axis] for axis in axes])
+    return overlap_add(ct, axes=axes, length=length, step=step, dilation=dilation, low=low)
+
+
+def _windows_axes(x: ArrayType, *, axes: Shape, **params: Shape) -> Any:
+    labels = _mapped(x.ndim, axes)
+    return (labels,), (*labels, *[None] * len(axes))
+
+
+def _shift_axes(batched: Any, x: ArrayType, *, axes: Shape, **params: Any) -> dict[str, Any]:
+    return {"axes": tuple([axis + 1 for axis in axes]), **params}
+
+
+windows: Primitive = linear(
+    "windows",
+    numpy=_windows,
+    infer=_windows_type,
+    transpose=[_windows_transpose],
+    axes=_windows_axes,
+    insert_axis=_shift_axes,
+    views=True,
+    doc="All windows of `size` elements along `axes`: the axes count the windows, new last axes their elements.",
+)
+
+
+# -- overlap-add -------------------------------------------------------------------------------------------------------
+
+
+def _meeting(n: int, length: int, shift: int, step: int) -> tuple[slice, slice] | None:
+    """Return which windows have one of their elements, `shift` behind the first, inside an array, and where it lies."""
+    first = max(0, -(shift // step))
+    last = min(n - 1, (length - 1 - shift) // step)
+    if last < first:
+        return None
+    return slice(first, last + 1), slice(first * step + shift, last * step + shift + 1, step)
+
+
+def _overlap_add(y: Any, *, axes: Shape, length: Shape, step: Shape, dilation: Shape, low: Shape) -> Any:
+    y = np.asarray(y)
+    ndim = y.ndim - len(axes)
+    out = np.zeros(_replaced(y.shape[:ndim], axes, length), y.dtype)
+    for element in np.ndindex(y.shape[ndim:]):
+        source, target = [slice(None)] * ndim, [slice(None)] * ndim
+        for axis, m, p, s, d, before in zip(axes, length, element, step, dilation, low, strict=True):
+            found = _meeting(y.shape[axis], m, p * d - before, s)
+            if found is None:
+                break
+            source[axis], target[axis] = found
+        else:
+            out[tuple(target)] += y[(*source, *element)]
+    return out
+
+
+def _overlap_add_type(
+    y: ArrayType, *, axes: Shape, length: Shape, step: Shape, dilation: Shape, low: Shape
+) -> ArrayType:
+    _check("overlap_add", y, axes, length, step, dilation, low)
+    ndim = y.ndim - len(axes)
+    if axes[-1] >= ndim:
+        raise ShapeError(f"overlap_add: shape {y.shape} has no last axes for the elements of windows along {axes}")
+    _check_steps("overlap_add", tuple([y.shape[axis] for axis in axes]), y.shape[ndim:], step, dilation)
+    if min(length) < 0:
+        raise ShapeError(f"overlap_add: lengths {length} must not be negative")
+    return ArrayType(_replaced(y.shape[:ndim], axes, length), y.dtype)
+
+
+def _overlap_add_transpose(
+    ct: Any, y: Any, *, axes: Shape, length: Shape, step: Shape, dilation: Shape, low: Shape
+) -> Any:
+    count = tuple([y.shape[axis] for axis in axes])
+    size = y.shape[len(y.shape) - len(axes) :]
+    return windows(ct, axes=axes, count=count, size=size, step=step, dilation=dilation, low=low)
+
+
+def _overlap_add_axes(y: ArrayType, *, axes: Shape, **params: Shape) -> Any:
+    labels = _mapped(y.ndim - len(axes), axes)
+    return ((*labels, *[None] * len(axes)),), labels
+
+
+overlap_add: Primitive = linear(
+    "overlap_add",
+    numpy=_overlap_add,
+    infer=_overlap_add_type,
+    transpose=[_overlap_add_transpose],
+    axes=_overlap_add_axes,
+    insert_axis=_shift_axes,
+    doc="Add the elements of windows, which are the last axes, where they lie: the transpose of `windows`.",
+)
+
+
+# -- the place of the maximum ------------------------------------------------------------------------------------------
+
+
+def first_inside(n: int, length: int, size: int, step: int, dilation: int, low: int) -> Any:
+    """Return the position of the first element of each of n windows that lies inside an array, −1 where none does."""
+    place = np.arange(n)[:, None] * step + np.arange(size) * dilation - low
+    inside = (place >= 0) & (place < length)
+    return np.where(inside.any(1), place[np.arange(n), inside.argmax(1)], -1)
+
+
+def _window_argmax(x: Any, *, axes: Shape, count: Shape, size: Shape, step: Shape, dilation: Shape, low: Shape) -> Any:
+    x = np.asarray(x)
+    length = tuple([x.shape[axis] for axis in axes])
+    weights = [math.prod(length[i + 1 :]) for i in range(len(axes))]
+    shape = _replaced(x.shape, axes, count)
+    best = np.full(shape, -np.inf, x.dtype)
+    place = np.zeros(shape, np.int64)
+    for axis, *rest, weight in zip(axes, count, length, size, step, dilation, low, weights, strict=True):
+        place += _along(first_inside(*rest) * weight, axis, x.ndim)
+    with_nan = x.size > 0 and bool(np.isnan(np.max(x)))
+    for element in product(*map(range, size)):
+        source, target = [slice(None)] * x.ndim, [slice(None)] * x.ndim
+        here: Any = 0
+        for axis, n, m, p, s, d, before, weight in zip(
+            axes, count, length, element, step, dilation, low, weights, strict=True
+        ):
+            found = _meeting(n, m, p * d - before, s)
+            if found is None:
+                break
+            target[axis], source[axis] = found
+            here = here + _along(np.arange(m)[found[1]] * weight, axis, x.ndim)
+        else:
+            values, leader = x[tuple(source)], best[tuple(target)]
+            better = values > leader
+            if with_nan:
+                better |= np.isnan(values) & ~np.isnan(leader)
+            np.copyto(leader, values, where=better)
+            np.copyto(place[tuple(target)], here, where=better)
+    return place
+
+
+def _along(values: Any, axis: int, ndim: int) -> Any:
+    return values.reshape([-1 if i == axis else 1 for i in range(ndim)])
+
+
+def _window_argmax_type(
+    x: ArrayType, *, axes: Shape, count: Shape, size: Shape, step: Shape, dilation: Shape, low: Shape
+) -> ArrayType:
+    _check("window_argmax", x, axes, count, size, step, dilation, low)
+    _check_steps("window_argmax", count, size, step, dilation)
+    if not x.is_float:
+        raise ShapeError(f"window_argmax: needs a floating-point operand, got {x}", fix="convert with .astype(float).")
+    for axis, *rest in zip(axes, count, [x.shape[axis] for axis in axes], size, step, dilation, low, strict=True):
+        if (first_inside(*rest) < 0).any():
+            raise ShapeError(
+                f"window_argmax: along axis {axis} of shape {x.shape} a window lies outside the array",
+                fix="pad by less than a window.",
+            )
+    return ArrayType(_replaced(x.shape, axes, count), np.int64)
+
+
+def _window_argmax_axes(x: ArrayType, *, axes: Shape, **params: Shape) -> Any:
+    labels = _mapped(x.ndim, axes)
+    return (labels,), labels
+
+
+window_argmax: Primitive = piecewise_constant(
+    "window_argmax",
+    numpy=_window_argmax,
+    infer=_window_argmax_type,
+    axes=_window_argmax_axes,
+    insert_axis=_shift_axes,
+    doc="For each window the place of its largest element, counted in row-major order over the axes of the windows; at "
+    "a tie the first in the window.",
+)

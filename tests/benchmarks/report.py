@@ -1,0 +1,131 @@
+"""Rows as text, as JSON, and as the documentation's page on performance."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from .machine import description
+from .measure import Row
+from .workloads import WORKLOADS, Workload
+
+HEAD = """\
+# Performance
+
+Written by `python -m tests.benchmarks --report`, from the runs of {date} on one machine; every system ran in a process
+of its own, on all cores, in turn with the others after a warm-up, and all agreed on values and gradients (relative
+difference below 1e-6 in float64, 1e-2 in float32). Times are medians of the rounds. *Ratio* is the time of the best
+form of the best peer over primad's, *share of the limit* is the least time that the matrix products of the best known
+method (or, without any, the bytes of arguments and results) take on this machine, over primad's time. *First call*
+records, derives, plans and runs. *Memory* is the peak above what the imported library holds.
+
+"""
+COMMANDS = """\
+## How to run it
+
+The peers are found in an interpreter of your choice, which has some of `jax`, `folx`, `torch`, `autograd`, `casadi`:
+
+```console
+$ python -m tests.benchmarks burgers laplacian --peer-python /path/to/python --json rows.json
+$ python -m tests.benchmarks --peer-python /path/to/python --report
+```
+
+"""
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the rows as text."""
+    heads = ("workload", "dtype", "primad ms", "best peer ms", "ratio", "first s", "MB", "limit", "best peer")
+    lines = ["{:20} {:8} {:>10} {:>12} {:>6} {:>8} {:>6} {:>6}  {}".format(*heads)]
+    for row in rows:
+        peer = number(row["best_peer_ms"])
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        limit = "" if row["limit_fraction"] is None else f"{row['limit_fraction']:.2f}"
+        lines.append(
+            f"{row['workload']:20} {row['dtype']:8} {number(row['primad_ms']):>10} {peer:>12} {ratio:>6}"
+            f" {row['first_call_s']:8.3f} {row['peak_mb']:6.0f} {limit:>6}  {row['best_peer'] or ''}"
+        )
+        lines.extend(f"{'':20} {note}" for note in row["notes"])
+    return "\n".join(lines)
+
+
+def number(milliseconds: float | None) -> str:
+    """Return a time with three digits."""
+    if milliseconds is None:
+        return ""
+    return f"{milliseconds:.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
+
+
+def merged(earlier: Sequence[Row], later: Sequence[Row]) -> list[Row]:
+    """Return the rows in the order of the workloads, later ones in the place of earlier ones."""
+    found = {(row["workload"], row["dtype"]): row for row in (*earlier, *later)}
+    names = list(WORKLOADS)
+    return [found[key] for key in sorted(found, key=lambda key: (names.index(key[0]), key[1] != "float64"))]
+
+
+def page(rows: Sequence[Row], date: str) -> str:
+    """Return the documentation's page."""
+    parts = [HEAD.format(date=date), "## The machine\n\n| | |\n|---|---|\n"]
+    versions = {name: version for row in rows for name, version in row["versions"].items()}
+    parts += [f"| {name} | {value} |\n" for name, value in {**description(), **versions}.items()]
+    parts.append(
+        "\n## Against the best peer\n\n"
+        "| workload | dtype | primad ms | best peer ms | best peer | ratio | must | reach for | share of the limit"
+        " | first call s | memory MB |\n|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|\n"
+    )
+    parts += [_line(row, WORKLOADS[row["workload"]]) for row in rows]
+    asked = {row["workload"]: WORKLOADS[row["workload"]].note for row in rows}
+    asked = {name: note for name, note in asked.items() if note}
+    parts += ["\nOf single workloads:\n\n", *[f"- {name}: {note}\n" for name, note in asked.items()]] if asked else []
+    parts.append(
+        "\n## Every form of every peer\n\n"
+        "A form that two rounds showed to be more than twice slower than the best ran no more.\n\n"
+        "| workload | dtype | form | ms | first call s | memory MB | rounds |\n|---|---|---|--:|--:|--:|--:|\n"
+    )
+    for row in rows:
+        own = {"ms": row["primad_ms"], "first_call_s": row["first_call_s"], "peak_mb": row["peak_mb"]}
+        for form, found in {"primad": {**own, "rounds": row["rounds"]}, **row["peers"]}.items():
+            parts.append(
+                f"| {row['workload']} | {row['dtype']} | {form} | {number(found['ms'])} | {found['first_call_s']:.3f}"
+                f" | {found['peak_mb']:.0f} | {found['rounds']} |\n"
+            )
+    notes = [f"- {row['workload']} {row['dtype']}: {note}\n" for row in rows for note in row["notes"]]
+    parts += ["\nNot timed:\n\n", *notes] if notes else []
+    return "".join(parts) + "\n" + COMMANDS.rstrip() + "\n"
+
+
+def _line(row: Row, workload: Workload) -> str:
+    ratio = target_ratio(row, workload)
+    met = "" if workload.must is None or ratio is None else " ✓" if ratio >= workload.must else " ✗"
+    against = f" ({workload.against})" if workload.against else ""
+    cells = (
+        row["workload"], row["dtype"], number(row["primad_ms"]), number(row["best_peer_ms"]), row["best_peer"] or "–",
+        ("–" if ratio is None else f"{ratio:.2f}{against}"),
+        ("" if workload.must is None else f"{workload.must:.2g}{met}"),
+        ("" if workload.reach is None else f"{workload.reach:.2g}"),
+        ("" if row["limit_fraction"] is None else f"{100 * row['limit_fraction']:.0f} %"),
+        f"{row['first_call_s']:.3f}", f"{row['peak_mb']:.0f}",
+    )  # fmt: skip
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def target_ratio(row: Row, workload: Workload) -> float | None:
+    """Return the ratio that the targets are about: to the best peer, or to the best form of one."""
+    times = [found["ms"] for form, found in row["peers"].items() if form.startswith(workload.against)]
+    return min(times) / row["primad_ms"] if times else None
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, all of it or nothing."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+        file.write(text)
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, path)
+
+
+def write_json(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows as JSON."""
+    write(path, json.dumps(rows, indent=1) + "\n")

@@ -1,0 +1,184 @@
+"""The workloads in PyTorch: double backward, as its users write it, and its functional transforms.
+
+`torch.compile` (2.13) is left out: it refuses double backward, fails on jvp of jvp ("ZeroTensors are immutable"), and
+what it makes of nested `torch.func.grad` takes half a minute to compile and runs no faster.
+"""
+
+import numpy as np
+import torch
+from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock
+
+NAME, VERSION = "PyTorch", torch.__version__
+NESTED_ORDER = 6
+"""Without common subexpressions nested derivatives take twice as long with every order."""
+
+
+class Functions:
+    """PyTorch's functions under NumPy's names."""
+
+    asarray, broadcast_to, mean, sum = torch.asarray, torch.broadcast_to, torch.mean, torch.sum
+    sin, tanh = torch.sin, torch.tanh
+
+
+def push(f, x, v):
+    return torch.func.jvp(f, (x,), (v,))
+
+
+def gradient(values, x):
+    """Return the gradient at every point, part of the graph that is differentiated again."""
+    return torch.autograd.grad(values.sum(), x, create_graph=True)[0]
+
+
+def burgers_backward(u, x, derivatives, workload):
+    value = u(x)
+    first = gradient(value, x)
+    u_xx = gradient(first[:, 0], x)[:, 0]
+    return [first[:, 1] + value * first[:, 0] - NU * u_xx]
+
+
+def order_backward(u, x, derivatives, workload):
+    direction = torch.asarray((1.0, 0.5), dtype=x.dtype)
+    terms = [u(x)]
+    for _ in range(workload.order):
+        terms.append(gradient(terms[-1], x) @ direction)
+    return terms
+
+
+def plate_backward(u, x, derivatives, workload):
+    first = gradient(u(x), x)
+    laplacian = gradient(first[:, 0], x)[:, 0] + gradient(first[:, 1], x)[:, 1]
+    first = gradient(laplacian, x)
+    return [gradient(first[:, 0], x)[:, 0] + gradient(first[:, 1], x)[:, 1] - 1.0]
+
+
+def navier_stokes_backward(u, x, derivatives, workload):
+    f = u(x)
+    first = torch.stack([gradient(f[:, i], x) for i in range(4)], dim=1)
+    rows = []
+    for i in range(3):
+        second = [gradient(first[:, i, j], x)[:, j] for j in range(3)]
+        rows.append(second[0] + second[1] + second[2])
+    laplacian = torch.stack([*rows, torch.zeros_like(rows[0])], dim=1)
+    return momentum_and_continuity(f, [first[:, :, i] for i in range(3)], first[:, :, 3], laplacian)
+
+
+def burgers_hessian(u, x, derivatives, workload):
+    def at(y):
+        first, hessian = torch.func.grad(u)(y), torch.func.hessian(u)(y)
+        return first[1] + u(y) * first[0] - NU * hessian[0, 0]
+
+    return [torch.func.vmap(at)(x)]
+
+
+def laplacian_hessian(u, x, derivatives, workload):
+    return [torch.func.vmap(lambda y: torch.trace(torch.func.hessian(u)(y)))(x)]
+
+
+def laplacian_directions(u, x, derivatives, workload):
+    def second(v):
+        def once(y):
+            return push(u, y, v.expand_as(y))[1]
+
+        return push(once, x, v.expand_as(x))[1]
+
+    return [torch.func.vmap(second)(torch.eye(x.shape[1], dtype=x.dtype)).sum(0)]
+
+
+BACKWARD = {
+    "burgers": burgers_backward,
+    "order": order_backward,
+    "plate": plate_backward,
+    "navier-stokes": navier_stokes_backward,
+    "fit": RESIDUALS["fit"],
+}
+FUNCTIONAL = {
+    "burgers": {"vmapped hessian": burgers_hessian},
+    "laplacian": {"hessian": laplacian_hessian, "directions": laplacian_directions},
+}
+
+
+def backward(workload):
+    """Return the loss, with its gradient where asked, by graphs that are differentiated again."""
+    loss = mean_square(Functions, workload, BACKWARD[workload.kind])
+
+    def computed(parameters, points):
+        x = points.detach().requires_grad_(workload.kind != "fit")
+        if not workload.gradient:
+            return loss(parameters, x).detach()
+        leaves = [leaf.detach().requires_grad_() for pair in parameters for leaf in pair]
+        value = loss(list(zip(leaves[::2], leaves[1::2], strict=True)), x)
+        return value.detach(), torch.autograd.grad(value, leaves)
+
+    return computed
+
+
+def functional(workload, loss):
+    """Return the loss, with its gradient where asked, by transforms of functions."""
+    if not workload.gradient:
+        return loss
+    both = torch.func.grad_and_value(loss)
+
+    def computed(parameters, points):
+        derivative, value = both(parameters, points)
+        return value, derivative
+
+    return computed
+
+
+def network_variants(workload):
+    """Return the functions of (parameters, points) to time, by name."""
+    found = {}
+    if workload.kind in BACKWARD and workload.order <= NESTED_ORDER:
+        found["double backward" if workload.kind != "fit" else "backward"] = backward(workload)
+    if workload.group == "start":
+        return found
+    forms = {
+        name: mean_square(Functions, workload, residuals)
+        for name, residuals in FUNCTIONAL.get(workload.kind, {}).items()
+    }
+    if workload.kind in RESIDUALS and workload.kind != "fit" and workload.order <= NESTED_ORDER:
+        forms["nested jvp"] = mean_square(Functions, workload, RESIDUALS[workload.kind], nested(push, Functions))
+    found.update((name, functional(workload, loss)) for name, loss in forms.items())
+    return found
+
+
+def variants(workload):
+    """Return the functions to time, by name."""
+    if workload.kind == "import":
+        return {"PyTorch": None}
+
+    def f(x):
+        return rosenbrock(Functions, x)
+
+    def by_backward(x, function=f):
+        y = x.detach().requires_grad_()
+        return torch.autograd.grad(function(y), y)[0]
+
+    def product(x, v):
+        y = x.detach().requires_grad_()
+        (slope,) = torch.autograd.grad(f(y), y, create_graph=True)
+        return torch.autograd.grad(slope, y, v)[0]
+
+    found = {
+        "chain": {"backward": lambda x: by_backward(x, lambda y: chain(Functions, y, workload.order))},
+        "rosenbrock-gradient": {"backward": by_backward},
+        "rosenbrock-hvp": {
+            "double backward": product,
+            "forward over reverse": lambda x, v: push(torch.func.grad(f), x, v)[1],
+        },
+    }.get(workload.kind) or network_variants(workload)
+    return {f"PyTorch {name}": function for name, function in found.items()}
+
+
+def prepare(arguments):
+    """Return the arguments as this system takes them."""
+    return torch.utils._pytree.tree_map(lambda leaf: torch.as_tensor(np.asarray(leaf)), arguments)
+
+
+def wait(result):
+    """Return when the result is computed."""
+
+
+def as_numpy(result):
+    """Return the leaves of a result as NumPy arrays."""
+    return [np.asarray(leaf.detach()) for leaf in torch.utils._pytree.tree_leaves(result)]
