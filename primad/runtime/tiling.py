@@ -18,7 +18,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
-from primad.ir.program import Program, newest, rebuild
+from primad.ir.program import Program, carry_lines, newest, rebuild
 from primad.runtime.axes import Dimension, tileable_dimensions
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
@@ -42,7 +42,7 @@ def make_plan(program: Program, stages: int = MAX_STAGES) -> AnyPlan:
     for dimension in tileable_dimensions(program):
         tile = tile_length(dimension)
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
-        if dimension.length < 2 * tile or sum(_bytes(node) for node in tiled) < WORTHWHILE_BYTES:
+        if dimension.length < 2 * tile or sum(node.type.nbytes for node in tiled) < WORTHWHILE_BYTES:
             continue
         before = _sums_before(program, dimension)
         if not _needs_stages(program, dimension, before):
@@ -63,10 +63,6 @@ def tile_length(dimension: Dimension) -> int:
 
 def _runs_in_tiles(node: Node, dimension: Dimension) -> bool:
     return node in dimension.axis and node not in dimension.sources and node.op is not LITERAL
-
-
-def _bytes(node: Node) -> int:
-    return node.type.size * node.type.dtype.itemsize
 
 
 def _sums_before(program: Program, dimension: Dimension) -> dict[Node, int]:
@@ -94,6 +90,7 @@ def _copy(program: Program, inputs: Sequence[Node], outputs: Sequence[Node]) -> 
     for node in program.nodes:
         if node in needed and node not in mapping:
             mapping[node] = rebuild(node, mapping, trace, copy=True)
+    carry_lines(program, mapping, trace)
     part = Program(trace, new, [mapping[node] for node in outputs])
     trace.close()
     return part
@@ -113,12 +110,21 @@ def _between(inputs: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
 
 
 class StagedPlan:
-    """A program split where complete sums over a dimension are used along it again."""
+    """A program split where complete sums over a dimension are used along it again.
+
+    Attributes:
+        program: what it computes.
+        parts: the plans of its two parts.
+        peak_bytes: memory of the arrays that a run makes, when it is most.
+    """
 
     def __init__(self, program: Program, first: Sequence[Node], stages: int) -> None:
         self.program = program
         self._first = make_plan(_copy(program, program.inputs, first), 1)
         self._second = make_plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
+        self.parts = (self._first, self._second)
+        kept = sum(node.type.nbytes for node in first)
+        self.peak_bytes = max(self._first.peak_bytes, kept + self._second.peak_bytes)
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""
@@ -133,6 +139,7 @@ class TiledPlan:
         dimension: the dimension that is cut.
         tile: length of a tile.
         lanes: how many independent runs of tiles there are.
+        peak_bytes: memory of the arrays that a run makes, when it is most, with a thread for every lane.
     """
 
     def __init__(self, program: Program, dimension: Dimension, tile: int) -> None:
@@ -164,6 +171,9 @@ class TiledPlan:
         rest = dimension.length % tile
         self._main = self._tile_plan(tile)
         self._last = self._tile_plan(rest) if rest else self._main
+        whole_results = sum(node.type.nbytes for node in [*self._prologue_outputs, *self._sliced_outputs])
+        in_tiles = self.lanes * (self._main.peak_bytes + sum(node.type.nbytes for node in self._partial))
+        self.peak_bytes = whole_results + max(self._prologue.peak_bytes, in_tiles, self._epilogue.peak_bytes)
 
     def _after_sums(self, inside: set[Node]) -> set[Node]:
         late: set[Node] = set()
@@ -191,6 +201,7 @@ class TiledPlan:
             operands = tuple([mapping[operand] for operand in node.inputs])
             params = _resized_params(node, self.dimension.axis.get(node), length)
             mapping[node] = newest(operands, trace).build(node.op, operands, params)
+        carry_lines(self.program, mapping, trace)
         part = Program(trace, inputs, [mapping[node] for node in (*self._partial, *self._sliced_outputs)])
         trace.close()
         # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on

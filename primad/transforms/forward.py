@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from primad.ir.node import Leaf, Node, Trace
-from primad.ir.program import Program, rebuild
+from primad.ir.program import Program, carry_lines, rebuild
 from primad.primitive import missing_rule
 from primad.trace import TracedArray
 from primad.transforms.lowering import finish, lower
