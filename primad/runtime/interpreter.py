@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import lru_cache
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,12 @@ from primad.deferred import loaded
 from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
+from primad.ops.contraction import split
+from primad.ops.products import made_in_order
 from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
+from primad.runtime.sharing import lanes_for, takes
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -70,7 +71,9 @@ class Plan:
             else:
                 operands = tuple([slot[operand] for operand in unit.inputs])
                 place = assigned.get(unit, -1)
-                self._steps.append((loaded(unit.op.numpy), operands, dict(unit.params), slot[unit], last, place))
+                function = loaded(unit.op.numpy)
+                params = {**dict(unit.params), **lanes_for(function)}
+                self._steps.append((function, operands, params, slot[unit], last, place))
         seen: set[Node] = set()
         self._finish: list[tuple[int, Any, bool, bool]] = []
         for node in program.outputs:
@@ -78,7 +81,7 @@ class Plan:
             seen.add(node)
             self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
         products = [node.op.cost(node).matmul_flops for node in steps]
-        self._single_threaded = SINGLE_THREADED_FLOPS[0] <= max(products, default=0) < SINGLE_THREADED_FLOPS[1]
+        self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
         self._spare: list[Frame] = []
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
@@ -136,9 +139,9 @@ def nearest_line(program: Program, node: Node) -> str | None:
     return None
 
 
-SINGLE_THREADED_FLOPS = (1e6, 5e8)
-"""Matrix products between these sizes run on one BLAS thread. Smaller ones do so anyway; for these the threads wait for
-each other longer than they save as soon as the machine does something else."""
+SINGLE_THREADED_FLOPS = 1e6
+"""Matrix products of this size run on one BLAS thread. Smaller ones do so anyway; the blocks of large ones are shared
+among lanes, which makes results independent of the number of threads."""
 BUFFERED_SIZE = 1024
 """Arrays of fewer elements are not worth a buffer."""
 
@@ -172,19 +175,18 @@ def makes_new_array(node: Node) -> bool:
 _BUILT_IN = frozenset(ops.ALL)
 
 
-@lru_cache(maxsize=1024)
-def _takes_out(function: Any) -> bool:
-    if isinstance(function, np.ufunc):
-        return True
-    try:
-        return "out" in signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-
-
 def _writes_into(node: Node) -> bool:
     """Say whether the op's definition can write its result into an existing array: ufuncs, and functions with `out`."""
-    return _takes_out(loaded(node.op.numpy))
+    function = loaded(node.op.numpy)
+    return isinstance(function, np.ufunc) or (takes(function, "out") and not _makes_another_order(node))
+
+
+def _makes_another_order(node: Node) -> bool:
+    """Say whether a contraction's result is made in another order of axes: better left so than copied."""
+    if node.op is not ops.contract:
+        return False
+    x, y = (operand.type.shape for operand in node.inputs)
+    return not made_in_order(*split(dict(node.params)["labels"]), x, y)
 
 
 Owners = dict[Node, set[Node]]

@@ -120,11 +120,11 @@ class StagedPlan:
 
     def __init__(self, program: Program, first: Sequence[Node], stages: int) -> None:
         self.program = program
-        self._first = make_plan(_copy(program, program.inputs, first), 1)
+        self._first: AnyPlan = make_plan(_copy(program, program.inputs, first), 1)
         self._second = make_plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
         self.parts = (self._first, self._second)
         kept = sum(node.type.nbytes for node in first)
-        self.peak_bytes = max(self._first.peak_bytes, kept + self._second.peak_bytes)
+        self.peak_bytes: int = max(self._first.peak_bytes, kept + self._second.peak_bytes)
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""

@@ -242,6 +242,8 @@ class Executor:
         fetched = tuple(_fetch_names(fetch_list))
         key = (program.version, tuple(sorted(arrays)), fetched)
         lowered: Lowered = program.lowered.get(key, lambda: lower(block, sorted(arrays), fetched))
+        for name in program.rates.keys() & lowered.reads:
+            scope.values[name] = np.asarray(program.rates[name](), block.vars[name].dtype.numpy)
         state = {name: _stored(scope, name) for name in lowered.reads}
         rng = program.generator()
         drawn = {
