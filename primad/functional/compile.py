@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
@@ -15,6 +16,8 @@ from primad.functional.held import held, vmap_
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
+from primad.runtime.lanes import check_thread_count, threads_for_call
+from primad.runtime.memory import check_limit, check_memory
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, is_weak, record, type_of
@@ -29,12 +32,17 @@ def run_once(function: Function, args: Sequence[Any]) -> Any:
     return tree.unflatten(call.out_tree, call.evaluate())
 
 
-def jit(function: Function, static_argnums: Any = ()) -> Function:
+def jit(
+    function: Function, static_argnums: Any = (), *, threads: int | None = None, memory: int | None = None
+) -> Function:
     """Return a function that records `function` once for each combination of argument types, and then only runs.
 
     Args:
         function: a function of arrays and pytrees of arrays.
         static_argnums: positions of arguments that are constants (hashable, part of the cache's key).
+        threads: how many threads its calls run on; by default as many as `set_num_threads` says. Results do not depend
+            on it.
+        memory: bytes that its arrays may take at once; by default what the machine has.
 
     Returns:
         a function with the same arguments and result. Arrays that the function closes over are taken when it is
@@ -42,6 +50,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
 
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line.
+        MemoryLimitError: if its arrays would not fit, with the op whose value is the largest.
 
     Example:
         >>> import numpy as np, primad
@@ -50,6 +59,9 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         np.float64(0.22984884706593015)
     """
     listed = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    if threads is not None:
+        check_thread_count(threads, "jit: threads")
+    check_limit(memory)
     cache = Cache(256)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
@@ -82,13 +94,15 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
                 return None
             of = ClosedProgram(program)
             plan = plan_of(of)
+            check_memory(plan, memory)
             return plan, source_values(program), program.out_tree
 
         made = cache.get(key, make)
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return function(*args, **kwargs)
         plan, captured, out_tree = made
-        return tree.unflatten(out_tree, plan.run([*arrays(leaves), *captured]))
+        with nullcontext() if threads is None else threads_for_call(threads):
+            return tree.unflatten(out_tree, plan.run([*arrays(leaves), *captured]))
 
     return compiled
 

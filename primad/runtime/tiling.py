@@ -23,6 +23,7 @@ from primad.runtime.axes import Dimension, tileable_dimensions
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import run_lanes
+from primad.runtime.memory import check_memory
 from primad.simplify.outer import outer_products
 from primad.types import ArrayType
 
@@ -36,9 +37,18 @@ MAX_LANES = 16
 MAX_STAGES = 4
 
 
-def make_plan(program: Program, stages: int = MAX_STAGES) -> AnyPlan:
-    """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise."""
-    program = outer_products(program)
+def make_plan(program: Program) -> AnyPlan:
+    """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise.
+
+    Raises:
+        MemoryLimitError: if its arrays would not fit into the machine's memory.
+    """
+    plan = _plan(outer_products(program), MAX_STAGES)
+    check_memory(plan)
+    return plan
+
+
+def _plan(program: Program, stages: int) -> AnyPlan:
     for dimension in tileable_dimensions(program):
         tile = tile_length(dimension)
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
@@ -120,11 +130,12 @@ class StagedPlan:
 
     def __init__(self, program: Program, first: Sequence[Node], stages: int) -> None:
         self.program = program
-        self._first: AnyPlan = make_plan(_copy(program, program.inputs, first), 1)
-        self._second = make_plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
+        self._first: AnyPlan = _plan(_copy(program, program.inputs, first), 1)
+        self._second = _plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
         self.parts = (self._first, self._second)
         kept = sum(node.type.nbytes for node in first)
-        self.peak_bytes: int = max(self._first.peak_bytes, kept + self._second.peak_bytes)
+        # The first part's buffers stay for the next run, unless they are large.
+        self.peak_bytes: int = self._first.peak_bytes + kept + self._second.peak_bytes
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""
