@@ -18,8 +18,10 @@ from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
 from primad.ir.program import ClosedProgram, Program, replay
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS
+from primad.runtime.entry import Signature
 from primad.runtime.interpreter import evaluate_node
 from primad.runtime.tiling import AnyPlan, make_plan
+from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift, record, type_of
 from primad.types import ArrayType
@@ -75,6 +77,43 @@ def plan_of(of: ClosedProgram) -> AnyPlan:
     """Return the plan of a program itself, from the cache if it was made before."""
     plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
     return plan
+
+
+def compiled_plan(
+    program: Program, in_tree: Any, types: Sequence[ArrayType], weak: Sequence[bool]
+) -> AnyPlan | WholePlan:
+    """Return the plan of a program that the user wants compiled: as one native function if it is small.
+
+    Args:
+        program: a recorded program.
+        in_tree: the tree of the tuple of arguments.
+        types: types of its leaves.
+        weak: which of them are Python numbers.
+    """
+    of = ClosedProgram(program)
+    splats = (*[False] * len(types), *[node.op is LITERAL for node in program.sources])
+    signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), splats, program.out_tree)
+    simplified: list[Program] = []
+
+    def make() -> WholePlan | None:
+        simplified.append(simplify(of.hoisted))
+        return whole_plan(simplified[0], signature)
+
+    whole: WholePlan | None = PLANS.get(("whole", of.key, signature), make)
+    if whole is not None:
+        return whole
+    plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplified[0] if simplified else simplify(of.hoisted)))
+    return plan
+
+
+def constants_of(program: Program) -> list[Any]:
+    """Return the further inputs of a native function: captured arrays, and scalars as arrays of one element."""
+    return [
+        np.asarray(literal_value(node), node.type.dtype)
+        if node.op is LITERAL
+        else np.ascontiguousarray(node.params[0][1].array)
+        for node in program.sources
+    ]
 
 
 def _as_array(leaf: Any) -> Any:

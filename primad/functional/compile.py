@@ -11,14 +11,16 @@ import numpy as np
 
 from primad import ops, tree
 from primad.errors import ShapeError, TracingError
-from primad.functional.calls import Call, arrays, plan_of, source_values, traced_operands
+from primad.functional.calls import Call, arrays, compiled_plan, constants_of, source_values, traced_operands
 from primad.functional.held import held, vmap_
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
+from primad.runtime.entry import is_plain
 from primad.runtime.lanes import check_thread_count, threads_for_call
 from primad.runtime.memory import check_limit, check_memory
-from primad.runtime.tiling import AnyPlan, make_plan
+from primad.runtime.tiling import make_plan
+from primad.runtime.whole import WholePlan
 from primad.simplify import simplify
 from primad.trace import TracedArray, is_weak, record, type_of
 from primad.types import ArrayType
@@ -63,9 +65,38 @@ def jit(
         check_thread_count(threads, "jit: threads")
     check_limit(memory)
     cache = Cache(256)
+    entries: list[tuple[Any, Any]] = []
+    """Native functions of calls without static arguments or keywords, and how to rebuild the tree of a flat result."""
+
+    def make(
+        args: Any, fixed: tuple[int, ...], types: Sequence[ArrayType], weak: Sequence[bool], in_tree: Any
+    ) -> tuple[Any, list[Any], Any] | None:
+        def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            values = list(positional)
+            for i in sorted(fixed):
+                if i < len(args):
+                    values.insert(i, args[i])
+            return function(*values, **named)
+
+        flat.__qualname__ = getattr(function, "__qualname__", "function")
+        program = record(flat, types, in_tree, weak=weak)
+        if program.captured:
+            return None
+        plan = compiled_plan(program, in_tree.children()[0], types, weak)
+        check_memory(plan, memory)
+        named = in_tree.children()[1].num_leaves
+        entry = plan.entry(constants_of(program)) if isinstance(plan, WholePlan) and not fixed and not named else None
+        if entry is not None and len(entries) < MOST_ENTRIES:
+            entries.append((entry, None if is_plain(program.out_tree) else program.out_tree))
+        return plan, source_values(program), program.out_tree
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            for entry, out_tree in entries:
+                found = entry(*args)
+                if found is not NotImplemented:
+                    return found if out_tree is None else tree.unflatten(out_tree, found)
         fixed = tuple([i if i >= 0 else i + len(args) for i in listed])
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
         static = tuple([(type(args[i]), args[i]) for i in fixed if i < len(args)])  # 1 is not 1.0 and not True
@@ -79,32 +110,18 @@ def jit(
             hash(key)
         except TypeError:
             raise TracingError(f"jit: the static arguments {static!r} are not hashable") from None
-
-        def make() -> tuple[AnyPlan, list[Any], Any] | None:
-            def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-                values = list(positional)
-                for i in sorted(fixed):
-                    if i < len(args):
-                        values.insert(i, args[i])
-                return function(*values, **named)
-
-            flat.__qualname__ = getattr(function, "__qualname__", "function")
-            program = record(flat, types, in_tree, weak=weak)
-            if program.captured:
-                return None
-            of = ClosedProgram(program)
-            plan = plan_of(of)
-            check_memory(plan, memory)
-            return plan, source_values(program), program.out_tree
-
-        made = cache.get(key, make)
+        made = cache.get(key, lambda: make(args, fixed, types, weak, in_tree))
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return function(*args, **kwargs)
-        plan, captured, out_tree = made
+        plan, captured, results = made
         with nullcontext() if threads is None else threads_for_call(threads):
-            return tree.unflatten(out_tree, plan.run([*arrays(leaves), *captured]))
+            return tree.unflatten(results, plan.run([*arrays(leaves), *captured]))
 
     return compiled
+
+
+MOST_ENTRIES = 8
+"""Native functions that `jit` tries in turn, each for other types of arguments."""
 
 
 def _axis_for(axis: Any, ndim: int, what: str) -> int:

@@ -147,6 +147,11 @@ def threads_for_call(count: int | None) -> Iterator[None]:
         _THREAD.count = before
 
 
+def thread_count() -> int:
+    """Return how many threads a call of this thread may have."""
+    return getattr(_THREAD, "count", None) or _THREADS.count
+
+
 def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Sequence[Any]:
     """Run `work(lane, stopped)` for each lane and return the results in order.
 
@@ -169,7 +174,7 @@ def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Seq
         finally:
             _THREAD.lane = False
 
-    count = min(getattr(_THREAD, "count", None) or _THREADS.count, lanes)
+    count = min(thread_count(), lanes)
     with single_threaded_blas():
         if count == 1 or getattr(_THREAD, "lane", False):
             return [work(lane, stop.is_set) for lane in range(lanes)]

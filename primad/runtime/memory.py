@@ -16,7 +16,10 @@ class Planned(Protocol):
     """What a plan says of itself: its program, and the bytes of its arrays when they are most."""
 
     program: Program
-    peak_bytes: int
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of the arrays of a run."""
 
 
 @lru_cache(maxsize=1)

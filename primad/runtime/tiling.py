@@ -22,7 +22,7 @@ from primad.ir.program import Program, carry_lines, newest, rebuild
 from primad.runtime.axes import Dimension, tileable_dimensions
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import run_lanes
+from primad.runtime.lanes import run_lanes, thread_count
 from primad.runtime.memory import check_memory
 from primad.simplify.outer import outer_products
 from primad.types import ArrayType
@@ -125,7 +125,6 @@ class StagedPlan:
     Attributes:
         program: what it computes.
         parts: the plans of its two parts.
-        peak_bytes: memory of the arrays that a run makes, when it is most.
     """
 
     def __init__(self, program: Program, first: Sequence[Node], stages: int) -> None:
@@ -133,9 +132,12 @@ class StagedPlan:
         self._first: AnyPlan = _plan(_copy(program, program.inputs, first), 1)
         self._second = _plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
         self.parts = (self._first, self._second)
-        kept = sum(node.type.nbytes for node in first)
-        # The first part's buffers stay for the next run, unless they are large.
-        self.peak_bytes: int = self._first.peak_bytes + kept + self._second.peak_bytes
+        self._kept_bytes = sum(node.type.nbytes for node in first)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most; the first part's buffers may stay for the next."""
+        return self._first.peak_bytes + self._kept_bytes + self._second.peak_bytes
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""
@@ -150,7 +152,6 @@ class TiledPlan:
         dimension: the dimension that is cut.
         tile: length of a tile.
         lanes: how many independent runs of tiles there are.
-        peak_bytes: memory of the arrays that a run makes, when it is most, with a thread for every lane.
     """
 
     def __init__(self, program: Program, dimension: Dimension, tile: int) -> None:
@@ -182,9 +183,15 @@ class TiledPlan:
         rest = dimension.length % tile
         self._main = self._tile_plan(tile)
         self._last = self._tile_plan(rest) if rest else self._main
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most, on as many threads as there are now."""
         whole_results = sum(node.type.nbytes for node in [*self._prologue_outputs, *self._sliced_outputs])
-        in_tiles = self.lanes * (self._main.peak_bytes + sum(node.type.nbytes for node in self._partial))
-        self.peak_bytes = whole_results + max(self._prologue.peak_bytes, in_tiles, self._epilogue.peak_bytes)
+        sums = self.lanes * sum(node.type.nbytes for node in self._partial)
+        in_tiles = sums + min(self.lanes, thread_count()) * self._main.peak_bytes
+        in_tiles += 0 if self._last is self._main else self._last.peak_bytes
+        return whole_results + max(self._prologue.peak_bytes, in_tiles, self._epilogue.peak_bytes)
 
     def _after_sums(self, inside: set[Node]) -> set[Node]:
         late: set[Node] = set()
