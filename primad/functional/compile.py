@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
@@ -16,6 +17,8 @@ from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
 from primad.runtime.entry import is_plain
+from primad.runtime.lanes import check_thread_count, threads_for_call
+from primad.runtime.memory import check_limit, check_memory
 from primad.runtime.tiling import make_plan
 from primad.runtime.whole import WholePlan
 from primad.simplify import simplify
@@ -31,12 +34,17 @@ def run_once(function: Function, args: Sequence[Any]) -> Any:
     return tree.unflatten(call.out_tree, call.evaluate())
 
 
-def jit(function: Function, static_argnums: Any = ()) -> Function:
+def jit(
+    function: Function, static_argnums: Any = (), *, threads: int | None = None, memory: int | None = None
+) -> Function:
     """Return a function that records `function` once for each combination of argument types, and then only runs.
 
     Args:
         function: a function of arrays and pytrees of arrays.
         static_argnums: positions of arguments that are constants (hashable, part of the cache's key).
+        threads: how many threads its calls run on; by default as many as `set_num_threads` says. Results do not depend
+            on it.
+        memory: bytes that its arrays may take at once; by default what the machine has.
 
     Returns:
         a function with the same arguments and result. Arrays that the function closes over are taken when it is
@@ -44,6 +52,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
 
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line.
+        MemoryLimitError: if its arrays would not fit, with the op whose value is the largest.
 
     Example:
         >>> import numpy as np, primad
@@ -52,6 +61,9 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         np.float64(0.22984884706593015)
     """
     listed = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    if threads is not None:
+        check_thread_count(threads, "jit: threads")
+    check_limit(memory)
     cache = Cache(256)
     entries: list[tuple[Any, Any]] = []
     """Native functions of calls without static arguments or keywords, and how to rebuild the tree of a flat result."""
@@ -71,6 +83,7 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         if program.captured:
             return None
         plan = compiled_plan(program, in_tree.children()[0], types, weak)
+        check_memory(plan, memory)
         named = in_tree.children()[1].num_leaves
         entry = plan.entry(constants_of(program)) if isinstance(plan, WholePlan) and not fixed and not named else None
         if entry is not None and len(entries) < MOST_ENTRIES:
@@ -101,7 +114,8 @@ def jit(function: Function, static_argnums: Any = ()) -> Function:
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return function(*args, **kwargs)
         plan, captured, results = made
-        return tree.unflatten(results, plan.run([*arrays(leaves), *captured]))
+        with nullcontext() if threads is None else threads_for_call(threads):
+            return tree.unflatten(results, plan.run([*arrays(leaves), *captured]))
 
     return compiled
 

@@ -45,6 +45,11 @@ class WholePlan:
         self._kernels = host.kernels(texts, OPTIMISATION)
         self._function = _FUNCTION(self._kernels[0].address)
 
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes."""
+        return self._scratch + sum(node.type.nbytes for node in self.program.outputs)
+
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own."""
         given = [
