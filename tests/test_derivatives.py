@@ -363,9 +363,13 @@ def test_results_are_reproducible() -> None:
         return np.mean(np.tanh(x @ np.tanh(w @ w)) ** 2)
 
     first = primad.grad(loss)(w)
+    compiled = primad.jit(primad.grad(loss))
+    again = compiled(w)
     for _ in range(3):
         np.testing.assert_array_equal(primad.grad(loss)(w), first)
-    np.testing.assert_array_equal(primad.jit(primad.grad(loss))(w), first)
+        np.testing.assert_array_equal(compiled(w), again)
+    np.testing.assert_array_equal(primad.jit(primad.grad(loss))(w), again)
+    np.testing.assert_allclose(again, first, rtol=0, atol=1e-14 * np.max(np.abs(first)))
 
 
 def test_gradient_of_functions_that_use_transforms() -> None:

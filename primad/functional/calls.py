@@ -19,8 +19,10 @@ from primad.ir.program import ClosedProgram, Program, replay
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS
 from primad.runtime.donation import Donated
+from primad.runtime.entry import Signature
 from primad.runtime.interpreter import evaluate_node
 from primad.runtime.tiling import AnyPlan, make_plan
+from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift, record, type_of
 from primad.types import ArrayType
@@ -78,16 +80,44 @@ def plan_of(of: ClosedProgram) -> AnyPlan:
     return plan
 
 
-def own_plan(program: Program, donated: Donated = ()) -> tuple[AnyPlan, list[Any]]:
-    """Return the plan of a program with its scalars inside it, and the captured arrays that follow its arguments.
+def compiled_plan(
+    program: Program, in_tree: Any, types: Sequence[ArrayType], weak: Sequence[bool], donated: Donated = ()
+) -> tuple[AnyPlan | WholePlan, list[Any]]:
+    """Return the plan of a program that the user wants compiled, and the inputs that follow the program's own.
 
-    A scalar that a plan knows needs no array of its own; but each value of it is another plan.
+    It is one native function if the program is small. Other plans know the program's scalars, which then need no arrays
+    of their own; each value of them is another plan.
+
+    Args:
+        program: a recorded program.
+        in_tree: the tree of the tuple of arguments.
+        types: types of its leaves.
+        weak: which of them are Python numbers.
+        donated: outputs that take the memory of inputs.
     """
+    of = ClosedProgram(program)
+    splats = (*[False] * len(types), *[node.op is LITERAL for node in program.sources])
+    signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), splats, program.out_tree)
+    whole: WholePlan | None = PLANS.get(
+        ("whole", of.key, signature), lambda: whole_plan(simplify(of.hoisted), signature)
+    )
+    if whole is not None:
+        return whole, source_values(program)
     scalars = tuple([param_key(literal_value(node)) for node in program.sources if node.op is LITERAL])
     plan: AnyPlan = PLANS.get(
-        (None, program.key, donated, scalars), lambda: make_plan(simplify(program.hoisted(scalars=False)), donated)
+        (None, of.key, donated, scalars), lambda: make_plan(simplify(program.hoisted(scalars=False)), donated)
     )
     return plan, [_source_value(node) for node in program.sources if node.op is not LITERAL]
+
+
+def constants_of(program: Program) -> list[Any]:
+    """Return the further inputs of a native function: captured arrays, and scalars as arrays of one element."""
+    return [
+        np.asarray(literal_value(node), node.type.dtype)
+        if node.op is LITERAL
+        else np.ascontiguousarray(node.params[0][1].array)
+        for node in program.sources
+    ]
 
 
 def _as_array(leaf: Any) -> Any:

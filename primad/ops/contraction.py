@@ -19,6 +19,7 @@ from primad.ir.program import Cost
 from primad.kinds import multilinear
 from primad.ops.broadcasting import broadcast, sum
 from primad.ops.generators import eye
+from primad.ops.products import Each, in_order, multiply
 from primad.ops.structural import permute
 from primad.primitive import Law, Primitive, apply, full
 from primad.trace import TracedArray
@@ -91,8 +92,12 @@ def _moved(order: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if order == tuple(range(len(order))) else order
 
 
-def _contract(x: Any, y: Any, *, labels: str, out: Any = None) -> Any:
+def _contract(x: Any, y: Any, *, labels: str, out: Any = None, each: Each = in_order) -> Any:
     x, y = np.asarray(x), np.asarray(y)
+    if x.size and y.size and x.dtype.kind == "f":
+        product = multiply(x, y, *split(labels), target=out, each=each)
+        if product is not None:
+            return product
     steps = _matrix_steps(labels, x.shape, y.shape)
     if steps is None or x.dtype == object:
         return np.einsum(labels, x, y, out=out)

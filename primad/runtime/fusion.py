@@ -70,7 +70,7 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTH
     if host is None:
         return list(steps)
     keys = _keys(steps, smallest)
-    found = [members for members in _components(steps, keys) if _is_worthwhile(members)]
+    found = [members for members in components(steps, keys) if _is_worthwhile(members)]
     drafts = [_Draft(members, keys[members[0]][1]) for members in recompute(found, steps, outputs)]
     if sum(draft.work for draft in drafts) < WORTHWHILE_OPS * smallest:
         return list(steps)
@@ -121,7 +121,7 @@ def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
     return keys
 
 
-def _components(steps: Sequence[Node], keys: dict[Node, Key]) -> Iterator[list[Node]]:
+def components(steps: Sequence[Node], keys: dict[Node, Key]) -> Iterator[list[Node]]:
     """Yield the groups: steps of equal key and count that are connected by values or by operands that they share."""
     count: dict[Node, int] = {}
     parent: dict[Any, Any] = {}

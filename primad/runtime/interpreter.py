@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
-from functools import lru_cache
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -15,10 +13,13 @@ from primad.deferred import loaded
 from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
+from primad.ops.contraction import split
+from primad.ops.products import made_in_order
 from primad.runtime.donation import Donated, direct, settle
 from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
+from primad.runtime.sharing import lanes_for, takes
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -31,6 +32,7 @@ class Plan:
     Attributes:
         program: what it computes.
         buffers: types of the buffers that the steps write into.
+        peak_bytes: memory of the arrays that a run makes, when it is most; the arguments not counted.
 
     Args:
         program: what it computes.
@@ -57,11 +59,13 @@ class Plan:
                 steps.append(node)
         self._size = len(slot)
         units: Sequence[Node | Group] = fuse(steps, program.outputs, fused) if fused else steps
+        self._units = units
         freed = _last_uses(units, program.outputs)
         assigned, self.buffers = assign_buffers(units, program.outputs)
         self._donated = donated
         taken = direct(program, units, _writes_into, makes_new_array, donated) if donated else {}
         given = {place for _, place in donated}
+        self.peak_bytes = _peak_bytes(units, program.outputs, {*assigned, *taken}, self.buffers)
         self._calls: list[GroupCall] = []
         self._steps: list[Step] = []
         for unit in units:
@@ -72,7 +76,9 @@ class Plan:
             else:
                 operands = tuple([slot[operand] for operand in unit.inputs])
                 place = assigned.get(unit, -2 - taken[unit] if unit in taken else -1)
-                self._steps.append((loaded(unit.op.numpy), operands, dict(unit.params), slot[unit], last, place))
+                function = loaded(unit.op.numpy)
+                params = {**dict(unit.params), **lanes_for(function)}
+                self._steps.append((function, operands, params, slot[unit], last, place))
         seen: set[Node] = set()
         self._finish: list[tuple[int, Any, bool, bool]] = []
         for node in program.outputs:
@@ -80,7 +86,7 @@ class Plan:
             seen.add(node)
             self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
         products = [node.op.cost(node).matmul_flops for node in steps]
-        self._single_threaded = SINGLE_THREADED_FLOPS[0] <= max(products, default=0) < SINGLE_THREADED_FLOPS[1]
+        self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
         self._spare: list[Frame] = []
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
@@ -92,16 +98,21 @@ class Plan:
         frame = self._take_frame()
         buffers = frame.buffers
         with np.errstate(all="ignore"), single_threaded_blas() if self._single_threaded else nullcontext():
-            for function, operands, params, place, freed, buffer in self._steps:
-                if function is None:
-                    self._calls[place].run(values, frame, place)
-                elif buffer != -1:
-                    out = buffers[buffer] if buffer >= 0 else arguments[-2 - buffer]
-                    values[place] = function(*[values[i] for i in operands], out=out, **params)
-                else:
-                    values[place] = function(*[values[i] for i in operands], **params)
-                for index in freed:
-                    values[index] = None
+            try:
+                for step in self._steps:
+                    function, operands, params, place, freed, buffer = step
+                    if function is None:
+                        self._calls[place].run(values, frame, place)
+                    elif buffer != -1:
+                        out = buffers[buffer] if buffer >= 0 else arguments[-2 - buffer]
+                        values[place] = function(*[values[i] for i in operands], out=out, **params)
+                    else:
+                        values[place] = function(*[values[i] for i in operands], **params)
+                    for index in freed:
+                        values[index] = None
+            except Exception as error:
+                self._say_where(error, step)
+                raise
         results = [
             dtype.type(values[index]) if scalar else values[index] if fresh else np.array(values[index], dtype)
             for index, dtype, scalar, fresh in self._finish
@@ -110,14 +121,33 @@ class Plan:
             SPARE_FRAMES.give(frame, self._spare)
         return settle(results, arguments, self._donated)
 
+    def _say_where(self, error: Exception, step: Step) -> None:
+        """Add the op, its type and the user's line to an error of the op's own definition, or of memory."""
+        unit = next(unit for unit, known in zip(self._units, self._steps, strict=True) if known is step)
+        node = unit.results[0] if isinstance(unit, Group) else unit
+        where = nearest_line(self.program, node)
+        error.add_note(f"  while computing {node.op.name}: {node.type}{f' in {where}' if where else ''}")
+
     def _take_frame(self) -> Frame:
         """Return buffers that no other run holds: those of an earlier run, or new ones."""
         return SPARE_FRAMES.take(self._spare) or Frame(self.buffers, self._calls)
 
 
-SINGLE_THREADED_FLOPS = (1e6, 5e8)
-"""Matrix products between these sizes run on one BLAS thread. Smaller ones do so anyway; for these the threads wait for
-each other longer than they save as soon as the machine does something else."""
+def nearest_line(program: Program, node: Node) -> str | None:
+    """Return the user's line of a node, or of the nearest operand that has one: derived ops have none of their own."""
+    level, seen = [node], {node}
+    while level:
+        for known in level:
+            if known in program.lines:
+                return program.lines[known]
+        level = [operand for known in level for operand in known.inputs if operand not in seen]
+        seen.update(level)
+    return None
+
+
+SINGLE_THREADED_FLOPS = 1e6
+"""Matrix products of this size run on one BLAS thread. Smaller ones do so anyway; the blocks of large ones are shared
+among lanes, which makes results independent of the number of threads."""
 BUFFERED_SIZE = 1024
 """Arrays of fewer elements are not worth a buffer."""
 
@@ -151,19 +181,47 @@ def makes_new_array(node: Node) -> bool:
 _BUILT_IN = frozenset(ops.ALL)
 
 
-@lru_cache(maxsize=1024)
-def _takes_out(function: Any) -> bool:
-    if isinstance(function, np.ufunc):
-        return True
-    try:
-        return "out" in signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-
-
 def _writes_into(node: Node) -> bool:
     """Say whether the op's definition can write its result into an existing array: ufuncs, and functions with `out`."""
-    return _takes_out(loaded(node.op.numpy))
+    function = loaded(node.op.numpy)
+    return isinstance(function, np.ufunc) or (takes(function, "out") and not _makes_another_order(node))
+
+
+def _makes_another_order(node: Node) -> bool:
+    """Say whether a contraction's result is made in another order of axes: better left so than copied."""
+    if node.op is not ops.contract:
+        return False
+    x, y = (operand.type.shape for operand in node.inputs)
+    return not made_in_order(*split(dict(node.params)["labels"]), x, y)
+
+
+Owners = dict[Node, set[Node]]
+
+
+def _lifetimes(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tuple[Owners, dict[Node, int]]:
+    """Return the values whose memory each value lies in, and for each such value the step after which it is free."""
+    owners: Owners = {}
+    until: dict[Node, int] = {}
+    for position, step in enumerate(steps):
+        for operand in step.inputs:
+            for owner in owners.get(operand, ()):
+                until[owner] = position
+        if isinstance(step, Group):
+            owners.update((node, {node}) for node in step.results)
+            continue
+        new = makes_new_array(step)
+        owners[step] = {step} if new else set().union(*(owners.get(x, set()) for x in step.inputs))
+    for node in outputs:
+        for owner in owners.get(node, ()):
+            until[owner] = len(steps)
+    return owners, until
+
+
+def _dying(until: dict[Node, int]) -> dict[int, list[Node]]:
+    dying: dict[int, list[Node]] = {}
+    for owner, position in until.items():
+        dying.setdefault(position, []).append(owner)
+    return dying
 
 
 def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tuple[dict[Node, int], list[ArrayType]]:
@@ -177,26 +235,11 @@ def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tu
         the buffer of each value that has one, and the types of the buffers.
     """
     end = len(steps)
-    owners: dict[Node, set[Node]] = {}
-    until: dict[Node, int] = {}
-    for position, step in enumerate(steps):
-        for operand in step.inputs:
-            for owner in owners.get(operand, ()):
-                until[owner] = position
-        if isinstance(step, Group):
-            owners.update((node, {node}) for node in step.results)
-            continue
-        node = step
-        owners[node] = {node} if makes_new_array(node) else set().union(*(owners.get(x, set()) for x in node.inputs))
-    for node in outputs:
-        for owner in owners.get(node, ()):
-            until[owner] = end
+    owners, until = _lifetimes(steps, outputs)
     assigned: dict[Node, int] = {}
     types: list[ArrayType] = []
     free: dict[ArrayType, list[int]] = {}
-    dying: dict[int, list[Node]] = {}
-    for owner, position in until.items():
-        dying.setdefault(position, []).append(owner)
+    dying = _dying(until)
     for position, step in enumerate(steps):
         ends = [owner for owner in dying.get(position, ()) if owner in assigned]
         exposed = _exposed(step, owners) if isinstance(step, Group) else ()
@@ -220,7 +263,23 @@ def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tu
     return assigned, types
 
 
-def _exposed(group: Group, owners: dict[Node, set[Node]]) -> set[Node]:
+def _peak_bytes(
+    steps: Sequence[Node | Group], outputs: Sequence[Node], assigned: Container[Node], buffers: Sequence[ArrayType]
+) -> int:
+    """Return the bytes of a run's arrays when they are most: its buffers, and what lies outside of assigned memory."""
+    _, until = _lifetimes(steps, outputs)
+    dying = _dying(until)
+    now = peak = 0
+    for position, step in enumerate(steps):
+        for node in step.results if isinstance(step, Group) else (step,):
+            if node not in assigned and (isinstance(step, Group) or makes_new_array(node)):
+                now += node.type.nbytes
+        peak = max(peak, now)
+        now -= sum(node.type.nbytes for node in dying.get(position, ()) if node not in assigned)
+    return peak + sum(type.nbytes for type in buffers)
+
+
+def _exposed(group: Group, owners: Owners) -> set[Node]:
     """Return the owners of memory that a kernel reads through a view, or again for every row: no place for results."""
     found: set[Node] = set()
     for read in group.reads:

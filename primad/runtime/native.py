@@ -42,11 +42,12 @@ class Read:
 class Kernel:
     """A compiled kernel; it keeps the machine code alive."""
 
-    __slots__ = ("_engine", "function")
+    __slots__ = ("_engine", "address", "function")
 
     def __init__(self, engine: Any, name: str) -> None:
         self._engine = engine
-        self.function = _FUNCTION(engine.get_function_address(name))
+        self.address: int = engine.get_function_address(name)
+        self.function = _FUNCTION(self.address)
 
 
 class _Compiler:
@@ -66,11 +67,16 @@ class _Compiler:
         for symbol, address in self.symbols.items():
             llvm.add_symbol(symbol, address)
 
-    def kernels(self, texts: Sequence[str]) -> list[Kernel]:
-        """Return the kernels with these texts, compiling in one module those that are new."""
+    def kernels(self, texts: Sequence[str], level: int | None = None) -> list[Kernel]:
+        """Return the kernels with these texts, compiling in one module those that are new.
+
+        Args:
+            texts: what to compile.
+            level: LLVM's optimisation level, `OPTIMISATION` by default.
+        """
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._cache]
-            compiled = self._compile(missing) if missing else {}
+            compiled = self._compile(missing, OPTIMISATION if level is None else level) if missing else {}
             found = [self._cache[text] if text in self._cache else compiled[text] for text in texts]
             self._cache.update(compiled)
             for text in texts:
@@ -79,7 +85,7 @@ class _Compiler:
                 self._cache.popitem(last=False)
             return found
 
-    def _compile(self, texts: Sequence[str]) -> dict[str, Kernel]:
+    def _compile(self, texts: Sequence[str], level: int) -> dict[str, Kernel]:
         llvm = self._llvm
         declared: dict[str, None] = {}
         bodies: list[str] = []
@@ -91,7 +97,7 @@ class _Compiler:
         target = llvm.Target.from_default_triple()
         # A machine belongs to the engine that it is given to.
         machine = target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=self._features.flatten(), opt=OPTIMISATION
+            cpu=llvm.get_host_cpu_name(), features=self._features.flatten(), opt=level
         )
         engine = llvm.create_mcjit_compiler(module, machine)
         engine.finalize_object()

@@ -18,12 +18,13 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
-from primad.ir.program import Program, newest, rebuild
+from primad.ir.program import Program, carry_lines, newest, rebuild
 from primad.runtime.axes import Dimension, tileable_dimensions
 from primad.runtime.donation import Donated, settle
 from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import MAX_LANES, run_lanes
+from primad.runtime.lanes import MAX_LANES, run_lanes, thread_count
+from primad.runtime.memory import check_memory
 from primad.simplify.outer import outer_products
 from primad.types import ArrayType
 
@@ -36,21 +37,28 @@ WORTHWHILE_BYTES = 4 * 1024 * 1024
 MAX_STAGES = 4
 
 
-def make_plan(program: Program, donated: Donated = (), stages: int = MAX_STAGES) -> AnyPlan:
+def make_plan(program: Program, donated: Donated = ()) -> AnyPlan:
     """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise.
 
     Args:
         program: what to compute.
         donated: outputs that take the memory of inputs.
-        stages: how many programs with complete sums along the tiled dimension may follow each other.
+
+    Raises:
+        MemoryLimitError: if its arrays would not fit into the machine's memory.
     """
-    program = outer_products(program)
+    plan = _plan(outer_products(program), MAX_STAGES, donated)
+    check_memory(plan)
+    return plan
+
+
+def _plan(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
     if is_pointwise(program.nodes):
         return Plan(program, WORTHWHILE_SIZE, donated)
     for dimension in tileable_dimensions(program):
         tile = tile_length(dimension)
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
-        if dimension.length < 2 * tile or sum(_bytes(node) for node in tiled) < WORTHWHILE_BYTES:
+        if dimension.length < 2 * tile or sum(node.type.nbytes for node in tiled) < WORTHWHILE_BYTES:
             continue
         before = _sums_before(program, dimension)
         if not _needs_stages(program, dimension, before):
@@ -71,10 +79,6 @@ def tile_length(dimension: Dimension) -> int:
 
 def _runs_in_tiles(node: Node, dimension: Dimension) -> bool:
     return node in dimension.axis and node not in dimension.sources and node.op is not LITERAL
-
-
-def _bytes(node: Node) -> int:
-    return node.type.size * node.type.dtype.itemsize
 
 
 def _sums_before(program: Program, dimension: Dimension) -> dict[Node, int]:
@@ -102,6 +106,7 @@ def _copy(program: Program, inputs: Sequence[Node], outputs: Sequence[Node]) -> 
     for node in program.nodes:
         if node in needed and node not in mapping:
             mapping[node] = rebuild(node, mapping, trace, copy=True)
+    carry_lines(program, mapping, trace)
     part = Program(trace, new, [mapping[node] for node in outputs])
     trace.close()
     return part
@@ -121,12 +126,24 @@ def _between(inputs: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
 
 
 class StagedPlan:
-    """A program split where complete sums over a dimension are used along it again."""
+    """A program split where complete sums over a dimension are used along it again.
+
+    Attributes:
+        program: what it computes.
+        parts: the plans of its two parts.
+    """
 
     def __init__(self, program: Program, first: Sequence[Node], stages: int, donated: Donated) -> None:
         self.program = program
-        self._first = make_plan(_copy(program, program.inputs, first), stages=1)
-        self._second = make_plan(_copy(program, [*program.inputs, *first], program.outputs), donated, stages - 1)
+        self._first: AnyPlan = _plan(_copy(program, program.inputs, first), 1)
+        self._second = _plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1, donated)
+        self.parts = (self._first, self._second)
+        self._kept_bytes = sum(node.type.nbytes for node in first)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most; the first part's buffers may stay for the next."""
+        return self._first.peak_bytes + self._kept_bytes + self._second.peak_bytes
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""
@@ -176,6 +193,17 @@ class TiledPlan:
         self._main = self._tile_plan(tile)
         self._last = self._tile_plan(rest) if rest else self._main
 
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most, on as many threads as there are now."""
+        placed = zip(self._sliced_outputs, self._sliced_into, strict=True)
+        sliced = [node for node, place in placed if place is None]
+        whole_results = sum(node.type.nbytes for node in [*self._prologue_outputs, *sliced])
+        sums = self.lanes * sum(node.type.nbytes for node in self._partial)
+        in_tiles = sums + min(self.lanes, thread_count()) * self._main.peak_bytes
+        in_tiles += 0 if self._last is self._main else self._last.peak_bytes
+        return whole_results + max(self._prologue.peak_bytes, in_tiles, self._epilogue.peak_bytes)
+
     def _after_sums(self, inside: set[Node]) -> set[Node]:
         late: set[Node] = set()
         sums = self.dimension.reductions
@@ -202,6 +230,7 @@ class TiledPlan:
             operands = tuple([mapping[operand] for operand in node.inputs])
             params = _resized_params(node, self.dimension.axis.get(node), length)
             mapping[node] = newest(operands, trace).build(node.op, operands, params)
+        carry_lines(self.program, mapping, trace)
         part = Program(trace, inputs, [mapping[node] for node in (*self._partial, *self._sliced_outputs)])
         trace.close()
         # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on

@@ -5,7 +5,7 @@ Nothing is computed here; `execution` lowers a block to a primad program when it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -426,6 +426,7 @@ class Program:
         version: grows with each change; what was compiled for an older version is not used again.
         random_seed: seed of its random operators; 0 takes the seed of `paddle.seed`.
         backward_count: how often gradients were appended.
+        rates: what gives the learning rates of its optimisers, by the names of their variables.
         lowered: the compiled forms of it, by what is fed and fetched.
     """
 
@@ -434,6 +435,7 @@ class Program:
         self.version = 0
         self.random_seed = 0
         self.backward_count = 0
+        self.rates: dict[str, Callable[[], float]] = {}
         self.lowered = Cache(64)
         self._generator: np.random.Generator | None = None
 
@@ -483,6 +485,7 @@ class Program:
         """
         result = Program()
         result.random_seed = self.random_seed
+        result.rates = {} if for_test else dict(self.rates)
         result.backward_count = 0 if for_test else self.backward_count
         for source, target in zip(self.blocks, result.blocks, strict=True):
             kept = [op for op in source.ops if not for_test or not op.attributes["op_role"] & (BACKWARD | OPTIMIZE)]

@@ -1,0 +1,572 @@
+"""Executors: symbols bound to arrays, whose values and gradients they compute in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.compat.mxnet.context import Context
+from primad.compat.mxnet.errors import MXNetError
+from primad.compat.mxnet.graph import Node
+from primad.compat.mxnet.inference import infer_shapes, infer_types
+from primad.compat.mxnet.lowering import ForwardPlan, GradientPlan, Graph, Linearized
+from primad.compat.mxnet.ndarray import NDArray
+from primad.compat.mxnet.randomness import draw_key
+from primad.compat.mxnet.recording import REQUESTS, Memory
+from primad.compat.mxnet.shapes import written
+from primad.compat.mxnet.symbol import Symbol
+from primad.errors import PrimadError
+from primad.types import ArrayType
+
+Monitor = Callable[[str, NDArray], None]
+
+HEAD_REQUIRED = (
+    "Because the last operator is not Loss function, head_gradient is required when calling backward. If you are "
+    "attempting to minimize the output as an objective, please modify your network and pass it through the make_loss "
+    "symbol."
+)
+
+
+class Executor:
+    """A symbol bound to arrays; made by `Symbol.bind` and `Symbol.simple_bind`.
+
+    The arrays are the user's own: what is written into them is what the next `forward` computes with, and `backward`
+    writes into the gradient arrays in place. So are the outputs: each `forward` writes into the same arrays.
+
+    Attributes:
+        arg_arrays: the arguments, in the order of `list_arguments`.
+        grad_arrays: their gradients, None where there is none.
+        aux_arrays: the auxiliary states.
+        outputs: the outputs.
+
+    Example:
+        >>> import primad.compat.mxnet as mx
+        >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+        >>> args = {"a": mx.nd.array([1, 2]), "b": mx.nd.array([2, 3])}
+        >>> grads = {"a": mx.nd.zeros(2), "b": mx.nd.zeros(2)}
+        >>> executor = (2 * a + b).bind(mx.cpu(), args, grads)
+        >>> out = executor.forward(is_train=True)[0].copy()
+        >>> executor.backward(out)
+        >>> executor.grad_dict["a"].asnumpy()
+        array([ 8., 14.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        ctx: Context,
+        args: Sequence[NDArray],
+        grads: Sequence[NDArray | None],
+        requests: Sequence[str],
+        states: Sequence[NDArray],
+        outputs: Sequence[NDArray] | None = None,
+    ) -> None:
+        self._symbol = symbol
+        self._ctx = ctx
+        self.arg_arrays = list(args)
+        self.grad_arrays = list(grads)
+        self.aux_arrays = list(states)
+        self._requests = ["null" if grad is None else request for grad, request in zip(grads, requests, strict=True)]
+        self._graph = Graph(symbol.entries, symbol.arguments(), symbol.states())
+        self._plans: dict[bool, ForwardPlan] = {}
+        self._gradient_plans: dict[bool, GradientPlan] = {}
+        self._keys = np.zeros(len(self._graph.random), np.int64)
+        self._point: tuple[bool, list[int], Linearized] | None = None
+        self._monitor: tuple[Monitor, bool] | None = None
+        self._check()
+        self.outputs = self._output_arrays(outputs)
+
+    def _check(self) -> None:
+        """Let the graph's own rules object to shapes and dtypes of the arrays."""
+        arrays = [*self.arg_arrays, *self.aux_arrays]
+        leaves = [*self._graph.arguments, *self._graph.states]
+        shapes = infer_shapes(self._graph.nodes, {n: a.shape for n, a in zip(leaves, arrays, strict=True)})
+        types = infer_types(self._graph.nodes, {n: np.dtype(a.dtype) for n, a in zip(leaves, arrays, strict=True)})
+        self._output_types = [
+            ArrayType(shapes[entry] or (), types[entry] or np.float32) for entry in self._graph.entries
+        ]
+        for node, array, grad, request in zip(
+            self._graph.arguments, self.arg_arrays, self.grad_arrays, self._requests, strict=True
+        ):
+            if grad is not None and request != "null":
+                if grad.shape != array.shape:
+                    raise MXNetError(
+                        f"the gradient array of {node.name} has shape {written(grad.shape)}, "
+                        f"the argument {written(array.shape)}"
+                    )
+                if array.values.dtype.kind != "f":
+                    raise MXNetError(
+                        f"a gradient of {node.name} was asked for, which has dtype {array.values.dtype}",
+                        why="An integer cannot change by a little.",
+                        fix="give it grad_req 'null', or make it a float array.",
+                    )
+
+    def _output_arrays(self, storage: Sequence[NDArray] | None) -> list[NDArray]:
+        """Return arrays for the outputs: views on the first elements of given ones, where they are large enough."""
+        made = []
+        for i, type in enumerate(self._output_types):
+            if storage is not None and storage[i].size >= type.size and storage[i].values.dtype == type.dtype:
+                made.append(_view(storage[i], type.shape))
+            else:
+                made.append(NDArray(np.zeros(type.shape, type.dtype), self._ctx))
+        return made
+
+    # -- by name -------------------------------------------------------------------------------------------------------
+
+    @property
+    def arg_dict(self) -> dict[str, NDArray]:
+        """The arguments by name."""
+        return _by_name(self._symbol.list_arguments(), self.arg_arrays)
+
+    @property
+    def grad_dict(self) -> dict[str, NDArray | None]:
+        """The gradients by name; None where there is none."""
+        return _by_name(self._symbol.list_arguments(), self.grad_arrays)
+
+    @property
+    def aux_dict(self) -> dict[str, NDArray]:
+        """The auxiliary states by name."""
+        return _by_name(self._symbol.list_auxiliary_states(), self.aux_arrays)
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """The outputs by name."""
+        return _by_name(self._symbol.list_outputs(), self.outputs)
+
+    # -- running -------------------------------------------------------------------------------------------------------
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+        """Compute the outputs.
+
+        Args:
+            is_train: whether dropout drops and batch normalization uses the batch; what `backward` needs is then kept.
+            kwargs: new values of arguments, copied into the bound arrays.
+
+        Returns:
+            the outputs: the same arrays at every call.
+
+        Raises:
+            ValueError: for a value that is no array, or of another shape.
+            TypeError: for an argument that does not exist.
+        """
+        bound = self.arg_dict if kwargs else {}
+        for name, array in kwargs.items():
+            if not isinstance(array, (NDArray, np.ndarray)):
+                raise ValueError("only accept keyword argument of NDArrays and numpy.ndarray")
+            if name not in bound:
+                raise TypeError(f"Unknown argument {name}")
+            if bound[name].shape != array.shape:
+                raise ValueError(
+                    f"Shape not match! Argument {name}, need: {bound[name].shape}, received: {array.shape}"
+                )
+            bound[name][:] = array
+        is_train = bool(is_train)
+        if is_train:
+            self._keys = np.array([draw_key() for _ in self._graph.random], np.int64)
+        self._point = None
+        if is_train and any(self._active):
+            self._write_outputs(self._linearize(True).outputs)
+        else:
+            if is_train not in self._plans:
+                self._plans[is_train] = self._planned(lambda: ForwardPlan(self._graph, self._types, is_train))
+            self._write_outputs(self._plans[is_train].run(self._values, self._keys))
+        if self._monitor is not None:
+            self._tell_monitor(is_train)
+        return self.outputs
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """Write the gradients of the arguments into their arrays, as `grad_req` says.
+
+        They are gradients at the values that the arguments have now.
+
+        Args:
+            out_grads: gradients of the outputs: an array, a list, or a dict by name. Loss heads need none.
+            is_train: the mode; after `forward(is_train=True)`, what it computed is used.
+
+        Raises:
+            TypeError: for a head gradient that is no array.
+            KeyError: if a dict lacks an output.
+            MXNetError: if a head gradient is missing that a gradient depends on, or has another shape.
+        """
+        if out_grads is None:
+            out_grads = []
+        elif isinstance(out_grads, NDArray):
+            out_grads = [out_grads]
+        elif isinstance(out_grads, dict):
+            out_grads = [out_grads[name] for name in self._symbol.list_outputs()]
+        for head in out_grads:
+            if not isinstance(head, NDArray):
+                raise TypeError("inputs must be NDArray")
+        if not any(self._active):
+            return
+        is_train = bool(is_train)
+        point = self._linearize(is_train)
+        plan = self._gradient_plans[is_train]
+        heads = [self._head(i, out_grads, needed) for i, needed in enumerate(plan.needs_head)]
+        found = plan.pull_back(point, heads)
+        chosen = [i for i, on in enumerate(self._active) if on]
+        if is_train:
+            for state, value in zip(self.aux_arrays, point.states, strict=True):
+                state.memory.store(value)
+            self._point = (is_train, self._versions(), point)
+        for i, gradient in zip(chosen, found, strict=True):  # all were computed before the first is written
+            array = self.grad_arrays[i]
+            assert array is not None
+            array.memory.store(array.values + gradient if self._requests[i] == "add" else gradient)
+
+    def _head(self, i: int, given: Sequence[NDArray], needed: bool) -> Any:
+        type = self._output_types[i]
+        if i >= len(given) or not needed:
+            if needed:
+                raise MXNetError(f"Check failed: i < head_grads.size() && !head_grads[i].is_none(): {HEAD_REQUIRED}")
+            return np.broadcast_to(np.zeros((), type.dtype), type.shape)
+        head = given[i].values
+        if head.shape != type.shape:
+            raise MXNetError(
+                f"operands shape mismatch from.shape = {written(head.shape)} to.shape={written(type.shape)}"
+            )
+        return head.astype(type.dtype, copy=False)
+
+    @property
+    def _active(self) -> list[bool]:
+        return [request != "null" for request in self._requests]
+
+    @property
+    def _values(self) -> list[Any]:
+        return [array.values for array in (*self.arg_arrays, *self.aux_arrays)]
+
+    @property
+    def _types(self) -> list[ArrayType]:
+        return [ArrayType(value.shape, value.dtype) for value in self._values]
+
+    def _versions(self) -> list[int]:
+        """How often each argument was written; states change in `backward` itself."""
+        return [array.memory.version for array in self.arg_arrays]
+
+    def _linearize(self, is_train: bool) -> Linearized:
+        """Return what `forward` left for `backward`, computed again if an argument was written since."""
+        versions = self._versions()
+        if self._point is not None and self._point[:2] == (is_train, versions):
+            return self._point[2]
+        if is_train not in self._gradient_plans:
+            self._gradient_plans[is_train] = self._planned(
+                lambda: GradientPlan(self._graph, self._types, self._active, is_train)
+            )
+        point = self._gradient_plans[is_train].linearize(self._values, self._keys)
+        self._point = (is_train, versions, point)
+        return point
+
+    def _planned(self, make: Callable[[], Any]) -> Any:
+        try:
+            return make()
+        except MXNetError:
+            raise
+        except PrimadError as error:
+            raise MXNetError(f"the symbol cannot be planned: {error}") from error
+
+    def _write_outputs(self, values: Sequence[Any]) -> None:
+        for array, value in zip(self.outputs, values, strict=True):
+            array.memory.store(value)
+
+    # -- parameters, shapes --------------------------------------------------------------------------------------------
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Copy values into the bound arrays, converting them.
+
+        Raises:
+            ValueError: for a name that does not exist, unless extra ones are allowed.
+            MXNetError: for another shape.
+        """
+        bound, states = self.arg_dict, self.aux_dict
+        for params, target, what in ((arg_params, bound, "arguments"), (aux_params or {}, states, "auxiliary states")):
+            for name, array in params.items():
+                if name in target:
+                    array.copyto(target[name])
+                elif not allow_extra_params:
+                    raise ValueError(f'Find name "{name}" that is not in the {what}')
+
+    def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
+        """Return an executor of the same symbol for other shapes, which shares memory with this one.
+
+        Args:
+            partial_shaping: whether arguments that are not named may change their shape.
+            allow_up_sizing: whether arrays may grow; those that do are new.
+            kwargs: new shapes by name.
+
+        Raises:
+            MXNetError: for shapes that do not fit, grow, or change without being named.
+        """
+        given = {name: shape for name, shape in kwargs.items() if isinstance(shape, tuple)}
+        with_shapes, _, state_shapes = self._symbol.infer_shape(**given)
+        if with_shapes is None:
+            raise MXNetError("Insufficient argument shapes provided.")
+        names = self._symbol.list_arguments()
+        args, grads = [], []
+        for name, array, grad, shape in zip(names, self.arg_arrays, self.grad_arrays, with_shapes, strict=True):
+            _check_reshaped(name, array, shape, partial_shaping or name in given, allow_up_sizing)
+            args.append(_resized(array, shape))
+            grads.append(None if grad is None else _resized(grad, shape))
+        states = []
+        for name, array, shape in zip(self._symbol.list_auxiliary_states(), self.aux_arrays, state_shapes, strict=True):
+            _check_reshaped(name, array, shape, partial_shaping, allow_up_sizing)
+            states.append(_resized(array, shape))
+        made = Executor(self._symbol, self._ctx, args, grads, self._requests, states, self.outputs)
+        made._monitor = self._monitor
+        return made
+
+    # -- looking inside ------------------------------------------------------------------------------------------------
+
+    def set_monitor_callback(self, callback: Monitor, monitor_all: bool = False) -> None:
+        """Let a function see every operator's outputs at each `forward`, and with `monitor_all` its inputs.
+
+        Args:
+            callback: called with a name and an array.
+            monitor_all: whether it sees inputs too.
+        """
+        self._monitor = (callback, monitor_all)
+
+    def _tell_monitor(self, is_train: bool) -> None:
+        assert self._monitor is not None
+        callback, everything = self._monitor
+
+        def watch(node: Node, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+            assert node.operator is not None
+            if everything:
+                names = node.operator.input_names(node.settings, len(inputs))
+                for name, value, (source, index) in zip(names, inputs, node.inputs, strict=True):
+                    if source.operator is None:
+                        callback(source.output_name(index), NDArray(np.array(value)))
+                    if source.operator is not None or name == names[0]:
+                        callback(f"{node.name}_{name}", NDArray(np.array(value)))
+            for i, value in enumerate(results):
+                callback(node.output_name(i), NDArray(np.array(value)))
+
+        with np.errstate(all="ignore"):
+            self._graph.evaluate(self._values, self._keys, is_train, watch)
+
+    def debug_str(self) -> str:
+        """Return the graph, the programs that were planned, and how much memory the arrays take, as a text."""
+        kept = [*self.arg_arrays, *self.aux_arrays, *self.outputs, *[g for g in self.grad_arrays if g is not None]]
+        size = sum(array.values.nbytes for array in kept) / 2**20
+        return f"{self._symbol.debug_str()}Total {math.ceil(size)} MB allocated\n"
+
+
+def _by_name(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
+    if len(set(names)) < len(names):
+        raise ValueError(f"Duplicate names detected, {names}")
+    return dict(zip(names, arrays, strict=True))
+
+
+def _view(array: NDArray, shape: tuple[int, ...]) -> NDArray:
+    """Return an array on the first elements of another one's memory."""
+    if array.shape == shape:
+        return array
+    flat = array.values.reshape(-1)[: math.prod(shape)].reshape(shape)
+    return NDArray(Memory(flat, array.memory.counter), array.context)
+
+
+def _check_reshaped(name: str, array: NDArray, shape: tuple[int, ...], named: bool, may_grow: bool) -> None:
+    if shape == array.shape:
+        return
+    if not named:
+        raise MXNetError(
+            f"Shape of unspecifie arg: {name} changed. This can cause the new executor to not share parameters with "
+            "the old one. Please check for error in network.If this is intended, set partial_shaping=True to suppress "
+            "this warning."
+        )
+    if math.prod(shape) > array.size and not may_grow:
+        raise MXNetError(
+            f"New shape of arg: {name} is larger than original.First making a big executor and then down sizing it is "
+            "more efficient than the reverse.If you really want to up size, set allow_up_sizing=True to enable "
+            "allocation of new arrays."
+        )
+
+
+def _resized(array: NDArray, shape: tuple[int, ...]) -> NDArray:
+    if math.prod(shape) <= array.size:
+        return _view(array, shape)
+    return NDArray(np.zeros(shape, array.values.dtype), array.context)
+
+
+# -- binding -----------------------------------------------------------------------------------------------------------
+
+
+def bind(
+    symbol: Symbol,
+    ctx: Context,
+    args: Any,
+    args_grad: Any = None,
+    grad_req: Any = "write",
+    aux_states: Any = None,
+    group2ctx: Any = None,
+    shared_exec: Any = None,
+) -> Executor:
+    """Bind a symbol to arrays.
+
+    Args:
+        symbol: what is computed.
+        ctx: a device.
+        args: the arguments: a list in the order of `list_arguments`, or a dict by name.
+        args_grad: arrays for gradients, in the same form; a dict may be partial, a list may contain None.
+        grad_req: 'write', 'add' or 'null', or a list or dict of them; a dict's missing names are 'null'.
+        aux_states: the auxiliary states.
+        group2ctx: accepted and not used: there is one device.
+        shared_exec: accepted and not used.
+
+    Raises:
+        TypeError: for a context or arrays of another class.
+        ValueError: for lists of a wrong length, missing names, and an unknown request.
+        KeyError: for an unknown request in a list or dict.
+        MXNetError: for shapes and dtypes that do not fit.
+    """
+    if not isinstance(ctx, Context):
+        raise TypeError("Context type error")
+    names = symbol.list_arguments()
+    if len(set(names)) < len(names):
+        raise MXNetError(
+            f"two different variables have one name: {names}",
+            why="One array cannot be bound to both.",
+            fix="rename one, or use the same variable.",
+        )
+    found = _listed("args", args, names, False)
+    grads = [None] * len(names) if args_grad is None else _listed("args_grad", args_grad, names, True)
+    requests = _requests(grad_req, names)
+    states = symbol.list_auxiliary_states()
+    auxiliary = _listed("aux_states", [] if aux_states is None else aux_states, states, False)
+    return Executor(symbol, ctx, found, grads, requests, auxiliary)
+
+
+def _listed(what: str, arrays: Any, names: Sequence[str], partial: bool) -> list[Any]:
+    """Return arrays in the order of names."""
+    if isinstance(arrays, list):
+        if len(arrays) != len(names):
+            raise ValueError(f"Length of {what} does not match the number of arguments")
+        found = arrays
+    elif isinstance(arrays, dict):
+        for name in names:
+            if name not in arrays and not partial:
+                raise ValueError(f"key `{name}` is missing in `{what}`")
+        found = [arrays.get(name) for name in names]
+    else:
+        raise TypeError("Only accept list of NDArrays or dict of str to NDArray")
+    if any(not isinstance(array, NDArray) and not (partial and array is None) for array in found):
+        raise TypeError("Only accept list of NDArrays or dict of str to NDArray")
+    return list(found)
+
+
+def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
+    if isinstance(grad_req, str):
+        if grad_req not in REQUESTS:
+            raise ValueError("grad_req must be in {'null': 0, 'write': 1, 'add': 3}")
+        return [grad_req] * len(names)
+    if isinstance(grad_req, dict):
+        found = [grad_req.get(name, "null") for name in names]
+    else:
+        found = list(grad_req)
+        if len(found) != len(names):
+            raise ValueError(f"Length of grad_req ({len(found)}) does not match the number of arguments ({len(names)})")
+    for request in found:
+        if request not in REQUESTS:
+            raise KeyError(request)
+    return found
+
+
+def simple_bind(
+    symbol: Symbol,
+    ctx: Context,
+    grad_req: Any = "write",
+    type_dict: Mapping[str, Any] | None = None,
+    stype_dict: Any = None,
+    group2ctx: Any = None,
+    shared_arg_names: Any = None,
+    shared_exec: Any = None,
+    shared_buffer: Any = None,
+    **kwargs: Any,
+) -> Executor:
+    """Bind a symbol to arrays of zeros, whose shapes and dtypes are inferred.
+
+    Args:
+        symbol: what is computed.
+        ctx: a device.
+        grad_req: as in `bind`.
+        type_dict: dtypes by name; what follows from them is inferred, the rest is float32.
+        stype_dict: accepted and not used: arrays are dense. So are the others that follow.
+        group2ctx: not used.
+        shared_arg_names: not used.
+        shared_exec: not used.
+        shared_buffer: not used.
+        kwargs: shapes by name.
+
+    Raises:
+        RuntimeError: if the shapes do not suffice, and for requests that do not fit.
+    """
+    where = "simple_bind error. Arguments:\n" + "\n".join(f"{name}: {shape}" for name, shape in kwargs.items())
+    names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    _check_simple_requests(grad_req, names, where)
+    shapes = {name: shape for name, shape in kwargs.items() if isinstance(shape, tuple) and name in (*names, *states)}
+    arg_shapes, _, state_shapes = symbol.infer_shape_partial(**shapes)
+    open_names = [name for name, shape in zip(names, arg_shapes, strict=True) if not shape or 0 in shape]
+    if open_names:
+        listed = ", ".join(f"{name}: None" for name in open_names)
+        raise RuntimeError(
+            f"{where}\nInferShape pass cannot decide shapes for the following arguments (-1 means unknown dimensions). "
+            f"Please consider providing them as inputs:\n{listed}"
+        )
+    given = {name: dtype for name, dtype in (type_dict or {}).items() if name in (*names, *states)}
+    arg_types, _, state_types = _types_or_float(symbol, given)
+    requests = _requests(grad_req, names)
+    args = [NDArray(np.zeros(shape, dtype), ctx) for shape, dtype in zip(arg_shapes, arg_types, strict=True)]
+    kept = [request != "null" and array.values.dtype.kind == "f" for request, array in zip(requests, args, strict=True)]
+    grads = [NDArray(np.zeros_like(array.values), ctx) if on else None for array, on in zip(args, kept, strict=True)]
+    auxiliary = [NDArray(np.zeros(shape, dtype), ctx) for shape, dtype in zip(state_shapes, state_types, strict=True)]
+    return Executor(symbol, ctx, args, grads, requests, auxiliary)
+
+
+def _types_or_float(symbol: Symbol, given: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Infer dtypes; the first argument that stays open is float32, until none does."""
+    known = dict(given)
+    while True:
+        arguments, outputs, states = symbol.infer_type_partial(**known)
+        names = (*symbol.list_arguments(), *symbol.list_auxiliary_states())
+        unknown = [n for n, dtype in zip(names, (*arguments, *states), strict=True) if dtype is None]
+        if not unknown:
+            return arguments, outputs, states
+        known[unknown[0]] = np.float32
+
+
+def _check_simple_requests(grad_req: Any, names: Sequence[str], where: str) -> None:
+    if isinstance(grad_req, (list, tuple, dict)) and not grad_req:
+        kind = "dict" if isinstance(grad_req, dict) else "list"
+        raise RuntimeError(f"grad_req in simple_bind cannot be an empty {kind}")
+    requests = (
+        [grad_req] if isinstance(grad_req, str) else list(grad_req.values() if isinstance(grad_req, dict) else grad_req)
+    )
+    for request in requests:
+        if request not in REQUESTS:
+            raise RuntimeError(
+                f"{where}\ngrad_req={request} is not a valid input in simple_bind; only 'null', 'write', and 'add' are "
+                "supported"
+            )
+    if isinstance(grad_req, (list, tuple)) and len(grad_req) != len(names):
+        raise RuntimeError(
+            f"{where}\nThe length of grad_req list does not match the number of input arguments in simple_bind, "
+            f"expected {len(names)}, provided {len(grad_req)}"
+        )
+
+
+def evaluate(symbol: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
+    """Return the outputs of a symbol for given arrays."""
+    return bind(symbol, ctx or next(iter(kwargs.values())).context, kwargs).forward()
+
+
+Symbol.bind = bind
+Symbol.simple_bind = simple_bind
+Symbol.eval = evaluate

@@ -1,0 +1,101 @@
+"""Completing the shapes and dtypes of a graph, from inputs to outputs and back, until nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from primad.compat.mxnet.errors import MXNetError
+from primad.compat.mxnet.graph import Entry, Node
+from primad.compat.mxnet.operators.record import DType, Operator
+from primad.compat.mxnet.parameters import Settings
+from primad.compat.mxnet.shapes import Clash, Shape, known, unify
+from primad.errors import PrimadError
+from primad.trace import trace
+from primad.types import ArrayType
+
+_KEY = ArrayType((), np.int64)
+
+
+def computed_types(operator: Operator, settings: Settings, types: list[ArrayType]) -> list[ArrayType]:
+    """Return the types of an operator's outputs, by recording it."""
+
+    def function(key: Any, *arrays: Any) -> Any:
+        return operator.apply(settings, arrays, False, key)
+
+    return trace(function)(_KEY, *types).out_types[: operator.output_count(settings)]
+
+
+def infer_shapes(nodes: list[Node], given: Mapping[Node, Shape]) -> dict[Entry, Shape]:
+    """Complete the shapes of all entries of a graph.
+
+    Args:
+        nodes: the graph, inputs first.
+        given: what is known of variables.
+
+    Raises:
+        MXNetError: naming the operator whose shapes contradict each other.
+    """
+    shapes: dict[Entry, Shape] = {Entry(node, i): given.get(node) for node in nodes for i in range(node.output_count)}
+    computed: dict[Node, tuple[Shape, ...]] = {}
+    changed = True
+    while changed:
+        changed = False
+        for node in [*nodes, *reversed(nodes)]:
+            if node.operator is not None and _complete(node, node.operator, shapes, computed):
+                changed = True
+    return shapes
+
+
+def _complete(
+    node: Node, operator: Operator, shapes: dict[Entry, Shape], computed: dict[Node, tuple[Shape, ...]]
+) -> bool:
+    """Complete the shapes around one node; say whether anything was learnt."""
+    results = [Entry(node, i) for i in range(node.output_count)]
+    before = [shapes[entry] for entry in (*node.inputs, *results)]
+    if all(map(known, before)) and node in computed:
+        return False
+    inputs, outputs = before[: len(node.inputs)], before[len(node.inputs) :]
+    try:
+        operator.shapes(node.settings, inputs, outputs)
+        if all(map(known, inputs)) and node not in computed:
+            types = [ArrayType(shape or (), np.float32) for shape in inputs]
+            computed[node] = tuple([type.shape for type in computed_types(operator, node.settings, types)])
+        for i, shape in enumerate(computed.get(node, ())):
+            outputs[i] = unify(shape, outputs[i], f"{i}-th output")
+    except Clash as error:
+        raise MXNetError(f"Error in operator {node.name}: {error.what.replace('{node}', node.name)}") from None
+    except PrimadError as error:
+        raise MXNetError(f"Error in operator {node.name}: {error.what}") from None
+    after = [*inputs, *outputs]
+    for entry, shape in zip((*node.inputs, *results), after, strict=True):
+        shapes[entry] = shape if shapes[entry] is None else unify(shapes[entry], shape)
+    return [shapes[entry] for entry in (*node.inputs, *results)] != before
+
+
+def infer_types(nodes: list[Node], given: Mapping[Node, DType]) -> dict[Entry, DType]:
+    """Complete the dtypes of all entries of a graph; see `infer_shapes`."""
+    types: dict[Entry, DType] = {Entry(node, i): given.get(node) for node in nodes for i in range(node.output_count)}
+    changed = True
+    while changed:
+        changed = False
+        for node in [*nodes, *reversed(nodes)]:
+            if node.operator is None:
+                continue
+            entries = [*node.inputs, *[Entry(node, i) for i in range(node.output_count)]]
+            inputs = [types[entry] for entry in node.inputs]
+            outputs = [types[entry] for entry in entries[len(inputs) :]]
+            node.operator.types(node.settings, inputs, outputs)
+            for place, (entry, dtype) in enumerate(zip(entries, [*inputs, *outputs], strict=True)):
+                if types[entry] is None:
+                    changed = changed or dtype is not None
+                    types[entry] = dtype
+                elif dtype is not None and dtype != types[entry]:
+                    kind = f"{place}-th input" if place < len(inputs) else f"{place - len(inputs)}-th output"
+                    raise MXNetError(
+                        f"Error in operator {node.name}: Incompatible attr in node {node.name} at {kind}: "
+                        f"expected {dtype}, got {types[entry]}"
+                    )
+    return types

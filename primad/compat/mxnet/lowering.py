@@ -1,0 +1,217 @@
+"""From graphs to primad programs: one for the values, two for the gradients.
+
+Loss heads send back what MXNet says instead of their derivative. Their gradients come from a surrogate objective,
+
+    J  =  Σ over loss heads n  ⟨override_n, data_n⟩  +  Σ over outputs i  ⟨head_i, out_i⟩,
+
+in which the output of every loss head is a constant. The gradient of J is a plain pullback, with the overrides and the
+heads as cotangents, so no rule of the engine is bent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad import tree
+from primad.compat.mxnet.graph import Entry, Node, topological
+from primad.functional.calls import plan_of, source_values
+from primad.functional.compile import stop_gradient
+from primad.functional.derivatives import vjp
+from primad.ir.program import ClosedProgram, Program
+from primad.runtime.cache import PLANS
+from primad.runtime.tiling import AnyPlan, make_plan
+from primad.simplify import simplify
+from primad.trace import record
+from primad.transforms.lowering import lower
+from primad.transforms.partial import split
+from primad.types import ArrayType
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one pass over a graph gives.
+
+    Attributes:
+        outputs: values of the graph's entries.
+        states: new values of the auxiliary states.
+        loss_data: the first input of each loss head, in the graph's order.
+        overrides: the gradient that each of them gets.
+    """
+
+    outputs: list[Any]
+    states: list[Any]
+    loss_data: list[Any]
+    overrides: list[Any]
+
+
+class Graph:
+    """What an executor evaluates.
+
+    Attributes:
+        entries: the outputs.
+        nodes: all nodes, inputs first.
+        arguments: the variables that are arguments.
+        states: the variables that are auxiliary states.
+        random: the nodes that draw random numbers.
+        losses: the nodes whose gradient is an override.
+    """
+
+    def __init__(self, entries: Sequence[Entry], arguments: Sequence[Node], states: Sequence[Node]) -> None:
+        self.entries = list(entries)
+        self.nodes = topological(entries)
+        self.arguments = list(arguments)
+        self.states = list(states)
+        self.random = [node for node in self.nodes if node.operator is not None and node.operator.key]
+        self.losses = [node for node in self.nodes if node.operator is not None and node.operator.override is not None]
+
+    @property
+    def key_type(self) -> ArrayType:
+        """Type of the keys: one for each node that draws random numbers."""
+        return ArrayType((len(self.random),), np.int64)
+
+    def evaluate(
+        self,
+        values: Sequence[Any],
+        keys: Any,
+        training: bool,
+        watch: Callable[[Node, Sequence[Any], Any], None] | None = None,
+    ) -> Evaluation:
+        """Compute the graph on arrays, which may be traced.
+
+        Args:
+            values: of the arguments, then of the states.
+            keys: one for each node that draws random numbers.
+            training: whether states follow and dropout drops.
+            watch: called with each node, its inputs and its outputs.
+        """
+        known = {Entry(node, 0): value for node, value in zip((*self.arguments, *self.states), values, strict=True)}
+        states = {node: known[Entry(node, 0)] for node in self.states}
+        loss_data, overrides = [], []
+        for node in self.nodes:
+            operator = node.operator
+            if operator is None:
+                continue
+            inputs = [known[entry] for entry in node.inputs]
+            key = keys[self.random.index(node)] if operator.key else None
+            results = operator.apply(node.settings, inputs, training, key)
+            count = operator.output_count(node.settings)
+            states.update(zip(node.auxiliary_inputs(), results[count:], strict=True))
+            results = results[:count]
+            if operator.override is not None:
+                loss_data.append(inputs[0])
+                overrides.append(operator.override(node.settings, inputs, results))
+                results = tuple([stop_gradient(result) for result in results])
+            if watch is not None:
+                watch(node, inputs, results)
+            known.update({Entry(node, i): result for i, result in enumerate(results)})
+        return Evaluation([known[entry] for entry in self.entries], list(states.values()), loss_data, overrides)
+
+
+def _record(function: Callable[..., Any], types: Sequence[ArrayType]) -> Program:
+    return record(function, types, tree.flatten(tuple(types))[1])
+
+
+class ForwardPlan:
+    """The values of a graph, planned for given types."""
+
+    def __init__(self, graph: Graph, types: Sequence[ArrayType], training: bool) -> None:
+        program = _record(
+            lambda *values: graph.evaluate(values[:-1], values[-1], training).outputs, [*types, graph.key_type]
+        )
+        self.types = program.out_types
+        self._plan = plan_of(ClosedProgram(program))
+        self._sources = source_values(program)
+
+    def run(self, values: Sequence[Any], keys: Any) -> list[Any]:
+        """Return the outputs."""
+        return self._plan.run([*values, keys, *self._sources])
+
+
+@dataclass(frozen=True)
+class Linearized:
+    """What the first half of a gradient leaves for the second.
+
+    Attributes:
+        outputs: values of the graph's entries.
+        states: new values of the auxiliary states.
+        overrides: what the loss heads send back.
+        residuals: the values that the second half needs.
+    """
+
+    outputs: list[Any]
+    states: list[Any]
+    overrides: list[Any]
+    residuals: list[Any]
+
+
+class GradientPlan:
+    """The values of a graph and its gradients, planned for given types in two halves: before and after the heads.
+
+    Args:
+        graph: what is differentiated.
+        types: of the arguments, then of the states.
+        active: which arguments get a gradient.
+        training: as in `Graph.evaluate`.
+
+    Attributes:
+        needs_head: for each output, whether a gradient depends on its head.
+    """
+
+    def __init__(self, graph: Graph, types: Sequence[ArrayType], active: Sequence[bool], training: bool) -> None:
+        everything = [*types, graph.key_type]
+        primal = _record(lambda *values: _heads_of(graph.evaluate(values[:-1], values[-1], training)), everything)
+        late = primal.out_types
+        chosen = [i for i, on in enumerate(active) if on]
+        count = len(graph.entries)
+
+        def gradient(*operands: Any) -> Any:
+            values, cotangents = list(operands[: len(everything)]), list(operands[len(everything) :])
+
+            def surrogate(*arguments: Any) -> Any:
+                for place, argument in zip(chosen, arguments, strict=True):
+                    values[place] = argument
+                found = graph.evaluate(values[:-1], values[-1], training)
+                return _heads_of(found), (found.outputs, found.states, found.overrides)
+
+            _, pullback, known = vjp(surrogate, *[values[place] for place in chosen], has_aux=True)
+            return known, pullback(cotangents)
+
+        program = _record(gradient, [*everything, *late])
+        self._early_count = len(program.outputs) - len(chosen)
+        self._sources = source_values(program)
+        self._counts = (count, count + len(graph.states), self._early_count)
+        of = ClosedProgram(program)
+        self._early, self._rest, self.needs_head = PLANS.get(
+            (GradientPlan, of.key, len(everything), len(late), count, self._early_count),
+            lambda: _plan_halves(of, len(everything), len(late), count, self._early_count),
+        )
+
+    def linearize(self, values: Sequence[Any], keys: Any) -> Linearized:
+        """Compute what does not depend on the heads."""
+        results = self._early.run([*values, keys, *self._sources])
+        first, second, third = self._counts
+        return Linearized(results[:first], results[first:second], results[second:third], results[third:])
+
+    def pull_back(self, point: Linearized, heads: Sequence[Any]) -> list[Any]:
+        """Return the gradients of the active arguments for given heads."""
+        return self._rest.run([*point.residuals, *heads, *point.overrides])
+
+
+def _heads_of(found: Evaluation) -> list[Any]:
+    """Return what takes cotangents: the outputs, and the data of the loss heads."""
+    return [*found.outputs, *found.loss_data]
+
+
+def _plan_halves(
+    of: ClosedProgram, values: int, late: int, heads: int, early_outputs: int
+) -> tuple[AnyPlan, AnyPlan, tuple[bool, ...]]:
+    program = simplify(lower(of.hoisted))
+    late_inputs = [values <= i < values + late for i in range(len(program.inputs))]
+    early, rest = split(program, late_inputs, [i >= early_outputs for i in range(len(program.outputs))])
+    cotangents = rest.inputs[len(rest.inputs) - late :]
+    used = set(rest.nodes)
+    return make_plan(early), make_plan(rest), tuple([node in used for node in cotangents[:heads]])

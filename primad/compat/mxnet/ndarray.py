@@ -1,0 +1,558 @@
+"""Arrays that hold values, can be written in place, and are recorded inside `mx.autograd.record()`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from primad.compat.mxnet import recording
+from primad.compat.mxnet.calling import function_of, sort_arguments
+from primad.compat.mxnet.context import Context, current_context
+from primad.compat.mxnet.errors import MXNetError, unsupported
+from primad.compat.mxnet.operators import TABLE, Operator
+from primad.compat.mxnet.operators.fluent import FLUENT
+from primad.compat.mxnet.operators.indexing import GETITEM, Index, plain_index
+from primad.compat.mxnet.operators.operands import binary_name
+from primad.compat.mxnet.parameters import Settings
+from primad.compat.mxnet.recording import Memory
+from primad.compat.mxnet.shapes import written
+
+Scalar = (int, float, np.integer, np.floating, bool)
+
+
+class NDArray:
+    """An array. Made by `array`, `zeros`, …, by operators, and by indexing.
+
+    Writing (`x[:] = …`, `x += …`) changes the array in place; executors and slices that share its memory see it.
+
+    Example:
+        >>> import primad.compat.mxnet as mx
+        >>> x = mx.nd.array([[1, 2], [3, 4]])
+        >>> x[0] += 1
+        >>> x
+        <BLANKLINE>
+        [[2. 3.]
+         [3. 4.]]
+        <NDArray 2x2 @cpu(0)>
+    """
+
+    __slots__ = ("_context", "_grad", "memory")
+    __array_priority__ = 1000.0
+
+    def __init__(self, memory: Memory | np.ndarray[Any, Any], context: Context | None = None) -> None:
+        self.memory = memory if isinstance(memory, Memory) else Memory(memory)
+        self._context = context or current_context()
+        self._grad: NDArray | None = None
+
+    @property
+    def values(self) -> np.ndarray[Any, Any]:
+        """The memory itself; write through `store`."""
+        found: np.ndarray[Any, Any] = self.memory.array
+        return found
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.values.shape
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's scalar type of the elements."""
+        return self.values.dtype.type
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.values.size
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.values.ndim
+
+    @property
+    def context(self) -> Context:
+        """The device."""
+        return self._context
+
+    ctx = context
+
+    @property
+    def stype(self) -> str:
+        """'default': arrays here are dense."""
+        return "default"
+
+    @property
+    def T(self) -> NDArray:
+        """The array with its axes reversed."""
+        return apply("transpose", (self,))
+
+    @property
+    def grad(self) -> NDArray | None:
+        """The buffer that `backward` writes the gradient into, None unless `attach_grad` was called."""
+        return self._grad
+
+    @property
+    def _fresh_grad(self) -> bool:
+        """Whether `backward` has reached the array since this was set to False."""
+        return self.memory.gradient is not None and self.memory.gradient.fresh
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, fresh: bool) -> None:
+        if self.memory.gradient is not None:
+            self.memory.gradient.fresh = fresh
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[NDArray]:
+        return iter([self[i] for i in range(self.shape[0])])
+
+    def __repr__(self) -> str:
+        return f"\n{self.values!s}\n<NDArray {'x'.join(map(str, self.shape))} @{self._context}>"
+
+    def __bool__(self) -> bool:
+        if self.size == 0:
+            return False
+        if self.size == 1:
+            return bool(self.asscalar())
+        raise ValueError("The truth value of an NDArray with multiple elements is ambiguous.")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __reduce__(self) -> Any:
+        return array, (self.values, self._context, self.values.dtype)
+
+    def __float__(self) -> float:
+        return float(self.asscalar())
+
+    def __int__(self) -> int:
+        return int(self.asscalar())
+
+    def __index__(self) -> int:
+        return operator.index(self.asscalar())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.values, dtype)
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def asnumpy(self) -> Any:
+        """Return a NumPy array with a copy of the values."""
+        return np.array(self.values)
+
+    def asscalar(self) -> Any:
+        """Return the value of an array with one element, as a NumPy scalar."""
+        if self.size != 1:
+            raise ValueError("The current array is not a scalar")
+        return self.values.reshape(1)[0]
+
+    def copy(self) -> NDArray:
+        """Return a copy, recorded as the identity."""
+        return apply("_copy", (self,))
+
+    def copyto(self, other: NDArray | Context) -> NDArray:
+        """Copy the values into another array, converting them, or to a device.
+
+        Raises:
+            MXNetError: if the shapes differ.
+        """
+        if isinstance(other, Context):
+            return NDArray(np.array(self.values), other)
+        if other.shape != self.shape:
+            raise MXNetError(
+                f"Incompatible attr in node  at 0-th output: expected {written(self.shape)}, got {written(other.shape)}"
+            )
+        other[:] = self
+        return other
+
+    def astype(self, dtype: Any, copy: bool = True) -> NDArray:
+        """Return the array in another dtype; itself if it has it and `copy` is false."""
+        if not copy and np.dtype(dtype) == self.values.dtype:
+            return self
+        return apply("Cast", (self,), {"dtype": np.dtype(dtype)})
+
+    def as_in_context(self, context: Context) -> NDArray:
+        """Return the array on a device: itself."""
+        return self if context == self._context else self.copyto(context)
+
+    as_in_ctx = as_in_context
+
+    def as_nd_ndarray(self) -> NDArray:
+        """Return the array itself."""
+        return self
+
+    def tostype(self, stype: str) -> NDArray:
+        """Return the array itself; only 'default' exists."""
+        if stype != "default":
+            raise MXNetError(f"storage type {stype!r} does not exist here: arrays are dense")
+        return self
+
+    def wait_to_read(self) -> None:
+        """Return at once: values are computed at once."""
+
+    wait_to_write = wait_to_read
+
+    # -- indexing ------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> NDArray:
+        index = plain_index(key)
+        if recording.modes.recording and self.memory.active:
+            return NDArray(
+                recording.invoke(GETITEM, Settings({"index": Index(index)}), [self.memory])[0], self._context
+            )
+        found = self.values[index]
+        if not isinstance(found, np.ndarray) or found.ndim == 0:
+            return NDArray(Memory(self.values[_kept(index, self.shape)].reshape(1), self.memory.counter), self._context)
+        shared = np.shares_memory(found, self.values)
+        return NDArray(Memory(found, self.memory.counter if shared else None), self._context)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._write()
+        index = plain_index(key)
+        given = value.values if isinstance(value, NDArray) else np.asarray(value)
+        try:
+            self.values[index] = given
+        except ValueError:
+            target = self.values[index].shape
+            raise ValueError(f"shape mismatch: a value of shape {given.shape} does not fit {target}") from None
+
+    def _write(self) -> None:
+        """Note that the memory is about to be written.
+
+        Raises:
+            MXNetError: if the array is part of a computation that is being recorded.
+        """
+        if recording.modes.recording and self.memory.active:
+            raise MXNetError(
+                "Assigning to NDArrays that are already in a computational graph will cause undefined behavior when "
+                "evaluating gradients. Please call backward first to clear the graph or do this out side of a record "
+                "section."
+            )
+        self.memory.counter[0] += 1
+
+    # -- gradients -----------------------------------------------------------------------------------------------------
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Give the array a gradient buffer of zeros; it is cut from what it was computed from."""
+        self.mark(NDArray(np.zeros_like(self.values), self._context), grad_req)
+
+    def mark(self, gradient: NDArray, grad_req: str) -> None:
+        """Let the gradient go into a buffer of the user's."""
+        self.memory = recording.variable(self.memory, gradient.memory, grad_req)
+        self._grad = gradient
+
+    def detach(self) -> NDArray:
+        """Return the array as a constant, sharing its memory."""
+        return NDArray(Memory(self.values, self.memory.counter), self._context)
+
+    def backward(self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+        """Write gradients into the buffers of what the array was computed from; see `mx.autograd.backward`."""
+        recording.backward([self.memory], [None if out_grad is None else out_grad.memory], retain_graph)
+
+    # -- Python's operators --------------------------------------------------------------------------------------------
+
+    def _with(self, other: Any, operation: str, reflected: bool = False) -> NDArray:
+        if isinstance(other, NDArray):
+            pair = (other, self) if reflected else (self, other)
+            return apply(f"broadcast_{operation}", pair)
+        if isinstance(other, np.ndarray):
+            other = array(other, self._context, self.values.dtype)
+            return self._with(other, operation, reflected)
+        if isinstance(other, Scalar):
+            name, _ = binary_name(operation, "reflected" if reflected else "scalar")
+            return apply(name, (self,), {"scalar": other})
+        raise TypeError(f"type {type(other)} not supported")
+
+    def _in_place(self, other: Any, operation: str) -> NDArray:
+        result = self._with(other, operation)
+        self._write()
+        self.values[...] = result.values
+        return self
+
+    def __add__(self, other: Any) -> NDArray:
+        return self._with(other, "add")
+
+    __radd__ = __add__
+
+    def __iadd__(self, other: Any) -> NDArray:
+        return self._in_place(other, "add")
+
+    def __sub__(self, other: Any) -> NDArray:
+        return self._with(other, "sub")
+
+    def __rsub__(self, other: Any) -> NDArray:
+        return self._with(other, "sub", True)
+
+    def __isub__(self, other: Any) -> NDArray:
+        return self._in_place(other, "sub")
+
+    def __mul__(self, other: Any) -> NDArray:
+        return self._with(other, "mul")
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other: Any) -> NDArray:
+        return self._in_place(other, "mul")
+
+    def __truediv__(self, other: Any) -> NDArray:
+        return self._with(other, "div")
+
+    def __rtruediv__(self, other: Any) -> NDArray:
+        return self._with(other, "div", True)
+
+    def __itruediv__(self, other: Any) -> NDArray:
+        return self._in_place(other, "div")
+
+    def __mod__(self, other: Any) -> NDArray:
+        return self._with(other, "mod")
+
+    def __rmod__(self, other: Any) -> NDArray:
+        return self._with(other, "mod", True)
+
+    def __imod__(self, other: Any) -> NDArray:
+        return self._in_place(other, "mod")
+
+    def __pow__(self, other: Any) -> NDArray:
+        return self._with(other, "power")
+
+    def __rpow__(self, other: Any) -> NDArray:
+        return self._with(other, "power", True)
+
+    def __neg__(self) -> NDArray:
+        return apply("negative", (self,))
+
+    def __abs__(self) -> NDArray:
+        return apply("abs", (self,))
+
+    def __eq__(self, other: Any) -> NDArray:  # type: ignore[override]
+        return self._with(other, "equal")
+
+    def __ne__(self, other: Any) -> NDArray:  # type: ignore[override]
+        return self._with(other, "not_equal")
+
+    def __gt__(self, other: Any) -> NDArray:
+        return self._with(other, "greater")
+
+    def __ge__(self, other: Any) -> NDArray:
+        return self._with(other, "greater_equal")
+
+    def __lt__(self, other: Any) -> NDArray:
+        return self._with(other, "lesser")
+
+    def __le__(self, other: Any) -> NDArray:
+        return self._with(other, "lesser_equal")
+
+    def reshape(self, *args: Any, **kwargs: Any) -> NDArray:
+        """Return the array in another shape, given as one tuple or as lengths; it shares the memory."""
+        if args:
+            kwargs["shape"] = tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+        result: NDArray = call(TABLE["Reshape"], "reshape", (self,), kwargs)
+        if result.memory.active:
+            return result
+        return NDArray(Memory(self.values.reshape(result.shape), self.memory.counter), self._context)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in FLUENT:
+            return lambda *args, **kwargs: call(TABLE[FLUENT[name]], name, (self, *args), kwargs)
+        raise unsupported("an NDArray", name, [*FLUENT, *dir(NDArray)])
+
+
+def _kept(index: Any, shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return the slices that pick what integers pick, for an element that keeps sharing its memory."""
+    items = index if isinstance(index, tuple) else (index,)
+    return tuple([slice(i, i + 1) for i in (int(item) % n for item, n in zip(items, shape, strict=True))])
+
+
+# -- operators ---------------------------------------------------------------------------------------------------------
+
+
+def invoke(record: Operator, inputs: Sequence[NDArray], settings: Settings) -> list[NDArray]:
+    """Apply an operator: compute its outputs, and record it if that is on.
+
+    Raises:
+        MXNetError: if the inputs do not fit.
+    """
+    names = record.input_names(settings, len(inputs))
+    if len(inputs) != len(names):
+        raise MXNetError(f"Operator {record.name} expects {len(names)} inputs, but got {len(inputs)} instead.")
+    memories = recording.invoke(record, settings, [array.memory for array in inputs])
+    return [NDArray(memory, inputs[0].context if inputs else None) for memory in memories]
+
+
+def apply(name: str, inputs: Sequence[NDArray], parameters: dict[str, Any] | None = None) -> NDArray:
+    """Apply an operator with one output by name."""
+    record = TABLE[name]
+    return invoke(record, inputs, record.settings(parameters or {}))[0]
+
+
+def call(record: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call an operator's function on arrays; `out=` receives the result."""
+    out = kwargs.pop("out", None)
+    kwargs.pop("name", None)
+    kwargs.pop("ctx", None)
+    places, named, parameters = sort_arguments(record, NDArray, args, kwargs)
+    settings = record.settings(parameters)
+    names = record.input_names(settings, len(places) + len(named))
+    given = {**dict(zip(names, places, strict=False)), **named}
+    inputs = [given[name] for name in names if given.get(name) is not None]
+    results = invoke(record, inputs, settings)
+    if out is not None:
+        targets = out if isinstance(out, (list, tuple)) else [out]
+        for target, result in zip(targets, results, strict=True):
+            target[:] = result
+        return out
+    return results[0] if len(results) == 1 else results
+
+
+@cache
+def operator_function(name: str) -> Callable[..., Any]:
+    """Return the function of an operator on arrays."""
+    return function_of(name, TABLE[name], call)
+
+
+# -- creation ----------------------------------------------------------------------------------------------------------
+
+
+def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """Return an array with a copy of the values; float32 unless they come from an NDArray or a dtype is given."""
+    if dtype is None:
+        dtype = source_array.dtype if isinstance(source_array, NDArray) else np.float32
+    values = source_array.values if isinstance(source_array, NDArray) else source_array
+    found = np.array(values, dtype)
+    return NDArray(found.reshape(1) if found.ndim == 0 else found, ctx)
+
+
+def _lengths(shape: Any) -> tuple[int, ...]:
+    return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+
+
+def zeros(
+    shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None, **kwargs: Any
+) -> NDArray:
+    """Return an array of zeros, float32 unless a dtype is given."""
+    return full(shape, 0, ctx, dtype)
+
+
+def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+    """Return an array of ones, float32 unless a dtype is given."""
+    return full(shape, 1, ctx, dtype)
+
+
+def full(shape: Any, val: float, ctx: Context | None = None, dtype: Any = None, out: NDArray | None = None) -> NDArray:
+    """Return an array filled with a number, float32 unless a dtype is given."""
+    result = NDArray(np.full(_lengths(shape), val, dtype or np.float32), ctx)
+    return result if out is None else result.copyto(out)
+
+
+def empty(shape: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """Return an array whose values are to be written: zeros."""
+    return zeros(shape, ctx, dtype)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: Any = None,
+    ctx: Context | None = None,
+    dtype: Any = None,
+) -> NDArray:
+    """Return evenly spaced numbers, each `repeat` times, float32 unless a dtype is given."""
+    if stop is None:
+        start, stop = 0, start
+    return NDArray(np.repeat(np.arange(start, stop, step), repeat).astype(dtype or np.float32), ctx)
+
+
+def linspace(
+    start: float, stop: float, num: int, endpoint: bool = True, ctx: Context | None = None, dtype: Any = None
+) -> NDArray:
+    """Return `num` numbers from start to stop."""
+    return NDArray(np.linspace(start, stop, num, endpoint).astype(dtype or np.float32), ctx)
+
+
+def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """Return the identity matrix, or ones on the k-th diagonal."""
+    return NDArray(np.eye(int(N), int(M) or None, int(k), dtype or np.float32), ctx)
+
+
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """Join arrays along an axis."""
+    return apply("Concat", tuple(arrays), {"dim": axis, "num_args": len(arrays)})
+
+
+def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
+    """Move axes to other places."""
+    sources = [source] if np.ndim(source) == 0 else list(source)
+    targets = [destination] if np.ndim(destination) == 0 else list(destination)
+    axes = [axis for axis in range(tensor.ndim) if axis not in [s % tensor.ndim for s in sources]]
+    for target, origin in sorted(
+        zip([t % tensor.ndim for t in targets], [s % tensor.ndim for s in sources], strict=True)
+    ):
+        axes.insert(target, origin)
+    return apply("transpose", (tensor,), {"axes": tuple(axes)})
+
+
+def waitall() -> None:
+    """Return at once: values are computed at once."""
+
+
+# -- functions of two operands, each an array or a number --------------------------------------------------------------
+
+
+def _binary(name: str, operation: str) -> Callable[[Any, Any], Any]:
+    def function(lhs: Any, rhs: Any) -> Any:
+        if isinstance(lhs, NDArray):
+            return lhs._with(rhs, operation)
+        if isinstance(rhs, NDArray):
+            swapped = {"greater": "lesser", "lesser": "greater", "greater_equal": "lesser_equal",
+                       "lesser_equal": "greater_equal"}  # fmt: skip
+            return rhs._with(lhs, swapped.get(operation, operation), operation not in swapped)
+        return FLOATS[operation](lhs, rhs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name}(lhs, rhs): of two arrays that broadcast, or an array and a number."
+    return function
+
+
+FLOATS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "mod": operator.mod,
+    "power": operator.pow, "maximum": max, "minimum": min, "hypot": np.hypot,
+    "equal": operator.eq, "not_equal": operator.ne, "greater": operator.gt, "greater_equal": operator.ge,
+    "lesser": operator.lt, "lesser_equal": operator.le,
+}  # fmt: skip
+"""The functions of two operands, on numbers."""
+
+add = _binary("add", "add")
+subtract = _binary("subtract", "sub")
+multiply = _binary("multiply", "mul")
+divide = true_divide = _binary("divide", "div")
+modulo = _binary("modulo", "mod")
+power = pow = _binary("power", "power")
+maximum = _binary("maximum", "maximum")
+minimum = _binary("minimum", "minimum")
+hypot = _binary("hypot", "hypot")
+equal = _binary("equal", "equal")
+not_equal = _binary("not_equal", "not_equal")
+greater = _binary("greater", "greater")
+greater_equal = _binary("greater_equal", "greater_equal")
+lesser = _binary("lesser", "lesser")
+lesser_equal = _binary("lesser_equal", "lesser_equal")
+
+
+def __getattr__(name: str) -> Any:
+    if name in TABLE:
+        return operator_function(name)
+    raise unsupported("mx.nd", name, [*TABLE, *globals()])
+
+
+def __dir__() -> list[str]:
+    return sorted([*TABLE, *globals()])

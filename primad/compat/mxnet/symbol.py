@@ -1,0 +1,643 @@
+"""Symbols: what is to be computed, named and put together without a value."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from primad.compat.mxnet.calling import function_of, sort_arguments, unknown_input
+from primad.compat.mxnet.errors import MXNetError, NotImplementedForSymbol, unsupported
+from primad.compat.mxnet.graph import HIDDEN_KEYS, Entry, Node, substitute, topological, variables
+from primad.compat.mxnet.inference import infer_shapes, infer_types
+from primad.compat.mxnet.naming import current_manager, current_scope
+from primad.compat.mxnet.operators import TABLE, Operator
+from primad.compat.mxnet.operators.fluent import FLUENT
+from primad.compat.mxnet.operators.operands import binary_name
+from primad.compat.mxnet.parameters import read_shape
+from primad.compat.mxnet.serialization import from_json, to_json
+from primad.compat.mxnet.shapes import Shape, known
+
+Scalar = (int, float, np.integer, np.floating, bool)
+
+
+class Symbol:
+    """One or more outputs of a graph of operators.
+
+    Symbols are made by `Variable`, by the operators' functions and by Python's operators; `bind` gives them values.
+
+    Example:
+        >>> import primad.compat.mxnet as mx
+        >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+        >>> c = mx.sym.FullyConnected(a, name="fc", num_hidden=2) + b
+        >>> c.list_arguments()
+        ['a', 'fc_weight', 'fc_bias', 'b']
+    """
+
+    bind: ClassVar[Callable[..., Any]]
+    """Binds the symbol to arrays; set by the executor, which lies above symbols. So are the next two."""
+    simple_bind: ClassVar[Callable[..., Any]]
+    eval: ClassVar[Callable[..., Any]]
+
+    __slots__ = ("_entries",)
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = tuple(entries)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The outputs: pairs of a node and the number of its output."""
+        return self._entries
+
+    # -- names ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str | None:
+        """The name of the operator or variable; None for a group."""
+        nodes = {entry.node for entry in self._entries}
+        return next(iter(nodes)).name if len(nodes) == 1 else None
+
+    def list_arguments(self) -> list[str]:
+        """Return the names of the variables that are arguments, in the order of a depth-first walk."""
+        return [node.name for node in self.arguments()]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Return the names of the variables that are auxiliary states."""
+        return [node.name for node in self.states()]
+
+    def list_inputs(self) -> list[str]:
+        """Return the names of all variables."""
+        return [node.name for node in topological(self._entries) if node.operator is None]
+
+    def list_outputs(self) -> list[str]:
+        """Return the names of the outputs."""
+        return [entry.node.output_name(entry.index) for entry in self._entries]
+
+    def arguments(self) -> list[Node]:
+        """Return the variables that are arguments."""
+        return variables(topological(self._entries))[0]
+
+    def states(self) -> list[Node]:
+        """Return the variables that are auxiliary states."""
+        return variables(topological(self._entries))[1]
+
+    def __repr__(self) -> str:
+        if self.name is None:
+            return f"<Symbol group [{', '.join(str(symbol.name) for symbol in self)}]>"
+        return f"<Symbol {self.name}>"
+
+    # -- attributes ----------------------------------------------------------------------------------------------------
+
+    def attr(self, key: str) -> str | None:
+        """Return an attribute of the symbol, or None."""
+        if self.name is None:
+            return None
+        return _listed(self._entries[0].node).get(key)
+
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """Return the attributes of the symbol itself."""
+        if recursive:
+            raise DeprecationWarning(
+                "Symbol.list_attr with recursive=True has been deprecated. Please use attr_dict instead."
+            )
+        return {} if self.name is None else _listed(self._entries[0].node)
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """Return the attributes of all nodes that have any, by name."""
+        return {node.name: found for node in topological(self._entries) if (found := _listed(node))}
+
+    def _set_attr(self, **attributes: str) -> None:
+        """Set attributes of the symbol, and of every symbol that shares its node."""
+        for key, value in attributes.items():
+            if not isinstance(value, str):
+                raise ValueError("Set Attr only accepts string values")
+            self._entries[0].node.attributes[_stored(key)] = value
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return iter([Symbol([entry]) for entry in self._entries])
+
+    def __getitem__(self, index: int | str | slice) -> Symbol:
+        names = self.list_outputs()
+        if isinstance(index, slice):
+            return Symbol(self._entries[index])
+        if isinstance(index, str):
+            if names.count(index) > 1:
+                raise ValueError(f'There are multiple outputs with name "{index}"')
+            if index not in names:
+                raise ValueError(f'Cannot find output that matches name "{index}"')
+            index = names.index(index)
+        if not isinstance(index, int):
+            raise TypeError("Symbol only support integer index to fetch i-th output")
+        if not -len(names) <= index < len(names):
+            raise IndexError(f"there is no output {index}: the symbol has {len(names)}")
+        return Symbol([self._entries[index]])
+
+    def get_internals(self) -> Symbol:
+        """Return a symbol of all outputs of all nodes, inputs first."""
+        nodes = topological(self._entries)
+        return Symbol([Entry(node, i) for node in nodes for i in range(node.output_count)])
+
+    def get_children(self) -> Symbol | None:
+        """Return a symbol of the direct inputs, None for a variable."""
+        inputs = [entry for node in dict.fromkeys(entry.node for entry in self._entries) for entry in node.inputs]
+        return Symbol(inputs) if inputs else None
+
+    def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
+        """Return a copy in which open variables are replaced by symbols.
+
+        Args:
+            args: not accepted: variables are named.
+            kwargs: symbols by the names of variables; and `name`, a new name for the result.
+
+        Raises:
+            MXNetError: for a variable that does not exist.
+            TypeError: for a value that is no symbol.
+        """
+        name = kwargs.pop("name", None)
+        if args:
+            raise MXNetError("General composition only support kwargs for now", fix="name the variables: net(data=x).")
+        replaced: dict[Node, Entry] = {}
+        leaves = [node for node in topological(self._entries) if node.operator is None]
+        for key, value in kwargs.items():
+            if not isinstance(value, Symbol):
+                raise TypeError("Compose expect `Symbol` as arguments")
+            found = [node for node in leaves if node.name == key]
+            if not found:
+                raise unknown_input(key, self.list_inputs())
+            replaced.update(dict.fromkeys(found, _single(value, key)))
+        entries = substitute(self._entries, replaced)
+        if name:
+            entries[0].node.name = name
+        return Symbol(entries)
+
+    # -- copies and texts ----------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Symbol:
+        return Symbol(substitute(self._entries, {}))
+
+    def __deepcopy__(self, memo: Any) -> Symbol:
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        return load_json, (self.tojson(),)
+
+    def tojson(self) -> str:
+        """Return the graph as a JSON text, which MXNet 1.9.1 reads."""
+        return to_json(self._entries)
+
+    def save(self, fname: str, remove_amp_cast: bool = True) -> None:
+        """Write the JSON text to a file."""
+        Path(fname).write_text(self.tojson(), encoding="utf-8")
+
+    def debug_str(self) -> str:
+        """Return the graph as a readable text."""
+        lines = ["Symbol Outputs:"]
+        lines += [f"\toutput[{i}]={entry.node.name}({entry.index})" for i, entry in enumerate(self._entries)]
+        for node in topological(self._entries):
+            if node.operator is None:
+                lines.append(f"Variable:{node.name}")
+                continue
+            lines += ["-" * 20, f"Op:{node.operator.name}, Name={node.name}", "Inputs:"]
+            states = node.auxiliary_inputs()
+            for i, (source, index) in enumerate(node.inputs):
+                version = f" version={int(source in states)}" if source.operator is None else ""
+                lines.append(f"\targ[{i}]={source.name}({index}){version}")
+            if node.attributes:
+                lines += ["Attrs:", *[f"\t{key}={value}" for key, value in sorted(node.attributes.items())]]
+        return "\n".join(lines) + "\n"
+
+    # -- shapes and dtypes ---------------------------------------------------------------------------------------------
+
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Complete shapes, from inputs to outputs and back.
+
+        Args:
+            args: shapes of the arguments, in the order of `list_arguments`; 0 for a length and None for a shape that is
+                not known.
+            kwargs: or shapes by name.
+
+        Returns:
+            shapes of the arguments, outputs and auxiliary states; (None, None, None), with a warning, if some stay
+            unknown.
+
+        Raises:
+            ValueError: for arguments both by place and by name.
+            TypeError: for a shape that is no tuple.
+            MXNetError: for an unknown name, and for shapes that contradict each other.
+        """
+        found = self._shapes(args, kwargs)
+        if all(known(shape) for part in found for shape in part):
+            return found
+        names = zip(self.list_arguments(), found[0], strict=True)
+        unknown = "\n\t".join(f"{name}: {() if shape is None else shape}" for name, shape in names if not known(shape))
+        warnings.warn(
+            "Cannot decide shape for the following arguments (0s in shape means unknown dimensions). "
+            f"Consider providing them as input:\n\t{unknown}",
+            stacklevel=2,
+        )
+        return None, None, None
+
+    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Complete shapes as `infer_shape`; what stays unknown is 0, or () for a whole shape."""
+        arguments, outputs, states = (
+            [() if shape is None else shape for shape in part] for part in self._shapes(args, kwargs)
+        )
+        return arguments, outputs, states
+
+    def _shapes(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Shape], list[Shape], list[Shape]]:
+        given: dict[Node, Shape] = {}
+        nodes = topological(self._entries)
+        for node in nodes:
+            if node.operator is None and "__shape__" in node.attributes:
+                given[node] = read_shape(node.attributes["__shape__"]) or None
+        asked = self._by_variable("InferShape", args, kwargs)
+        for node, shape in asked.items():
+            if shape is not None and not isinstance(shape, tuple):
+                raise TypeError(f"Arguments need to be shapes (tuple), but '{node.name}' is {type(shape)}.")
+            given[node] = shape or None
+        shapes = infer_shapes(nodes, given)
+        arguments, states = variables(nodes)
+        return (
+            [shapes[Entry(node, 0)] for node in arguments],
+            [shapes[entry] for entry in self._entries],
+            [shapes[Entry(node, 0)] for node in states],
+        )
+
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Complete dtypes; as `infer_shape`, with NumPy's scalar types."""
+        found = self._types(args, kwargs)
+        if all(dtype is not None for part in found for dtype in part):
+            return found
+        names = zip(self.list_arguments(), found[0], strict=True)
+        unknown = "\n\t".join(f"{name}: {dtype}" for name, dtype in names if dtype is None)
+        warnings.warn(
+            f"Cannot decide type for the following arguments. Consider providing them as input:\n\t{unknown}",
+            stacklevel=2,
+        )
+        return None, None, None
+
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Complete dtypes as `infer_type`; what stays unknown is None."""
+        return self._types(args, kwargs)
+
+    def _types(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        nodes = topological(self._entries)
+        given = {
+            node: np.dtype(node.attributes["__dtype__"])
+            for node in nodes
+            if node.operator is None and "__dtype__" in node.attributes
+        }
+        for node, dtype in self._by_variable("InferType", args, kwargs).items():
+            if dtype is not None:
+                given[node] = np.dtype(dtype)
+        types = infer_types(nodes, given)
+        arguments, states = variables(nodes)
+
+        def listed(entries: Sequence[Entry]) -> list[Any]:
+            return [None if (found := types[entry]) is None else found.type for entry in entries]
+
+        return (
+            listed([Entry(node, 0) for node in arguments]),
+            listed(self._entries),
+            listed([Entry(node, 0) for node in states]),
+        )
+
+    def _by_variable(self, what: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Node, Any]:
+        if args and kwargs:
+            raise ValueError("Can only specify known argument shapes either by positional or kwargs way.")
+        nodes = topological(self._entries)
+        arguments, states = variables(nodes)
+        if args:
+            return dict(zip(arguments, args, strict=False))
+        names = {node.name for node in (*arguments, *states)}
+        for name in kwargs:
+            if name not in names:
+                listed = "\n".join(f"\t[{i}]{found}" for i, found in enumerate(self.list_arguments()))
+                raise MXNetError(f"{what}Keyword argument name {name} not found.\nCandidate arguments:\n{listed}")
+        return {node: kwargs[node.name] for node in (*arguments, *states) if node.name in kwargs}
+
+    # -- Python's operators --------------------------------------------------------------------------------------------
+
+    def _with(self, other: Any, operation: str, reflected: bool = False) -> Symbol:
+        if isinstance(other, Symbol):
+            pair = (other, self) if reflected else (self, other)
+            return apply(*binary_name(operation, "array"), pair)
+        if isinstance(other, Scalar):
+            name, hint = binary_name(operation, "reflected" if reflected else "scalar")
+            return apply(name, hint, (self,), {"scalar": other})
+        raise TypeError(f"type {type(other)} not supported")
+
+    def __add__(self, other: Any) -> Symbol:
+        return self._with(other, "add")
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Symbol:
+        return self._with(other, "sub")
+
+    def __rsub__(self, other: Any) -> Symbol:
+        return self._with(other, "sub", True)
+
+    def __mul__(self, other: Any) -> Symbol:
+        return self._with(other, "mul")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Symbol:
+        return self._with(other, "div")
+
+    def __rtruediv__(self, other: Any) -> Symbol:
+        return self._with(other, "div", True)
+
+    def __mod__(self, other: Any) -> Symbol:
+        return self._with(other, "mod")
+
+    def __rmod__(self, other: Any) -> Symbol:
+        return self._with(other, "mod", True)
+
+    def __pow__(self, other: Any) -> Symbol:
+        return self._with(other, "power")
+
+    def __rpow__(self, other: Any) -> Symbol:
+        return self._with(other, "power", True)
+
+    def __neg__(self) -> Symbol:
+        return self * -1.0
+
+    def __abs__(self) -> Symbol:
+        return apply("abs", "abs", (self,))
+
+    def __eq__(self, other: Any) -> Symbol:  # type: ignore[override]
+        return self._with(other, "equal")
+
+    def __ne__(self, other: Any) -> Symbol:  # type: ignore[override]
+        return self._with(other, "not_equal")
+
+    def __gt__(self, other: Any) -> Symbol:
+        return self._with(other, "greater")
+
+    def __ge__(self, other: Any) -> Symbol:
+        return self._with(other, "greater_equal")
+
+    def __lt__(self, other: Any) -> Symbol:
+        return self._with(other, "lesser")
+
+    def __le__(self, other: Any) -> Symbol:
+        return self._with(other, "lesser_equal")
+
+    def __bool__(self) -> bool:
+        raise NotImplementedForSymbol('__bool__ (namely operator "bool")')
+
+    def _in_place(self, other: Any) -> Symbol:
+        raise NotImplementedForSymbol('__iadd__ (namely operator "+=")')
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __imod__ = _in_place
+
+    def _not_here(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedForSymbol("that reads or moves values")
+
+    asnumpy = asscalar = copy = as_in_context = detach = backward = wait_to_read = _not_here
+
+    def gradient(self, wrt: Sequence[str]) -> Symbol:
+        """Not implemented, as in MXNet: bind the symbol, and call `backward`."""
+        raise MXNetError("not implemented", fix="bind the symbol and call Executor.backward.")
+
+    def astype(self, dtype: Any) -> Symbol:
+        """Return the symbol cast to a dtype."""
+        return apply("Cast", "cast", (self,), {"dtype": np.dtype(dtype).name})
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Symbol:
+        """Return the symbol in another shape, given as one tuple or as lengths."""
+        if args:
+            kwargs["shape"] = tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+        return call(TABLE["Reshape"], "reshape", (self,), kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in FLUENT:
+            return lambda *args, **kwargs: call(TABLE[FLUENT[name]], name, (self, *args), kwargs)
+        raise unsupported("a Symbol", name, [*FLUENT, *dir(Symbol)])
+
+
+# -- making symbols ----------------------------------------------------------------------------------------------------
+
+
+def _stored(key: str) -> str:
+    return f"__{key}__" if key in HIDDEN_KEYS else key
+
+
+def _listed(node: Node) -> dict[str, str]:
+    """Return a node's attributes, those of the hidden keys under both names."""
+    found = dict(node.attributes)
+    for key in HIDDEN_KEYS:
+        if f"__{key}__" in found:
+            found[key] = found[f"__{key}__"]
+    return found
+
+
+def _single(symbol: Symbol, name: str) -> Entry:
+    if len(symbol) != 1:
+        raise MXNetError(f"Argument {name} is a tuple, single value is required", fix="choose an output: symbol[0].")
+    return symbol.entries[0]
+
+
+def Variable(
+    name: str,
+    attr: dict[str, str] | None = None,
+    shape: Any = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: Any = None,
+    init: Any = None,
+    stype: Any = None,
+    **kwargs: str,
+) -> Symbol:
+    """Return a symbol that stands for an array given later.
+
+    Args:
+        name: its name.
+        attr: attributes, strings.
+        shape: its shape, a default for inference.
+        lr_mult: what optimizers multiply the learning rate by.
+        wd_mult: what optimizers multiply the weight decay by.
+        dtype: its dtype, a default for inference.
+        init: text of an initializer.
+        stype: only None and 'default': arrays are dense.
+        kwargs: further attributes, named `__like_this__`.
+
+    Raises:
+        TypeError: for a name that is no string.
+        ValueError: for a keyword without underscores, or a sparse storage type.
+    """
+    if not isinstance(name, str):
+        raise TypeError("Expect a string for variable `name`")
+    if stype not in (None, "default"):
+        raise ValueError(f"stype={stype!r}: arrays here are dense")
+    attributes = {_stored(key): value for key, value in current_scope().get(attr).items()}
+    if not all(isinstance(value, str) for value in attributes.values()):
+        raise ValueError("Set Attr only accepts string values")
+    named = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult, "init": init}
+    attributes.update({f"__{key}__": str(value) for key, value in named.items() if value is not None})
+    if dtype is not None:
+        attributes["__dtype__"] = np.dtype(dtype).name
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise ValueError(
+                f"Attribute name={key} is not supported. Additional attributes must start and end with double "
+                "underscores, e.g, __yourattr__"
+            )
+        attributes[key] = str(value)
+    return Symbol([Entry(Node(None, name, attributes), 0)])
+
+
+var = Variable
+
+
+def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
+    """Return a symbol of all outputs of several.
+
+    Raises:
+        TypeError: unless given a list of symbols that is not empty.
+    """
+    if not symbols or isinstance(symbols, Symbol) or any(not isinstance(symbol, Symbol) for symbol in symbols):
+        raise TypeError("Expected a list of symbols as input")
+    return Symbol([entry for symbol in symbols for entry in symbol.entries])
+
+
+def load_json(json_str: str) -> Symbol:
+    """Return the symbol that a JSON text describes, MXNet's own texts included.
+
+    Raises:
+        TypeError: if it is no string.
+        MXNetError: if it is no symbol, or uses an operator that does not exist here.
+    """
+    if not isinstance(json_str, str):
+        raise TypeError("fname required to be string")
+    return Symbol(from_json(json_str))
+
+
+def load(fname: str) -> Symbol:
+    """Return the symbol in a file."""
+    if not isinstance(fname, str):
+        raise TypeError("fname need to be string")
+    return load_json(Path(fname).read_text(encoding="utf-8"))
+
+
+def apply(name: str, hint: str, inputs: Sequence[Symbol], parameters: Mapping[str, Any] | None = None) -> Symbol:
+    """Return the symbol of an operator applied to inputs, all by place."""
+    return compose(TABLE[name], hint, list(inputs), {}, dict(parameters or {}), None, None)
+
+
+def call(operator: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Symbol:
+    """Call an operator's function on symbols."""
+    name, attributes = kwargs.pop("name", None), kwargs.pop("attr", None)
+    kwargs.pop("out", None)
+    places, named, parameters = sort_arguments(operator, Symbol, args, kwargs)
+    return compose(operator, hint.lower(), places, named, parameters, name, attributes)
+
+
+def compose(
+    operator: Operator,
+    hint: str,
+    places: Sequence[Symbol | None],
+    named: Mapping[str, Symbol],
+    parameters: Mapping[str, Any],
+    name: str | None,
+    attributes: dict[str, str] | None,
+) -> Symbol:
+    """Return the symbol of an operator; inputs that are not given become variables.
+
+    Args:
+        operator: its record.
+        hint: the first part of its automatic name.
+        places: inputs by place, None where one is left out.
+        named: inputs by name.
+        parameters: its parameters, and attributes named `__like_this__` or by hidden keys.
+        name: its name, None for an automatic one.
+        attributes: attributes, strings.
+
+    Raises:
+        MXNetError: for parameters that do not fit, and inputs that the operator does not have.
+    """
+    texts = {_stored(key): str(value) for key, value in {**current_scope().get(attributes), **parameters}.items()}
+    settings = operator.settings({key: value for key, value in texts.items() if not key.startswith("__")})
+    name = current_manager().get(name, hint)
+    names = operator.input_names(settings, len(places) + len(named))
+    given: dict[str, Symbol] = {**named}
+    for key in given:
+        if key not in names:
+            raise unknown_input(key, names)
+    for key, symbol in zip(names, places, strict=False):
+        if symbol is not None:
+            given[key] = symbol
+    extra = [symbol for symbol in places[len(names) :] if symbol is not None]
+    if extra:
+        raise MXNetError(f"{operator.name} takes {len(names)} inputs ({', '.join(names)}), got {len(places)}")
+    inputs = []
+    for key in names:
+        if key in given:
+            inputs.append(_single(given[key], key))
+            continue
+        own = dict(texts)
+        if key in operator.initial:
+            own["__init__"] = operator.initial[key]
+        inputs.append(Entry(Node(None, f"{name}_{key}", own), 0))
+    node = Node(operator, name, texts, inputs, settings)
+    return Symbol([Entry(node, i) for i in range(node.output_count)])
+
+
+@cache
+def operator_function(name: str) -> Callable[..., Symbol]:
+    """Return the function of an operator on symbols."""
+    return function_of(name, TABLE[name], call)
+
+
+# -- functions of two operands, each a symbol or a number --------------------------------------------------------------
+
+
+def _binary(name: str, operation: str) -> Callable[[Any, Any], Any]:
+    def function(left: Any, right: Any) -> Any:
+        if isinstance(left, Symbol):
+            return left._with(right, operation)
+        if isinstance(right, Symbol):
+            return right._with(left, operation, True)
+        return FLOATS[operation](left, right)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name}(left, right): of two symbols of one shape, or a symbol and a number."
+    return function
+
+
+FLOATS: dict[str, Callable[[Any, Any], Any]] = {
+    "maximum": max,
+    "minimum": min,
+    "power": operator.pow,
+    "hypot": np.hypot,
+}
+"""The functions of two operands, on numbers."""
+
+maximum = _binary("maximum", "maximum")
+minimum = _binary("minimum", "minimum")
+power = pow = _binary("power", "power")
+hypot = _binary("hypot", "hypot")
+
+
+def __getattr__(name: str) -> Any:
+    if name in TABLE:
+        return operator_function(name)
+    raise unsupported("mx.sym", name, [*TABLE, *globals()])
+
+
+def __dir__() -> list[str]:
+    return sorted([*TABLE, *globals()])

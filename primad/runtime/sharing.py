@@ -1,0 +1,29 @@
+"""Large steps on several threads: functions that compute their result in blocks get the lanes to compute them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from inspect import signature
+from typing import Any
+
+from primad.runtime.lanes import run_lanes
+
+
+def on_lanes(work: Callable[[int], Any], count: int) -> list[Any]:
+    """Call `work` with 0, 1, …, count − 1 on the threads of lanes and return the results in order."""
+    return list(run_lanes(lambda lane, stopped: work(lane), count))
+
+
+@lru_cache(maxsize=1024)
+def takes(function: Any, name: str) -> bool:
+    """Say whether a function has a parameter."""
+    try:
+        return name in signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def lanes_for(function: Any) -> dict[str, Any]:
+    """Return the argument that lets a definition share its blocks among threads, if it can."""
+    return {"each": on_lanes} if takes(function, "each") else {}

@@ -1,0 +1,119 @@
+"""A small program as one native function, for calls whose price is otherwise the interpreter's."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.ir.node import Leaf
+from primad.ir.program import Program
+from primad.runtime.entry import ALIGNMENT, Entry, Signature, builtin, write_entry
+from primad.runtime.layout import layout_of
+from primad.runtime.native import compiler
+from primad.runtime.vectors import NEEDS
+
+MOST_NODES = 600
+"""Larger programs take too long to compile."""
+MOST_WORK = 4_000_000
+"""Elements computed (a function counts as eight, two flops of a product as a quarter): about a millisecond. In larger
+programs the interpreter's price does not show, while threads and a tuned BLAS library do."""
+MOST_BYTES = 4 * 1024 * 1024
+OPTIMISATION = 2
+"""LLVM's level: the lowest one keeps nothing in registers."""
+_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class WholePlan:
+    """A program that runs as one native function.
+
+    Attributes:
+        program: what it computes.
+    """
+
+    def __init__(self, program: Program, signature: Signature, text: str, scratch: int, entry: Entry | None) -> None:
+        host = compiler()
+        assert host is not None
+        self.program = program
+        self.signature = signature
+        self._scratch = scratch
+        self._entry = entry
+        texts = [text] if entry is None else [text, entry.text]
+        self._kernels = host.kernels(texts, OPTIMISATION)
+        self._function = _FUNCTION(self._kernels[0].address)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes."""
+        return self._scratch + sum(node.type.nbytes for node in self.program.outputs)
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the outputs; each is an array of its own."""
+        given = [
+            np.asarray(x) if splat else np.ascontiguousarray(x, node.type.dtype)
+            for x, node, splat in zip(arguments, self.program.inputs, self.signature.splats, strict=True)
+        ]
+        results = [np.empty(node.type.shape, node.type.dtype) for node in self.program.outputs]
+        scratch = np.empty(self._scratch + ALIGNMENT, np.uint8)
+        table = (ctypes.c_void_p * (len(given) + len(results)))(*[x.ctypes.data for x in (*given, *results)])
+        self._function(table, -(-scratch.ctypes.data // ALIGNMENT) * ALIGNMENT)
+        return [x if x.ndim else x[()] for x in results]
+
+    def entry(self, constants: Sequence[Any]) -> Any:
+        """Return the program as a built-in function of Python's arguments, with its further inputs; None without one.
+
+        It returns NotImplemented for arguments of other types.
+        """
+        if self._entry is None:
+            return None
+        body, entry = self._kernels
+        return builtin(entry.address, body.address, constants, [self._kernels, *self._entry.held])
+
+
+def whole_plan(program: Program, signature: Signature) -> WholePlan | None:
+    """Return a plan that runs a lowered program as one native function; None where that does not pay or cannot be."""
+    found = text_of(program, signature.splats)
+    if found is None:
+        return None
+    text, scratch, work = found
+    entry = write_entry(signature, [node.type for node in program.outputs], scratch, work)
+    try:
+        return WholePlan(program, signature, text, scratch, entry)
+    except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
+        warnings.warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+def text_of(program: Program, splats: Sequence[bool] = ()) -> tuple[str, int, int] | None:
+    """Write a program as one function of (addresses of inputs, then of outputs; scratch memory).
+
+    Args:
+        program: a lowered program.
+        splats: which inputs are given as one element that fills the array.
+
+    Returns:
+        the text, the size of the scratch memory, and the work that it is; None if the program is too large, or has an
+        op that has no loop.
+    """
+    host = compiler()
+    work = _work(program)
+    if host is None or not host.has_avx2 or work is None:
+        return None
+    layout = layout_of(program, splats)
+    return None if layout is None else (*layout.write(), work)
+
+
+def _work(program: Program) -> int | None:
+    """Return a measure of the time that a program takes; None if it is too large."""
+    nodes = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    if len(nodes) > MOST_NODES:
+        return None
+    work = size = 0
+    for node in nodes:
+        cost = node.op.cost(node)
+        work += cost.matmul_flops // 8 + node.type.size * (8 if node.op.name in NEEDS else 1)
+        size += cost.bytes
+    return work if work <= MOST_WORK and size <= MOST_BYTES else None

@@ -1,0 +1,254 @@
+"""Small programs as one native function: equal to the reference, for every size, and called straight from Python."""
+
+import gc
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import primad
+from primad import ops, tree
+from primad.ir.node import LITERAL
+from primad.ir.program import ClosedProgram
+from primad.runtime import native, whole
+from primad.runtime.entry import Signature
+from primad.runtime.interpreter import Plan
+from primad.runtime.whole import WholePlan, whole_plan
+from primad.simplify import simplify
+from primad.trace import record, type_of
+from primad.transforms import vjp
+from primad.verify.cases import Seeded
+from primad.verify.programs import draw_program
+
+pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
+
+SIZES = [1, 2, 3, 4, 5, 8, 13, 17, 20, 33]
+
+
+def plan_of(function, *args):
+    leaves, in_tree = tree.flatten(args)
+    types = [type_of(leaf) for leaf in leaves]
+    program = record(function, types, in_tree)
+    of = ClosedProgram(program)
+    splats = (*[False] * len(leaves), *[node.op is LITERAL for node in program.sources])
+    signature = Signature(in_tree, tuple((type, False) for type in types), splats, program.out_tree)
+    return whole_plan(simplify(of.hoisted), signature), program
+
+
+def values_of(program):
+    """Constants of a recorded program, as its plan wants them."""
+    return [
+        np.full(node.type.shape, dict(node.params)["value"], node.type.dtype)
+        if node.op is LITERAL
+        else dict(node.params)["array"].array
+        for node in program.sources
+    ]
+
+
+def check(function, *args, tolerance=None):
+    plan, program = plan_of(function, *args)
+    assert isinstance(plan, WholePlan), "the program has no native function"
+    given = [*map(np.asarray, tree.leaves(args)), *values_of(program)]
+    wanted = Plan(plan.program).run(given)
+    for got, want in zip(plan.run(given), wanted, strict=True):
+        want = np.asarray(want)
+        got = np.asarray(got)
+        assert got.dtype == want.dtype and got.shape == want.shape
+        if want.dtype.kind == "f":
+            scale = max(1.0, float(np.nanmax(np.abs(want[np.isfinite(want)]), initial=0)))
+            error = tolerance or 200 * np.finfo(want.dtype).eps * scale
+            np.testing.assert_allclose(got, want, rtol=200 * np.finfo(want.dtype).eps, atol=error)
+        else:
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", SIZES)
+def test_pointwise_views_and_joins(n, dtype):
+    rng = np.random.default_rng(n)
+    x, y = rng.normal(size=(n, 7)).astype(dtype), rng.normal(size=(7, n)).astype(dtype)
+
+    def f(x, y):
+        z = np.tanh(x * y.T + x[:, :1]) * np.sin(y[::-1].T)
+        joined = np.concatenate([z, x[:, 2:5], z * z], axis=1)
+        spread = ops.pad(z[:, ::2], low=(1, 0), high=(0, 2), interior=(0, 1))
+        inside = ops.pad(z + x, low=(2, 1), high=(1, 3), interior=(0, 0))
+        flat = np.reshape(y.T * 2.0, (-1,)) + np.reshape(x, (-1,))
+        chosen = np.where(z > 0.1, x, np.reshape(flat, x.shape))
+        return joined, spread, inside, flat, chosen, z > x, np.sum(joined, axis=0), np.sum(z), z.T
+
+    check(f, x, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize(
+    "labels",
+    ["ab,bc->ac", "ab,cb->ac", "ba,bc->ac", "ba,cb->ca", "ab,ab->a", "ab,ab->b", "ab,b->a", "ab,a->b", "ab,ab->",
+     "a,b->ab", "abc,acd->abd", "abc,abd->cd", "abc,dbc->ad", "abc,c->ab", "abc,ac->b"],
+)  # fmt: skip
+def test_contractions(labels, n, dtype):
+    rng = np.random.default_rng(n)
+    for sizes in (
+        {"a": n, "b": 6, "c": 11, "d": 4},
+        {"a": 5, "b": n, "c": 3, "d": 9},
+        {"a": 3, "b": 2, "c": n, "d": n},
+    ):
+        x, y = (rng.normal(size=[sizes[c] for c in part]).astype(dtype) for part in labels.split("->")[0].split(","))
+        check(lambda x, y: ops.contract(x * 1.5, y, labels=labels), x, y)
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("shape", [(3, 5, 7), (1, 40, 2), (16, 1, 33), (2, 3, 0)])
+def test_sums(shape, axes):
+    x = np.random.default_rng(0).normal(size=shape)
+    check(lambda x: (ops.sum(x * 2.0, axes=axes), ops.sum(ops.permute(x, order=(2, 0, 1)), axes=axes)), x)
+
+
+def test_random_programs_and_their_gradients():
+    found = 0
+    for seed in range(200):
+        program = draw_program(Seeded(seed))
+        arguments = [np.random.default_rng(seed).uniform(0.2, 0.8, type.shape) for type in program.in_types]
+        for transformed in (program, vjp(program)):
+            extra = [np.ones(type.shape, type.dtype) for type in transformed.in_types[len(arguments) :]]
+            lowered = simplify(transformed)
+            types = tuple((type, False) for type in lowered.in_types)
+            trees = [tree.flatten((0,) * n)[1] for n in (len(types), len(lowered.outputs))]
+            signature = Signature(trees[0], types, (False,) * len(types), trees[1])
+            plan = whole_plan(lowered, signature) if whole.text_of(lowered) else None
+            if plan is None:
+                continue
+            found += 1
+            wanted = Plan(lowered).run([*arguments, *extra])
+            for got, want in zip(plan.run([*arguments, *extra]), wanted, strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}\n{lowered}")
+    assert found > 50
+
+
+def test_special_values_are_kept():
+    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, 5e-324])
+    with np.errstate(all="ignore"):
+        expected = np.exp(x) / x, np.maximum(x, 0.5), np.sqrt(x)
+    found = primad.jit(lambda x: (np.exp(x) / x, np.maximum(x, 0.5), np.sqrt(x)))(x)
+    for got, want in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=4 * np.finfo(np.float64).eps, atol=0)
+        np.testing.assert_array_equal(np.signbit(got[1:]), np.signbit(want[1:]))
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+def compiled_twice(function, *args):
+    """Call a compiled function again, when it has its native function; return both results."""
+    f = primad.jit(function)
+    return f(*args), f(*args)
+
+
+def test_trees_of_arguments_and_results():
+    def f(x, pair, *rest):
+        a, (b, c) = pair["weights"]
+        return [x * a, (b + c, rest[0][0] * 2.0)], np.sum(x)
+
+    args = (np.arange(3.0), {"weights": (np.float64(2.0), [np.ones(2), np.zeros(2)]), "none": None}, (4.0,))
+    for with_none in (True, False):
+        if not with_none:
+            del args[1]["none"]
+        for found in compiled_twice(f, *args):
+            assert type(found) is tuple and type(found[0]) is list and type(found[0][1]) is tuple
+            np.testing.assert_array_equal(found[0][0], [0.0, 2.0, 4.0])
+            np.testing.assert_array_equal(found[0][1][0], [1.0, 1.0])
+            assert found[0][1][1] == 8.0 and type(found[0][1][1]) is np.float64
+            assert found[1] == 3.0 and type(found[1]) is np.float64
+    for found in compiled_twice(lambda x: {"b": x, "a": -x}, 2.0):
+        assert found == {"a": -2.0, "b": 2.0}
+
+
+def test_other_arguments_than_recorded_go_the_general_way():
+    f = primad.jit(lambda x: np.sum(x * x))
+    x = np.arange(6.0)
+    assert f(x) == f(x) == 55.0
+    assert f(np.arange(12.0)[::2]) == 220.0  # not contiguous
+    assert f(x[:3]) == 5.0
+    assert f(x.astype(np.float32)).dtype == np.float32
+    assert f(np.arange(6)) == 55
+    assert f(x.astype(">f8")) == 55.0
+    assert f(3.0) == 9.0 and f(np.float64(3.0)) == 9.0 and f(np.array(3.0)) == 9.0
+    assert f(x=x) == 55.0
+    assert primad.grad(f)(x)[5] == 10.0
+    with pytest.raises(primad.TracingError):
+        f("no array")
+    with pytest.raises(TypeError):
+        f(x, x)
+    misaligned = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float64)
+    assert f(misaligned) == 55.0
+
+
+def test_results_are_new_arrays():
+    x, c = np.arange(4.0), np.ones(4)
+    f = primad.jit(lambda x: (x, x, c, x + c))
+    f(x)
+    a, b, d, e = f(x)
+    for array in (a, b, d, e):
+        assert array.flags.owndata and array.flags.writeable
+        array[:] = 7
+    np.testing.assert_array_equal(x, np.arange(4.0))
+    np.testing.assert_array_equal(f(x)[2], np.ones(4))
+
+
+def test_constants_live_with_the_function():
+    def make(k):
+        c = np.full(50, float(k))
+        return primad.jit(lambda x: np.sum(x * c) + k)
+
+    functions = [make(k) for k in range(20)]
+    x = np.ones(50)
+    for f in functions:
+        f(x)
+    gc.collect()
+    assert [f(x) for f in functions] == [51.0 * k for k in range(20)]
+
+
+def test_references_are_balanced():
+    f = primad.jit(lambda x, p: (x * p["a"], [np.sum(x)]))
+    x, p = np.arange(5.0), {"a": np.ones(5)}
+    f(x, p)
+    watched = [x, p, p["a"], np.dtype(np.float64), np.ndarray, NotImplemented, dict, float]
+    before = [sys.getrefcount(item) for item in watched]
+    for _ in range(1000):
+        f(x, p)
+        f(x[::2], {"a": p["a"][::2]})
+    after = [sys.getrefcount(item) for item in watched]
+    assert all(abs(a - b) < 100 for a, b in zip(before, after, strict=True)), (before, after)
+    counts, plain = ([sys.getrefcount(item) for item in made] for made in (f(x, p), (np.ones(5), [np.float64(1)])))
+    assert counts == plain
+
+
+def test_several_threads_call_at_once():
+    f = primad.jit(lambda a, b: np.tanh(a @ b) @ b)
+    rng = np.random.default_rng(0)
+    inputs = [(rng.normal(size=(60, 60)), rng.normal(size=(60, 60))) for _ in range(4)]
+    wanted = [f(*pair) for pair in inputs]
+    assert not isinstance(wanted[0], tuple)
+    failures = []
+
+    def work(pair, want):
+        for _ in range(50):
+            if not np.array_equal(f(*pair), want):
+                failures.append(pair)
+
+    threads = [threading.Thread(target=work, args=item) for item in zip(inputs, wanted, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_what_has_no_loop_runs_with_numpy():
+    plan, _ = plan_of(lambda x: np.cumsum(x), np.ones(5))
+    assert plan is None
+    plan, _ = plan_of(lambda x: np.sum(np.exp(x)), np.ones(10_000_000))
+    assert plan is None
+    assert primad.jit(np.cumsum)(np.ones(3))[2] == 3.0
