@@ -42,9 +42,10 @@ class Entry:
         hooks: functions of its gradient, which may return another one; None where there are none.
         gradient: what backward passes have accumulated, in whatever form the API above keeps it.
         retained: whether backward passes accumulate its gradient though it is no leaf.
+        owner: a weak reference to the user's handle on it, or None.
     """
 
-    __slots__ = ("active", "array", "call", "gradient", "hooks", "index", "retained", "version")
+    __slots__ = ("active", "array", "call", "gradient", "hooks", "index", "owner", "retained", "version")
 
     def __init__(self, array: Any, active: bool = False, call: Call | None = None, index: int = 0) -> None:
         self.array = array
@@ -55,6 +56,7 @@ class Entry:
         self.hooks: dict[int, Callable[[Entry], Entry | None]] | None = None
         self.gradient: Any = None
         self.retained = False
+        self.owner: Any = None
 
 
 _order = itertools.count()
@@ -135,10 +137,10 @@ def reached(outputs: Iterable[Entry], closed: Collection[Entry] = ()) -> list[Ca
 def free(outputs: Iterable[Entry]) -> None:
     """Let go of everything that the outputs were computed from; no gradient passes there again."""
     for call in reached(outputs):
-        call.operands = None
+        call.operands = call.pullback = None
 
 
-class _Part:
+class Part:
     """The calls between outputs and wanted entries, their values numbered.
 
     Attributes:
@@ -253,7 +255,7 @@ class Derivative:
         results: for each wanted entry the position of its gradient, or None.
     """
 
-    def __init__(self, part: _Part, seeds: Sequence[Entry | None]) -> None:
+    def __init__(self, part: Part, seeds: Sequence[Entry | None]) -> None:
         primal, outside, inside = part.record()
         count = len(part.outputs)
         wanted = [number for number in part.wanted if number is not None]
@@ -287,7 +289,7 @@ class Derivative:
         self._plan: AnyPlan | None = None
 
     @staticmethod
-    def _positions(part: _Part, outside: list[int], inside: list[int]) -> list[int | None]:
+    def _positions(part: Part, outside: list[int], inside: list[int]) -> list[int | None]:
         order = [number for number in (*outside, *inside) if number in part.wanted]
         return [None if number is None else order.index(number) for number in part.wanted]
 
@@ -308,7 +310,7 @@ def _derivative(
     record: bool,
 ) -> list[Entry | None]:
     """Return the gradients of wanted entries (see `gradients`); no path passes the entries in `closed`."""
-    part = _Part(outputs, seeds, wanted, closed)
+    part = Part(outputs, seeds, wanted, closed)
     if all(number is None for number in part.wanted):
         return [None] * len(wanted)
     made: Derivative = PLANS.get(part.key, lambda: Derivative(part, seeds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,24 @@ def _index_grid(indices: Any, batch: int, middle: int) -> tuple[Any, ...]:
     return tuple(grid), indices.reshape(indices.shape[:batch] + (1,) * middle + indices.shape[batch:])
 
 
+def _flat_places(indices: Any, batch: int, axis: int, n: int) -> Any:
+    """Return where rows are picked from all rows of all batches; None where another way must be found.
+
+    NumPy is several times as fast with one array of indices as with one for each axis.
+    """
+    if axis != batch or not indices.size or indices.min() < 0 or indices.max() >= n:
+        return None
+    first = np.arange(0, n * math.prod(indices.shape[:batch]), n)
+    return indices + first.reshape((*indices.shape[:batch], *[1] * (indices.ndim - batch)))
+
+
 def _gather(x: Any, indices: Any, *, axis: int, batch: int) -> Any:
     x, indices = np.asarray(x), np.asarray(indices)
     if batch == 0:
         return np.take(x, indices, axis)
+    places = _flat_places(indices, batch, axis, x.shape[axis])
+    if places is not None:
+        return np.take(x.reshape((-1, *x.shape[axis + 1 :])), places, 0)
     moved = np.moveaxis(x, axis, batch)
     grid, picked = _index_grid(indices, batch, 0)
     out = moved[(*grid, picked)]
@@ -76,6 +91,11 @@ def _scatter_add(x: Any, indices: Any, *, axis: int, batch: int, size: int) -> A
     x, indices = np.asarray(x), np.asarray(indices)
     own = indices.ndim - batch
     out = np.zeros((*x.shape[:axis], size, *x.shape[axis + own :]), x.dtype)
+    places = _flat_places(indices, batch, axis, size) if batch else None
+    if places is not None:
+        rest = out.shape[axis + 1 :]
+        np.add.at(out.reshape((-1, *rest)), places.reshape(-1), x.reshape((-1, *rest)))
+        return out
     moved_out = np.moveaxis(out, axis, batch)
     moved = np.moveaxis(x, range(axis, axis + own), range(batch, batch + own))
     grid, picked = _index_grid(indices, batch, 0)

@@ -83,6 +83,11 @@ def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None,
     return target
 
 
+def _product(left: Any, right: Any, target: Any) -> None:
+    """Multiply two matrices; where there is nothing to sum, BLAS would take several times as long."""
+    (np.multiply if left.shape[1] == 1 else np.matmul)(left, right, out=target)
+
+
 def made_in_order(in_x: str, in_y: str, out: str, x_shape: tuple[int, ...], y_shape: tuple[int, ...]) -> bool:
     """Say whether a contraction's result is made with its axes in order, so that it can be written where it belongs."""
     form = _form(in_x, in_y, out, x_shape, y_shape)
@@ -147,8 +152,9 @@ def _is_worthwhile(
     itemsize: int,
 ) -> bool:
     """Say whether blocks are better than one product for operands of such shapes and strides."""
-    flops = 2 * math.prod(dict(zip(in_x + in_y, x_shape + y_shape, strict=True)).values())
-    if flops >= WORTHWHILE_FLOPS:
+    lengths = dict(zip(in_x + in_y, x_shape + y_shape, strict=True))
+    flops = 2 * math.prod(lengths.values())
+    if flops >= WORTHWHILE_FLOPS or _size(form.inner, lengths) == 1:
         return True
     for shape, strides in ((x_shape, x_strides), (y_shape, y_strides)):
         extent = itemsize + sum((n - 1) * abs(stride) for n, stride in zip(shape, strides, strict=True))
@@ -333,9 +339,9 @@ class _Product:
                     latest, matrix = i, whole.matrix(index, other)
                 block = cut_operand.matrix({**index, letter: part}, scratch)
                 if by_columns:
-                    np.matmul(matrix, block, out=self.results[i, :, place])
+                    _product(matrix, block, self.results[i, :, place])
                 else:
-                    np.matmul(block, matrix, out=self.results[i, place])
+                    _product(block, matrix, self.results[i, place])
 
         self.each(lane, lanes)
 
@@ -359,7 +365,7 @@ class _Product:
 
         def piece(lane: int) -> None:
             rows = slice(lane * len(left) // lanes, (lane + 1) * len(left) // lanes)
-            np.matmul(left[rows], right, out=target[rows])
+            _product(left[rows], right, target[rows])
 
         self.each(piece, lanes)
 

@@ -8,7 +8,7 @@ of the ops: `low` is the number of positions before the array, and `count` windo
 from __future__ import annotations
 
 import math
-from itertools import product
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from primad.errors import ShapeError
 from primad.kinds import linear, piecewise_constant
+from primad.ops.products import Each, in_order
 from primad.primitive import Primitive
 from primad.types import ArrayType
 
@@ -48,6 +49,28 @@ def _replaced(shape: Shape, axes: Shape, lengths: Shape) -> Shape:
 def _mapped(ndim: int, axes: Shape) -> tuple[Any, ...]:
     """Labels of an array's axes: those that windows slide along are mixed, the others are mapped."""
     return tuple([None if axis in axes else axis for axis in range(ndim)])
+
+
+PIECE_BYTES = 256 * 1024
+"""Arrays are worked on in pieces of this size, which stay in cache while there are several passes over them."""
+MOST_LANES = 8
+
+
+def _in_pieces(work: Callable[[tuple[slice, ...]], Any], shape: Shape, axes: Shape, itemsize: int, each: Each) -> None:
+    """Call `work` for pieces of an array, cut along the longest axis that windows do not slide along."""
+    axis = max([axis for axis in range(len(shape)) if axis not in axes], key=lambda a: shape[a], default=None)
+    if axis is None:
+        work(())
+        return
+    pieces = max(1, min(shape[axis], math.prod(shape) * itemsize // PIECE_BYTES))
+    lanes = min(pieces, MOST_LANES)
+
+    def lane(number: int) -> None:
+        for piece in range(number * pieces // lanes, (number + 1) * pieces // lanes):
+            part = slice(piece * shape[axis] // pieces, (piece + 1) * shape[axis] // pieces)
+            work((*[slice(None)] * axis, part))
+
+    each(lane, lanes)
 
 
 # -- windows -----------------------------------------------------------------------------------------------------------
@@ -123,10 +146,21 @@ def _meeting(n: int, length: int, shift: int, step: int) -> tuple[slice, slice] 
     return slice(first, last + 1), slice(first * step + shift, last * step + shift + 1, step)
 
 
-def _overlap_add(y: Any, *, axes: Shape, length: Shape, step: Shape, dilation: Shape, low: Shape) -> Any:
+def _overlap_add(
+    y: Any, *, axes: Shape, length: Shape, step: Shape, dilation: Shape, low: Shape, each: Each = in_order
+) -> Any:
     y = np.asarray(y)
-    ndim = y.ndim - len(axes)
-    out = np.zeros(_replaced(y.shape[:ndim], axes, length), y.dtype)
+    out = np.zeros(_replaced(y.shape[: y.ndim - len(axes)], axes, length), y.dtype)
+
+    def work(piece: tuple[slice, ...]) -> None:
+        _add_windows(out[piece], y[piece], axes, length, step, dilation, low)
+
+    _in_pieces(work, out.shape, axes, out.itemsize, each)
+    return out
+
+
+def _add_windows(out: Any, y: Any, axes: Shape, length: Shape, step: Shape, dilation: Shape, low: Shape) -> None:
+    ndim = out.ndim
     for element in np.ndindex(y.shape[ndim:]):
         source, target = [slice(None)] * ndim, [slice(None)] * ndim
         for axis, m, p, s, d, before in zip(axes, length, element, step, dilation, low, strict=True):
@@ -136,7 +170,6 @@ def _overlap_add(y: Any, *, axes: Shape, length: Shape, step: Shape, dilation: S
             source[axis], target[axis] = found
         else:
             out[tuple(target)] += y[(*source, *element)]
-    return out
 
 
 def _overlap_add_type(
@@ -180,41 +213,65 @@ overlap_add: Primitive = linear(
 
 
 def first_inside(n: int, length: int, size: int, step: int, dilation: int, low: int) -> Any:
-    """Return the position of the first element of each of n windows that lies inside an array, −1 where none does."""
+    """Return which is the first element of each of n windows that lies inside an array, −1 where none does."""
     place = np.arange(n)[:, None] * step + np.arange(size) * dilation - low
     inside = (place >= 0) & (place < length)
-    return np.where(inside.any(1), place[np.arange(n), inside.argmax(1)], -1)
+    return np.where(inside.any(1), inside.argmax(1), -1)
 
 
-def _window_argmax(x: Any, *, axes: Shape, count: Shape, size: Shape, step: Shape, dilation: Shape, low: Shape) -> Any:
+def _window_argmax(
+    x: Any,
+    *,
+    axes: Shape,
+    count: Shape,
+    size: Shape,
+    step: Shape,
+    dilation: Shape,
+    low: Shape,
+    each: Each = in_order,
+) -> Any:
     x = np.asarray(x)
     length = tuple([x.shape[axis] for axis in axes])
-    weights = [math.prod(length[i + 1 :]) for i in range(len(axes))]
-    shape = _replaced(x.shape, axes, count)
-    best = np.full(shape, -np.inf, x.dtype)
-    place = np.zeros(shape, np.int64)
-    for axis, *rest, weight in zip(axes, count, length, size, step, dilation, low, weights, strict=True):
-        place += _along(first_inside(*rest) * weight, axis, x.ndim)
+    start, first = 0, 0
+    for i, (axis, *geometry) in enumerate(zip(axes, count, length, size, step, dilation, low, strict=True)):
+        n, s, before = count[i], step[i], low[i]
+        start = start + _along((np.arange(n) * s - before) * math.prod(length[i + 1 :]), axis, x.ndim)
+        first = first + _along(first_inside(*geometry) * math.prod(size[i + 1 :]), axis, x.ndim)
+    elements = np.indices(size).reshape(len(size), -1)
+    behind = sum(
+        row * d * math.prod(length[i + 1 :]) for i, (row, d) in enumerate(zip(elements, dilation, strict=True))
+    )
+    place = np.empty(_replaced(x.shape, axes, count), np.int64)
+
+    def work(piece: tuple[slice, ...]) -> None:
+        number = np.empty(place[piece].shape, np.uint8 if math.prod(size) <= 256 else np.uint32)
+        number[...] = first
+        _find_largest(number, x[piece], axes, size, step, dilation, low)
+        np.add(np.take(behind, number), start, out=place[piece])
+
+    _in_pieces(work, x.shape, axes, x.itemsize, each)
+    return place
+
+
+def _find_largest(number: Any, x: Any, axes: Shape, size: Shape, step: Shape, dilation: Shape, low: Shape) -> None:
+    """Raise each window's number, that of its first element inside, to that of its first largest element."""
+    best = np.full(number.shape, -np.inf, x.dtype)
     with_nan = x.size > 0 and bool(np.isnan(np.max(x)))
-    for element in product(*map(range, size)):
+    for i, element in enumerate(np.ndindex(*size)):
         source, target = [slice(None)] * x.ndim, [slice(None)] * x.ndim
-        here: Any = 0
-        for axis, n, m, p, s, d, before, weight in zip(
-            axes, count, length, element, step, dilation, low, weights, strict=True
-        ):
-            found = _meeting(n, m, p * d - before, s)
+        for axis, p, s, d, before in zip(axes, element, step, dilation, low, strict=True):
+            found = _meeting(number.shape[axis], x.shape[axis], p * d - before, s)
             if found is None:
                 break
             target[axis], source[axis] = found
-            here = here + _along(np.arange(m)[found[1]] * weight, axis, x.ndim)
         else:
-            values, leader = x[tuple(source)], best[tuple(target)]
+            values, leader, leading = x[tuple(source)], best[tuple(target)], number[tuple(target)]
             better = values > leader
             if with_nan:
                 better |= np.isnan(values) & ~np.isnan(leader)
-            np.copyto(leader, values, where=better)
-            np.copyto(place[tuple(target)], here, where=better)
-    return place
+            np.maximum(leader, values, out=leader)
+            # Numbers only grow, so that no branch is needed, which would cost more than the arithmetic.
+            np.maximum(leading, np.multiply(better, i, dtype=leading.dtype), out=leading)
 
 
 def _along(values: Any, axis: int, ndim: int) -> Any:

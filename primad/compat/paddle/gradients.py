@@ -1,4 +1,4 @@
-"""The gradient operator of any operator: its vector-Jacobian product, by the engine.
+"""The gradient and tangent operators of any operator: its vector-Jacobian and Jacobian-vector products, by the engine.
 
 `foo_grad` takes what `foo` takes and the gradients of its results; `foo_grad_grad` is the gradient operator of that.
 So every operator has gradients of every order, and no derivative is written in this layer.
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from primad import tree
-from primad.compat.paddle.naming import GRADIENT
+from primad.compat.paddle.naming import GRADIENT, TANGENT
 from primad.compat.paddle.operators import Prototype
-from primad.functional.derivatives import vjp
+from primad.functional.derivatives import jvp, vjp
 
 
 @lru_cache(maxsize=1024)
@@ -94,3 +94,47 @@ def _packed(slot: Any, gradients: Any) -> Any:
     if slot is None:
         return None
     return [next(gradients) for _ in slot] if isinstance(slot, (list, tuple)) else next(gradients)
+
+
+@lru_cache(maxsize=1024)
+def tangent_of(operator: Prototype) -> Prototype:
+    """Return the operator that pushes tangents through an operator: its Jacobian-vector product, by the engine.
+
+    Its input slots are those of the operator, then `X@TANGENT` for each of them (None stands for zeros); its output
+    slots are `Out@TANGENT` for each output slot, None where the output is no float.
+    """
+    count = len(operator.inputs)
+
+    def compute(*operands: Any, **attributes: Any) -> Any:
+        slots, tangents, drawn = operands[:count], operands[count : 2 * count], operands[2 * count :]
+        leaves, structure = tree.flatten(list(slots))
+        moves = [item for slot, given in zip(slots, tangents, strict=True) for item in _spread(slot, given)]
+        active = [i for i, move in enumerate(moves) if move is not None and leaves[i].dtype.kind == "f"]
+
+        def forward(*values: Any) -> Any:
+            full = list(leaves)
+            for i, value in zip(active, values, strict=True):
+                full[i] = value
+            results = operator.compute(*tree.unflatten(structure, full), *drawn, **attributes)
+            return _floats([results] if len(operator.outputs) == 1 else list(results))
+
+        _, pushed = jvp(forward, tuple([leaves[i] for i in active]), tuple([moves[i] for i in active]))
+        return pushed[0] if len(operator.outputs) == 1 else tuple(pushed)
+
+    return Prototype(
+        f"{operator.type}_jvp",
+        compute,
+        (*operator.inputs, *(f"{name}{TANGENT}" for name in operator.inputs)),
+        tuple(f"{name}{TANGENT}" for name in operator.outputs),
+        operator.attributes,
+        operator.draw,
+    )
+
+
+def _spread(slot: Any, given: Any) -> list[Any]:
+    """Return a tangent, or None, for each value in a slot."""
+    if slot is None:
+        return []
+    if isinstance(slot, (list, tuple)):
+        return [None] * len(slot) if given is None else list(given)
+    return [given]

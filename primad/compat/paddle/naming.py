@@ -9,6 +9,8 @@ from contextlib import contextmanager
 _counters: list[Counter[str]] = [Counter()]
 GRADIENT = "@GRAD"
 """What the name of a gradient ends in."""
+TANGENT = "@TANGENT"
+"""What the name of a tangent ends in."""
 
 
 def generate(stem: str) -> str:
@@ -47,10 +49,3 @@ def guard(new_generator: str | None = None) -> Iterator[None]:
         yield
     finally:
         _counters.pop()
-
-
-def original(gradient: str) -> str:
-    """Return the name of the variable that a gradient belongs to: `grad/x@GRAD@RENAME@block0@1` gives `x`."""
-    position = gradient.find(GRADIENT)
-    stem = gradient if position < 0 else gradient[:position]
-    return stem.rpartition("grad/")[2]

@@ -207,7 +207,7 @@ class _Walk:
 
     def __init__(self, block: Block, targets: list[Variable], inputs: list[Variable], stopped: set[str]) -> None:
         self.block = block
-        self.path = _path(block, {v.name for v in targets}, {v.name for v in inputs}, stopped)
+        self.path = path_between(block, {v.name for v in targets}, {v.name for v in inputs}, stopped)
         self.stopped = stopped | {variable.name for variable in block.vars.values() if variable.stop_gradient}
         self.variable_of: dict[str, str] = {}
         """The variable that each gradient belongs to: the context of callbacks."""
@@ -278,7 +278,7 @@ def _whole(part: str) -> str:
     return part.rpartition("@RENAME@")[0]
 
 
-def _path(block: Block, targets: set[str], inputs: set[str], stopped: set[str]) -> list[Operator]:
+def path_between(block: Block, targets: set[str], inputs: set[str], stopped: set[str]) -> list[Operator]:
     """Return the operators between inputs (all, if there are none) and targets."""
     operators = [op for op in block.ops if not op.attributes["op_role"] & OPTIMIZE]
     if inputs:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.compat.paddle.creation import fill_constant_
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
 from primad.compat.paddle.operators import Prototype
 from primad.compat.paddle.static.inference import UNKNOWN
@@ -27,6 +28,9 @@ from primad.compat.paddle.static.program import (
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
 from primad.functional.compile import jit
+from primad.ir.node import Trace
+from primad.trace import TracedArray
+from primad.types import ArrayType
 
 
 class ScopeVariable:
@@ -136,21 +140,33 @@ def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
 
     def function(feed: Any, state: Any, drawn: Any) -> Any:
         values = {**feed, **state}
+        trace = next((value.node.trace for value in values.values() if isinstance(value, TracedArray)), None)
         for place, op in enumerate(operators):
-            run_operator(op, values, drawn.get(str(place)))
+            run_operator(op, values, drawn.get(str(place)), trace)
         return [values[name] for name in fetched], {name: values[name] for name in writes}
 
     function.__qualname__ = "a static program"
     return Lowered(list(reads), writes, draws, jit(function))
 
 
-def run_operator(op: Operator, values: dict[str, Any], drawn: Any = None) -> None:
-    """Compute an operator on values by name, and add its results to them."""
+def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace | None) -> None:
+    """Compute an operator on values by name, and add its results to them.
+
+    Args:
+        op: the operator.
+        values: arrays, or traced arrays where it is recorded.
+        drawn: its random numbers, if it needs any.
+        trace: where constants are recorded, so that the engine's laws see them; None computes them.
+    """
     operands = [_each_name(slot, values.__getitem__) for slot in op.slots]
     named = {name: op.attributes[name] for name in op.prototype.attributes}
     if op.prototype.draw is not None:
         operands.append(drawn)
-    results = op.prototype.compute(*operands, **named)
+    if trace is not None and op.prototype.compute is fill_constant_.compute:
+        type = ArrayType(tuple(named["shape"]), named["dtype"])
+        results: Any = TracedArray(trace.literal(named["value"], type))
+    else:
+        results = op.prototype.compute(*operands, **named)
     many = len(op.prototype.outputs) != 1
     for slot, result in zip(op.results, results if many else [results], strict=True):
         if isinstance(slot, str):

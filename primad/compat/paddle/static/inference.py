@@ -37,7 +37,7 @@ def infer(prototype: Prototype, slots: Sequence[Any], attributes: dict[str, Any]
     Raises:
         PrimadError: if the operands do not fit the operator, whatever the unknown lengths are.
     """
-    program, other = _recorded(prototype, slots, attributes)
+    program, other = recorded(prototype, slots, attributes)
     typed = [
         (tuple([a if a == b else UNKNOWN for a, b in zip(one.shape, two.shape, strict=True)]), one.dtype)
         for one, two in zip(program.out_types, other.out_types, strict=True)
@@ -50,7 +50,7 @@ def dependence(prototype: Prototype, slots: Sequence[Any], attributes: dict[str,
 
     A gradient operator of a linear one, for example, takes the inputs and does not depend on them.
     """
-    program = lower(_recorded(prototype, slots, attributes)[0])
+    program = lower(recorded(prototype, slots, attributes)[0])
     count = len(program.inputs)
     passes = []
     for i in range(count):
@@ -59,8 +59,12 @@ def dependence(prototype: Prototype, slots: Sequence[Any], attributes: dict[str,
     return tree.unflatten(tree.flatten(list(slots))[1], passes)  # type: ignore[no-any-return]
 
 
-def _recorded(prototype: Prototype, slots: Sequence[Any], attributes: dict[str, Any]) -> tuple[Program, Program]:
-    """Return an operator as a program, for two different numbers in place of unknown lengths."""
+def recorded(prototype: Prototype, slots: Sequence[Any], attributes: dict[str, Any]) -> tuple[Program, Program]:
+    """Return an operator as a program, for two different numbers in place of unknown lengths.
+
+    Raises:
+        PrimadError: if the operands do not fit the operator, whatever the unknown lengths are.
+    """
     variables, structure = tree.flatten(list(slots))
     named = {name: attributes[name] for name in prototype.attributes}
     drawn = () if prototype.draw is None else (prototype.draw(np.random.default_rng(0), **named),)

@@ -1,0 +1,78 @@
+"""Forward mode on the tape: tangents of outputs along tangents of entries, as programs of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.compat.tape import Call, Entry, Part
+from primad.errors import NotDifferentiableError
+from primad.functional.held import inline
+from primad.ir.program import Program
+from primad.runtime.cache import PLANS
+from primad.runtime.tiling import AnyPlan, make_plan
+from primad.simplify import simplify
+from primad.trace import TracedArray
+from primad.transforms.forward import jvp
+
+
+class Pushforward:
+    """The tangents of one structure of calls, as an operator on values and tangents.
+
+    Attributes:
+        reads: which values it takes: numbers of entries, then (negative, from −1 downwards) tangents.
+    """
+
+    def __init__(self, part: Part) -> None:
+        primal, outside, _ = part.record()
+        program = jvp(primal, [number in part.wanted for number in outside])
+        given = [-1 - part.wanted.index(number) for number in outside if number in part.wanted]
+        total, count = len(primal.outputs), len(part.outputs)
+        pushed = simplify(Program(program.trace, program.inputs, program.outputs[total : total + count]))
+        nodes = set(pushed.nodes)
+        used = [pair for pair in zip([*outside, *given], pushed.inputs, strict=True) if pair[1] in nodes]
+        self.reads = [number for number, _ in used]
+        self._program = Program(pushed.trace, [node for _, node in used], pushed.outputs)
+        self._plan: AnyPlan | None = None
+
+    def compute(self, *values: Any) -> list[Any]:
+        """Return the tangents: computed, or recorded where the values are traced."""
+        if any(isinstance(value, TracedArray) for value in values):
+            return list(inline(self._program, values, range(len(self._program.outputs))))
+        if self._plan is None:
+            self._plan = make_plan(self._program)
+        return [np.asarray(result) for result in self._plan.run(values)]
+
+
+def tangents(outputs: Sequence[Entry], wanted: Sequence[Entry], along: Sequence[Entry]) -> list[Entry]:
+    """Return the tangents of outputs along tangents of the wanted entries, as calls on the tape.
+
+    Args:
+        outputs: entries, each once.
+        wanted: active entries that they were computed from, each once.
+        along: a tangent for each of these, of its type.
+
+    Returns:
+        a tangent for each output, zeros where it does not depend on the wanted entries.
+
+    Raises:
+        NotDifferentiableError: if a call on the way has a pullback of its own, which says nothing of tangents.
+        FreedError, OverwrittenError: as for gradients.
+    """
+    part = Part(outputs, (), wanted, set())
+    for call in part.calls:
+        if call.pullback is not None:
+            raise NotDifferentiableError(
+                "forward mode met a function with a backward of its own (PyLayer)",
+                why="Its backward says how gradients go back, not how tangents go forward.",
+                fix="use reverse mode: vjp, grad or Jacobian rows.",
+            )
+    made: Pushforward = PLANS.get((Pushforward, part.key), lambda: Pushforward(part))
+    part.check_versions([number for number in made.reads if number >= 0])
+    operands = tuple([part.entries[number] if number >= 0 else along[-1 - number] for number in made.reads])
+    results = made.compute(*[entry.array for entry in operands])
+    active = any(entry.active for entry in operands)
+    pushed = Call(made, (-1,) * len(operands), (), operands) if active else None
+    return [Entry(array, active, pushed, i) for i, array in enumerate(results)]

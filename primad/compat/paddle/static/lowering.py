@@ -1,0 +1,140 @@
+"""Lowering a block to the engine's primitives, which then stand in the program's text."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from primad import tree
+from primad.compat.paddle.creation import assign_, assign_value_, fill_any_like_, fill_constant_
+from primad.compat.paddle.naming import generate
+from primad.compat.paddle.operators import Prototype
+from primad.compat.paddle.static.inference import UNKNOWN, recorded
+from primad.compat.paddle.static.program import Block, Operator, Variable
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
+from primad.primitive import Primitive
+from primad.transforms.lowering import lower
+
+_FILL = dataclasses.replace(fill_constant_, type="fill_constant_p")
+_FILL_LIKE = dataclasses.replace(fill_any_like_, type="fill_any_like_p")
+_VALUES = dataclasses.replace(assign_value_, type="assign_value_p")
+
+
+@lru_cache(maxsize=1024)
+def primitive_operator(primitive: Primitive, names: tuple[str, ...]) -> Prototype:
+    """Return the operator that applies a primitive; its operands are in one slot.
+
+    Args:
+        primitive: the engine's record.
+        names: the names of its params.
+    """
+    return Prototype(
+        f"{primitive.name}_p",
+        lambda operands, **params: primitive(*operands, **params),
+        ("X",),
+        ("Out",),
+        dict.fromkeys(names),
+    )
+
+
+def lower_block(block: Block) -> None:
+    """Replace operators by primitives, except those whose primitives would depend on a length that is unknown."""
+    operators, block.ops = block.ops, []
+    for op in operators:
+        lowering = _Lowering(block, op)
+        if lowering.possible:
+            lowering.append()
+        else:
+            block.append_made(op)
+
+
+class _Lowering:
+    """One operator of a block as primitives, recorded for two different numbers in place of unknown lengths."""
+
+    def __init__(self, block: Block, op: Operator) -> None:
+        self.block, self.op = block, op
+        self.possible = op.prototype.draw is None and bool(tree.leaves(op.slots)) and not op.type.endswith("_p")
+        if not self.possible:
+            return
+        self.operands = [block.var(name) for name in op.input_arg_names]
+        slots = tree.map(block.var, op.slots)
+        one, two = (lower(program) for program in recorded(op.prototype, slots, op.attributes))
+        self.program = one
+        self.twin = dict(zip(one.nodes, two.nodes, strict=False))
+        self.possible = len(one.nodes) == len(two.nodes) and all(self._known(node) for node in one.nodes)
+
+    def _known(self, node: Node) -> bool:
+        """Say whether a node depends on no unknown length."""
+        other = self.twin[node]
+        if node.op is not other.op:
+            return False
+        if node.op is LITERAL:
+            return node.type == other.type or self._like(node) is not None
+        return node.params == other.params or node.op is CAPTURED
+
+    def _like(self, literal: Node) -> Node | None:
+        """Return an operand beside a literal that has its type, whatever the unknown lengths are."""
+        for node in self.program.nodes:
+            if literal in node.inputs:
+                for beside in node.inputs:
+                    same = beside.type == literal.type and self.twin[beside].type == self.twin[literal].type
+                    if beside.op is not LITERAL and same:
+                        return beside
+        return None
+
+    def append(self) -> None:
+        """Append the primitives."""
+        role = self.op.attributes["op_role"]
+        targets = {
+            node: name
+            for node, name in zip(self.program.outputs, self._result_names(), strict=True)
+            if name is not None and node.op is not INPUT
+        }
+        variables: dict[Node, Variable] = dict(zip(self.program.inputs, self.operands, strict=True))
+        for node in self._in_order():
+            made = self.block.var(targets[node]) if node in targets else self._variable(node)
+            record, slots, attributes = self._operator(node, variables)
+            self.block.append_operator(record, slots, [made], attributes, role)
+            variables[node] = made
+        for node, name in zip(self.program.outputs, self._result_names(), strict=True):
+            if name is not None and targets.get(node) != name:
+                self.block.append_operator(assign_, [variables[node]], [self.block.var(name)], {}, role)
+
+    def _in_order(self) -> list[Node]:
+        """Return the nodes to compute; literals that are made like an operand come after it."""
+        plain = [node for node in self.program.nodes if node.op is not INPUT]
+        late = {node for node in plain if node.op is LITERAL and node.type != self.twin[node].type}
+        result: list[Node] = []
+        for node in plain:
+            if node not in late:
+                result += [operand for operand in dict.fromkeys(node.inputs) if operand in late]
+                late -= set(node.inputs)
+                result.append(node)
+        return result
+
+    def _result_names(self) -> list[str | None]:
+        """Return the names of the outputs that are recorded, None for those that are not wanted."""
+        names = [name for slot in self.op.results for name in (slot if isinstance(slot, list) else [slot])]
+        return names if len(names) == len(self.program.outputs) else [name for name in names if name is not None]
+
+    def _variable(self, node: Node) -> Variable:
+        pairs = zip(node.type.shape, self.twin[node].type.shape, strict=True)
+        shape = [one if one == two else UNKNOWN for one, two in pairs]
+        name = node.op.name if node.op is not CAPTURED else "assign_value"
+        return self.block.create_var(f"{generate(f'{name}_p')}.tmp_0", shape, node.type.dtype)
+
+    def _operator(self, node: Node, variables: dict[Node, Variable]) -> tuple[Prototype, list[Any], dict[str, Any]]:
+        if node.op is CAPTURED:
+            return _VALUES, [], {"values": np.asarray(node.params[0][1].array)}
+        if node.op is LITERAL and node.type != self.twin[node].type:
+            like = self._like(node)
+            assert like is not None
+            return _FILL_LIKE, [variables[like]], {"value": literal_value(node)}
+        if node.op is LITERAL:
+            value = literal_value(node)
+            return _FILL, [], {"shape": node.type.shape, "value": value, "dtype": node.type.dtype.name}
+        params = dict(node.params)
+        return primitive_operator(node.op, tuple(params)), [[variables[n] for n in node.inputs]], params
