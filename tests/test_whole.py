@@ -249,6 +249,8 @@ def test_several_threads_call_at_once():
 def test_what_has_no_loop_runs_with_numpy():
     plan, _ = plan_of(lambda x: np.cumsum(x), np.ones(5))
     assert plan is None
+    plan, _ = plan_of(lambda x: np.abs(x > 0), np.ones(5))
+    assert plan is None
     plan, _ = plan_of(lambda x: np.sum(np.exp(x)), np.ones(10_000_000))
     assert plan is None
     assert primad.jit(np.cumsum)(np.ones(3))[2] == 3.0

@@ -17,7 +17,7 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
 from primad.ir.program import ClosedProgram, Program, replay
 from primad.primitive import Primitive
-from primad.runtime.cache import PLANS
+from primad.runtime.cache import PLANS, WHOLE
 from primad.runtime.entry import Signature
 from primad.runtime.interpreter import evaluate_node
 from primad.runtime.tiling import AnyPlan, make_plan
@@ -99,7 +99,7 @@ def compiled_plan(
         simplified.append(simplify(of.hoisted))
         return whole_plan(simplified[0], signature)
 
-    whole: WholePlan | None = PLANS.get(("whole", of.key, signature), make)
+    whole: WholePlan | None = WHOLE.get((of.key, signature), make)
     if whole is not None:
         return whole
     plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplified[0] if simplified else simplify(of.hoisted)))

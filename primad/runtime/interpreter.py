@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -49,7 +50,7 @@ class Plan:
             slot[node] = len(slot)
             if node.op is LITERAL:
                 filled = np.broadcast_to(np.asarray(literal_value(node), node.type.dtype), node.type.shape)
-                self._constants.append((slot[node], filled))
+                self._constants.append((slot[node], filled if filled.ndim else filled[()]))
             elif node.op is CAPTURED:
                 self._constants.append((slot[node], node.params[0][1].array))
             else:
@@ -69,6 +70,8 @@ class Plan:
                 operands = tuple([slot[operand] for operand in unit.inputs])
                 place = assigned.get(unit, -1)
                 function = loaded(unit.op.numpy)
+                if not unit.type.shape and unit.type.is_float:
+                    function = SCALAR_FUNCTIONS.get(function, function)
                 params = {**dict(unit.params), **lanes_for(function)}
                 self._steps.append((function, operands, params, slot[unit], last, place))
         seen: set[Node] = set()
@@ -112,6 +115,14 @@ class Plan:
         return SPARE_FRAMES.take(self._spare) or Frame(self.buffers, self._calls)
 
 
+SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.negative: operator.neg,
+}
+"""Of NumPy's scalars the operators compute the same bits as its functions, ten times as fast."""
 SINGLE_THREADED_FLOPS = 1e6
 """Matrix products of this size run on one BLAS thread. Smaller ones do so anyway; the blocks of large ones are shared
 among lanes, which makes results independent of the number of threads."""

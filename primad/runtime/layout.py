@@ -57,12 +57,12 @@ def layout_of(program: Program, splats: Sequence[bool]) -> Layout | None:
     """
     constants = {node for node in program.nodes if node.op is CAPTURED or node.op in GENERATORS}
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
-    if any(node.type.size > MOST_CONSTANTS or node.type.dtype.str not in CELLS for node in constants):
+    if any(node.type.dtype.str not in CELLS for node in program.nodes):
         return None
-    for node in steps:
-        known = node.op in VIEWS or node.op in WRITERS or has_code(node)
-        if not known or any(x.type.dtype.str not in CELLS for x in (node, *node.inputs)):
-            return None
+    if any(node.type.size > MOST_CONSTANTS for node in constants):
+        return None
+    if not all(node.op in VIEWS or node.op in WRITERS or has_code(node) for node in steps):
+        return None
     layout = Layout(program, splats, steps, constants)
     return layout if layout.arrange() else None
 
