@@ -5,6 +5,7 @@ from primad import numpy as numpy
 from primad import ops as ops
 from primad import transforms as transforms
 from primad.errors import IndexShapeError as IndexShapeError
+from primad.errors import MemoryLimitError as MemoryLimitError
 from primad.errors import NotDifferentiableError as NotDifferentiableError
 from primad.errors import PrimadError as PrimadError
 from primad.errors import ProgramError as ProgramError

@@ -75,5 +75,9 @@ class NotDifferentiableError(PrimadError, TypeError):
     """The derivative that was asked for does not exist or has no rule."""
 
 
+class MemoryLimitError(PrimadError, MemoryError):
+    """A program whose arrays would not fit into memory, found before it runs."""
+
+
 class ProgramError(PrimadError, RuntimeError):
     """A program is not well formed: a bug in primad or in a rule, or program text that was damaged."""

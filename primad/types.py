@@ -80,6 +80,11 @@ class ArrayType:
         return math.prod(self.shape)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
     def is_float(self) -> bool:
         """Whether values of this type can carry a derivative."""
         return self.dtype.kind == "f"

@@ -3,11 +3,13 @@
 import os
 import signal
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import primad
+from primad.functional import calls
 from primad.runtime import lanes, tiling
 from primad.runtime.axes import tileable_dimensions
 from primad.runtime.interpreter import Plan
@@ -148,13 +150,74 @@ def test_an_error_in_a_tile_reaches_the_caller(small_tiles):
         raise ArithmeticError("boom") if x.shape == (4,) else ValueError("last tile")
 
     broken = primad.elementwise("broken", fail, partials=[lambda out, x: out])
-    with pytest.raises(ArithmeticError, match="boom"):
-        primad.jit(lambda x: np.sum(broken(x)))(np.zeros(40))
+
+    def loss(x):
+        doubled = 2.0 * x
+        return np.sum(broken(doubled) ** 2)
+
+    line = loss.__code__.co_firstlineno + 2
+    for function in (loss, primad.grad(loss)):
+        with pytest.raises(ArithmeticError, match="boom") as caught:
+            primad.jit(function)(np.zeros(40))
+        assert caught.value.__notes__ == [f"  while computing broken: float64[4] in {__file__}:{line}"]
 
 
 def test_threads_are_a_positive_number():
     with pytest.raises(primad.ShapeError, match="positive"):
         lanes.set_num_threads(0)
+    with pytest.raises(primad.ShapeError, match="positive"):
+        primad.jit(np.sin, threads=0)
+
+
+def test_a_call_may_have_its_own_number_of_threads(small_tiles):
+    running, most = set(), []
+
+    def watch(x):
+        running.add(threading.get_ident())
+        most.append(len(running))
+        return x * 1.0
+
+    watched = primad.elementwise("watched", watch, partials=[lambda out, x: out])
+    x = np.linspace(0.0, 1.0, 101)
+    results = {threads: primad.jit(lambda x: np.sum(watched(x)), threads=threads)(x) for threads in (1, 2, 3)}
+    assert len({value.tobytes() for value in results.values()}) == 1
+    running.clear()
+    primad.jit(lambda x: np.sum(watched(x)), threads=1)(x)
+    assert running == {threading.get_ident()}
+
+
+def test_what_would_not_fit_into_memory_is_refused_with_its_line():
+    def distances(x):
+        difference = x[:, None, :] - x[None, :, :]
+        return np.sort(np.ravel(difference))
+
+    line = distances.__code__.co_firstlineno + 1
+    with pytest.raises(primad.MemoryLimitError, match=r"sub: float64\[100,100,30\], 2.4 MB") as caught:
+        primad.jit(distances, memory=1_000_000)(np.ones((100, 30)))
+    assert f"{__file__}:{line}" in str(caught.value) and isinstance(caught.value, MemoryError)
+    with pytest.raises(primad.MemoryLimitError, match="GB"):
+        primad.jit(distances)(np.ones((200_000, 30)))
+    with pytest.raises(primad.ShapeError, match="positive"):
+        primad.jit(distances, memory=0)
+
+
+@pytest.mark.parametrize("function", [residual_loss, primad.grad(residual_loss), primad.grad(with_statistics)])
+@pytest.mark.parametrize("points", [2_000, 50_000])
+def test_a_run_takes_no_more_memory_than_planned(function, points):
+    rng = np.random.default_rng(1)
+    arguments = (parameters(width=64), rng.normal(size=(points, 2)))
+    leaves = primad.tree.leaves(arguments)
+    program = simplify(primad.trace(function)(*arguments))
+    plan = tiling.make_plan(primad.ir.program.ClosedProgram(program).hoisted)
+    values = [*leaves, *calls.source_values(program)]
+    tracemalloc.start()
+    try:
+        plan.run(values)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= 1.25 * plan.peak_bytes + 300_000  # copies that kernels and BLAS make are not planned
+    assert plan.peak_bytes <= 4 * peak + 300_000
 
 
 def test_a_program_inside_a_tile_does_not_wait_for_the_threads(small_tiles):

@@ -22,6 +22,7 @@ class Precise:
         c.dps = digits
         self.exp, self.log, self.sqrt = c.exp, c.log, c.sqrt
         self.sin, self.cos, self.tanh, self.atan, self.erf, self.erfc = c.sin, c.cos, c.tanh, c.atan, c.erf, c.erfc
+        self.erfinv, self.loggamma, self.polygamma = c.erfinv, c.loggamma, c.psi
         self.margin = float("inf")
         self._constants = {"2/√π": 2 / c.sqrt(c.pi), "log 2": c.log(2), "log 10": c.log(10), "√½": c.sqrt(c.mpf(1) / 2)}
 

@@ -40,6 +40,9 @@ class Numbers(Protocol):
     atan: Callable[[Any], Any]
     erf: Callable[[Any], Any]
     erfc: Callable[[Any], Any]
+    erfinv: Callable[[Any], Any]
+    loggamma: Callable[[Any], Any]
+    polygamma: Callable[[int, Any], Any]
 
     def number(self, value: Any) -> Any:
         """Return the exact number that a Python scalar stands for."""
@@ -217,6 +220,15 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.arctan: pointwise(lambda n, x: n.atan(x)),
     ops.erf: pointwise(lambda n, x: n.erf(x)),
     ops.erfc: pointwise(lambda n, x: n.erfc(x)),
+    ops.arcsin: pointwise(lambda n, x: n.atan(n.divide(x, n.sqrt(1 - x * x)))),
+    ops.arccos: pointwise(lambda n, x: 2 * n.atan(n.sqrt(n.divide(1 - x, 1 + x)))),
+    ops.arcsinh: pointwise(lambda n, x: n.log(x + n.sqrt(1 + x * x))),
+    ops.arccosh: pointwise(lambda n, x: n.log(x + n.sqrt(x * x - 1))),
+    ops.arctanh: pointwise(lambda n, x: n.divide(n.log(n.divide(1 + x, 1 - x)), 2)),
+    ops.cbrt: pointwise(lambda n, x: -n.power(-x, n.divide(1, 3)) if n.less(x, 0) else n.power(x, n.divide(1, 3))),
+    ops.erfinv: pointwise(lambda n, x: n.erfinv(x)),
+    ops.gammaln: pointwise(lambda n, x: n.loggamma(x)),
+    ops.polygamma: lambda numbers, x, *, n: pointwise(lambda m, y: m.polygamma(n, y))(numbers, x),
     ops.logistic: pointwise(lambda n, x: 1 / (1 + n.exp(-x))),
     ops.softplus: pointwise(lambda n, x: n.log(1 + n.exp(x))),
     ops.sign: pointwise(_sign),

@@ -16,7 +16,7 @@ from typing import Any
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.node import Node, Params, Trace
-from primad.ir.program import ClosedProgram, Program, newest, replay
+from primad.ir.program import ClosedProgram, Program, carry_lines, newest, replay
 from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import letters, split
 from primad.primitive import Primitive
@@ -113,6 +113,7 @@ def inline(program: Program, operands: Sequence[TracedArray], indices: Sequence[
     mapping = dict(zip(program.inputs, nodes, strict=True))
     trace = newest(nodes, nodes[0].trace)
     replay(program.nodes, mapping, trace)
+    carry_lines(program, mapping, trace)
     return [TracedArray(mapping[program.outputs[i]]) for i in indices]
 
 

@@ -18,6 +18,26 @@ from primad.primitive import Primitive, full
 erf = unary(ops.erf, special.erf)
 erfc = unary(ops.erfc, special.erfc)
 expit = unary(ops.logistic, special.expit)
+erfinv = unary(ops.erfinv, special.erfinv)
+gammaln = unary(ops.gammaln, special.gammaln)
+
+
+@implements(special.psi, ufunc=True)
+def digamma(x: Any, /) -> Any:
+    """scipy.special.psi: the derivative of gammaln."""
+    return ops.polygamma(as_float(x), n=0)
+
+
+@implements(special.polygamma)
+def polygamma(n: int, x: Any) -> Any:
+    """scipy.special.polygamma for one integer n: the derivative of order n + 1 of gammaln.
+
+    Example:
+        >>> import primad
+        >>> primad.grad(primad.numpy.special.gammaln)(1.0)
+        np.float64(-0.5772156649015329)
+    """
+    return ops.polygamma(as_float(x), n=int(n))
 
 
 def _softmax(x: Any, *, axis: int) -> Any:

@@ -17,8 +17,10 @@ from primad.ops.discrete import (
     stop_gradient,
 )  # fmt: skip
 from primad.ops.elementary import arctan, cos, exp, expm1, log, log1p, sech2, sin, sqrt, tanh
+from primad.ops.gamma import gammaln, polygamma
 from primad.ops.generators import eye, iota
 from primad.ops.indexing import gather, scatter_add
+from primad.ops.inverse import arccos, arccosh, arcsin, arcsinh, arctanh, cbrt, erfinv
 from primad.ops.kinks import abs, maximum, minimum
 from primad.ops.random import draw
 from primad.ops.reduction import cumsum, reduce_max, reduce_min
@@ -32,6 +34,7 @@ from primad.primitive import Primitive
 ALL: tuple[Primitive, ...] = (
     neg, add, sub, mul, div, power, abs, maximum, minimum,
     exp, expm1, log, log1p, sqrt, sin, cos, tanh, sech2, arctan, erf, erfc, logistic, softplus,
+    arcsin, arccos, arcsinh, arccosh, arctanh, cbrt, erfinv, gammaln, polygamma,
     sign, floor, floor_divide, less, less_equal, equal, logical_and, logical_or, logical_not,
     stop_gradient, truncate, argsort,
     eye, iota, draw,
@@ -46,10 +49,16 @@ __all__ = [
     "BY_NAME",
     "abs",
     "add",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
     "arctan",
+    "arctanh",
     "argsort",
     "broadcast",
     "cast",
+    "cbrt",
     "concatenate",
     "contract",
     "cos",
@@ -59,12 +68,14 @@ __all__ = [
     "equal",
     "erf",
     "erfc",
+    "erfinv",
     "exp",
     "expm1",
     "eye",
     "flip",
     "floor",
     "floor_divide",
+    "gammaln",
     "gather",
     "iota",
     "less",
@@ -83,6 +94,7 @@ __all__ = [
     "overlap_add",
     "pad",
     "permute",
+    "polygamma",
     "power",
     "reduce_max",
     "reduce_min",

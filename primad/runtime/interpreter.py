@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -16,6 +16,7 @@ from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
 from primad.ops.contraction import split
 from primad.ops.products import made_in_order
+from primad.runtime.donation import Donated, direct, settle
 from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
@@ -32,14 +33,16 @@ class Plan:
     Attributes:
         program: what it computes.
         buffers: types of the buffers that the steps write into.
+        peak_bytes: memory of the arrays that a run makes, when it is most; the arguments not counted.
 
     Args:
         program: what it computes.
         fused: pointwise steps on at least so many elements run as native kernels where these can be built; 0 keeps
             every step's NumPy definition.
+        donated: outputs that take the memory of inputs.
     """
 
-    def __init__(self, program: Program, fused: float = 0) -> None:
+    def __init__(self, program: Program, fused: float = 0, donated: Donated = ()) -> None:
         self.program = program
         slot: dict[Node, int] = {node: i for i, node in enumerate(program.inputs)}
         self._constants: list[tuple[int, Any]] = []
@@ -57,20 +60,25 @@ class Plan:
                 steps.append(node)
         self._size = len(slot)
         units: Sequence[Node | Group] = fuse(steps, program.outputs, fused) if fused else steps
+        self._units = units
         freed = _last_uses(units, program.outputs)
         assigned, self.buffers = assign_buffers(units, program.outputs)
+        self._donated = donated
+        taken = direct(program, units, _writes_into, makes_new_array, donated) if donated else {}
+        given = {place for _, place in donated}
+        self.peak_bytes = _peak_bytes(units, program.outputs, {*assigned, *taken}, self.buffers)
         self._calls: list[GroupCall] = []
         self._steps: list[Step] = []
         for unit in units:
-            last = tuple([slot[operand] for operand in freed.get(unit, ())])
+            last = tuple([place for operand in freed.get(unit, ()) if (place := slot[operand]) not in given])
             if isinstance(unit, Group):
                 self._steps.append((None, (), {}, len(self._calls), last, -1))
-                self._calls.append(GroupCall(unit, slot, assigned))
+                self._calls.append(GroupCall(unit, slot, assigned, taken))
             else:
                 operands = tuple([slot[operand] for operand in unit.inputs])
-                place = assigned.get(unit, -1)
+                place = assigned.get(unit, -2 - taken[unit] if unit in taken else -1)
                 function = loaded(unit.op.numpy)
-                if not unit.type.shape and unit.type.is_float:
+                if place == -1 and not unit.type.shape and unit.type.is_float:
                     function = SCALAR_FUNCTIONS.get(function, function)
                 params = {**dict(unit.params), **lanes_for(function)}
                 self._steps.append((function, operands, params, slot[unit], last, place))
@@ -93,26 +101,51 @@ class Plan:
         frame = self._take_frame()
         buffers = frame.buffers
         with np.errstate(all="ignore"), single_threaded_blas() if self._single_threaded else nullcontext():
-            for function, operands, params, place, freed, buffer in self._steps:
-                if function is None:
-                    self._calls[place].run(values, frame, place)
-                elif buffer >= 0:
-                    values[place] = function(*[values[i] for i in operands], out=buffers[buffer], **params)
-                else:
-                    values[place] = function(*[values[i] for i in operands], **params)
-                for index in freed:
-                    values[index] = None
+            try:
+                for step in self._steps:
+                    function, operands, params, place, freed, buffer = step
+                    if function is None:
+                        self._calls[place].run(values, frame, place)
+                    elif buffer != -1:
+                        out = buffers[buffer] if buffer >= 0 else arguments[-2 - buffer]
+                        values[place] = function(*[values[i] for i in operands], out=out, **params)
+                    else:
+                        values[place] = function(*[values[i] for i in operands], **params)
+                    for index in freed:
+                        values[index] = None
+            except Exception as error:
+                self._say_where(error, step)
+                raise
         results = [
             dtype.type(values[index]) if scalar else values[index] if fresh else np.array(values[index], dtype)
             for index, dtype, scalar, fresh in self._finish
         ]
         if self.buffers or self._calls:
             SPARE_FRAMES.give(frame, self._spare)
-        return results
+        return settle(results, arguments, self._donated)
+
+    def _say_where(self, error: Exception, step: Step) -> None:
+        """Add the op, its type and the user's line to an error of the op's own definition, or of memory."""
+        unit = next(unit for unit, known in zip(self._units, self._steps, strict=True) if known is step)
+        node = unit.results[0] if isinstance(unit, Group) else unit
+        where = nearest_line(self.program, node)
+        error.add_note(f"  while computing {node.op.name}: {node.type}{f' in {where}' if where else ''}")
 
     def _take_frame(self) -> Frame:
         """Return buffers that no other run holds: those of an earlier run, or new ones."""
         return SPARE_FRAMES.take(self._spare) or Frame(self.buffers, self._calls)
+
+
+def nearest_line(program: Program, node: Node) -> str | None:
+    """Return the user's line of a node, or of the nearest operand that has one: derived ops have none of their own."""
+    level, seen = [node], {node}
+    while level:
+        for known in level:
+            if known in program.lines:
+                return program.lines[known]
+        level = [operand for known in level for operand in known.inputs if operand not in seen]
+        seen.update(level)
+    return None
 
 
 SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -173,6 +206,35 @@ def _makes_another_order(node: Node) -> bool:
     return not made_in_order(*split(dict(node.params)["labels"]), x, y)
 
 
+Owners = dict[Node, set[Node]]
+
+
+def _lifetimes(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tuple[Owners, dict[Node, int]]:
+    """Return the values whose memory each value lies in, and for each such value the step after which it is free."""
+    owners: Owners = {}
+    until: dict[Node, int] = {}
+    for position, step in enumerate(steps):
+        for operand in step.inputs:
+            for owner in owners.get(operand, ()):
+                until[owner] = position
+        if isinstance(step, Group):
+            owners.update((node, {node}) for node in step.results)
+            continue
+        new = makes_new_array(step)
+        owners[step] = {step} if new else set().union(*(owners.get(x, set()) for x in step.inputs))
+    for node in outputs:
+        for owner in owners.get(node, ()):
+            until[owner] = len(steps)
+    return owners, until
+
+
+def _dying(until: dict[Node, int]) -> dict[int, list[Node]]:
+    dying: dict[int, list[Node]] = {}
+    for owner, position in until.items():
+        dying.setdefault(position, []).append(owner)
+    return dying
+
+
 def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tuple[dict[Node, int], list[ArrayType]]:
     """Choose buffers for values that ufuncs and kernels compute and that die inside the program.
 
@@ -184,26 +246,11 @@ def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tu
         the buffer of each value that has one, and the types of the buffers.
     """
     end = len(steps)
-    owners: dict[Node, set[Node]] = {}
-    until: dict[Node, int] = {}
-    for position, step in enumerate(steps):
-        for operand in step.inputs:
-            for owner in owners.get(operand, ()):
-                until[owner] = position
-        if isinstance(step, Group):
-            owners.update((node, {node}) for node in step.results)
-            continue
-        node = step
-        owners[node] = {node} if makes_new_array(node) else set().union(*(owners.get(x, set()) for x in node.inputs))
-    for node in outputs:
-        for owner in owners.get(node, ()):
-            until[owner] = end
+    owners, until = _lifetimes(steps, outputs)
     assigned: dict[Node, int] = {}
     types: list[ArrayType] = []
     free: dict[ArrayType, list[int]] = {}
-    dying: dict[int, list[Node]] = {}
-    for owner, position in until.items():
-        dying.setdefault(position, []).append(owner)
+    dying = _dying(until)
     for position, step in enumerate(steps):
         ends = [owner for owner in dying.get(position, ()) if owner in assigned]
         exposed = _exposed(step, owners) if isinstance(step, Group) else ()
@@ -227,7 +274,23 @@ def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tu
     return assigned, types
 
 
-def _exposed(group: Group, owners: dict[Node, set[Node]]) -> set[Node]:
+def _peak_bytes(
+    steps: Sequence[Node | Group], outputs: Sequence[Node], assigned: Container[Node], buffers: Sequence[ArrayType]
+) -> int:
+    """Return the bytes of a run's arrays when they are most: its buffers, and what lies outside of assigned memory."""
+    _, until = _lifetimes(steps, outputs)
+    dying = _dying(until)
+    now = peak = 0
+    for position, step in enumerate(steps):
+        for node in step.results if isinstance(step, Group) else (step,):
+            if node not in assigned and (isinstance(step, Group) or makes_new_array(node)):
+                now += node.type.nbytes
+        peak = max(peak, now)
+        now -= sum(node.type.nbytes for node in dying.get(position, ()) if node not in assigned)
+    return peak + sum(type.nbytes for type in buffers)
+
+
+def _exposed(group: Group, owners: Owners) -> set[Node]:
     """Return the owners of memory that a kernel reads through a view, or again for every row: no place for results."""
     found: set[Node] = set()
     for read in group.reads:

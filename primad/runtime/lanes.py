@@ -16,6 +16,9 @@ from typing import Any
 
 from primad.errors import ShapeError
 
+MAX_LANES = 16
+"""Work is cut into at most so many lanes, whatever the number of threads."""
+
 
 def _default_threads() -> int:
     text = os.environ.get("PRIMAD_NUM_THREADS", "")
@@ -30,14 +33,18 @@ class _Threads:
     def __init__(self) -> None:
         self.count = _default_threads()
         self._pool: ThreadPoolExecutor | None = None
+        self._workers = 0
         self._lock = Lock()
 
-    def submit_all(self, work: Callable[[int], Any], lanes: int) -> list[Future[Any]]:
-        """Submit the work of all lanes to one pool, which `resize` may replace for later runs but not under these."""
+    def submit(self, work: Callable[[], Any], workers: int) -> list[Future[Any]]:
+        """Submit the same work several times to one pool, which later calls may replace but not under this one."""
         with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="primad")
-            return [self._pool.submit(work, lane) for lane in range(lanes)]
+            if self._pool is None or self._workers < workers:
+                if self._pool is not None:
+                    self._pool.shutdown(wait=False)
+                self._workers = max(self.count, workers)
+                self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="primad")
+            return [self._pool.submit(work) for _ in range(workers)]
 
     def resize(self, count: int) -> None:
         with self._lock:
@@ -53,8 +60,9 @@ class _Threads:
 
 
 _THREADS = _Threads()
-_INSIDE = local()
-"""Whether this thread runs a lane: a program that a lane calls must not wait for the threads that run lanes."""
+_THREAD = local()
+"""Whether this thread runs a lane (a program that a lane calls must not wait for the threads that run lanes), and how
+many threads the call that it makes may have."""
 
 
 def set_num_threads(count: int) -> None:
@@ -72,10 +80,15 @@ def set_num_threads(count: int) -> None:
         >>> primad.get_num_threads()
         2
     """
-    if not isinstance(count, int) or count < 1:
-        raise ShapeError(f"set_num_threads needs a positive integer, got {count!r}")
+    check_thread_count(count, "set_num_threads")
     if count != _THREADS.count:
         _THREADS.resize(count)
+
+
+def check_thread_count(count: Any, what: str) -> None:
+    """Raise unless a thread count is a positive integer."""
+    if not isinstance(count, int) or count < 1:
+        raise ShapeError(f"{what} needs a positive integer, got {count!r}")
 
 
 def get_num_threads() -> int:
@@ -126,28 +139,55 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=single_threaded_blas.forget)
 
 
+@contextmanager
+def threads_for_call(count: int | None) -> Iterator[None]:
+    """Run what this thread calls meanwhile on so many threads; None leaves the count as it is."""
+    before = getattr(_THREAD, "count", None)
+    _THREAD.count = before if count is None else count
+    try:
+        yield
+    finally:
+        _THREAD.count = before
+
+
+def thread_count() -> int:
+    """Return how many threads a call of this thread may have."""
+    return getattr(_THREAD, "count", None) or _THREADS.count
+
+
 def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Sequence[Any]:
     """Run `work(lane, stopped)` for each lane and return the results in order.
 
     When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller.
     """
     stop = Event()
+    results: list[Any] = [None] * lanes
+    waiting = iter(range(lanes))  # threads take the next lane from it; its `next` is atomic
 
-    def run_lane(lane: int) -> Any:
-        _INSIDE.lane = True
+    def run() -> None:
+        _THREAD.lane = True
         try:
-            return work(lane, stop.is_set)
+            for lane in waiting:
+                if stop.is_set():
+                    return
+                results[lane] = work(lane, stop.is_set)
+        except BaseException:
+            stop.set()
+            raise
         finally:
-            _INSIDE.lane = False
+            _THREAD.lane = False
 
+    count = min(thread_count(), lanes)
     with single_threaded_blas():
-        if _THREADS.count == 1 or lanes == 1 or getattr(_INSIDE, "lane", False):
+        if count == 1 or getattr(_THREAD, "lane", False):
             return [work(lane, stop.is_set) for lane in range(lanes)]
-        futures = _THREADS.submit_all(run_lane, lanes)
+        futures = _THREADS.submit(run, count)
         try:
-            return [future.result() for future in futures]
+            for future in futures:
+                future.result()
         except BaseException:
             stop.set()
             for future in futures:
                 future.cancel()
             raise
+    return results

@@ -18,11 +18,13 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
-from primad.ir.program import Program, newest, rebuild
+from primad.ir.program import Program, carry_lines, newest, rebuild
 from primad.runtime.axes import Dimension, tileable_dimensions
-from primad.runtime.fusion import WORTHWHILE_SIZE
+from primad.runtime.donation import Donated, settle
+from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import run_lanes
+from primad.runtime.lanes import MAX_LANES, run_lanes, thread_count
+from primad.runtime.memory import check_memory
 from primad.simplify.outer import outer_products
 from primad.types import ArrayType
 
@@ -32,25 +34,39 @@ SHORTEST_TILE = 64
 """Shorter tiles cost more in calls than they save."""
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Programs whose tiled values are smaller than this together stay whole."""
-MAX_LANES = 16
 MAX_STAGES = 4
 
 
-def make_plan(program: Program, stages: int = MAX_STAGES) -> AnyPlan:
-    """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise."""
-    program = outer_products(program)
+def make_plan(program: Program, donated: Donated = ()) -> AnyPlan:
+    """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise.
+
+    Args:
+        program: what to compute.
+        donated: outputs that take the memory of inputs.
+
+    Raises:
+        MemoryLimitError: if its arrays would not fit into the machine's memory.
+    """
+    plan = _plan(outer_products(program), MAX_STAGES, donated)
+    check_memory(plan)
+    return plan
+
+
+def _plan(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
+    if is_pointwise(program.nodes):
+        return Plan(program, WORTHWHILE_SIZE, donated)
     for dimension in tileable_dimensions(program):
         tile = tile_length(dimension)
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
-        if dimension.length < 2 * tile or sum(_bytes(node) for node in tiled) < WORTHWHILE_BYTES:
+        if dimension.length < 2 * tile or sum(node.type.nbytes for node in tiled) < WORTHWHILE_BYTES:
             continue
         before = _sums_before(program, dimension)
         if not _needs_stages(program, dimension, before):
-            return TiledPlan(program, dimension, tile)
+            return TiledPlan(program, dimension, tile, donated)
         if stages > 1:
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
-            return StagedPlan(program, first, stages)
-    return Plan(program, WORTHWHILE_SIZE)
+            return StagedPlan(program, first, stages, donated)
+    return Plan(program, WORTHWHILE_SIZE, donated)
 
 
 def tile_length(dimension: Dimension) -> int:
@@ -63,10 +79,6 @@ def tile_length(dimension: Dimension) -> int:
 
 def _runs_in_tiles(node: Node, dimension: Dimension) -> bool:
     return node in dimension.axis and node not in dimension.sources and node.op is not LITERAL
-
-
-def _bytes(node: Node) -> int:
-    return node.type.size * node.type.dtype.itemsize
 
 
 def _sums_before(program: Program, dimension: Dimension) -> dict[Node, int]:
@@ -94,6 +106,7 @@ def _copy(program: Program, inputs: Sequence[Node], outputs: Sequence[Node]) -> 
     for node in program.nodes:
         if node in needed and node not in mapping:
             mapping[node] = rebuild(node, mapping, trace, copy=True)
+    carry_lines(program, mapping, trace)
     part = Program(trace, new, [mapping[node] for node in outputs])
     trace.close()
     return part
@@ -113,12 +126,24 @@ def _between(inputs: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
 
 
 class StagedPlan:
-    """A program split where complete sums over a dimension are used along it again."""
+    """A program split where complete sums over a dimension are used along it again.
 
-    def __init__(self, program: Program, first: Sequence[Node], stages: int) -> None:
+    Attributes:
+        program: what it computes.
+        parts: the plans of its two parts.
+    """
+
+    def __init__(self, program: Program, first: Sequence[Node], stages: int, donated: Donated) -> None:
         self.program = program
-        self._first = make_plan(_copy(program, program.inputs, first), 1)
-        self._second = make_plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
+        self._first: AnyPlan = _plan(_copy(program, program.inputs, first), 1)
+        self._second = _plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1, donated)
+        self.parts = (self._first, self._second)
+        self._kept_bytes = sum(node.type.nbytes for node in first)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most; the first part's buffers may stay for the next."""
+        return self._first.peak_bytes + self._kept_bytes + self._second.peak_bytes
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""
@@ -135,8 +160,9 @@ class TiledPlan:
         lanes: how many independent runs of tiles there are.
     """
 
-    def __init__(self, program: Program, dimension: Dimension, tile: int) -> None:
+    def __init__(self, program: Program, dimension: Dimension, tile: int, donated: Donated = ()) -> None:
         self.program = program
+        self._donated = donated
         self.dimension = dimension
         self.tile = tile
         self.tiles = -(-dimension.length // tile)
@@ -159,11 +185,24 @@ class TiledPlan:
         self._prologue = Plan(_copy(program, program.inputs, self._prologue_outputs), WORTHWHILE_SIZE)
         self._late_outputs = [node for node in dict.fromkeys(program.outputs) if node in late or node.op is LITERAL]
         self._late_inputs = [*program.inputs, *self._prologue_outputs, *self._partial, *self._sliced_outputs]
-        self._epilogue = Plan(_copy(program, self._late_inputs, self._late_outputs), WORTHWHILE_SIZE)
+        epilogue = _copy(program, self._late_inputs, self._late_outputs)
+        self._epilogue = Plan(epilogue, WORTHWHILE_SIZE, self._donated_late())
+        self._sliced_into = self._donated_slices(whole, late)
         self._axes = [dimension.axis.get(node) if node in dimension.axis else None for node in self._tile_inputs]
         rest = dimension.length % tile
         self._main = self._tile_plan(tile)
         self._last = self._tile_plan(rest) if rest else self._main
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most, on as many threads as there are now."""
+        placed = zip(self._sliced_outputs, self._sliced_into, strict=True)
+        sliced = [node for node, place in placed if place is None]
+        whole_results = sum(node.type.nbytes for node in [*self._prologue_outputs, *sliced])
+        sums = self.lanes * sum(node.type.nbytes for node in self._partial)
+        in_tiles = sums + min(self.lanes, thread_count()) * self._main.peak_bytes
+        in_tiles += 0 if self._last is self._main else self._last.peak_bytes
+        return whole_results + max(self._prologue.peak_bytes, in_tiles, self._epilogue.peak_bytes)
 
     def _after_sums(self, inside: set[Node]) -> set[Node]:
         late: set[Node] = set()
@@ -191,11 +230,38 @@ class TiledPlan:
             operands = tuple([mapping[operand] for operand in node.inputs])
             params = _resized_params(node, self.dimension.axis.get(node), length)
             mapping[node] = newest(operands, trace).build(node.op, operands, params)
+        carry_lines(self.program, mapping, trace)
         part = Program(trace, inputs, [mapping[node] for node in (*self._partial, *self._sliced_outputs)])
         trace.close()
         # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
         # where tiles end.
         return Plan(part, WORTHWHILE_SIZE * length / self.tile)
+
+    def _donated_late(self) -> Donated:
+        """Return what the epilogue may write into: the memory of inputs that are no outputs themselves."""
+        found = []
+        for output, place in self._donated:
+            node = self.program.outputs[output]
+            if node in self._late_outputs and self.program.inputs[place] not in self.program.outputs:
+                found.append((self._late_outputs.index(node), place))
+        return tuple({late: (late, place) for late, place in reversed(found)}.values())
+
+    def _donated_slices(self, whole: Sequence[Node], late: set[Node]) -> list[int | None]:
+        """Return for each output that tiles write the input whose memory it takes.
+
+        A tile has read its slice of the input before it writes it, if the slice lies along the same axis and nothing
+        else reads the input.
+        """
+        elsewhere = {operand for node in self.program.nodes if node in late for operand in node.inputs}
+        elsewhere.update(operand for node in whole for operand in node.inputs)
+        elsewhere.update(self.program.outputs)
+        axis = self.dimension.axis
+        places: dict[Node, int] = {}
+        for output, place in self._donated:
+            node, source = self.program.outputs[output], self.program.inputs[place]
+            if node in axis and axis.get(source) == axis[node] and source not in elsewhere:
+                places.setdefault(node, place)
+        return [places.get(node) for node in self._sliced_outputs]
 
     def _resized(self, node: Node, length: int) -> ArrayType:
         axis = self.dimension.axis.get(node)
@@ -210,7 +276,10 @@ class TiledPlan:
         known: dict[Node, Any] = dict(zip(self.program.inputs, arguments, strict=True))
         known.update(zip(self._prologue_outputs, self._prologue.run(arguments), strict=True))
         values = [np.asarray(known[node]) for node in self._tile_inputs]
-        full = [np.empty(node.type.shape, node.type.dtype) for node in self._sliced_outputs]
+        full = [
+            np.empty(node.type.shape, node.type.dtype) if place is None else arguments[place]
+            for node, place in zip(self._sliced_outputs, self._sliced_into, strict=True)
+        ]
 
         def work(lane: int, stopped: Callable[[], bool]) -> list[Any]:
             return self._run_lane(lane, values, full, stopped)
@@ -222,7 +291,7 @@ class TiledPlan:
         known.update(zip(self._sliced_outputs, full, strict=True))
         late = self._epilogue.run([known[node] for node in self._late_inputs])
         known.update(zip(self._late_outputs, late, strict=True))
-        return self._results(known)
+        return settle(self._results(known), arguments, self._donated)
 
     def _run_lane(
         self, lane: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from primad.ir.node import Leaf, Node, Trace
-from primad.ir.program import Program, rebuild
+from primad.ir.program import Program, carry_lines, rebuild
 from primad.primitive import missing_rule
 from primad.trace import TracedArray
 from primad.transforms.lowering import finish, lower
@@ -59,6 +59,7 @@ def push_tangents(
         tangent = node.op.jvp(incoming, TracedArray(new), *operands, **dict(node.params))
         if not isinstance(tangent, Zero):
             moving[node] = tangent + moving[node] if node in moving else tangent
+    carry_lines(program, mapping, trace)
     outputs = [mapping.get(node, node) for node in program.outputs]
     return outputs, [moving[node] if node in moving else Zero(node.type) for node in program.outputs]
 

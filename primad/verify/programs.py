@@ -293,6 +293,10 @@ def _cross_entropy(pool: Pool) -> Any:
     return COMPOSITES["cross_entropy"](x, TracedArray(lift(labels, x.node.trace)), axis=axis, ignore_index=1)
 
 
+def _digamma(pool: Pool) -> Any:
+    return ops.polygamma(positive(pool.any()), n=0)
+
+
 def _probability(x: Any) -> Any:
     return 0.5 + 0.25 * ops.sin(x)
 
@@ -366,11 +370,14 @@ def _adaptive_pool(name: str) -> Step:
 
 _LIFTS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("exp", "expm1", "sinh", "cosh", "exp2", "tan"), tame),
-    **dict.fromkeys(("log", "sqrt", "log1p", "log2", "log10", "reciprocal"), positive),
+    **dict.fromkeys(("arcsin", "arccos", "arctanh", "erfinv"), lambda x: 0.75 * ops.sin(x)),
+    "arccosh": lambda x: 1.0 + positive(x),
+    **dict.fromkeys(("log", "sqrt", "log1p", "log2", "log10", "reciprocal", "cbrt", "gammaln"), positive),
 }
 _UNARY = (
     ops.neg, ops.abs, ops.exp, ops.expm1, ops.log, ops.log1p, ops.sqrt, ops.sin, ops.cos, ops.tanh, ops.sech2,
-    ops.arctan, ops.erf, ops.erfc, ops.logistic, ops.softplus, ops.sign, ops.floor, ops.stop_gradient,
+    ops.arctan, ops.arcsin, ops.arccos, ops.arcsinh, ops.arccosh, ops.arctanh, ops.cbrt, ops.erfinv, ops.gammaln,
+    ops.erf, ops.erfc, ops.logistic, ops.softplus, ops.sign, ops.floor, ops.stop_gradient,
     *(COMPOSITES[name] for name in ("square", "reciprocal", "tan", "sinh", "cosh", "exp2", "log2", "log10")),
     *(COMPOSITES[name] for name in ("relu", "silu", "gelu")),
 )  # fmt: skip
@@ -379,6 +386,7 @@ STEPS: dict[str, Step] = {
     **{op.name: _unary(op, _LIFTS.get(op.name, lambda x: x)) for op in _UNARY},
     **{op.name: _binary(op) for op in (ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum, COMPOSITES["hypot"])},
     **{op.name: _binary(op, right=positive) for op in (ops.div, ops.floor_divide, COMPOSITES["remainder"])},
+    "polygamma": _digamma,
     "xlogy": _binary(COMPOSITES["xlogy"], right=positive),
     "logaddexp": _binary(COMPOSITES["logaddexp"], tame, tame),
     "power": _power,

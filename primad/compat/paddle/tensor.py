@@ -6,6 +6,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -103,7 +104,13 @@ class Tensor(Value):
         return np.array(self._entry.array)
 
     def item(self, *index: int) -> Any:
-        """Return one element as a Python number."""
+        """Return one element as a Python number.
+
+        Raises:
+            InvalidArgumentError: without an index, if there are several.
+        """
+        if not index and self.size != 1:
+            raise InvalidArgumentError(f"item() of a tensor of shape {self.shape}", fix="say which element.")
         return self._entry.array.item(*index)
 
     def tolist(self) -> Any:
@@ -169,6 +176,9 @@ class Tensor(Value):
         copied._entry = Entry(self._entry.array.copy(), self._entry.active)
         copied._name = None
         return copied
+
+    def __copy__(self) -> Tensor:
+        return Tensor(self._entry)
 
     def __reduce__(self) -> Any:
         raise PreconditionError("tensors are not pickled", fix="use paddle.save and paddle.load, or .numpy().")
@@ -278,7 +288,7 @@ class Tensor(Value):
         made = [_result(array, call, i) for i, array in enumerate(found if many else (found,))]
         return made if many else made[0]
 
-    def _overwrite(self, operator: str, compute: Callable[[Tensor], Tensor]) -> Tensor:
+    def _overwrite(self, operator: str, compute: Callable[[Tensor], Tensor], same_shape: bool = True) -> Tensor:
         """Give this tensor the value that a function of it has, in place.
 
         Raises:
@@ -292,7 +302,7 @@ class Tensor(Value):
                 fix="write into a clone, or inside paddle.no_grad().",
             )
         new = compute(self)._entry
-        if new.array.shape != old.array.shape:
+        if same_shape and new.array.shape != old.array.shape:
             raise InvalidArgumentError(
                 f"{operator}: a tensor of shape {self.shape} cannot hold a result of shape {list(new.array.shape)}"
             )
@@ -304,7 +314,7 @@ class Tensor(Value):
         entry = Entry(array, new.active, new.call, new.index)
         old.version += 1
         entry.version = old.version
-        entry.retained = old.retained
+        entry.retained, entry.owner = old.retained, old.owner
         self._entry = entry
         return self
 
@@ -342,7 +352,9 @@ def _result(array: Any, call: Call | None, index: int) -> Tensor:
         array = np.asarray(array)
     if call is None or array.dtype.kind != "f":
         return Tensor(Entry(array))
-    return Tensor(Entry(array, True, call, index))
+    made = Tensor(Entry(array, True, call, index))
+    made._entry.owner = ref(made)
+    return made
 
 
 def _operand(value: Any, beside: Sequence[Any]) -> Entry:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from primad.compat.paddle.errors import FatalError, InvalidArgumentError, PreconditionError, check
+from primad.compat.paddle.flags import FLAGS
 from primad.compat.paddle.math import add
 from primad.compat.paddle.tensor import RECORDING, Tensor, accumulated
 from primad.compat.tape import Entry, FreedError, OverwrittenError, free, gradients, hooked, reached
@@ -84,12 +85,19 @@ def backward(
         raise freed() from None
     met = dict.fromkeys(entry for call in calls for entry in call.operands or () if entry.active)
     met.update(dict.fromkeys(entries))
-    wanted = [entry for entry in met if (entry.call is None or entry.retained) and entry.array.dtype.kind == "f"]
+    wanted = [entry for entry in met if entry.array.dtype.kind == "f" and _keeps_gradient(entry)]
     for entry, gradient in zip(wanted, run(entries, [seed for _, seed in pairs], wanted), strict=True):
         if gradient is not None:
             _accumulate(entry, hooked(entry, gradient) if entry.call is None else gradient)
     if not retain_graph:
         free(entries)
+
+
+def _keeps_gradient(entry: Entry) -> bool:
+    """Say whether a backward pass leaves a gradient: on leaves, and on tensors that the user still holds."""
+    if entry.call is None or entry.retained:
+        return True
+    return bool(FLAGS["FLAGS_retain_grad_for_all_tensor"]) and entry.owner is not None and entry.owner() is not None
 
 
 def _accumulate(entry: Entry, gradient: Entry) -> None:

@@ -1,0 +1,225 @@
+"""What eager tensors have beyond the shared methods: arithmetic with numbers as operands, and writing in place.
+
+A number beside a tensor is an operand like any other, so that one that changes from step to step (a learning rate, a
+weight of a loss) needs no new plan. Exponents stay attributes: the derivative of x² is not that of xʸ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primad.compat.paddle import creation, manipulation, math, statistics
+from primad.compat.paddle.autograd.backward import backward_of
+from primad.compat.paddle.dtypes import as_dtype, default_numpy
+from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
+from primad.compat.paddle.methods import attach
+from primad.compat.paddle.operators import Prototype, Value
+from primad.compat.paddle.tensor import Tensor, as_array
+from primad.compat.tape import Entry
+
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def _operand(tensor: Tensor, other: Any, divides: bool) -> tuple[Tensor, Tensor]:
+    """Return a tensor and what meets it as two tensors of data types that go together.
+
+    Raises:
+        ArgumentTypeError: where Paddle has no promotion: between integers of different widths, integers and floats.
+    """
+    own = tensor._entry.array.dtype
+    if isinstance(other, _NUMBERS):
+        kind = np.asarray(other).dtype.kind
+        if own.kind != "f" and (kind == "f" or divides):
+            tensor = math.cast(tensor, default_numpy())
+        elif own.kind == "b" and kind in "iu":
+            tensor = math.cast(tensor, "int64")
+        return tensor, Tensor(Entry(np.asarray(other, tensor._entry.array.dtype)))
+    if not isinstance(other, Tensor):
+        other = Tensor(Entry(as_array(other)))
+    theirs = other._entry.array.dtype
+    if theirs != own:
+        if own.kind == "f" and theirs.kind == "f":
+            wide = np.promote_types(own, theirs)
+            return math.cast(tensor, wide), math.cast(other, wide)
+        if "b" not in (own.kind, theirs.kind):
+            raise ArgumentTypeError(
+                f"operands of data types {tensor.dtype} and {other.dtype} do not go together",
+                why="Type promotion only supports calculations between floating-point numbers.",
+                fix="convert one of them with .astype.",
+            )
+    return tensor, other
+
+
+def _arithmetic(record: Prototype, reflected: bool, divides: bool = False) -> Callable[[Tensor, Any], Any]:
+    attributes = dict(record.attributes)
+
+    def combine(self: Tensor, other: Any) -> Any:
+        if type(other) is not Tensor or other._entry.array.dtype != self._entry.array.dtype:
+            if not isinstance(other, (Tensor, *_NUMBERS, np.ndarray, list, tuple)):
+                return NotImplemented
+            self, other = _operand(self, other, divides)
+        return Tensor.apply(record, (other, self) if reflected else (self, other), attributes, "")
+
+    return combine
+
+
+def _power(self: Tensor, other: Any) -> Any:
+    if isinstance(other, _NUMBERS):
+        number = other.item() if isinstance(other, np.generic) else other
+        if self._entry.array.dtype.kind != "f" and isinstance(number, float):
+            self = math.cast(self, default_numpy())
+        return math.pow(self, number)
+    return _general_power(self, other)
+
+
+_general_power = _arithmetic(math.elementwise_pow_, False)
+
+
+# -- in place ----------------------------------------------------------------------------------------------------------
+
+
+def _set_item(self: Tensor, index: Any, value: Any) -> None:
+    if not isinstance(value, Value):
+        value = Tensor(Entry(as_array(value).astype(self._entry.array.dtype)))
+    self._overwrite("x[…] = …", lambda x: manipulation.setitem(x, index, value))
+
+
+def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
+    def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return self._overwrite(name, lambda x: function(x, *args, **kwargs))
+
+    write.__name__ = write.__qualname__ = name
+    write.__doc__ = f"Overwrite the tensor with the result of `{name[:-1]}`, and return it."
+    return write
+
+
+def _reshape_in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    return self._overwrite("reshape_", lambda x: manipulation.reshape(x, *args, **kwargs), same_shape=False)
+
+
+def set_value(self: Tensor, value: Any) -> None:
+    """Overwrite the value, without recording it.
+
+    Raises:
+        InvalidArgumentError: for a value of another shape.
+    """
+    array = as_array(value) if not isinstance(value, Tensor) else value._entry.array
+    if array.shape != self._entry.array.shape:
+        raise InvalidArgumentError(f"set_value: a value of shape {list(array.shape)} for a tensor of {self.shape}")
+    self._entry.array = np.array(array, self._entry.array.dtype)
+    self._entry.version += 1
+
+
+def assign(x: Any, output: Tensor | None = None) -> Any:
+    """Return a copy of a tensor, an array, a number or a list; or write it into the tensor `output`."""
+    if output is None:
+        return creation.assign(x)
+    return output._overwrite("assign", lambda _: creation.assign(x), same_shape=False)
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Overwrite the tensor with zeros, and return it."""
+    return fill_(self, 0)
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Overwrite the tensor with one value, and return it."""
+    return self._overwrite("fill_", lambda x: creation.full_like(x, value))
+
+
+IN_PLACE = [
+    "abs",
+    "add",
+    "ceil",
+    "clip",
+    "cos",
+    "exp",
+    "floor",
+    "multiply",
+    "pow",
+    "reciprocal",
+    "remainder",
+    "rsqrt",
+    "scale",
+    "sigmoid",
+    "sin",
+    "sqrt",
+    "square",
+    "subtract",
+    "tanh",
+    "divide",
+]
+
+attach(Tensor)
+for _name, _record in (
+    ("add", math.elementwise_add_),
+    ("sub", math.elementwise_sub_),
+    ("mul", math.elementwise_mul_),
+    ("truediv", math.elementwise_div_),
+    ("floordiv", math.elementwise_floordiv_),
+    ("mod", math.elementwise_mod_),
+    ("pow", math.elementwise_pow_),
+):
+    _divides = _name == "truediv"
+    setattr(Tensor, f"__{_name}__", _power if _name == "pow" else _arithmetic(_record, False, _divides))
+    setattr(Tensor, f"__r{_name}__", _arithmetic(_record, True, _divides))
+for _name, _record in (
+    ("eq", math.equal_),
+    ("ne", math.not_equal_),
+    ("lt", math.less_than_),
+    ("le", math.less_equal_),
+    ("gt", math.greater_than_),
+    ("ge", math.greater_equal_),
+):
+    setattr(Tensor, f"__{_name}__", _arithmetic(_record, False))
+for _name in IN_PLACE:
+    setattr(Tensor, f"{_name}_", _in_place(f"{_name}_", getattr(math, _name)))
+for _name in ("argmax", "argmin", "argsort", "sort", "topk", "var", "std", "median"):
+    setattr(Tensor, _name, getattr(statistics, _name))
+for _name, _function in (
+    ("__setitem__", _set_item),
+    ("__hash__", lambda self: id(self)),
+    ("backward", backward_of),
+    ("clone", creation.assign),
+    ("fill_", fill_),
+    ("reshape_", _reshape_in_place),
+    ("set_value", set_value),
+    ("zero_", zero_),
+    ("numel", lambda self: Tensor(Entry(np.asarray(self.size)))),
+    ("dim", lambda self: self.ndim),
+    ("cpu", lambda self: self),
+    ("element_size", lambda self: self._entry.array.itemsize),
+    ("unsqueeze_", _in_place("unsqueeze_", manipulation.unsqueeze)),
+):
+    setattr(Tensor, _name, _function)
+
+
+def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
+    """Return a tensor with a copy of the data.
+
+    Args:
+        data: a number, a nested list, an array or a tensor. Python floats become the default data type.
+        dtype: data type, by default that of the data.
+        place: ignored; there is only the CPU.
+        stop_gradient: whether gradients stop at the tensor.
+
+    Raises:
+        ArgumentTypeError, InvalidArgumentError: for data that is no rectangular array of real numbers.
+
+    Example:
+        >>> import primad.compat.paddle as paddle
+        >>> paddle.to_tensor([[1, 2], [3, 4]], dtype="float32")
+        Tensor(shape=[2, 2], dtype=float32, place=Place(cpu), stop_gradient=True,
+               [[1., 2.],
+                [3., 4.]])
+    """
+    array = data._entry.array if isinstance(data, Tensor) else as_array(data)
+    wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
+    as_dtype(wanted)
+    return Tensor(Entry(np.array(array, wanted), not stop_gradient))
+
+
+__all__ = ["assign", "to_tensor"]

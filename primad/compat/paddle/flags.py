@@ -1,0 +1,35 @@
+"""Paddle's global flags, of which one matters here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from primad.compat.paddle.errors import InvalidArgumentError
+
+FLAGS: dict[str, Any] = {"FLAGS_retain_grad_for_all_tensor": True}
+"""Whether `backward` leaves gradients also on results of operations that the user still holds."""
+
+
+def set_flags(flags: dict[str, Any]) -> None:
+    """Set flags by name.
+
+    Raises:
+        InvalidArgumentError: for a flag that is not known.
+    """
+    for name, value in flags.items():
+        _check(name)
+        FLAGS[name] = value
+
+
+def get_flags(flags: str | Iterable[str]) -> dict[str, Any]:
+    """Return flags by name."""
+    names = [flags] if isinstance(flags, str) else list(flags)
+    for name in names:
+        _check(name)
+    return {name: FLAGS[name] for name in names}
+
+
+def _check(name: str) -> None:
+    if name not in FLAGS:
+        raise InvalidArgumentError(f"the flag {name} is not known", fix=f"there are {', '.join(FLAGS)}.")

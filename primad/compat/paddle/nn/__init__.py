@@ -1,0 +1,71 @@
+"""paddle.nn: layers, parameters, initialisers, gradient clipping."""
+
+from typing import Any
+
+from primad.compat.paddle import errors
+from primad.compat.paddle.nn import functional, initializer
+from primad.compat.paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
+from primad.compat.paddle.nn.layer.common import (
+    BatchNorm,
+    BatchNorm1D,
+    BatchNorm2D,
+    BatchNorm3D,
+    Conv1D,
+    Conv1DTranspose,
+    Conv2D,
+    Conv2DTranspose,
+    Conv3D,
+    Conv3DTranspose,
+    Dropout,
+    Embedding,
+    Flatten,
+    Identity,
+    LayerNorm,
+    Linear,
+)
+from primad.compat.paddle.nn.layer.container import LayerDict, LayerList, ParameterList, Sequential
+from primad.compat.paddle.nn.layer.layer import Layer
+from primad.compat.paddle.nn.layer.simple import CLASSES
+from primad.compat.paddle.nn.parameter import Parameter
+from primad.compat.paddle.parameters import ParamAttr
+
+__all__ = [
+    "BatchNorm",
+    "BatchNorm1D",
+    "BatchNorm2D",
+    "BatchNorm3D",
+    "ClipGradByGlobalNorm",
+    "ClipGradByNorm",
+    "ClipGradByValue",
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "Identity",
+    "Layer",
+    "LayerDict",
+    "LayerList",
+    "LayerNorm",
+    "Linear",
+    "ParamAttr",
+    "Parameter",
+    "ParameterList",
+    "Sequential",
+    "functional",
+    "initializer",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in CLASSES:
+        return CLASSES[name]
+    raise errors.unsupported("paddle.nn", name, [*__all__, *CLASSES])
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *CLASSES]

@@ -1,0 +1,1 @@
+"""The classes of paddle.nn."""

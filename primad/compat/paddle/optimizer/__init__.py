@@ -1,0 +1,13 @@
+"""paddle.optimizer: SGD, Momentum, Adam, AdamW, and learning rates that change."""
+
+from typing import Any
+
+from primad.compat.paddle import errors
+from primad.compat.paddle.optimizer import lr
+from primad.compat.paddle.optimizer.optimizer import SGD, Adam, AdamW, Momentum, Optimizer
+
+__all__ = ["SGD", "Adam", "AdamW", "Momentum", "Optimizer", "lr"]
+
+
+def __getattr__(name: str) -> Any:
+    raise errors.unsupported("paddle.optimizer", name, __all__)

@@ -1,0 +1,435 @@
+"""Optimisers: Paddle's interface around the update rules of `primad.nn`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from primad import nn as rules
+from primad import tree
+from primad.compat.paddle.autograd.mode import no_grad
+from primad.compat.paddle.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    MissingParametersError,
+    PreconditionError,
+)
+from primad.compat.paddle.nn.parameter import Parameter
+from primad.compat.paddle.operators import Value
+from primad.compat.paddle.optimizer.lr import LRScheduler
+from primad.compat.paddle.regularizer import L2Decay
+from primad.compat.paddle.static.optimization import minimize
+from primad.compat.paddle.tensor import Tensor
+from primad.compat.tape import Entry
+from primad.functional.compile import jit
+
+
+@cache
+def _compiled(rule: Any) -> Callable[..., Any]:
+    """Return one step of a rule, planned once for each type of parameter."""
+    return jit(rule.update)
+
+
+class Optimizer:
+    """What all optimisers share.
+
+    Args:
+        learning_rate: a number, or a scheduler of `paddle.optimizer.lr`.
+        parameters: what to train: parameters, or dicts with "params" and options of that group.
+        weight_decay: a number (its L2Decay), a regulariser, or None.
+        grad_clip: one of `paddle.nn.ClipGradBy…`, or None.
+        name: ignored.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ()
+    """Names of the leaves of the rule's state."""
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        if isinstance(parameters, Tensor):
+            raise ArgumentTypeError(
+                "`parameters` argument given to the optimizer should be an iterable of paddle Tensors, but got one",
+                fix="pass a list: [parameter], or layer.parameters().",
+            )
+        if not isinstance(learning_rate, (float, int, LRScheduler)):
+            raise ArgumentTypeError(
+                f"learning rate should be float or LRScheduler, got {type(learning_rate).__name__} here"
+            )
+        if parameters is None and Value.kind[-1] is Tensor:
+            raise MissingParametersError(
+                "parameters argument given to the Optimizer should not be None in dygraph mode.",
+                fix="pass parameters=model.parameters().",
+            )
+        self._rate = learning_rate
+        self._groups = _groups(parameters)
+        self._decay = weight_decay
+        self._clip = grad_clip
+        self._states: dict[str, Any] = {}
+
+    # -- what a kind of optimiser says ---------------------------------------------------------------------------------
+
+    def rule(self, parameter: Any) -> Any:
+        """Return the update rule of a parameter."""
+        raise NotImplementedError
+
+    # -- one step ------------------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Change the parameters by their gradients; those without a gradient stay as they are.
+
+        Raises:
+            PreconditionError: if the optimiser was made without parameters.
+        """
+        for group in self._parameter_groups():
+            pairs = [
+                (parameter, Tensor(Entry(parameter.grad._entry.array)))
+                for parameter in group["params"]
+                if not parameter.stop_gradient and parameter.grad is not None
+            ]
+            with no_grad():
+                self._apply(pairs, group)
+
+    def _parameter_groups(self) -> list[dict[str, Any]]:
+        if self._groups is None:
+            raise PreconditionError(
+                "the optimizer has no parameters to change", fix="pass parameters=model.parameters() when making it."
+            )
+        return self._groups
+
+    def _apply(self, pairs: list[tuple[Any, Any]], group: dict[str, Any]) -> None:
+        clip = group.get("grad_clip", self._clip)
+        if clip is not None:
+            pairs = clip(pairs)
+        for parameter, gradient in pairs:
+            rule = self.rule(parameter)
+            decay = parameter_decay(parameter, group.get("weight_decay", self._decay))
+            if decay is not None and not self._decays(rule):
+                gradient = decay(parameter, gradient)
+            rate = self.get_lr() * group.get("learning_rate", 1.0)
+            self._update(rule, parameter, gradient, rate * getattr(parameter, "optimize_attr", _PLAIN)["learning_rate"])
+
+    def _decays(self, rule: Any) -> bool:
+        """Say whether the rule decays weights itself."""
+        return False
+
+    def _update(self, rule: Any, parameter: Tensor, gradient: Tensor, rate: float) -> None:
+        entry = parameter._entry
+        state = self._states.get(parameter.name)
+        if state is None:
+            state = rule.init(entry.array)
+        entry.array, self._states[parameter.name] = _compiled(rule)(
+            entry.array, gradient._entry.array, state, learning_rate=np.float64(rate)
+        )
+        entry.version += 1
+
+    def clear_grad(self, set_to_zero: bool = True) -> None:
+        """Set the gradients of the parameters to zero, or let go of them."""
+        for group in self._parameter_groups():
+            for parameter in group["params"]:
+                parameter.clear_gradient(set_to_zero)
+
+    clear_gradients = clear_grad
+
+    def minimize(
+        self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
+    ) -> tuple[Any, Any]:
+        """Make one step with the gradients that are there; in static mode, append gradients and updates to the program.
+
+        Args:
+            loss: what is minimised; in eager mode call loss.backward() first.
+            startup_program: in static mode, where the state is filled.
+            parameters: which parameters, by default all.
+            no_grad_set: which of them are left out.
+
+        Returns:
+            the update operators (none in eager mode), and the list of (parameter, gradient).
+        """
+        if isinstance(loss, Value) and not isinstance(loss, Tensor):
+            return minimize(
+                loss, self._static_rule, self.get_lr, startup_program, parameters, no_grad_set, self._clip
+            )  # fmt: skip
+        left_out = {item if isinstance(item, str) else item.name for item in no_grad_set or ()}
+        groups = self._parameter_groups() if parameters is None else [{"params": list(parameters)}]
+        made = []
+        for group in groups:
+            pairs = [
+                (p, Tensor(Entry(p.grad._entry.array)))
+                for p in group["params"]
+                if not p.stop_gradient and p.grad is not None and p.name not in left_out
+            ]
+            with no_grad():
+                self._apply(pairs, group)
+            made += pairs
+        return [], made
+
+    def _static_rule(self, parameter: Any) -> Any:
+        return self.rule(parameter)
+
+    # -- learning rate -------------------------------------------------------------------------------------------------
+
+    def get_lr(self) -> float:
+        """Return the learning rate of the next step."""
+        return float(self._rate() if isinstance(self._rate, LRScheduler) else self._rate)
+
+    def set_lr(self, value: float) -> None:
+        """Set the learning rate.
+
+        Raises:
+            PreconditionError: if a scheduler sets it.
+        """
+        if isinstance(self._rate, LRScheduler):
+            raise PreconditionError(
+                "optimizer's learning rate can't be LRScheduler when invoke this API", fix="change the scheduler."
+            )
+        self._rate = float(value)
+
+    def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
+        """Let a scheduler set the learning rate from now on."""
+        self._rate = scheduler
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state by names (`linear_0.w_0_moment1_0`), and that of the scheduler as "LR_Scheduler"."""
+        found: dict[str, Any] = {}
+        for name, state in self._states.items():
+            for part, leaf in zip(self.parts, tree.leaves(state), strict=True):
+                found[f"{name}_{part}_0"] = Tensor(Entry(np.array(leaf)))
+        if isinstance(self._rate, LRScheduler):
+            found["LR_Scheduler"] = self._rate.state_dict()
+        return found
+
+    def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Take over a state that `state_dict` gave, for parameters of the same names.
+
+        Raises:
+            InvalidArgumentError: if a part of a parameter's state is missing.
+        """
+        for group in self._parameter_groups():
+            for parameter in group["params"]:
+                keys = [f"{parameter.name}_{part}_0" for part in self.parts]
+                held = [key in state_dict for key in keys]
+                if not any(held):
+                    continue
+                if not all(held):
+                    raise InvalidArgumentError(f"the state of {parameter.name} is not complete: expected {keys}")
+                example = self.rule(parameter).init(parameter._entry.array)
+                leaves, structure = tree.flatten(example)
+                values = [np.array(state_dict[key]) for key in keys]
+                typed = [np.asarray(v, np.asarray(leaf).dtype) for v, leaf in zip(values, leaves, strict=True)]
+                self._states[parameter.name] = tree.unflatten(structure, typed)
+        if isinstance(self._rate, LRScheduler) and "LR_Scheduler" in state_dict:
+            self._rate.set_state_dict(state_dict["LR_Scheduler"])
+
+
+_PLAIN = {"learning_rate": 1.0}
+
+
+def parameter_decay(parameter: Any, general: Any) -> Any:
+    """Return the regulariser of a parameter: its own, or the optimiser's; None where there is none."""
+    own = getattr(parameter, "regularizer", None)
+    found = general if own is None else own
+    return L2Decay(float(found)) if isinstance(found, (int, float)) else found
+
+
+def _groups(parameters: Any) -> list[dict[str, Any]] | None:
+    if parameters is None:
+        return None
+    items = list(parameters)
+    if items and isinstance(items[0], dict):
+        return [{**group, "params": list(group["params"])} for group in items]
+    return [{"params": items}]
+
+
+class SGD(Optimizer):
+    """Gradient descent (see `primad.nn.SGD`).
+
+    Args:
+        learning_rate: a number or a scheduler.
+        parameters: what to train.
+        weight_decay: a number, a regulariser, or None.
+        grad_clip: gradient clipping, or None.
+        multi_precision: ignored.
+        name: ignored.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        multi_precision: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        self._rule = rules.SGD()
+
+    def rule(self, parameter: Any) -> Any:
+        """Return the update rule."""
+        return self._rule
+
+
+class Momentum(Optimizer):
+    """Gradient descent with momentum (see `primad.nn.Momentum`).
+
+    Args:
+        learning_rate: a number or a scheduler.
+        momentum: how much of the velocity is kept in a step.
+        parameters: what to train.
+        use_nesterov: whether to look ahead.
+        weight_decay: a number, a regulariser, or None.
+        grad_clip: gradient clipping, or None.
+        multi_precision: ignored.
+        rescale_grad: factor of the gradients; must be 1.
+        use_multi_tensor: ignored.
+        name: ignored.
+    """
+
+    parts = ("velocity",)
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        momentum: float = 0.9,
+        parameters: Any = None,
+        use_nesterov: bool = False,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        multi_precision: bool = False,
+        rescale_grad: float = 1.0,
+        use_multi_tensor: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        if rescale_grad != 1.0:
+            raise InvalidArgumentError("Momentum: rescale_grad other than 1 is not supported", fix="scale the loss.")
+        self._rule = rules.Momentum(momentum=float(momentum), nesterov=bool(use_nesterov))
+
+    def rule(self, parameter: Any) -> Any:
+        """Return the update rule."""
+        return self._rule
+
+
+class Adam(Optimizer):
+    """Adam (see `primad.nn.Adam`).
+
+    Args:
+        learning_rate: a number or a scheduler.
+        beta1: how much of the mean of g is kept in a step.
+        beta2: how much of the mean of g² is kept in a step.
+        epsilon: added to the root of the mean of g².
+        parameters: what to train.
+        weight_decay: a number, a regulariser, or None.
+        grad_clip: gradient clipping, or None.
+        lazy_mode: ignored: gradients are dense.
+        multi_precision: ignored.
+        use_multi_tensor: ignored.
+        amsgrad: must be False.
+        name: ignored.
+    """
+
+    parts = ("step", "moment1", "moment2")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        lazy_mode: bool = False,
+        multi_precision: bool = False,
+        use_multi_tensor: bool = False,
+        amsgrad: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        _check_betas(beta1, beta2, epsilon)
+        if amsgrad:
+            raise InvalidArgumentError("amsgrad=True is not supported", fix="use Adam without it.")
+        self._rule = rules.Adam(beta1=float(beta1), beta2=float(beta2), epsilon=float(epsilon))
+
+    def rule(self, parameter: Any) -> Any:
+        """Return the update rule."""
+        return self._rule
+
+
+class AdamW(Optimizer):
+    """Adam with decay beside the gradient (see `primad.nn.AdamW`).
+
+    Args:
+        learning_rate: a number or a scheduler.
+        beta1: how much of the mean of g is kept in a step.
+        beta2: how much of the mean of g² is kept in a step.
+        epsilon: added to the root of the mean of g².
+        parameters: what to train.
+        weight_decay: share of a parameter that decays in a step, times the learning rate.
+        lr_ratio: a function of a parameter that gives a factor of its learning rate, or None.
+        apply_decay_param_fun: a function of a parameter's name that says whether it decays, or None for all.
+        grad_clip: gradient clipping, or None.
+        lazy_mode: ignored: gradients are dense.
+        multi_precision: ignored.
+        amsgrad: must be False.
+        name: ignored.
+    """
+
+    parts = ("step", "moment1", "moment2")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        parameters: Any = None,
+        weight_decay: float = 0.01,
+        lr_ratio: Callable[[Any], float] | None = None,
+        apply_decay_param_fun: Callable[[str], bool] | None = None,
+        grad_clip: Any = None,
+        lazy_mode: bool = False,
+        multi_precision: bool = False,
+        amsgrad: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(learning_rate, parameters, None, grad_clip, name)
+        _check_betas(beta1, beta2, epsilon)
+        if amsgrad:
+            raise InvalidArgumentError("amsgrad=True is not supported", fix="use AdamW without it.")
+        if not isinstance(weight_decay, (int, float)):
+            raise ArgumentTypeError(f"weight_decay should be float, got {type(weight_decay).__name__}")
+        options = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon)}
+        self._rule = rules.AdamW(weight_decay=float(weight_decay), **options)
+        self._plain = rules.AdamW(weight_decay=0.0, **options)
+        self._chooses = apply_decay_param_fun
+        self._ratio = lr_ratio
+
+    def rule(self, parameter: Any) -> Any:
+        """Return the update rule, with decay or without."""
+        return self._rule if self._chooses is None or self._chooses(parameter.name) else self._plain
+
+    def _update(self, rule: Any, parameter: Tensor, gradient: Tensor, rate: float) -> None:
+        super()._update(rule, parameter, gradient, rate * (1.0 if self._ratio is None else self._ratio(parameter)))
+
+
+def _check_betas(beta1: float, beta2: float, epsilon: float) -> None:
+    if not 0 <= beta1 < 1:
+        raise InvalidArgumentError("Invalid value of beta1, expect beta1 in [0,1).")
+    if not 0 <= beta2 < 1:
+        raise InvalidArgumentError("Invalid value of beta2, expect beta2 in [0,1).")
+    if not epsilon >= 0:
+        raise InvalidArgumentError("Invalid value of epsilon, expect epsilon >= 0.")
+
+
+Parameters = Sequence[Parameter]

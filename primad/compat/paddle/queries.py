@@ -1,0 +1,41 @@
+"""Questions about tensors that are asked with functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.compat.paddle.creation import assign
+from primad.compat.paddle.dtypes import as_dtype
+from primad.compat.paddle.operators import Value
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether x is a tensor (or a static variable)."""
+    return isinstance(x, Value)
+
+
+def is_floating_point(x: Any) -> bool:
+    """Whether the elements of x are floats."""
+    return as_dtype(x.dtype).is_floating
+
+
+def is_integer(x: Any) -> bool:
+    """Whether the elements of x are integers."""
+    return as_dtype(x.dtype).numpy.kind in "iu"
+
+
+def numel(x: Any, name: Any = None) -> Any:
+    """Return the number of elements, as a tensor."""
+    return assign(np.asarray(x.size))
+
+
+def rank(input: Any) -> Any:
+    """Return the number of axes, as a tensor."""
+    return assign(np.asarray(len(input.shape), np.int32))
+
+
+def shape(input: Any) -> Any:
+    """Return the lengths of the axes, as a tensor."""
+    return assign(np.asarray(input.shape, np.int32))
