@@ -247,11 +247,28 @@ def test_a_tiled_gradient_agrees_for_any_number_of_threads():
 
 def test_short_last_tiles_use_the_same_kernels():
     x = np.random.default_rng(6).normal(size=100_003)
-    f = lambda x: pnp.sin(pnp.tanh(x) * x) * pnp.exp(pnp.cos(x))  # noqa: E731
+
+    def f(x):
+        y = pnp.sin(pnp.tanh(x) * x) * pnp.exp(pnp.cos(x))
+        return y, pnp.sum(y * x)
+
     plan = make_plan(primad.trace(f)(x))
     assert isinstance(plan, TiledPlan) and plan._last is not plan._main
     assert plan._main._calls and plan._last._calls
     np.testing.assert_array_equal(plan.run([x])[0], run_native(f, x)[0])
+
+
+def test_a_pointwise_program_is_one_kernel_whose_lanes_compute_the_same_bits():
+    x = np.random.default_rng(6).normal(size=(3, 300_007))
+    f = lambda x: pnp.sin(pnp.tanh(x) * x) * pnp.exp(pnp.cos(x[:, :1]))  # noqa: E731
+    plan = make_plan(primad.trace(f)(x))
+    assert isinstance(plan, Plan) and len(plan._calls) == 1 and len(plan._calls[0]._pieces) > 1
+    (expected,) = plan.run([x])
+    plan._calls[0]._pieces = []
+    np.testing.assert_array_equal(plan.run([x])[0], expected)
+    flat = make_plan(primad.trace(f)(x[:1]))
+    assert len(flat._calls[0]._pieces) > 1
+    np.testing.assert_array_equal(flat.run([x[:1]])[0], expected[:1])
 
 
 def test_small_plans_stay_with_numpy():

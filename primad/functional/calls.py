@@ -14,10 +14,11 @@ import numpy as np
 
 from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
-from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
+from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value, param_key
 from primad.ir.program import ClosedProgram, Program, replay
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS
+from primad.runtime.donation import Donated
 from primad.runtime.entry import Signature
 from primad.runtime.interpreter import evaluate_node
 from primad.runtime.tiling import AnyPlan, make_plan
@@ -80,30 +81,33 @@ def plan_of(of: ClosedProgram) -> AnyPlan:
 
 
 def compiled_plan(
-    program: Program, in_tree: Any, types: Sequence[ArrayType], weak: Sequence[bool]
-) -> AnyPlan | WholePlan:
-    """Return the plan of a program that the user wants compiled: as one native function if it is small.
+    program: Program, in_tree: Any, types: Sequence[ArrayType], weak: Sequence[bool], donated: Donated = ()
+) -> tuple[AnyPlan | WholePlan, list[Any]]:
+    """Return the plan of a program that the user wants compiled, and the inputs that follow the program's own.
+
+    It is one native function if the program is small. Other plans know the program's scalars, which then need no arrays
+    of their own; each value of them is another plan.
 
     Args:
         program: a recorded program.
         in_tree: the tree of the tuple of arguments.
         types: types of its leaves.
         weak: which of them are Python numbers.
+        donated: outputs that take the memory of inputs.
     """
     of = ClosedProgram(program)
     splats = (*[False] * len(types), *[node.op is LITERAL for node in program.sources])
     signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), splats, program.out_tree)
-    simplified: list[Program] = []
-
-    def make() -> WholePlan | None:
-        simplified.append(simplify(of.hoisted))
-        return whole_plan(simplified[0], signature)
-
-    whole: WholePlan | None = PLANS.get(("whole", of.key, signature), make)
+    whole: WholePlan | None = PLANS.get(
+        ("whole", of.key, signature), lambda: whole_plan(simplify(of.hoisted), signature)
+    )
     if whole is not None:
-        return whole
-    plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplified[0] if simplified else simplify(of.hoisted)))
-    return plan
+        return whole, source_values(program)
+    scalars = tuple([param_key(literal_value(node)) for node in program.sources if node.op is LITERAL])
+    plan: AnyPlan = PLANS.get(
+        (None, of.key, donated, scalars), lambda: make_plan(simplify(program.hoisted(scalars=False)), donated)
+    )
+    return plan, [_source_value(node) for node in program.sources if node.op is not LITERAL]
 
 
 def constants_of(program: Program) -> list[Any]:

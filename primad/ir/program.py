@@ -200,21 +200,25 @@ class Program:
         """Leaves and older nodes that `hoisted()` turns into inputs, in order."""
         return self._structure[1]
 
-    def hoisted(self) -> Program:
+    def hoisted(self, scalars: bool = True) -> Program:
         """Return the program in which captured values and general scalars have become trailing inputs.
 
         Scalars 0, ±1 and exponents stay, since laws and rules look at them.
+
+        Args:
+            scalars: whether scalars become inputs too.
         """
         trace = Trace()
         inputs = [trace.input(node.type) for node in self.inputs]
         mapping = dict(zip(self.inputs, inputs, strict=True))
-        for node in self.sources:
+        sources = [node for node in self.sources if scalars or node.op is not LITERAL]
+        for node in sources:
             mapping[node] = trace.input(node.type)
         replay(self.nodes, mapping, trace, copy=True)
         outputs = [mapping[node] for node in self.outputs]
         lines = {mapping[node]: line for node, line in self.lines.items() if node in mapping}
-        names = list(self.names) + [f"c{i}" for i in range(len(self.sources))]
-        hoisted = Program(trace, [*inputs, *(mapping[node] for node in self.sources)], outputs, names=names)
+        names = list(self.names) + [f"c{i}" for i in range(len(sources))]
+        hoisted = Program(trace, [*inputs, *(mapping[node] for node in sources)], outputs, names=names)
         hoisted.lines = lines
         trace.close()
         return hoisted

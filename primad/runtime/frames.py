@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
+import math
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -13,6 +15,8 @@ import numpy as np
 from primad import ops
 from primad.ir.node import Node
 from primad.runtime.fusion import Group
+from primad.runtime.lanes import MAX_LANES, run_lanes
+from primad.runtime.space import LOOPS
 from primad.types import ArrayType
 
 
@@ -23,14 +27,18 @@ class GroupCall:
         group: what to run.
         slot: the place of each value of the plan.
         assigned: the buffer of each value that has one.
+        taken: the argument whose memory a value takes, for those that do.
     """
 
-    def __init__(self, group: Group, slot: Mapping[Node, int], assigned: Mapping[Node, int]) -> None:
+    def __init__(
+        self, group: Group, slot: Mapping[Node, int], assigned: Mapping[Node, int], taken: Mapping[Node, int]
+    ) -> None:
         self._function = group.kernel.function
         self._kernel = group.kernel
         self._loops = group.loops
         self._loose: list[tuple[int, int, ArrayType]] = []
         self._fresh: list[tuple[int, int, ArrayType]] = []
+        self._taken: list[tuple[int, int, int]] = []
         self._placed: list[tuple[int, int]] = []
         self.fixed: list[tuple[int, int]] = []
         for i, read in enumerate(group.reads):
@@ -43,9 +51,12 @@ class GroupCall:
             if node in assigned:
                 self.fixed.append((i, assigned[node]))
                 self._placed.append((slot[node], assigned[node]))
+            elif node in taken:
+                self._taken.append((i, slot[node], taken[node]))
             else:
                 self._fresh.append((i, slot[node], node.type))
         self.count = len(group.reads) + len(group.results)
+        self._pieces = _pieces(group)
 
     def run(self, values: list[Any], frame: Frame, index: int) -> None:
         """Compute the group's results from `values` and put them there."""
@@ -61,9 +72,54 @@ class GroupCall:
         for i, place, type in self._fresh:
             values[place] = array = np.empty(type.shape, type.dtype)
             pointers[i] = array.ctypes.data
-        self._function(pointers, *self._loops)
+        for i, place, argument in self._taken:
+            values[place] = array = values[argument]
+            pointers[i] = array.ctypes.data
+        self._call(pointers)
         for place, buffer in self._placed:
             values[place] = frame.buffers[buffer]
+
+    def _call(self, pointers: Any) -> None:
+        """Run the kernel, on several lanes where there is much to do; each element is computed the same in any case."""
+        if not self._pieces:
+            self._function(pointers, *self._loops)
+            return
+
+        def work(lane: int, stopped: Callable[[], bool]) -> None:
+            loops, offsets = self._pieces[lane]
+            moved = (ctypes.c_void_p * self.count)(*[p + offset for p, offset in zip(pointers, offsets, strict=True)])
+            self._function(moved, *loops)
+
+        run_lanes(work, len(self._pieces))
+
+
+WHOLE_VECTORS = 64
+"""Pieces of a row begin at multiples of it, so that only the last has a vector that is not full."""
+LANE_WORK = 1 << 20
+"""Elements times ops of a kernel for one lane: fewer take less time than handing them to a thread does."""
+
+
+def _pieces(group: Group) -> list[tuple[tuple[int, ...], list[int]]]:
+    """Cut the outermost loop of a large kernel that sums nothing: the loops and the byte offsets of each piece."""
+    lengths = group.loops
+    count = min(MAX_LANES, group.work // LANE_WORK)
+    if count < 2 or any(layout != LOOPS for layout in group.layouts[len(group.reads) :]):
+        return []
+    cut = next(i for i, length in enumerate(lengths) if length > 1)
+    step = WHOLE_VECTORS if cut == len(LOOPS) - 1 else 1
+    units = -(-lengths[cut] // step)
+    edges = [min(lane * units // count * step, lengths[cut]) for lane in range(count + 1)]
+    inner = dict(zip(LOOPS[cut + 1 :], lengths[cut + 1 :], strict=True))
+    types = [read.source.type for read in group.reads] + [node.type for node in group.results]
+    strides = []
+    for layout, type in zip(group.layouts, types, strict=True):
+        stride = type.dtype.itemsize * math.prod(length for loop, length in inner.items() if loop in layout)
+        strides.append(stride if LOOPS[cut] in layout else 0)
+    return [
+        ((*lengths[:cut], stop - start, *lengths[cut + 1 :]), [start * stride for stride in strides])
+        for start, stop in itertools.pairwise(edges)
+        if stop > start
+    ]
 
 
 class Frame:

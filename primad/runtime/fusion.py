@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.ir.node import LITERAL, Node
+from primad.ir.node import LITERAL, Leaf, Node
 from primad.runtime.native import Kernel, Read, compiler, has_code, kernel_text
 from primad.runtime.recompute import recompute
 from primad.runtime.space import Space
@@ -39,14 +39,18 @@ class Group:
         kernel: the compiled loop.
         reads: the arrays it reads, and how.
         results: the nodes whose values it writes.
+        layouts: the loops along which each of these arrays varies, first those that it reads.
         loops: lengths of its three loops.
+        work: elements times ops.
         inputs: the nodes that it reads, for the plan.
     """
 
     kernel: Kernel
     reads: tuple[Read, ...]
     results: tuple[Node, ...]
+    layouts: tuple[str, ...]
     loops: tuple[int, int, int]
+    work: int
     inputs: tuple[Node, ...]
 
 
@@ -95,6 +99,13 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTH
         return list(steps)
     groups = [draft.group(kernel) for draft, kernel in zip(drafts, kernels, strict=True)]
     return _ordered(steps, [*alone, *groups])
+
+
+def is_pointwise(nodes: Sequence[Node], smallest: float = WORTHWHILE_SIZE) -> bool:
+    """Say whether kernels can do all that is large: arrays then stream through them once, and need no tiles."""
+    done = [x for x in nodes if not isinstance(x.op, Leaf) and x.op is not ops.broadcast]
+    large = [x for x in done if any(y.type.size >= smallest for y in (x, *x.inputs))]
+    return bool(large) and all(x.op.pointwise for x in large) and all(map(has_code, large))
 
 
 def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
@@ -157,6 +168,7 @@ class _Draft:
         self._sums: list[Node] = []
         self._found: dict[Node, int] = {}
         self._results: list[Node] = []
+        self._layouts: tuple[str, ...] = ()
 
     @property
     def work(self) -> int:
@@ -201,12 +213,14 @@ class _Draft:
         written = [(node, node, whole) for node in self._results]
         written += [(node, node.inputs[0], self._space.layout(dict(node.params)["axes"])) for node in self._sums]
         self._results += self._sums
+        self._layouts = (*(read.layout for read in self.reads), *(layout for _, _, layout in written))
         return kernel_text(self.nodes, self.reads, self._found, written, self._dtype, self._space.lengths[-1])
 
     def group(self, kernel: Kernel) -> Group:
         """Return the finished group."""
         inputs = tuple(dict.fromkeys(read.source for read in self.reads))
-        return Group(kernel, tuple(self.reads), tuple(self._results), self._space.lengths, inputs)
+        results, loops = tuple(self._results), self._space.lengths
+        return Group(kernel, tuple(self.reads), results, self._layouts, loops, self.work, inputs)
 
 
 def _ordered(steps: Sequence[Node], units: Sequence[Step]) -> list[Step]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -16,6 +16,7 @@ from primad.ir.program import Program
 from primad.ops.contraction import split
 from primad.ops.products import made_in_order
 from primad.runtime.checkpoints import late_order
+from primad.runtime.donation import Donated, direct, settle
 from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
@@ -38,9 +39,10 @@ class Plan:
         program: what it computes.
         fused: pointwise steps on at least so many elements run as native kernels where these can be built; 0 keeps
             every step's NumPy definition.
+        donated: outputs that take the memory of inputs.
     """
 
-    def __init__(self, program: Program, fused: float = 0) -> None:
+    def __init__(self, program: Program, fused: float = 0, donated: Donated = ()) -> None:
         self.program = program
         slot: dict[Node, int] = {node: i for i, node in enumerate(program.inputs)}
         self._constants: list[tuple[int, Any]] = []
@@ -62,17 +64,20 @@ class Plan:
         self._units = units
         freed = _last_uses(units, program.outputs)
         assigned, self.buffers = assign_buffers(units, program.outputs)
-        self.peak_bytes = _peak_bytes(units, program.outputs, assigned, self.buffers)
+        self._donated = donated
+        taken = direct(program, units, _writes_into, makes_new_array, donated) if donated else {}
+        given = {place for _, place in donated}
+        self.peak_bytes = _peak_bytes(units, program.outputs, {*assigned, *taken}, self.buffers)
         self._calls: list[GroupCall] = []
         self._steps: list[Step] = []
         for unit in units:
-            last = tuple([slot[operand] for operand in freed.get(unit, ())])
+            last = tuple([place for operand in freed.get(unit, ()) if (place := slot[operand]) not in given])
             if isinstance(unit, Group):
                 self._steps.append((None, (), {}, len(self._calls), last, -1))
-                self._calls.append(GroupCall(unit, slot, assigned))
+                self._calls.append(GroupCall(unit, slot, assigned, taken))
             else:
                 operands = tuple([slot[operand] for operand in unit.inputs])
-                place = assigned.get(unit, -1)
+                place = assigned.get(unit, -2 - taken[unit] if unit in taken else -1)
                 function = loaded(unit.op.numpy)
                 params = {**dict(unit.params), **lanes_for(function)}
                 self._steps.append((function, operands, params, slot[unit], last, place))
@@ -105,8 +110,9 @@ class Plan:
                     function, operands, params, place, freed, buffer = step
                     if function is None:
                         self._calls[place].run(values, frame, place)
-                    elif buffer >= 0:
-                        values[place] = function(*[values[i] for i in operands], out=buffers[buffer], **params)
+                    elif buffer != -1:
+                        out = buffers[buffer] if buffer >= 0 else arguments[-2 - buffer]
+                        values[place] = function(*[values[i] for i in operands], out=out, **params)
                     else:
                         values[place] = function(*[values[i] for i in operands], **params)
                     for index in freed:
@@ -120,7 +126,7 @@ class Plan:
         ]
         if self.buffers or self._calls:
             SPARE_FRAMES.give(frame, self._spare)
-        return results
+        return settle(results, arguments, self._donated)
 
     def _say_where(self, error: Exception, step: Step) -> None:
         """Add the op, its type and the user's line to an error of the op's own definition, or of memory."""
@@ -265,9 +271,9 @@ def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tu
 
 
 def _peak_bytes(
-    steps: Sequence[Node | Group], outputs: Sequence[Node], assigned: dict[Node, int], buffers: Sequence[ArrayType]
+    steps: Sequence[Node | Group], outputs: Sequence[Node], assigned: Container[Node], buffers: Sequence[ArrayType]
 ) -> int:
-    """Return the bytes of a run's arrays when they are most: its buffers, and what lies outside of them."""
+    """Return the bytes of a run's arrays when they are most: its buffers, and what lies outside of assigned memory."""
     _, until = _lifetimes(steps, outputs)
     dying = _dying(until)
     now = peak = 0

@@ -16,6 +16,9 @@ from typing import Any
 
 from primad.errors import ShapeError
 
+MAX_LANES = 16
+"""Work is cut into at most so many lanes, whatever the number of threads."""
+
 
 def _default_threads() -> int:
     text = os.environ.get("PRIMAD_NUM_THREADS", "")

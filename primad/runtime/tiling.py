@@ -21,9 +21,10 @@ from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines, newest, rebuild
 from primad.runtime.axes import Dimension, tileable_dimensions
 from primad.runtime.checkpoints import without_barriers
-from primad.runtime.fusion import WORTHWHILE_SIZE
+from primad.runtime.donation import Donated, settle
+from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import run_lanes, thread_count
+from primad.runtime.lanes import MAX_LANES, run_lanes, thread_count
 from primad.runtime.memory import check_memory
 from primad.simplify.outer import outer_products
 from primad.types import ArrayType
@@ -38,25 +39,30 @@ WORTHWHILE_RECOMPUTATION = 1.5
 """Stages that start again with the inputs may cost so many times the flops of the whole program,"""
 LARGE_BYTES = 512 * 1024 * 1024
 """unless its arrays would need so much memory."""
-MAX_LANES = 16
 MAX_STAGES = 4
 
 
-def make_plan(program: Program) -> AnyPlan:
+def make_plan(program: Program, donated: Donated = ()) -> AnyPlan:
     """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise.
+
+    Args:
+        program: what to compute.
+        donated: outputs that take the memory of inputs.
 
     Raises:
         MemoryLimitError: if its arrays would not fit into the machine's memory.
     """
-    plan = _plan(outer_products(without_barriers(program)), MAX_STAGES)
+    plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated)
     if not isinstance(plan, TiledPlan) and any(node.op is ops.barrier for node in program.nodes):
-        again = Plan(outer_products(program), WORTHWHILE_SIZE)
+        again = Plan(outer_products(program), WORTHWHILE_SIZE, donated)
         plan = again if again.peak_bytes < plan.peak_bytes else plan
     check_memory(plan)
     return plan
 
 
-def _plan(program: Program, stages: int) -> AnyPlan:
+def _plan(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
+    if is_pointwise(program.nodes):
+        return Plan(program, WORTHWHILE_SIZE, donated)
     for dimension in tileable_dimensions(program):
         tile = tile_length(dimension)
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
@@ -64,13 +70,13 @@ def _plan(program: Program, stages: int) -> AnyPlan:
             continue
         before = _sums_before(program, dimension)
         if not _needs_stages(program, dimension, before):
-            return TiledPlan(program, dimension, tile)
+            return TiledPlan(program, dimension, tile, donated)
         if stages > 1:
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
-            staged, whole = StagedPlan(program, first, stages), Plan(program, WORTHWHILE_SIZE)
+            staged, whole = StagedPlan(program, first, stages, donated), Plan(program, WORTHWHILE_SIZE, donated)
             recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * whole.flops
             return whole if recomputes and whole.peak_bytes < LARGE_BYTES else staged
-    return Plan(program, WORTHWHILE_SIZE)
+    return Plan(program, WORTHWHILE_SIZE, donated)
 
 
 def tile_length(dimension: Dimension) -> int:
@@ -137,10 +143,10 @@ class StagedPlan:
         parts: the plans of its two parts.
     """
 
-    def __init__(self, program: Program, first: Sequence[Node], stages: int) -> None:
+    def __init__(self, program: Program, first: Sequence[Node], stages: int, donated: Donated) -> None:
         self.program = program
         self._first: AnyPlan = _plan(_copy(program, program.inputs, first), 1)
-        self._second = _plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1)
+        self._second = _plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1, donated)
         self.parts = (self._first, self._second)
         self._kept_bytes = sum(node.type.nbytes for node in first)
 
@@ -169,8 +175,9 @@ class TiledPlan:
         lanes: how many independent runs of tiles there are.
     """
 
-    def __init__(self, program: Program, dimension: Dimension, tile: int) -> None:
+    def __init__(self, program: Program, dimension: Dimension, tile: int, donated: Donated = ()) -> None:
         self.program = program
+        self._donated = donated
         self.dimension = dimension
         self.tile = tile
         self.tiles = -(-dimension.length // tile)
@@ -193,7 +200,9 @@ class TiledPlan:
         self._prologue = Plan(_copy(program, program.inputs, self._prologue_outputs), WORTHWHILE_SIZE)
         self._late_outputs = [node for node in dict.fromkeys(program.outputs) if node in late or node.op is LITERAL]
         self._late_inputs = [*program.inputs, *self._prologue_outputs, *self._partial, *self._sliced_outputs]
-        self._epilogue = Plan(_copy(program, self._late_inputs, self._late_outputs), WORTHWHILE_SIZE)
+        epilogue = _copy(program, self._late_inputs, self._late_outputs)
+        self._epilogue = Plan(epilogue, WORTHWHILE_SIZE, self._donated_late())
+        self._sliced_into = self._donated_slices(whole, late)
         self._axes = [dimension.axis.get(node) if node in dimension.axis else None for node in self._tile_inputs]
         rest = dimension.length % tile
         self._main = self._tile_plan(tile)
@@ -202,7 +211,9 @@ class TiledPlan:
     @property
     def peak_bytes(self) -> int:
         """Memory of the arrays that a run makes, when it is most, on as many threads as there are now."""
-        whole_results = sum(node.type.nbytes for node in [*self._prologue_outputs, *self._sliced_outputs])
+        placed = zip(self._sliced_outputs, self._sliced_into, strict=True)
+        sliced = [node for node, place in placed if place is None]
+        whole_results = sum(node.type.nbytes for node in [*self._prologue_outputs, *sliced])
         sums = self.lanes * sum(node.type.nbytes for node in self._partial)
         in_tiles = sums + min(self.lanes, thread_count()) * self._main.peak_bytes
         in_tiles += 0 if self._last is self._main else self._last.peak_bytes
@@ -246,6 +257,32 @@ class TiledPlan:
         # where tiles end.
         return Plan(part, WORTHWHILE_SIZE * length / self.tile)
 
+    def _donated_late(self) -> Donated:
+        """Return what the epilogue may write into: the memory of inputs that are no outputs themselves."""
+        found = []
+        for output, place in self._donated:
+            node = self.program.outputs[output]
+            if node in self._late_outputs and self.program.inputs[place] not in self.program.outputs:
+                found.append((self._late_outputs.index(node), place))
+        return tuple({late: (late, place) for late, place in reversed(found)}.values())
+
+    def _donated_slices(self, whole: Sequence[Node], late: set[Node]) -> list[int | None]:
+        """Return for each output that tiles write the input whose memory it takes.
+
+        A tile has read its slice of the input before it writes it, if the slice lies along the same axis and nothing
+        else reads the input.
+        """
+        elsewhere = {operand for node in self.program.nodes if node in late for operand in node.inputs}
+        elsewhere.update(operand for node in whole for operand in node.inputs)
+        elsewhere.update(self.program.outputs)
+        axis = self.dimension.axis
+        places: dict[Node, int] = {}
+        for output, place in self._donated:
+            node, source = self.program.outputs[output], self.program.inputs[place]
+            if node in axis and axis.get(source) == axis[node] and source not in elsewhere:
+                places.setdefault(node, place)
+        return [places.get(node) for node in self._sliced_outputs]
+
     def _resized(self, node: Node, length: int) -> ArrayType:
         axis = self.dimension.axis.get(node)
         if axis is None:
@@ -259,7 +296,10 @@ class TiledPlan:
         known: dict[Node, Any] = dict(zip(self.program.inputs, arguments, strict=True))
         known.update(zip(self._prologue_outputs, self._prologue.run(arguments), strict=True))
         values = [np.asarray(known[node]) for node in self._tile_inputs]
-        full = [np.empty(node.type.shape, node.type.dtype) for node in self._sliced_outputs]
+        full = [
+            np.empty(node.type.shape, node.type.dtype) if place is None else arguments[place]
+            for node, place in zip(self._sliced_outputs, self._sliced_into, strict=True)
+        ]
 
         def work(lane: int, stopped: Callable[[], bool]) -> list[Any]:
             return self._run_lane(lane, values, full, stopped)
@@ -271,7 +311,7 @@ class TiledPlan:
         known.update(zip(self._sliced_outputs, full, strict=True))
         late = self._epilogue.run([known[node] for node in self._late_inputs])
         known.update(zip(self._late_outputs, late, strict=True))
-        return self._results(known)
+        return settle(self._results(known), arguments, self._donated)
 
     def _run_lane(
         self, lane: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]

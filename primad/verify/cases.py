@@ -125,11 +125,13 @@ def booleans(choose: Choices, shape: tuple[int, ...]) -> Operand:
     return Operand(ArrayType(shape, np.bool_), array=found.array.astype(bool))
 
 
-def pointwise(*domains: tuple[float, float]) -> Callable[[Choices], Example]:
+def pointwise(
+    *domains: tuple[float, float], shapes: Sequence[tuple[int, ...]] = ((2, 2), (2, 2), (2,), ())
+) -> Callable[[Choices], Example]:
     """Return a drawer of float operands of one shape, one for each domain."""
 
     def draw(choose: Choices) -> Example:
-        common = choose.among(((2, 2), (2, 2), (2,), ()))
+        common = choose.among(shapes)
         return Example(tuple(floats(common, low, high) for low, high in domains))
 
     return draw

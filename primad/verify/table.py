@@ -267,7 +267,7 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.arcsin: pointwise((-0.875, 0.875)),
     ops.arccos: pointwise((-0.875, 0.875)),
     ops.arcsinh: pointwise(ANY),
-    ops.arccosh: pointwise((1.125, 3.0)),
+    ops.arccosh: pointwise((2.5, 6.0), shapes=SMALL),
     ops.arctanh: pointwise((-0.875, 0.875)),
     ops.cbrt: pointwise(POSITIVE),
     ops.erfinv: pointwise((-0.875, 0.875)),

@@ -54,10 +54,10 @@ def assign_(x: Any) -> Any:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, name: Any = None) -> Any:
-    """Return a tensor filled with one value; float32 unless the value is an integer or boolean or a dtype is given."""
+    """Return a tensor filled with one value; in the default data type, unless it is a boolean or one is given."""
     value = fill_value.item() if hasattr(fill_value, "item") else fill_value
     if dtype is None:
-        dtype = {bool: "bool", int: "int64"}.get(type(value), get_default_dtype())
+        dtype = "bool" if isinstance(value, bool) else get_default_dtype()
     return apply(fill_constant_, shape=shape_of(shape), value=value, dtype=as_dtype(dtype).name)
 
 

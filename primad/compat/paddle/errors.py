@@ -36,6 +36,10 @@ class FatalError(PrimadError, SystemError):
     """Something that Paddle ends with a SystemError (Paddle's Fatal)."""
 
 
+class MissingParametersError(PrimadError, AttributeError):
+    """An eager optimiser that was made without parameters."""
+
+
 class UnsupportedNameError(PrimadError, AttributeError):
     """A name of Paddle's that this layer does not have."""
 

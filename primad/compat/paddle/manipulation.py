@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import primad.numpy as pn
+from primad.compat.paddle.creation import assign
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
 from primad.compat.paddle.math import cast as cast
 from primad.compat.paddle.operators import Value, apply, prototype
@@ -221,7 +222,7 @@ def chunk(x: Any, chunks: int, axis: Any = 0, name: Any = None) -> Any:
 
 @prototype("unbind", axis=0)
 def _unbind(x: Any, *, axis: int) -> Any:
-    return [x[(slice(None),) * (axis % x.ndim) + (i,)] for i in range(x.shape[axis])]
+    return [x[(builtins.slice(None),) * (axis % x.ndim) + (i,)] for i in range(x.shape[axis])]
 
 
 def unbind(input: Any, axis: int = 0) -> Any:
@@ -274,7 +275,7 @@ def encoded(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], list[A
     items = [_plain(item) for item in items]
     used = sum(item.ndim if _is_mask(item) else item is not None and item is not Ellipsis for item in items)
     if used > len(shape):
-        raise InvalidArgumentError(f"too many indices: {used} for a tensor with {len(shape)} axes")
+        raise IndexError(f"too many indices: {used} for a tensor with {len(shape)} axes")
     code: list[Any] = []
     arrays: list[Any] = []
     axis = 0
@@ -449,9 +450,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: Any = None) -> Any
 def nonzero(x: Any, as_tuple: bool = False) -> Any:
     """Return the positions of elements that are not zero: one row each, or a column for each axis."""
     rows = np.argwhere(x.numpy())
-    if not as_tuple:
-        return type(x).wrap(rows)
-    return tuple([type(x).wrap(rows[:, i : i + 1]) for i in range(rows.shape[1])])
+    return tuple([assign(rows[:, i : i + 1]) for i in range(rows.shape[1])]) if as_tuple else assign(rows)
 
 
 def masked_select(x: Any, mask: Any, name: Any = None) -> Any:

@@ -146,7 +146,9 @@ def _divide(x: Any, y: Any) -> Any:
     return floating(x) / floating(y)
 
 
-elementwise_pow_ = _elementwise("elementwise_pow", lambda x, y: np.power(floating(x), y))
+elementwise_pow_ = _elementwise(
+    "elementwise_pow", lambda x, y: np.power(x if x.dtype.kind + y.dtype.kind == "ii" else floating(x), y)
+)
 elementwise_add_ = _elementwise("elementwise_add", np.add)
 add = _binary(elementwise_add_, "x + y, elementwise.")
 elementwise_sub_ = _elementwise("elementwise_sub", np.subtract)

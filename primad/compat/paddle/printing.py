@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -69,8 +68,6 @@ def _nested(array: np.ndarray[Any, Any], indent: int) -> str:
     texts = [_item(value) for value in shown.reshape(-1)]
     signed = any(text.startswith("-") for text in texts)
     width = max(len(text) for text in texts)
-    if signed and width == max((len(text) for text in texts if not text.startswith("-")), default=0):
-        width += 1
     return _lines(array, indent, width, signed, shortened)
 
 
@@ -87,7 +84,7 @@ def _item(value: Any) -> str:
         return str(value)
     if OPTIONS.sci_mode:
         return f"{value:.{OPTIONS.precision}e}"
-    if math.isfinite(value) and math.ceil(value) == value:
+    if np.ceil(value) == value:
         return f"{value:.0f}."
     return f"{value:.{OPTIONS.precision}f}"
 

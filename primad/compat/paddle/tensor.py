@@ -177,6 +177,9 @@ class Tensor(Value):
         copied._name = None
         return copied
 
+    def __copy__(self) -> Tensor:
+        return Tensor(self._entry)
+
     def __reduce__(self) -> Any:
         raise PreconditionError("tensors are not pickled", fix="use paddle.save and paddle.load, or .numpy().")
 

@@ -110,14 +110,15 @@ class PyLayer:
         """Run `forward`, and record it with `backward` as its derivative.
 
         Raises:
-            UnimplementedError: if `forward` is missing, or returns something else than tensors.
+            UnimplementedError: if `forward` is missing.
+            InvalidArgumentError: if it returns something else than tensors.
         """
         context = PyLayerContext()
         with no_grad():
             found = cls.forward(context, *args, **kwargs)
         results = list(found) if isinstance(found, (tuple, list)) else [found]
         if not any(isinstance(result, Tensor) for result in results):
-            raise UnimplementedError(
+            raise InvalidArgumentError(
                 f"{cls.__name__}.forward returned {type(found).__name__}",
                 why="At least one output of `PyLayer.forward` must be a Tensor.",
             )

@@ -11,7 +11,12 @@ import numpy as np
 from primad import nn as rules
 from primad import tree
 from primad.compat.paddle.autograd.mode import no_grad
-from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
+from primad.compat.paddle.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    MissingParametersError,
+    PreconditionError,
+)
 from primad.compat.paddle.nn.parameter import Parameter
 from primad.compat.paddle.operators import Value
 from primad.compat.paddle.optimizer.lr import LRScheduler
@@ -58,6 +63,11 @@ class Optimizer:
         if not isinstance(learning_rate, (float, int, LRScheduler)):
             raise ArgumentTypeError(
                 f"learning rate should be float or LRScheduler, got {type(learning_rate).__name__} here"
+            )
+        if parameters is None and Value.kind[-1] is Tensor:
+            raise MissingParametersError(
+                "parameters argument given to the Optimizer should not be None in dygraph mode.",
+                fix="pass parameters=model.parameters().",
             )
         self._rate = learning_rate
         self._groups = _groups(parameters)

@@ -1,0 +1,125 @@
+"""Donated arguments: arrays whose memory a plan's outputs take.
+
+An output is computed right into the memory of its argument where nothing needs the argument's old value afterwards, and
+is copied there at the end where something does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.errors import TracingError
+from primad.ir.node import Node
+from primad.ir.program import Program
+from primad.runtime.fusion import Group
+from primad.runtime.space import LOOPS
+from primad.types import ArrayType
+
+Donated = tuple[tuple[int, int], ...]
+"""Pairs (position of an output, position of the input whose memory it takes), each position in one pair only."""
+
+
+def match(outputs: Sequence[ArrayType], inputs: Sequence[ArrayType], donated: Iterable[int]) -> Donated:
+    """Give each output in order the first donated input of its type that is left."""
+    left = list(donated)
+    found = []
+    for position, type in enumerate(outputs):
+        place = next((i for i in left if inputs[i] == type and type.shape), None)
+        if place is not None:
+            left.remove(place)
+            found.append((position, place))
+    return tuple(found)
+
+
+def check(arrays: Sequence[Any], donated: Iterable[int], names: Sequence[str]) -> None:
+    """Raise unless the donated arrays can be written to and overlap no other argument.
+
+    Raises:
+        TracingError: naming the argument.
+    """
+    chosen = {i for i in donated if isinstance(arrays[i], np.ndarray)}
+    spans = []
+    for i, array in enumerate(arrays):
+        if i in chosen and not array.flags.writeable:
+            raise TracingError(
+                f"jit: the donated argument {names[i]} is read-only", fix="pass a copy of it, or do not donate it."
+            )
+        if isinstance(array, np.ndarray) and array.size:
+            spans.append((*np.lib.array_utils.byte_bounds(array), i))
+    end, last = 0, -1
+    for start, stop, i in sorted(spans):
+        if start < end and (i in chosen or last in chosen):
+            raise TracingError(
+                f"jit: the arguments {names[last]} and {names[i]} share memory, and one of them is donated",
+                why="Writing the result into one of them would change the other.",
+                fix="pass a copy of one of them.",
+            )
+        if stop > end:
+            end, last = stop, i
+
+
+def settle(results: list[Any], arguments: Sequence[Any], donated: Donated) -> list[Any]:
+    """Return the results with donated memory in the places of those that are not there yet."""
+    for position, place in donated:
+        target = arguments[place]
+        if results[position] is not target:
+            target[...] = results[position]
+            results[position] = target
+    return results
+
+
+def direct(
+    program: Program,
+    steps: Sequence[Node | Group],
+    writes_into: Callable[[Node], bool],
+    makes_new_array: Callable[[Node], bool],
+    donated: Donated,
+) -> dict[Node, int]:
+    """Choose the outputs that are computed right into donated memory.
+
+    Args:
+        program: what the plan computes.
+        steps: its steps in order.
+        writes_into: whether the definition of an op can write into given memory.
+        makes_new_array: whether an op's result shares no memory with its operands.
+        donated: which output takes the memory of which input.
+
+    Returns:
+        the input's position for each such value.
+    """
+    owners: dict[Node, set[Node]] = {node: {node} for node in program.inputs}
+    last: dict[Node, int] = {}
+    maker: dict[Node, int] = {}
+    overlapping: set[tuple[int, Node]] = set()
+    for position, step in enumerate(steps):
+        for operand in step.inputs:
+            for owner in owners.get(operand, ()):
+                last[owner] = position
+                if operand is not owner or not _reads_in_place(step, operand):
+                    overlapping.add((position, owner))
+        if isinstance(step, Group):
+            maker.update(dict.fromkeys(step.results, position))
+            continue
+        if writes_into(step):
+            maker[step] = position
+        if not makes_new_array(step):
+            owners[step] = set().union(*(owners.get(operand, set()) for operand in step.inputs))
+    kept = set().union(*(owners.get(node, set()) for node in program.outputs))
+    found: dict[Node, int] = {}
+    for output, place in donated:
+        node, source = program.outputs[output], program.inputs[place]
+        if node not in maker or node in found or source in kept or last.get(source, -1) > maker[node]:
+            continue
+        if (maker[node], source) not in overlapping:
+            found[node] = place
+    return found
+
+
+def _reads_in_place(step: Node | Group, operand: Node) -> bool:
+    """Say whether a step reads each element of an operand only where it then writes that element of its results."""
+    if isinstance(step, Group):
+        return all(read.layout == LOOPS for read in step.reads if read.source is operand)
+    return bool(step.op.pointwise)
