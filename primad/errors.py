@@ -27,12 +27,17 @@ def _is_users(filename: str) -> bool:
     return not any(part in filename for part in _PLUMBING)
 
 
-def user_line() -> str | None:
-    """Return `file:line` of the innermost frame that is the user's own code, or None."""
-    frame = sys._getframe(1)
+def user_line(depth: int = 1) -> str | None:
+    """Return `file:line` of the innermost frame that is the user's own code, or None.
+
+    Args:
+        depth: how many innermost frames are known not to be.
+    """
+    frame = sys._getframe(depth)
     while frame is not None:
-        if _is_users(frame.f_code.co_filename):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        filename = frame.f_code.co_filename
+        if _is_users(filename):
+            return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None
 

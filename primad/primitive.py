@@ -25,7 +25,7 @@ Rules are written in the language itself: they receive traced arrays and use ope
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -54,6 +54,8 @@ class Law:
         statement: a function of arrays that returns both sides, unsimplified; what `verify` proves.
         shapes: shapes of the statement's arguments.
         rewrite: (trace, inputs, params) -> node or None: the constructor form. Laws of a pass have none.
+        at: names of ops of which an operand must be one for the constructor form to find anything ('literal' among
+            them), or `SAME` for operands that are one node; None where it must always be tried.
     """
 
     name: str
@@ -61,6 +63,17 @@ class Law:
     statement: Callable[..., tuple[Any, Any]]
     shapes: tuple[tuple[int, ...], ...]
     rewrite: Rewrite | None = None
+    at: tuple[str, ...] | None = None
+
+    def may_apply(self, operands: Collection[str]) -> bool:
+        """Say whether the constructor form can find something where the operands have these ops."""
+        return self.at is None or any(name in operands for name in self.at)
+
+
+SAME = "same"
+"""Stands among the names of the operands' ops where two operands are one node."""
+MOST_CONTEXTS = 1024
+"""So many combinations of operands' ops are remembered for each op."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,27 +111,49 @@ class Primitive:
 
     def rewrite(self, trace: Trace, inputs: tuple[Node, ...], params: Params) -> Node | None:
         """Try the constructor laws in order; return the first replacement."""
-        if self.pointwise and inputs and self.name not in _OUTERMOST:
+        context: tuple[Any, ...] = tuple([node.op for node in inputs])
+        if len(inputs) == 2 and inputs[0] is inputs[1]:
+            context = (*context, SAME)
+        known = self._contexts.get(context)
+        if known is None:
+            known = self._contexts[context] = self._laws_in(context)
+        wide, consumed, rewriters = known
+        node: Node | None
+        if wide:
             node = _broadcast_outermost(self, trace, inputs, params)
             if node is not None:
                 return node
-        for node in inputs:
-            if node.op.consume is not None:
-                found: Node | None = node.op.consume(self, trace, inputs, params, node)
-                if found is not None:
-                    return found
-        if self.rewriters:
+        for position in consumed:
+            node = inputs[position].op.consume(self, trace, inputs, params, inputs[position])
+            if node is not None:
+                return node
+        if rewriters:
             named = dict(params)
-            for rewriter in self.rewriters:
+            for rewriter in rewriters:
                 node = rewriter(trace, inputs, named)
                 if node is not None:
                     return node
         return None
 
     @cached_property
-    def rewriters(self) -> tuple[Rewrite, ...]:
-        """The constructor forms of the laws, in order."""
-        return tuple([law.rewrite for law in self.laws if law.rewrite is not None])
+    def _contexts(self) -> dict[tuple[Any, ...], tuple[bool, tuple[int, ...], tuple[Rewrite, ...]]]:
+        return {}
+
+    def _laws_in(self, context: tuple[Any, ...]) -> tuple[bool, tuple[int, ...], tuple[Rewrite, ...]]:
+        """Return what is worth trying where the operands have these ops.
+
+        Returns:
+            whether a broadcast may be outermost, the operands that say how they are consumed, the constructor forms.
+        """
+        if len(self._contexts) >= MOST_CONTEXTS:
+            self._contexts.clear()
+        ops = [op for op in context if op is not SAME]
+        names = {SAME if op is SAME else op.name for op in context}
+        wide = self.pointwise and self.name not in _OUTERMOST and "broadcast" in names
+        wide = wide and all(op is LITERAL or op.name == "broadcast" for op in ops)
+        consumed = tuple([i for i, op in enumerate(ops) if op.consume is not None])
+        laws = [law.rewrite for law in self.laws if law.rewrite is not None and law.may_apply(names)]
+        return wide, consumed, tuple(laws)
 
     @property
     def holds_program(self) -> bool:

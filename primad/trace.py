@@ -43,7 +43,7 @@ def _recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callabl
 
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
     def apply(self: TracedArray, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS):
+        if type(other) is not TracedArray and not isinstance(other, _OPERANDS):
             return NotImplemented
         return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
 
@@ -149,6 +149,11 @@ class TracedArray:
         return UFUNCS[np.invert](self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        recorded: Callable[..., Any] | None
+        if method == "__call__" and not kwargs:
+            recorded = UFUNCS.get(ufunc)
+            if recorded is not None:
+                return recorded(*inputs)
         name = ufunc.__name__
         if "out" in kwargs:
             raise TracingError(
@@ -287,29 +292,33 @@ def escaped(node: Node) -> TracingError:
 def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Apply a primitive: in the newest trace among the operands, or with NumPy where nothing is traced."""
     trace: Trace | None = None
+    inputs: list[Any] = []
+    foreign = False
     for operand in operands:
         if type(operand) is TracedArray:
-            owner = operand.node.trace
-            if owner.closed:
-                raise escaped(operand.node)
-            if trace is None or owner.age > trace.age:
-                trace = owner
+            node = operand.node
+            inputs.append(node)
+            owner = node.trace
+            if owner is not trace:
+                if owner.closed:
+                    raise escaped(node)
+                if trace is None or owner.age > trace.age:
+                    trace = owner
+        else:
+            inputs.append(operand)
+            foreign = True
     if trace is None:
         return primitive.numpy(*operands, **params)
-    like: ArrayType | None = None
-    inputs = []
-    for operand in operands:
-        if type(operand) is TracedArray:
-            inputs.append(operand.node)
-        elif type(operand) in (int, float, bool):
-            if like is None:
-                like = next(item.node.type for item in operands if type(item) is TracedArray)
-            inputs.append(trace.literal(operand, like))
-        else:
-            inputs.append(lift(operand, trace))
-    if len(params) > 1:
-        return TracedArray(trace.build(primitive, tuple(inputs), tuple(sorted(params.items()))))
-    return TracedArray(trace.build(primitive, tuple(inputs), tuple(params.items())))
+    if foreign:
+        like = next(item for item in inputs if item.__class__ is Node).type
+        for i, value in enumerate(inputs):
+            kind = value.__class__
+            if kind is float or kind is int or kind is bool:
+                inputs[i] = trace.literal(value, like)
+            elif type(operands[i]) is not TracedArray:
+                inputs[i] = lift(value, trace)
+    named = tuple(sorted(params.items())) if params else ()
+    return TracedArray(trace.build(primitive, tuple(inputs), named))
 
 
 def lift(value: Any, trace: Trace) -> Node:

@@ -49,6 +49,8 @@ KINKS = [
     (np.minimum, (1.0, 1.0), (0.5, 0.5)),
     (np.max, (np.array([1.0, 3.0, 3.0]),), ([0, 0.5, 0.5],)),
     (np.min, (np.array([1.0, 1.0, 1.0]),), ([1 / 3, 1 / 3, 1 / 3],)),
+    (lambda x: np.sum(primad.nn.max_pool(x, 2)), (np.array([[[3.0, 3.0]]]),), ([[[1, 0]]],)),
+    (lambda x: np.sum(primad.nn.adaptive_max_pool(x, 1)), (np.array([[[1.0, 3.0, 3.0]]]),), ([[[0, 1, 0]]],)),
     (lambda x: np.clip(x, 0, 1), (0.0,), (0.5,)),
     (lambda x: np.clip(x, 0, 1), (1.0,), (0.5,)),
     (np.sqrt, (0.0,), (np.inf,)),

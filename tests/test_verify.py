@@ -17,11 +17,14 @@ from primad import nn, ops
 from primad import numpy as pnp
 from primad.functional import compile, custom, derivatives, held, matrices
 from primad.primitive import Law, Primitive
+from primad.simplify import simplify
+from primad.transforms import jvp, vjp
 from primad.types import ArrayType, Zero
 from primad.verify.cases import Example, Seeded, floats
 from primad.verify.checker import check_row, rows
 from primad.verify.checks import CHECKS
 from primad.verify.laws import constructor_row, law_rows, pass_laws
+from primad.verify.programs import draw_program
 
 
 def test_every_op_has_a_case() -> None:
@@ -318,3 +321,19 @@ def test_reverse_mode_lowers_the_composites_of_a_users_rule() -> None:
     average.defjvp(lambda primals, tangents: primad.jvp(lambda x: np.mean(np.sin(x)), primals, tangents))
     x = np.array([0.3, 0.4])
     np.testing.assert_allclose(primad.grad(average)(x), np.cos(x) / 2)
+
+
+def _derived_texts(seeds: range) -> list[str]:
+    texts = []
+    for seed in seeds:
+        program = draw_program(Seeded(seed))
+        texts += [str(program), str(simplify(vjp(jvp(program))))]
+    return texts
+
+
+def test_no_law_is_left_out_where_it_applies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Laws are tried only where the operands' ops allow them (`Law.at`); trying all of them finds nothing more."""
+    indexed = _derived_texts(range(40))
+    monkeypatch.setattr(Primitive, "_contexts", property(lambda self: {}))
+    monkeypatch.setattr(Law, "may_apply", lambda self, operands: True)
+    assert _derived_texts(range(40)) == indexed

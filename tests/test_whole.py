@@ -10,7 +10,6 @@ import pytest
 import primad
 from primad import ops, tree
 from primad.ir.node import LITERAL
-from primad.ir.program import ClosedProgram
 from primad.runtime import native, whole
 from primad.runtime.entry import Signature
 from primad.runtime.interpreter import Plan
@@ -30,20 +29,15 @@ def plan_of(function, *args):
     leaves, in_tree = tree.flatten(args)
     types = [type_of(leaf) for leaf in leaves]
     program = record(function, types, in_tree)
-    of = ClosedProgram(program)
-    splats = (*[False] * len(leaves), *[node.op is LITERAL for node in program.sources])
-    signature = Signature(in_tree, tuple((type, False) for type in types), splats, program.out_tree)
-    return whole_plan(simplify(of.hoisted), signature), program
+    lowered = simplify(program.hoisted(scalars=False))
+    constants = len(lowered.inputs) - len(leaves)
+    signature = Signature(in_tree, tuple((type, False) for type in types), constants, program.out_tree)
+    return whole_plan(lowered, signature), program
 
 
 def values_of(program):
     """Constants of a recorded program, as its plan wants them."""
-    return [
-        np.full(node.type.shape, dict(node.params)["value"], node.type.dtype)
-        if node.op is LITERAL
-        else dict(node.params)["array"].array
-        for node in program.sources
-    ]
+    return [dict(node.params)["array"].array for node in program.sources if node.op is not LITERAL]
 
 
 def check(function, *args, tolerance=None):
@@ -116,7 +110,7 @@ def test_random_programs_and_their_gradients():
             lowered = simplify(transformed)
             types = tuple((type, False) for type in lowered.in_types)
             trees = [tree.flatten((0,) * n)[1] for n in (len(types), len(lowered.outputs))]
-            signature = Signature(trees[0], types, (False,) * len(types), trees[1])
+            signature = Signature(trees[0], types, 0, trees[1])
             plan = whole_plan(lowered, signature) if whole.text_of(lowered) else None
             if plan is None:
                 continue
@@ -248,6 +242,8 @@ def test_several_threads_call_at_once():
 
 def test_what_has_no_loop_runs_with_numpy():
     plan, _ = plan_of(lambda x: np.cumsum(x), np.ones(5))
+    assert plan is None
+    plan, _ = plan_of(lambda x: np.abs(x > 0), np.ones(5))
     assert plan is None
     plan, _ = plan_of(lambda x: np.sum(np.exp(x)), np.ones(10_000_000))
     assert plan is None

@@ -17,7 +17,7 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value, param_key
 from primad.ir.program import ClosedProgram, Program, replay
 from primad.primitive import Primitive
-from primad.runtime.cache import PLANS
+from primad.runtime.cache import PLANS, WHOLE
 from primad.runtime.donation import Donated
 from primad.runtime.entry import Signature
 from primad.runtime.interpreter import evaluate_node
@@ -85,7 +85,7 @@ def compiled_plan(
 ) -> tuple[AnyPlan | WholePlan, list[Any]]:
     """Return the plan of a program that the user wants compiled, and the inputs that follow the program's own.
 
-    It is one native function if the program is small. Other plans know the program's scalars, which then need no arrays
+    It is one native function if the program is small. The plan knows the program's scalars, which then need no arrays
     of their own; each value of them is another plan.
 
     Args:
@@ -96,28 +96,21 @@ def compiled_plan(
         donated: outputs that take the memory of inputs.
     """
     of = ClosedProgram(program)
-    splats = (*[False] * len(types), *[node.op is LITERAL for node in program.sources])
-    signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), splats, program.out_tree)
-    whole: WholePlan | None = PLANS.get(
-        ("whole", of.key, signature), lambda: whole_plan(simplify(of.hoisted), signature)
-    )
-    if whole is not None:
-        return whole, source_values(program)
+    values = [_source_value(node) for node in program.sources if node.op is not LITERAL]
     scalars = tuple([param_key(literal_value(node)) for node in program.sources if node.op is LITERAL])
-    plan: AnyPlan = PLANS.get(
-        (None, of.key, donated, scalars), lambda: make_plan(simplify(program.hoisted(scalars=False)), donated)
-    )
-    return plan, [_source_value(node) for node in program.sources if node.op is not LITERAL]
+    signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), len(values), program.out_tree)
+    simplified: list[Program] = []
 
+    def lowered() -> Program:
+        if not simplified:
+            simplified.append(simplify(program.hoisted(scalars=False)))
+        return simplified[0]
 
-def constants_of(program: Program) -> list[Any]:
-    """Return the further inputs of a native function: captured arrays, and scalars as arrays of one element."""
-    return [
-        np.asarray(literal_value(node), node.type.dtype)
-        if node.op is LITERAL
-        else np.ascontiguousarray(node.params[0][1].array)
-        for node in program.sources
-    ]
+    whole: WholePlan | None = WHOLE.get((of.key, scalars, signature), lambda: whole_plan(lowered(), signature))
+    if whole is not None:
+        return whole, values
+    plan: AnyPlan = PLANS.get((None, of.key, donated, scalars), lambda: make_plan(lowered(), donated))
+    return plan, values
 
 
 def _as_array(leaf: Any) -> Any:

@@ -53,6 +53,7 @@ CAPTURED = Leaf("captured")
 
 
 WEAK: Params = (("weak", True),)
+FLOAT64 = np.dtype(np.float64)
 
 
 class Constant:
@@ -114,7 +115,7 @@ def param_key(value: Any) -> Any:
 
 
 def _node_key(op: Operation, inputs: tuple[Node, ...], params: Params) -> Any:
-    return op, inputs, tuple([(name, param_key(value)) for name, value in params]) if params else ()
+    return op, inputs, tuple([(name, param_key(value)) for name, value in params])
 
 
 _ages = itertools.count()
@@ -149,7 +150,7 @@ class Trace:
         node = Node(op, inputs, params, type, self, self.size)
         self.size += 1
         if self.recording:
-            line = user_line()
+            line = user_line(3)
             if line is not None:
                 self.lines[node] = line
         return node
@@ -166,8 +167,11 @@ class Trace:
 
     def literal(self, value: Any, type: ArrayType) -> Node:
         """Return the node of a scalar that fills an array of `type`; keyed by dtype and bits."""
-        value = type.dtype.type(value).item()
-        key = (LITERAL, type, param_key(value))
+        dtype = type.dtype
+        if dtype is not FLOAT64 or value.__class__ is not float:
+            value = dtype.type(value).item()
+        # The dtype tells 1 from 1.0 and True; only zeros and NaN need their bits to be told apart.
+        key = (LITERAL, type, value if value and value == value else param_key(value))
         node = self._table.get(key)
         if node is None:
             node = self._table[key] = self._new(LITERAL, (), (("value", value),), type)
@@ -195,14 +199,15 @@ class Trace:
 
     def build(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
         """Return the node (op, inputs, params), simplified by the op's constructor laws; the same one every time."""
-        key = _node_key(op, inputs, params)
+        key = _node_key(op, inputs, params) if params else (op, inputs, ())
         node = self._table.get(key)
         if node is None:
-            rewritten = op.rewrite(self, inputs, params)
-            if rewritten is None:
-                type = op.infer(*[node.type for node in inputs], **dict(params))
-                rewritten = self._new(op, inputs, params, type)
-            node = self._table[key] = rewritten
+            node = op.rewrite(self, inputs, params)
+            if node is None:
+                types = [operand.type for operand in inputs]
+                type = op.infer(*types, **dict(params)) if params else op.infer(*types)
+                node = self._new(op, inputs, params, type)
+            self._table[key] = node
         return node
 
     def copy(self, node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -210,7 +215,7 @@ class Trace:
 
         For programs rebuilt node by node on fresh inputs: laws that did not apply to the original do not apply to it.
         """
-        key = _node_key(node.op, inputs, node.params)
+        key = _node_key(node.op, inputs, node.params) if node.params else (node.op, inputs, ())
         found = self._table.get(key)
         if found is None:
             found = self._table[key] = self._new(node.op, inputs, node.params, node.type)

@@ -30,6 +30,17 @@ from primad.trace import METHODS, TracedArray, bind
 from primad.types import is_float
 
 
+def _agree(x: Any, y: Any, floats: bool) -> bool:
+    """Say whether operands need no conversion: of one type, or one a float array and the other a Python number."""
+    first, second = type(x), type(y)
+    if first is TracedArray:
+        type_ = x.node.type
+        if second is TracedArray:
+            return (type_ is y.node.type or type_ == y.node.type) and (not floats or type_.dtype.kind == "f")
+        return (second is float or second is int) and type_.dtype.kind == "f"
+    return second is TracedArray and (first is float or first is int) and y.node.type.dtype.kind == "f"
+
+
 def binary(
     primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False, swap: bool = False, invert: bool = False
 ) -> Any:
@@ -38,15 +49,9 @@ def binary(
 
     def function(x: Any, y: Any, /, out: Any = None) -> Any:
         refuse_out(name, out)
-        if type(x) is TracedArray:
-            kind = type(y)
-            same = kind is TracedArray and x.node.type == y.node.type
-            scalar = kind is float or kind is int
-            if (same or scalar) and (x.node.type.dtype.kind == "f" or (same and not floats)):
-                result = bind(primitive, (y, x) if swap else (x, y), {})
-                return bind(ops.logical_not, (result,), {}) if invert else result
-        a, b = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
-        result = bind(primitive, (b, a) if swap else (a, b), {})
+        if not _agree(x, y, floats):
+            x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
+        result = bind(primitive, (y, x) if swap else (x, y), {})
         return bind(ops.logical_not, (result,), {}) if invert else result
 
     function.__name__ = function.__qualname__ = name

@@ -13,7 +13,7 @@ from primad.kinds import custom, elementwise, linear, multilinear, same_type
 from primad.ops.elementary import log
 from primad.ops.selection import mask, select
 from primad.ops.structural import concatenate, pad
-from primad.primitive import Law, Primitive, apply, full
+from primad.primitive import SAME, Law, Primitive, apply, full
 from primad.types import ArrayType
 
 Inputs = tuple[Node, ...]
@@ -103,8 +103,9 @@ neg: Primitive = linear(
             lambda x: (neg(neg(x)), x),
             ((3,),),
             _neg_law,
+            ("neg", "literal", "mask"),
         ),
-        Law("−(x − y) = y − x", "real", lambda x, y: (neg(sub(x, y)), sub(y, x)), ((3,), (3,)), _neg_sub),
+        Law("−(x − y) = y − x", "real", lambda x, y: (neg(sub(x, y)), sub(y, x)), ((3,), (3,)), _neg_sub, ("sub",)),
     ],
 )
 
@@ -183,18 +184,38 @@ add: Primitive = linear(
     doc="x + y.",
     laws=[
         Law(
-            "literals add up", "bitwise", lambda: (add(np.float64(2), np.float64(3)), np.float64(5)), (), _fold(np.add)
+            "literals add up",
+            "bitwise",
+            lambda: (add(np.float64(2), np.float64(3)), np.float64(5)),
+            (),
+            _fold(np.add),
+            ("literal",),
         ),
-        Law("x + 0 = x", "real", lambda x: (add(x, 0.0), x), ((3,),), _add_zero),
+        Law("x + 0 = x", "real", lambda x: (add(x, 0.0), x), ((3,),), _add_zero, ("literal",)),
         Law("x + y = y + x", "bitwise", lambda x, y: (add(x, y), add(y, x)), ((3,), (3,)), _commute(lambda: add)),
-        Law("x + (−y) = x − y", "bitwise", lambda x, y: (add(x, neg(y)), sub(x, y)), ((3,), (3,)), _add_neg),
-        Law("like terms: a·x + b·x = (a + b)·x", "real", lambda x: (add(2.0 * x, x), 3.0 * x), ((3,),), _like_terms(1)),
+        Law(
+            "x + (−y) = x − y",
+            "bitwise",
+            lambda x, y: (add(x, neg(y)), sub(x, y)),
+            ((3,), (3,)),
+            _add_neg,
+            ("neg", "broadcast"),
+        ),
+        Law(
+            "like terms: a·x + b·x = (a + b)·x",
+            "real",
+            lambda x: (add(2.0 * x, x), 3.0 * x),
+            ((3,),),
+            _like_terms(1),
+            ("mul", SAME),
+        ),
         Law(
             "like terms: x/z + y/z = (x + y)/z",
             "real",
             lambda x, y, z: (add(div(x, z), div(y, z)), div(add(x, y), z)),
             ((3,), (3,), (3,)),
             _same_denominator(lambda: add),
+            ("div",),
         ),
         Law(
             "a mask is outermost: add",
@@ -202,6 +223,7 @@ add: Primitive = linear(
             lambda c, x, y: (add(mask(c > 0, x), mask(c > 0, y)), mask(c > 0, add(x, y))),
             ((3,), (3,), (3,)),
             _same_mask(lambda: add),
+            ("mask",),
         ),
         Law(
             "arrays side by side among zeros are joined",
@@ -212,6 +234,7 @@ add: Primitive = linear(
             ),
             ((3,), (2,)),
             _add_pads,
+            ("pad",),
         ),
     ],
 )
@@ -246,11 +269,24 @@ sub: Primitive = linear(
             lambda: (sub(np.float64(2), np.float64(3)), np.float64(-1)),
             (),
             _fold(np.subtract),
+            ("literal",),
         ),
-        Law("x − 0 = x", "bitwise", lambda x: (sub(x, 0.0), x), ((3,),), _sub_zero),
-        Law("x − (−y) = x + y", "bitwise", lambda x, y: (sub(x, neg(y)), add(x, y)), ((3,), (3,)), _sub_neg),
+        Law("x − 0 = x", "bitwise", lambda x: (sub(x, 0.0), x), ((3,),), _sub_zero, ("literal",)),
         Law(
-            "like terms: a·x − b·x = (a − b)·x", "real", lambda x: (sub(3.0 * x, x), 2.0 * x), ((3,),), _like_terms(-1)
+            "x − (−y) = x + y",
+            "bitwise",
+            lambda x, y: (sub(x, neg(y)), add(x, y)),
+            ((3,), (3,)),
+            _sub_neg,
+            ("neg", "broadcast"),
+        ),
+        Law(
+            "like terms: a·x − b·x = (a − b)·x",
+            "real",
+            lambda x: (sub(3.0 * x, x), 2.0 * x),
+            ((3,),),
+            _like_terms(-1),
+            ("mul", SAME),
         ),
         Law(
             "like terms: x/z − y/z = (x − y)/z",
@@ -258,6 +294,7 @@ sub: Primitive = linear(
             lambda x, y, z: (sub(div(x, z), div(y, z)), div(sub(x, y), z)),
             ((3,), (3,), (3,)),
             _same_denominator(lambda: sub),
+            ("div",),
         ),
     ],
 )
@@ -313,12 +350,25 @@ mul: Primitive = multilinear(
             lambda: (mul(np.float64(2), np.float64(3)), np.float64(6)),
             (),
             _fold(np.multiply),
+            ("literal",),
         ),
-        Law("x · 1 = x, x · (−1) = −x", "bitwise", lambda x: (mul(x, 1.0), x), ((3,),), _mul_one),
+        Law("x · 1 = x, x · (−1) = −x", "bitwise", lambda x: (mul(x, 1.0), x), ((3,),), _mul_one, ("literal",)),
         Law("x · y = y · x", "bitwise", lambda x, y: (mul(x, y), mul(y, x)), ((3,), (3,)), _commute(lambda: mul)),
-        Law("(−x) · y = −(x · y)", "bitwise", lambda x, y: (mul(neg(x), y), neg(mul(x, y))), ((3,), (3,)), _mul_neg),
         Law(
-            "a · (b · x) = (a · b) · x", "real", lambda x: (mul(2.0, mul(3.0, x)), mul(6.0, x)), ((3,),), _mul_literals
+            "(−x) · y = −(x · y)",
+            "bitwise",
+            lambda x, y: (mul(neg(x), y), neg(mul(x, y))),
+            ((3,), (3,)),
+            _mul_neg,
+            ("neg", "broadcast"),
+        ),
+        Law(
+            "a · (b · x) = (a · b) · x",
+            "real",
+            lambda x: (mul(2.0, mul(3.0, x)), mul(6.0, x)),
+            ((3,),),
+            _mul_literals,
+            ("literal",),
         ),
         Law(
             "a mask is outermost: mul",
@@ -326,6 +376,7 @@ mul: Primitive = multilinear(
             lambda c, x, y: (mul(mask(c > 0, x), y), mask(c > 0, mul(x, y))),
             ((3,), (3,), (3,)),
             _mul_mask,
+            ("mask",),
         ),
     ],
 )
@@ -375,6 +426,7 @@ div: Primitive = custom(
             lambda: (div(np.float64(3), np.float64(8)), np.float64(0.375)),
             (),
             _fold(np.true_divide),
+            ("literal",),
         ),
         Law(
             "x / 1 = x, (−x) / y = −(x / y)",
@@ -382,6 +434,7 @@ div: Primitive = custom(
             lambda x, y: (div(neg(x), y), neg(div(x, y))),
             ((3,), (3,)),
             _div_law,
+            ("literal", "neg"),
         ),
         Law(
             "a mask is outermost: div",
@@ -389,6 +442,7 @@ div: Primitive = custom(
             lambda c, x, y: (div(mask(c > 0, x), y), mask(c > 0, div(x, y))),
             ((3,), (3,), (3,)),
             _div_mask,
+            ("mask",),
         ),
     ],
     doc="x / y. The quotient rule is (dx − out·dy)/y: it stays right where dx/y − x·dy/y² overflows.",
@@ -439,6 +493,7 @@ power: Primitive = elementwise(
             lambda x: (power(x, 3.0), mul(mul(x, x), x)),
             ((3,),),
             _power_law,
+            ("literal",),
         )
     ],
 )

@@ -94,6 +94,7 @@ broadcast: Primitive = linear(
             ),
             ((3,),),
             _broadcast_twice,
+            ("broadcast",),
         ),
         Law(
             "a mask is outermost: broadcast",
@@ -104,6 +105,7 @@ broadcast: Primitive = linear(
             ),
             ((3,), (3,)),
             _broadcast_mask,
+            ("mask",),
         ),
     ],
 )
@@ -190,6 +192,7 @@ sum: Primitive = linear(
             lambda x: (sum(sum(x, axes=(1,)), axes=(0,)), sum(x, axes=(0, 1))),
             ((2, 3, 4),),
             _sum_twice,
+            ("sum",),
         ),
         Law(
             "summing n equal terms is multiplying by n",
@@ -197,9 +200,15 @@ sum: Primitive = linear(
             lambda x: (sum(broadcast(x, shape=(4, 3), axes=(0,)), axes=(0,)), x * 4.0),
             ((3,),),
             _sum_broadcast,
+            ("broadcast", "literal"),
         ),
         Law(
-            "a sign is outermost: sum", "real", lambda x: (sum(-x, axes=(0,)), -sum(x, axes=(0,))), ((2, 3),), _sum_neg
+            "a sign is outermost: sum",
+            "real",
+            lambda x: (sum(-x, axes=(0,)), -sum(x, axes=(0,))),
+            ((2, 3),),
+            _sum_neg,
+            ("neg",),
         ),
     ],
 )

@@ -280,6 +280,7 @@ contract: Primitive = multilinear(
             lambda x: (contract(_identity(x, 3), x, labels="ab,bc->ac"), x),
             ((3, 2),),
             _contract_identity,
+            ("eye",),
         ),
         Law(
             "a broadcast is outermost: contract",
@@ -290,6 +291,7 @@ contract: Primitive = multilinear(
             ),
             ((2, 3), (3, 2)),
             _contract_broadcast,
+            ("broadcast",),
         ),
         Law(
             "a permutation of an operand is absorbed into the letters",
@@ -300,6 +302,7 @@ contract: Primitive = multilinear(
             ),
             ((3, 2), (3, 4)),
             _contract_permuted,
+            ("permute",),
         ),
         Law(
             "contracting with a filled array is a scaled sum",
@@ -307,6 +310,7 @@ contract: Primitive = multilinear(
             lambda x: (contract(x, full(2.0, x), labels="ab,ab->a"), sum(x, axes=(1,)) * 2.0),
             ((3, 2),),
             _contract_filled,
+            ("literal",),
         ),
     ],
 )

@@ -87,6 +87,7 @@ mask: Primitive = linear(
             lambda c, x: (mask(c > 0, mask(c > 0, x)), mask(c > 0, x)),
             ((2, 3), (2, 3)),
             _mask_trivial,
+            ("literal", "mask"),
         )
     ],
 )

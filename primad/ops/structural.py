@@ -81,6 +81,7 @@ reshape: Primitive = linear(
             lambda x: (reshape(reshape(x, shape=(6,)), shape=(3, 2)), reshape(x, shape=(3, 2))),
             ((2, 3),),
             _reshape_twice,
+            ("reshape",),
         ),
         Law(
             "a mask is outermost: reshape",
@@ -91,6 +92,7 @@ reshape: Primitive = linear(
             ),
             ((2, 3), (2, 3)),
             _reshape_mask,
+            ("mask",),
         ),
     ],
 )
@@ -172,6 +174,7 @@ permute: Primitive = linear(
             lambda x: (permute(permute(x, order=(1, 2, 0)), order=(2, 1, 0)), permute(x, order=(0, 2, 1))),
             ((2, 3, 4),),
             _permute_twice,
+            ("permute",),
         ),
         Law(
             "a broadcast is outermost: permute",
@@ -182,6 +185,7 @@ permute: Primitive = linear(
             ),
             ((2, 4),),
             _permute_broadcast,
+            ("broadcast",),
         ),
         Law(
             "a mask is outermost: permute",
@@ -192,6 +196,7 @@ permute: Primitive = linear(
             ),
             ((2, 3), (2, 3)),
             _permute_mask,
+            ("mask",),
         ),
     ],
 )
@@ -296,6 +301,7 @@ slice_: Primitive = linear(
             ),
             ((12,),),
             _slice_twice,
+            ("slice",),
         ),
         Law(
             "a broadcast is outermost: slice",
@@ -306,6 +312,7 @@ slice_: Primitive = linear(
             ),
             ((3,),),
             _slice_broadcast,
+            ("broadcast",),
         ),
     ],
 )
@@ -435,6 +442,7 @@ concatenate: Primitive = linear(
             lambda x, y: (concatenate(concatenate(x, y, axis=0), x, axis=0), concatenate(x, y, x, axis=0)),
             ((2, 3), (1, 3)),
             _concatenate_nested,
+            ("concatenate",),
         ),
     ],
 )
@@ -476,6 +484,7 @@ flip: Primitive = linear(
             lambda x: (flip(flip(x, axes=(0, 1)), axes=(0, 1)), x),
             ((2, 3),),
             _flip_nothing,
+            ("flip",),
         )
     ],
 )

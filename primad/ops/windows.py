@@ -15,9 +15,12 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from primad.errors import ShapeError
+from primad.ir.node import Node, Trace
 from primad.kinds import linear, piecewise_constant
+from primad.ops.contraction import contract, letters, split
 from primad.ops.products import Each, in_order
-from primad.primitive import Primitive
+from primad.ops.structural import flip
+from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType
 
 Shape = tuple[int, ...]
@@ -198,6 +201,43 @@ def _overlap_add_axes(y: ArrayType, *, axes: Shape, **params: Shape) -> Any:
     return ((*labels, *[None] * len(axes)),), labels
 
 
+def _overlap_add_product(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """Overlapping products of places and elements are products with windows of the places, the elements reversed.
+
+    The products of all windows need not exist then. Where windows would be many more than places, or turning the
+    elements around costs more than it saves, the overlap-add stays.
+    """
+    (y,) = inputs
+    if y.op is not contract or any(s != 1 for s in params["step"]):
+        return None
+    *parts, out = split(dict(y.params)["labels"])
+    axes, ndim = params["axes"], len(out) - len(params["axes"])
+    places, elements = [out[axis] for axis in axes], list(out[ndim:])
+    for i in (0, 1):
+        here, there = parts[i], parts[1 - i]
+        if all(c in here and c not in there for c in places) and all(c in there and c not in here for c in elements):
+            break
+    else:
+        return None
+    u, w = y.inputs[i], y.inputs[1 - i]
+    count, size = [y.type.shape[axis] for axis in axes], y.type.shape[ndim:]
+    seen = u.type.size * math.prod(params["length"]) * math.prod(size) // max(1, math.prod(count))
+    if math.prod(params["length"]) > 2 * math.prod(count) or w.type.size > seen:
+        return None
+    low = [(k - 1) * d - before for k, d, before in zip(size, params["dilation"], params["low"], strict=True)]
+    order = sorted(range(len(axes)), key=lambda j: here.index(places[j]))
+    entries = {"count": params["length"], "size": size, "step": params["step"], "dilation": params["dilation"]}
+    geometry = {name: tuple([entry[j] for j in order]) for name, entry in {**entries, "low": low}.items()}
+    operands = [u, w]
+    operands[0] = apply(trace, windows, u, axes=tuple([here.index(places[j]) for j in order]), **geometry)
+    operands[1] = apply(trace, flip, w, axes=tuple(sorted(there.index(c) for c in elements)))
+    names = [here + "".join(elements[j] for j in order), there]
+    if i == 1:
+        operands.reverse()
+        names.reverse()
+    return apply(trace, contract, *operands, labels=letters(*names, out[:ndim]))
+
+
 overlap_add: Primitive = linear(
     "overlap_add",
     numpy=_overlap_add,
@@ -206,6 +246,24 @@ overlap_add: Primitive = linear(
     axes=_overlap_add_axes,
     insert_axis=_shift_axes,
     doc="Add the elements of windows, which are the last axes, where they lie: the transpose of `windows`.",
+    laws=[
+        Law(
+            "overlapping products are products with windows",
+            "real",
+            lambda x, y: (
+                overlap_add(
+                    contract(x, y, labels="ab,ac->bc"), axes=(0,), length=(5,), step=(1,), dilation=(1,), low=(1,)
+                ),
+                contract(
+                    windows(x, axes=(1,), count=(5,), size=(3,), step=(1,), dilation=(1,), low=(1,)),
+                    flip(y, axes=(1,)),
+                    labels="abc,ac->b",
+                ),
+            ),
+            ((2, 4), (2, 3)),
+            _overlap_add_product,
+        )
+    ],
 )
 
 

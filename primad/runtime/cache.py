@@ -37,3 +37,5 @@ PLANS = Cache(512)
 """Plans by (transform, canonical key of the primal program, options)."""
 BUILT = Cache(512)
 """Programs that derivative composites lower to, by the same kind of key."""
+WHOLE = Cache(512)
+"""Native functions of small programs, by the same kind of key and how they are called; None where there is none."""

@@ -217,13 +217,13 @@ class Signature:
     Attributes:
         structure: the tree of the tuple of arguments.
         inputs: type of each leaf, and whether it is a Python number.
-        splats: which of the program's inputs, these leaves and then its constants, are one element that fills an array.
+        constants: how many further inputs the program has.
         results: the tree of the result.
     """
 
     structure: Any
     inputs: tuple[tuple[ArrayType, bool], ...]
-    splats: tuple[bool, ...]
+    constants: int
     results: Any
 
 
@@ -249,8 +249,7 @@ def write_entry(signature: Signature, outputs: Sequence[ArrayType], scratch: int
         and lists, the function returns a flat tuple.
     """
     table = _numpy_table()
-    inputs = signature.inputs
-    constants = len(signature.splats) - len(inputs)
+    inputs, constants = signature.inputs, signature.constants
     if table is None or max(len(inputs), len(outputs)) > MOST_LEAVES:
         return None
     e = _Writer(table)

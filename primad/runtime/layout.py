@@ -48,37 +48,30 @@ class Unit:
     reads: set[Node] = field(default_factory=set)
 
 
-def layout_of(program: Program, splats: Sequence[bool]) -> Layout | None:
-    """Lay out a lowered program; None if an op or a type has no loop.
-
-    Args:
-        program: what to compute.
-        splats: which inputs are given as one element that fills the array.
-    """
+def layout_of(program: Program) -> Layout | None:
+    """Lay out a lowered program; None if an op or a type has no loop."""
     constants = {node for node in program.nodes if node.op is CAPTURED or node.op in GENERATORS}
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
-    if any(node.type.size > MOST_CONSTANTS or node.type.dtype.str not in CELLS for node in constants):
+    if any(node.type.dtype.str not in CELLS for node in program.nodes):
         return None
-    for node in steps:
-        known = node.op in VIEWS or node.op in WRITERS or has_code(node)
-        if not known or any(x.type.dtype.str not in CELLS for x in (node, *node.inputs)):
-            return None
-    layout = Layout(program, splats, steps, constants)
+    if any(node.type.size > MOST_CONSTANTS for node in constants):
+        return None
+    if not all(node.op in VIEWS or node.op in WRITERS or has_code(node) for node in steps):
+        return None
+    layout = Layout(program, steps, constants)
     return layout if layout.arrange() else None
 
 
 class Layout:
     """Where each value of a program lies, and in which order they are computed."""
 
-    def __init__(self, program: Program, splats: Sequence[bool], steps: Sequence[Node], constants: set[Node]) -> None:
+    def __init__(self, program: Program, steps: Sequence[Node], constants: set[Node]) -> None:
         self.program = program
         self.steps = steps
         self.constants = constants
         self.places: dict[Node, Place] = {}
-        for i, node in enumerate(program.inputs):
-            shape = node.type.shape
-            strides = (0,) * len(shape) if i < len(splats) and splats[i] else contiguous(shape)
-            self.places[node] = View(node, 0, shape, strides, node.type.dtype)
+        for node in program.inputs:
+            self.places[node] = self._home_alone(node)
         self.units: list[Unit] = []
         self.maker: dict[Node, Unit] = {}
         self.container = self._containers()

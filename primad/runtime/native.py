@@ -125,6 +125,9 @@ def has_code(node: Node) -> bool:
     name = node.op.name
     if name not in EMITTERS or node.op is not ops.BY_NAME[name]:
         return False
+    truths = [i for i, operand in enumerate(node.inputs) if operand.type.dtype.kind == "b"]
+    if truths and not name.startswith("logical") and (name not in ("select", "mask") or truths != [0]):
+        return False
     host = compiler()
     floats = {operand.type.dtype for operand in (*node.inputs, node) if operand.type.dtype.kind != "b"}
     if host is None or len(floats) > 1 or any(dtype.str not in ("<f8", "<f4") for dtype in floats):

@@ -11,6 +11,7 @@ import numpy as np
 
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.runtime.checkpoints import without_barriers
 from primad.runtime.entry import ALIGNMENT, Entry, Signature, builtin, write_entry
 from primad.runtime.layout import layout_of
 from primad.runtime.native import compiler
@@ -53,8 +54,7 @@ class WholePlan:
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own."""
         given = [
-            np.asarray(x) if splat else np.ascontiguousarray(x, node.type.dtype)
-            for x, node, splat in zip(arguments, self.program.inputs, self.signature.splats, strict=True)
+            np.ascontiguousarray(x, node.type.dtype) for x, node in zip(arguments, self.program.inputs, strict=True)
         ]
         results = [np.empty(node.type.shape, node.type.dtype) for node in self.program.outputs]
         scratch = np.empty(self._scratch + ALIGNMENT, np.uint8)
@@ -70,12 +70,13 @@ class WholePlan:
         if self._entry is None:
             return None
         body, entry = self._kernels
-        return builtin(entry.address, body.address, constants, [self._kernels, *self._entry.held])
+        arrays = [np.ascontiguousarray(x) for x in constants]
+        return builtin(entry.address, body.address, arrays, [self._kernels, *self._entry.held])
 
 
 def whole_plan(program: Program, signature: Signature) -> WholePlan | None:
     """Return a plan that runs a lowered program as one native function; None where that does not pay or cannot be."""
-    found = text_of(program, signature.splats)
+    found = text_of(program)
     if found is None:
         return None
     text, scratch, work = found
@@ -87,12 +88,8 @@ def whole_plan(program: Program, signature: Signature) -> WholePlan | None:
         return None
 
 
-def text_of(program: Program, splats: Sequence[bool] = ()) -> tuple[str, int, int] | None:
+def text_of(program: Program) -> tuple[str, int, int] | None:
     """Write a program as one function of (addresses of inputs, then of outputs; scratch memory).
-
-    Args:
-        program: a lowered program.
-        splats: which inputs are given as one element that fills the array.
 
     Returns:
         the text, the size of the scratch memory, and the work that it is; None if the program is too large, or has an
@@ -102,7 +99,7 @@ def text_of(program: Program, splats: Sequence[bool] = ()) -> tuple[str, int, in
     work = _work(program)
     if host is None or not host.has_avx2 or work is None:
         return None
-    layout = layout_of(program, splats)
+    layout = layout_of(without_barriers(program))
     return None if layout is None else (*layout.write(), work)
 
 

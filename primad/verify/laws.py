@@ -300,6 +300,10 @@ def _forms(x: Any, z: Any, first: Any, second: Any) -> list[Any]:
             forms.append(ops.concatenate(head, tail, axis=axis))
     pair = [ops.reshape(value, shape=(1, *shape)) for value in (x, z)]
     forms.append(ops.sum(ops.concatenate(*pair, axis=0), axes=(0,)))
+    if ndim == 2:
+        column = ops.reshape(ops.slice_(x, start=(0, 0), stop=(shape[0], 1), step=ones), shape=shape[:1])
+        row = ops.reshape(ops.slice_(z, start=(0, 0), stop=(1, shape[1]), step=ones), shape=shape[1:])
+        forms.append(ops.contract(column, row, labels="a,b->ab"))
     if ndim == 2 and shape[0] == shape[1]:
         forms.append(TracedArray(node.trace.build(ops.eye, (), (("dtype", str(x.dtype)), ("n", shape[0])))))
     return forms

@@ -34,7 +34,7 @@ def _windows(choose: Choices) -> Example:
 
 
 def _overlap_add(choose: Choices) -> Example:
-    rest, axes = choose.among((((), (0,)), ((2,), (1,)), ((3,), (0,)), ((2,), (1, 2)), ((2,), (0, 2))))
+    rest, axes = choose.among((((), (0,)), ((), (0,)), ((2,), (1,)), ((3,), (0,)), ((2,), (1, 2)), ((2,), (0, 2))))
     params = _geometry(choose, len(axes))
     count, size = params.pop("count"), params.pop("size")
     shape, mapped, counts = [], iter(rest), iter(count)

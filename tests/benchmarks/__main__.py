@@ -49,8 +49,7 @@ def _chosen(names: list[str], parser: argparse.ArgumentParser) -> list[Workload]
     for name in names:
         if name not in WORKLOADS and name not in GROUPS:
             parser.error(f"unknown workload {name!r}; there are {', '.join(dict.fromkeys([*GROUPS, *WORKLOADS]))}")
-    wanted = [w for w in WORKLOADS.values() if not names or w.name in names or w.group in names]
-    return wanted
+    return [w for w in WORKLOADS.values() if not names or w.name in names or w.group in names]
 
 
 def _run(chosen: list[Workload], options: argparse.Namespace, effort: Effort) -> tuple[list[Row], bool]:

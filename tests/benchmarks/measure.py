@@ -178,7 +178,7 @@ def _rounds(timed: list[Timed], effort: Effort, notes: list[str]) -> None:
             entry.repeats = max(1, min(5000, int(LEAST_TIMED / entry.seconds.pop())))
     start = time.perf_counter()
     for turn in range(effort.rounds):
-        if turn >= 3 and time.perf_counter() - start > effort.seconds:
+        if turn >= 2 and time.perf_counter() - start > effort.seconds:
             break
         for entry in list(timed):
             if turn < 2 or entry is timed[0] or not _hopeless(entry, timed):

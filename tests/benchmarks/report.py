@@ -80,6 +80,7 @@ def page(rows: Sequence[Row], date: str) -> str:
     asked = {row["workload"]: WORKLOADS[row["workload"]].note for row in rows}
     asked = {name: note for name, note in asked.items() if note}
     parts += ["\nOf single workloads:\n\n", *[f"- {name}: {note}\n" for name, note in asked.items()]] if asked else []
+    parts += ["\nWhat is computed:\n\n", *dict.fromkeys(f"- {row['workload']}: {_definition(row)}\n" for row in rows)]
     parts.append(
         "\n## Every form of every peer\n\n"
         "A form that two rounds showed to be more than twice slower than the best ran no more.\n\n"
@@ -95,6 +96,16 @@ def page(rows: Sequence[Row], date: str) -> str:
     notes = [f"- {row['workload']} {row['dtype']}: {note}\n" for row in rows for note in row["notes"]]
     parts += ["\nNot timed:\n\n", *notes] if notes else []
     return "".join(parts) + "\n" + COMMANDS.rstrip() + "\n"
+
+
+def _definition(row: Row) -> str:
+    workload = WORKLOADS[row["workload"]]
+    if not workload.sizes:
+        return f"{workload.points or workload.order} {'unknowns' if workload.points else 'operations'}"
+    widths = "-".join(map(str, workload.sizes))
+    result = "value and parameter gradient" if workload.gradient else "value"
+    kind = f"derivatives to order {workload.order}" if workload.order else workload.kind
+    return f"{kind}, network {widths} with {workload.activation}, {workload.points} points, {result}"
 
 
 def _line(row: Row, workload: Workload) -> str:

@@ -72,9 +72,8 @@ class System:
         return Runner(variant, connection, receive(connection, 60)["process"])
 
     def last_error(self) -> str:
-        """Return the last line that its processes wrote to their standard error."""
+        """Return the last line written to standard error since the last time, by any of its processes."""
         time.sleep(0.3)  # a process closes its connection before it writes why it ends
-        self._errors.seek(0)
         return next((line for line in reversed(self._errors.read().splitlines()) if line.strip()), "")
 
     def close(self) -> None:

@@ -113,14 +113,14 @@ def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
     """Make a block a function of arrays.
 
     Raises:
-        ValueError: if a fetched variable is not in the block.
-        RuntimeError: if an operator uses a variable that is neither fed nor computed nor persistable.
+        PreconditionError: if a fetched variable is not in the block, or an operator uses one that is neither fed nor
+            computed nor persistable.
     """
     for name in fetched:
         if name not in block.vars:
-            raise InvalidArgumentError(
-                f"The variable {name!r} is to be fetched, but the program has no such variable; it has "
-                + ", ".join(block.vars)
+            raise PreconditionError(
+                f"the variable {name!r} is to be fetched, but the program has no such variable",
+                fix="it has " + ", ".join(block.vars) + ".",
             )
     known = set(fed)
     reads: dict[str, None] = {}
@@ -243,9 +243,9 @@ class Executor:
             the fetched values, in order.
 
         Raises:
-            TypeError: if the arguments are of the wrong types.
-            ValueError: if a fed array has the wrong shape, or a name is unknown.
-            RuntimeError: if something needed is neither fed nor initialised.
+            ArgumentTypeError: if the arguments are of the wrong types.
+            InvalidArgumentError: if a fed array has the wrong shape, or there is no such variable.
+            PreconditionError: if something needed is neither fed nor initialised, or there is nothing to fetch.
         """
         program = default_main_program() if program is None else program
         if not isinstance(program, Program):

@@ -336,6 +336,7 @@ class Block:
         Returns:
             the output, or a tuple with one entry per output slot.
         """
+        layer = naming.current_layer() or layer
         name = layer.name if isinstance(layer, naming.Layer) else naming.generate(layer) if layer else ""
         stem = f"{name}.tmp" if name else "tmp"
         results = infer(prototype, slots, attributes)
@@ -406,7 +407,7 @@ def _as_variables(operand: Any, slots: Sequence[Any]) -> Any:
     beside = next(item for item in slots if isinstance(item, Variable)).dtype
     kind = beside.name if beside.is_floating or array.dtype.kind != "f" else get_default_dtype()
     attributes = {"shape": (), "value": array.item(), "dtype": kind}
-    return _stopped(Variable.apply(fill_constant_, (), attributes, "fill_constant"))
+    return _stopped(Variable.apply(fill_constant_, (), attributes, ""))
 
 
 def constant(array: np.ndarray[Any, Any]) -> Variable:

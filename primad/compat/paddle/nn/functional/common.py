@@ -47,7 +47,7 @@ def embedding(
     count = int(weight.shape[0])
     if padding_idx is not None and not -count <= padding_idx < count:
         raise InvalidArgumentError(f"padding_idx must be within [-{count}, {count}), but got {padding_idx}")
-    return apply(embedding_, x, weight, padding_idx=-1 if padding_idx is None else padding_idx % count)
+    return apply(embedding_, x, weight, layer="embedding", padding_idx=-1 if padding_idx is None else padding_idx % count)
 
 
 @prototype("one_hot_v2", depth=1, dtype="float32")
