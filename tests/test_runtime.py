@@ -20,6 +20,7 @@ from primad.simplify import simplify
 def small_tiles(monkeypatch):
     """Cut even small programs."""
     monkeypatch.setattr(tiling, "WORTHWHILE_BYTES", 1)
+    monkeypatch.setattr(tiling, "LARGE_BYTES", 0)
     monkeypatch.setattr(tiling, "tile_length", lambda dimension: 4)
 
 
@@ -199,6 +200,44 @@ def test_what_would_not_fit_into_memory_is_refused_with_its_line():
         primad.jit(distances)(np.ones((200_000, 30)))
     with pytest.raises(primad.ShapeError, match="positive"):
         primad.jit(distances, memory=0)
+
+
+def test_a_checkpoint_computes_inner_values_again_instead_of_keeping_them():
+    rng = np.random.default_rng(2)
+    weights = [rng.normal(size=(60, 60)) / 8 for _ in range(24)]
+    x = rng.normal(size=(300, 60))
+
+    def block(x, weights):
+        for w in weights:
+            x = np.tanh(x @ w)
+        return np.sort(x, axis=0)
+
+    def loss(block):
+        def f(weights, x):
+            for i in range(0, 24, 4):
+                x = block(x, weights[i : i + 4])
+            return np.sum(x**2)
+
+        return f
+
+    kept, again = loss(block), loss(primad.checkpoint(block))
+    plans = [tiling.make_plan(simplify(primad.trace(primad.value_and_grad(f))(weights, x))) for f in (kept, again)]
+    assert plans[1].peak_bytes < plans[0].peak_bytes / 2
+    assert plans[0].flops < plans[1].flops < 1.5 * plans[0].flops
+    for f in (primad.grad, lambda f: primad.grad(lambda w, x: np.sum(primad.grad(f)(w, x)[0] ** 2))):
+        for a, b in zip(primad.jit(f(kept))(weights, x), primad.jit(f(again))(weights, x), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_a_checkpoint_costs_nothing_in_tiles():
+    f = primad.checkpoint(lambda w, x: np.tanh(x @ w))
+    arguments = np.ones((3, 64)), np.ones((20_000, 3))
+
+    def plan(g):
+        return tiling.make_plan(simplify(primad.trace(primad.grad(lambda w, x: np.mean(g(w, x) ** 2)))(*arguments)))
+
+    first, second = plan(f), plan(lambda w, x: np.tanh(x @ w))
+    assert isinstance(first, tiling.TiledPlan) and first.flops == second.flops
 
 
 @pytest.mark.parametrize("function", [residual_loss, primad.grad(residual_loss), primad.grad(with_statistics)])

@@ -241,6 +241,7 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.logical_or: pointwise(lambda n, x, y: bool(x) or bool(y), bool),
     ops.logical_not: pointwise(lambda n, x: not x, bool),
     ops.stop_gradient: lambda n, x: x,
+    ops.barrier: lambda n, x: x,
     ops.truncate: pointwise(_truncate),
     ops.eye: lambda numbers, /, *, n, dtype: _numbers(numbers, [[int(i == j) for j in range(n)] for i in range(n)]),
     ops.iota: lambda numbers, /, *, n, dtype: _numbers(numbers, list(range(n))),

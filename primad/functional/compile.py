@@ -12,7 +12,7 @@ import numpy as np
 from primad import ops, tree
 from primad.errors import ShapeError, TracingError
 from primad.functional.calls import Call, arrays, compiled_plan, source_values, traced_operands
-from primad.functional.held import held, vmap_
+from primad.functional.held import held, jvp_, vmap_
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
@@ -24,7 +24,8 @@ from primad.runtime.tiling import make_plan
 from primad.runtime.whole import WholePlan
 from primad.simplify import simplify
 from primad.trace import TracedArray, argument_names, is_weak, record, type_of
-from primad.types import ArrayType
+from primad.transforms.batching import vmap as batch_program
+from primad.types import ArrayType, Zero
 
 Function = Callable[..., Any]
 
@@ -303,18 +304,34 @@ def _move(x: Any, source: int, target: int) -> Any:
     return np.moveaxis(np.asarray(x), source, target)
 
 
+def _push(tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram, index: int) -> Any:
+    """The tangent is computed from the far side of barriers: what it needs of the function is computed again."""
+    program = of.hoisted
+    active = tuple([not isinstance(tangent, Zero) for tangent in tangents])
+    moving = [tangent for tangent in tangents if not isinstance(tangent, Zero)]
+    again = [ops.barrier(x) if x.type.is_float else x for x in operands]
+    return jvp_(*again, *moving, of=ClosedProgram(program), active=active, index=len(program.outputs) + index)
+
+
+def _batch_checkpoint(flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram, index: int) -> Any:
+    return checkpoint_(*operands, of=ClosedProgram(batch_program(of.hoisted, flags, size)), index=index)
+
+
 checkpoint_: Primitive = held(
     "checkpoint",
     build=lambda program: program,
     out_types=lambda of: of.out_types,
+    jvp=_push,
+    batch=_batch_checkpoint,
     doc="The held program; a mark that its inner values may be computed again instead of being kept.",
 )
 
 
 def checkpoint(function: Function) -> Function:
-    """Mark a function so that a plan may recompute its inner values in reverse mode instead of keeping them.
+    """Mark a function whose inner values are computed again in reverse mode, where keeping them takes more memory.
 
-    Values and derivatives are unchanged.
+    Values and derivatives are unchanged. A plan that runs in tiles needs no more memory for more points and computes
+    nothing twice.
 
     Args:
         function: a function of arrays and pytrees.

@@ -1,6 +1,7 @@
 """The primitives, one file a family. `ALL` lists every record, in reading order; `BY_NAME` finds one."""
 
 from primad.ops.arithmetic import add, div, mul, neg, power, sub
+from primad.ops.barrier import barrier
 from primad.ops.broadcasting import broadcast, sum
 from primad.ops.contraction import contract
 from primad.ops.conversion import cast, truncate
@@ -38,8 +39,8 @@ ALL: tuple[Primitive, ...] = (
     sign, floor, floor_divide, less, less_equal, equal, logical_and, logical_or, logical_not,
     stop_gradient, truncate, argsort,
     eye, iota, draw,
-    select, mask, broadcast, sum, reshape, permute, slice_, pad, concatenate, flip, cast, cumsum, gather, scatter_add,
-    contract, reduce_max, reduce_min, windows, overlap_add, window_argmax,
+    select, mask, broadcast, sum, reshape, permute, slice_, pad, concatenate, flip, cast, barrier, cumsum, gather,
+    scatter_add, contract, reduce_max, reduce_min, windows, overlap_add, window_argmax,
 )  # fmt: skip
 
 BY_NAME: dict[str, Primitive] = {primitive.name: primitive for primitive in ALL}
@@ -56,6 +57,7 @@ __all__ = [
     "arctan",
     "arctanh",
     "argsort",
+    "barrier",
     "broadcast",
     "cast",
     "cbrt",

@@ -16,6 +16,7 @@ from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
 from primad.ops.contraction import split
 from primad.ops.products import made_in_order
+from primad.runtime.checkpoints import late_order
 from primad.runtime.donation import Donated, direct, settle
 from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
@@ -59,6 +60,7 @@ class Plan:
             else:
                 steps.append(node)
         self._size = len(slot)
+        steps = late_order(steps, program.outputs)
         units: Sequence[Node | Group] = fuse(steps, program.outputs, fused) if fused else steps
         self._units = units
         freed = _last_uses(units, program.outputs)
@@ -91,6 +93,11 @@ class Plan:
         products = [node.op.cost(node).matmul_flops for node in steps]
         self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
         self._spare: list[Frame] = []
+
+    @property
+    def flops(self) -> int:
+        """Flops of the program."""
+        return self.program.cost().flops
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own, sharing no memory with arguments or other outputs."""

@@ -20,6 +20,7 @@ from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines, newest, rebuild
 from primad.runtime.axes import Dimension, tileable_dimensions
+from primad.runtime.checkpoints import without_barriers
 from primad.runtime.donation import Donated, settle
 from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreter import Plan
@@ -34,6 +35,10 @@ SHORTEST_TILE = 64
 """Shorter tiles cost more in calls than they save."""
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Programs whose tiled values are smaller than this together stay whole."""
+WORTHWHILE_RECOMPUTATION = 1.5
+"""Stages that start again with the inputs may cost so many times the flops of the whole program,"""
+LARGE_BYTES = 512 * 1024 * 1024
+"""unless its arrays would need so much memory."""
 MAX_STAGES = 4
 
 
@@ -47,7 +52,10 @@ def make_plan(program: Program, donated: Donated = ()) -> AnyPlan:
     Raises:
         MemoryLimitError: if its arrays would not fit into the machine's memory.
     """
-    plan = _plan(outer_products(program), MAX_STAGES, donated)
+    plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated)
+    if not isinstance(plan, TiledPlan) and any(node.op is ops.barrier for node in program.nodes):
+        again = Plan(outer_products(program), WORTHWHILE_SIZE, donated)
+        plan = again if again.peak_bytes < plan.peak_bytes else plan
     check_memory(plan)
     return plan
 
@@ -65,7 +73,9 @@ def _plan(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
             return TiledPlan(program, dimension, tile, donated)
         if stages > 1:
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
-            return StagedPlan(program, first, stages, donated)
+            staged, whole = StagedPlan(program, first, stages, donated), Plan(program, WORTHWHILE_SIZE, donated)
+            recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * whole.flops
+            return whole if recomputes and whole.peak_bytes < LARGE_BYTES else staged
     return Plan(program, WORTHWHILE_SIZE, donated)
 
 
@@ -145,6 +155,11 @@ class StagedPlan:
         """Memory of the arrays that a run makes, when it is most; the first part's buffers may stay for the next."""
         return self._first.peak_bytes + self._kept_bytes + self._second.peak_bytes
 
+    @property
+    def flops(self) -> int:
+        """Flops of both parts together."""
+        return self._first.flops + self._second.flops
+
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""
         return self._second.run([*arguments, *self._first.run(arguments)])
@@ -203,6 +218,11 @@ class TiledPlan:
         in_tiles = sums + min(self.lanes, thread_count()) * self._main.peak_bytes
         in_tiles += 0 if self._last is self._main else self._last.peak_bytes
         return whole_results + max(self._prologue.peak_bytes, in_tiles, self._epilogue.peak_bytes)
+
+    @property
+    def flops(self) -> int:
+        """Flops of the program."""
+        return self.program.cost().flops
 
     def _after_sums(self, inside: set[Node]) -> set[Node]:
         late: set[Node] = set()

@@ -11,6 +11,7 @@ import numpy as np
 
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.runtime.checkpoints import without_barriers
 from primad.runtime.entry import ALIGNMENT, Entry, Signature, builtin, write_entry
 from primad.runtime.layout import layout_of
 from primad.runtime.native import compiler
@@ -98,7 +99,7 @@ def text_of(program: Program) -> tuple[str, int, int] | None:
     work = _work(program)
     if host is None or not host.has_avx2 or work is None:
         return None
-    layout = layout_of(program)
+    layout = layout_of(without_barriers(program))
     return None if layout is None else (*layout.write(), work)
 
 

@@ -301,6 +301,7 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.concatenate: _concatenate,
     ops.flip: _flip,
     ops.cast: _cast,
+    ops.barrier: pointwise(ANY),
     ops.cumsum: _cumsum,
     ops.gather: _gather,
     ops.scatter_add: _scatter_add,

@@ -570,7 +570,7 @@ def compose(
     Raises:
         MXNetError: for parameters that do not fit, and inputs that the operator does not have.
     """
-    texts = {_stored(key): str(value) for key, value in {**current_scope().get(attributes), **parameters}.items()}
+    texts = {_stored(key): _text(value) for key, value in {**current_scope().get(attributes), **parameters}.items()}
     settings = operator.settings({key: value for key, value in texts.items() if not key.startswith("__")})
     name = current_manager().get(name, hint)
     names = operator.input_names(settings, len(places) + len(named))
@@ -595,6 +595,11 @@ def compose(
         inputs.append(Entry(Node(None, f"{name}_{key}", own), 0))
     node = Node(operator, name, texts, inputs, settings)
     return Symbol([Entry(node, i) for i in range(node.output_count)])
+
+
+def _text(value: Any) -> str:
+    """Return the string that a symbol keeps for a parameter."""
+    return np.dtype(value).name if isinstance(value, (type, np.dtype)) else str(value)
 
 
 @cache
@@ -631,6 +636,48 @@ maximum = _binary("maximum", "maximum")
 minimum = _binary("minimum", "minimum")
 power = pow = _binary("power", "power")
 hypot = _binary("hypot", "hypot")
+
+
+# -- arrays from nothing -----------------------------------------------------------------------------------------------
+
+
+def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of zeros."""
+    return _made("_zeros", {"shape": shape, "dtype": dtype or "float32"}, kwargs)
+
+
+def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of ones."""
+    return _made("_ones", {"shape": shape, "dtype": dtype or "float32"}, kwargs)
+
+
+def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol filled with a number."""
+    return _made("_full", {"shape": shape, "dtype": dtype or "float32", "value": float(val)}, kwargs)
+
+
+def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of ones on a diagonal."""
+    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}, kwargs)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: Any = None,
+) -> Symbol:
+    """Return a symbol of evenly spaced numbers, each `repeat` times."""
+    parameters = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
+    return _made("_arange", {**parameters, "dtype": dtype or "float32"}, {"name": name})
+
+
+def _made(operation: str, parameters: dict[str, Any], options: dict[str, Any]) -> Symbol:
+    parameters["dtype"] = np.dtype(parameters["dtype"]).name
+    return compose(TABLE[operation], operation, [], {}, parameters, options.get("name"), options.get("attr"))
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,19 @@
 
 from typing import Any
 
-from primad.compat.paddle import autograd, errors, linalg, nn, optimizer, regularizer, static, utils, vision
+from primad.compat.paddle import (
+    autograd,
+    errors,
+    fluid,
+    incubate,
+    linalg,
+    nn,
+    optimizer,
+    regularizer,
+    static,
+    utils,
+    vision,
+)
 from primad.compat.paddle.autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from primad.compat.paddle.autograd.backward import grad
 from primad.compat.paddle.creation import (  # fmt: skip
@@ -228,6 +240,7 @@ __all__ = [
     "float64",
     "floor",
     "floor_divide",
+    "fluid",
     "full",
     "full_like",
     "gather",
@@ -239,6 +252,7 @@ __all__ = [
     "greater_equal",
     "greater_than",
     "in_dynamic_mode",
+    "incubate",
     "index_add",
     "index_select",
     "inner",

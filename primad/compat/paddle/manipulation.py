@@ -52,7 +52,7 @@ def _flatten(x: Any, *, start_axis: int, stop_axis: int) -> Any:
 
 def flatten(x: Any, start_axis: int = 0, stop_axis: int = -1, name: Any = None) -> Any:
     """Return x with the axes from start_axis to stop_axis joined to one."""
-    return apply(_flatten, x, start_axis=start_axis, stop_axis=stop_axis)
+    return apply(_flatten, x, layer="flatten", start_axis=start_axis, stop_axis=stop_axis)
 
 
 @prototype("squeeze2", axes=())
@@ -63,7 +63,7 @@ def _squeeze(x: Any, *, axes: tuple[int, ...]) -> Any:
 
 def squeeze(x: Any, axis: Any = None, name: Any = None) -> Any:
     """Return x without axes of length 1: all of them, or those named that have length 1."""
-    return apply(_squeeze, x, axes=_axes(axis))
+    return apply(_squeeze, x, layer="squeeze", axes=_axes(axis))
 
 
 @prototype("unsqueeze2", axes=())
@@ -86,7 +86,7 @@ def _transpose(x: Any, *, axis: tuple[int, ...]) -> Any:
 
 def transpose(x: Any, perm: Sequence[int], name: Any = None) -> Any:
     """Return x with its axes in the order `perm`."""
-    return apply(_transpose, x, axis=lengths(perm))
+    return apply(_transpose, x, layer="transpose", axis=lengths(perm))
 
 
 def t(input: Any, name: Any = None) -> Any:
@@ -121,7 +121,7 @@ def _expand(x: Any, *, shape: tuple[int, ...]) -> Any:
 
 def expand(x: Any, shape: Shape, name: Any = None) -> Any:
     """Return x broadcast to a shape; −1 keeps the length that x has."""
-    return apply(_expand, x, shape=lengths(shape))
+    return apply(_expand, x, layer="expand", shape=lengths(shape))
 
 
 broadcast_to = expand

@@ -60,13 +60,23 @@ sign = _unary("sign", np.sign, "−1, 0 or 1, elementwise.", floats=False)
 sin = _unary("sin", np.sin, "Sine, elementwise, of radians.")
 sinh = _unary("sinh", np.sinh, "Hyperbolic sine, elementwise.")
 sqrt = _unary("sqrt", np.sqrt, "Square root, elementwise.")
-square = _unary("square", np.square, "x·x, elementwise.", floats=False)
 tan = _unary("tan", np.tan, "Tangent, elementwise, of radians.")
 tanh = _unary("tanh", np.tanh, "Hyperbolic tangent, elementwise.")
 isnan = _unary("isnan_v2", np.isnan, "Whether an element is NaN.", floats=False)
 isinf = _unary("isinf_v2", np.isinf, "Whether an element is infinite.", floats=False)
 isfinite = _unary("isfinite_v2", np.isfinite, "Whether an element is neither infinite nor NaN.", floats=False)
 logical_not = _unary("logical_not", np.logical_not, "Not x, elementwise.", floats=False)
+
+
+@prototype("square")
+def square_(x: Any) -> Any:
+    """The square of x."""
+    return np.square(x)
+
+
+def square(x: Any, name: Any = None) -> Any:
+    """Return x·x, elementwise."""
+    return apply(square_, x)
 
 
 @prototype("scale", scale=1.0, bias=0.0, bias_after_scale=True)
@@ -200,7 +210,7 @@ def add_n_(x: Any) -> Any:
 
 def add_n(inputs: Any, name: Any = None) -> Any:
     """Return the sum of tensors of one shape."""
-    return apply(add_n_, list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
+    return apply(add_n_, list(inputs) if isinstance(inputs, (list, tuple)) else [inputs], layer="add_n")
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------

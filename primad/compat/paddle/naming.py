@@ -28,7 +28,10 @@ def generate(stem: str) -> str:
 
 
 class Layer:
-    """The name that all operators of one layer share: given, or the next one of a stem when a variable needs it."""
+    """The name that all operators of one layer share: given, or the next one of a stem when a variable needs it.
+
+    Operators in a `with` block of a layer belong to it.
+    """
 
     def __init__(self, stem: str, name: str | None = None) -> None:
         self._stem, self._name = stem, name
@@ -39,6 +42,21 @@ class Layer:
         if self._name is None:
             self._name = generate(self._stem)
         return self._name
+
+    def __enter__(self) -> Layer:
+        _layers.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _layers.pop()
+
+
+_layers: list[Layer] = []
+
+
+def current_layer() -> Layer | None:
+    """Return the layer whose `with` block is running, if any."""
+    return _layers[-1] if _layers else None
 
 
 @contextmanager

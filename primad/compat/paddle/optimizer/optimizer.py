@@ -155,7 +155,7 @@ class Optimizer:
         """
         if isinstance(loss, Value) and not isinstance(loss, Tensor):
             return minimize(
-                loss, self._static_rule, self.get_lr, startup_program, parameters, no_grad_set, self._clip
+                loss, self.rule, self.get_lr, startup_program, parameters, no_grad_set, self._clipped_and_decayed
             )  # fmt: skip
         left_out = {item if isinstance(item, str) else item.name for item in no_grad_set or ()}
         groups = self._parameter_groups() if parameters is None else [{"params": list(parameters)}]
@@ -171,8 +171,14 @@ class Optimizer:
             made += pairs
         return [], made
 
-    def _static_rule(self, parameter: Any) -> Any:
-        return self.rule(parameter)
+    def _clipped_and_decayed(self, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        """Return parameters of a program with the gradients that their update takes."""
+        result = []
+        for parameter, gradient in pairs if self._clip is None else self._clip(pairs):
+            decay = parameter_decay(parameter, self._decay)
+            inside = decay is None or self._decays(self.rule(parameter))
+            result.append((parameter, gradient if inside else decay(parameter, gradient)))
+        return result
 
     # -- learning rate -------------------------------------------------------------------------------------------------
 

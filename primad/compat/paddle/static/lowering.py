@@ -95,8 +95,8 @@ class _Lowering:
         }
         variables: dict[Node, Variable] = dict(zip(self.program.inputs, self.operands, strict=True))
         for node in self._in_order():
-            made = self.block.var(targets[node]) if node in targets else self._variable(node)
             record, slots, attributes = self._operator(node, variables)
+            made = self.block.var(targets[node]) if node in targets else self._variable(node, record)
             self.block.append_operator(record, slots, [made], attributes, role)
             variables[node] = made
         for node, name in zip(self.program.outputs, self._result_names(), strict=True):
@@ -120,11 +120,10 @@ class _Lowering:
         names = [name for slot in self.op.results for name in (slot if isinstance(slot, list) else [slot])]
         return names if len(names) == len(self.program.outputs) else [name for name in names if name is not None]
 
-    def _variable(self, node: Node) -> Variable:
+    def _variable(self, node: Node, record: Prototype) -> Variable:
         pairs = zip(node.type.shape, self.twin[node].type.shape, strict=True)
         shape = [one if one == two else UNKNOWN for one, two in pairs]
-        name = node.op.name if node.op is not CAPTURED else "assign_value"
-        return self.block.create_var(f"{generate(f'{name}_p')}.tmp_0", shape, node.type.dtype)
+        return self.block.create_var(f"{generate(record.type)}.tmp_0", shape, node.type.dtype)
 
     def _operator(self, node: Node, variables: dict[Node, Variable]) -> tuple[Prototype, list[Any], dict[str, Any]]:
         if node.op is CAPTURED:

@@ -10,10 +10,12 @@ import numpy as np
 
 from primad import nn
 from primad.compat.paddle import math as functions
-from primad.compat.paddle.errors import InvalidArgumentError, UnimplementedError
-from primad.compat.paddle.initializer import Constant, XavierUniform
-from primad.compat.paddle.naming import Layer
-from primad.compat.paddle.operators import apply, prototype
+from primad.compat.paddle.errors import InvalidArgumentError
+from primad.compat.paddle.initializer import Constant, Normal, XavierUniform
+from primad.compat.paddle.naming import Layer, generate
+from primad.compat.paddle.nn import functional
+from primad.compat.paddle.nn.functional import common
+from primad.compat.paddle.operators import Prototype, apply, prototype
 from primad.compat.paddle.parameters import ParamAttr, as_attribute
 from primad.compat.paddle.static.parameters import make_parameter
 
@@ -29,15 +31,6 @@ def mul_(x: Any, y: Any, *, x_num_col_dims: int, y_num_col_dims: int) -> Any:
 
 def _flat(shape: tuple[int, ...]) -> tuple[int]:
     return (math.prod(shape),)
-
-
-@prototype("lookup_table_v2", inputs="Ids W", padding_idx=-1)
-def lookup_table_(ids: Any, table: Any, *, padding_idx: int) -> Any:
-    """Rows of a table; those of `padding_idx` are zeros."""
-    rows = nn.embedding(ids, table)
-    if padding_idx == -1:
-        return rows
-    return np.where((ids == padding_idx)[..., None], np.zeros((), table.dtype), rows)
 
 
 def fc(
@@ -76,18 +69,22 @@ def fc(
         weight = make_parameter(attribute, (math.prod(inputs), size), value.dtype, XavierUniform(), "w", layer.name)
         products.append(apply(mul_, value, weight, layer=layer, x_num_col_dims=kept))
     result = products[0] if len(products) == 1 else apply(functions.add_n_, products, layer=layer)
-    bias = as_attribute(bias_attr)
-    if bias is not None:
-        kept = num_flatten_dims if num_flatten_dims >= 0 else result.ndim + num_flatten_dims
-        shift = make_parameter(bias, (size,), result.dtype, Constant(0.0), "b", layer.name)
-        result = apply(functions.elementwise_add_, result, shift, layer=layer, axis=kept)
-    return _activated(result, activation, layer)
+    return _activated(_shifted(result, bias_attr, size, len(result.shape) - 1, layer), activation, layer)
+
+
+def _shifted(result: Any, attribute: Any, size: int, axis: int, layer: Layer) -> Any:
+    """Return a result plus a new bias along an axis, or as it is, if the attribute is False."""
+    bias = as_attribute(attribute)
+    if bias is None:
+        return result
+    shift = make_parameter(bias, (size,), result.dtype, Constant(0.0), "b", layer.name)
+    return apply(functions.elementwise_add_, result, shift, layer=layer, axis=axis)
 
 
 def _activated(result: Any, activation: str | None, layer: Layer) -> Any:
-    if activation is None:
-        return result
-    raise UnimplementedError(f"activation {activation!r}")
+    """Return a function of a result, as a part of the layer."""
+    with layer:
+        return result if activation is None else getattr(functional, activation)(result)
 
 
 def embedding(
@@ -113,5 +110,176 @@ def embedding(
     layer = Layer("embedding")
     attribute = as_attribute(param_attr) or ParamAttr()
     table = make_parameter(attribute, size, dtype, XavierUniform(), "w", layer.name)
-    padding = -1 if padding_idx is None else padding_idx if padding_idx >= 0 else int(size[0]) + padding_idx
-    return apply(lookup_table_, input, table, layer=layer, padding_idx=padding)
+    padding = -1 if padding_idx is None else int(padding_idx) % int(size[0])
+    return apply(common.embedding_, input, table, layer=layer, padding_idx=padding)
+
+
+def conv2d(
+    input: Any,
+    num_filters: int,
+    filter_size: int | Sequence[int],
+    stride: int | Sequence[int] = 1,
+    padding: Any = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int | None = None,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    use_cudnn: bool = True,
+    act: str | None = None,
+    name: str | None = None,
+    data_format: str = "NCHW",
+) -> Any:
+    """Return act(x ∗ w + b), a convolution over two axes with new parameters.
+
+    Args:
+        input: shape (batch, channels, height, width), or channels last.
+        num_filters: number of outputs.
+        filter_size: height and width of the kernel.
+        stride: distance of windows.
+        padding: numbers, pairs, 'same' or 'valid'.
+        dilation: distance of elements in a window.
+        groups: number of parts of the channels.
+        param_attr: how to make the kernel.
+        bias_attr: how to make the bias; False leaves it out.
+        use_cudnn: ignored.
+        act: name of a function of `paddle.nn.functional`, or None.
+        name: the layer's name.
+        data_format: 'NCHW' or 'NHWC'.
+    """
+    layer = Layer("conv2d", name)
+    kernel = (filter_size, filter_size) if isinstance(filter_size, int) else tuple(filter_size)
+    channels = input.shape[1 if data_format == "NCHW" else -1]
+    parts = groups or 1
+    deviation = math.sqrt(2.0 / (kernel[0] * kernel[1] * channels))
+    attribute = as_attribute(param_attr) or ParamAttr()
+    shape = (num_filters, channels // parts, *kernel)
+    weight = make_parameter(attribute, shape, input.dtype, Normal(0.0, deviation), "w", layer.name)
+    with layer:
+        result = functional.conv2d(input, weight, None, stride, padding, dilation, parts, data_format)
+    axis = 1 if data_format == "NCHW" else -1
+    return _activated(_shifted(result, bias_attr, num_filters, axis, layer), act, layer)
+
+
+def _batch_norm(
+    x: Any,
+    scale: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    momentum: float,
+    epsilon: float,
+    is_test: bool,
+    use_global_stats: bool,
+    data_layout: str,
+) -> Any:
+    axis = 1 if data_layout == "NCHW" else -1
+    if is_test or use_global_stats:
+        return nn.batch_norm(x, mean, variance, scale, bias, epsilon, axis), mean, variance
+    batch_mean, batch_variance = nn.batch_statistics(x, axis)
+    result = nn.batch_norm(x, batch_mean, batch_variance, scale, bias, epsilon, axis)
+    kept = [momentum * old + (1.0 - momentum) * new for old, new in ((mean, batch_mean), (variance, batch_variance))]
+    return result, kept[0], kept[1]
+
+
+batch_norm_ = Prototype(
+    "batch_norm",
+    _batch_norm,
+    ("X", "Scale", "Bias", "Mean", "Variance"),
+    ("Y", "MeanOut", "VarianceOut"),
+    {"momentum": 0.9, "epsilon": 1e-5, "is_test": False, "use_global_stats": False, "data_layout": "NCHW"},
+)
+
+
+def batch_norm(
+    input: Any,
+    act: str | None = None,
+    is_test: bool = False,
+    momentum: float = 0.9,
+    epsilon: float = 1e-5,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    data_layout: str = "NCHW",
+    in_place: bool = False,
+    name: str | None = None,
+    moving_mean_name: str | None = None,
+    moving_variance_name: str | None = None,
+    do_model_average_for_mean_and_var: bool = True,
+    use_global_stats: bool = False,
+) -> Any:
+    """Return act of each channel normalised, scaled and shifted, with new parameters (Ioffe & Szegedy 2015).
+
+    While training, the batch's statistics are used, and running means of them kept for evaluation, in persistable
+    variables.
+
+    Args:
+        input: shape (batch, channels, …), or channels last.
+        act: name of a function of `paddle.nn.functional`, or None.
+        is_test: whether to use the running statistics; `clone(for_test=True)` sets it.
+        momentum: how much of the running statistics is kept in a run.
+        epsilon: added to the variance.
+        param_attr: how to make the scale.
+        bias_attr: how to make the shift.
+        data_layout: 'NCHW' or 'NHWC'.
+        in_place: ignored.
+        name: the layer's name.
+        moving_mean_name: name of the running mean.
+        moving_variance_name: name of the running variance.
+        do_model_average_for_mean_and_var: ignored.
+        use_global_stats: whether to use the running statistics in training, too.
+    """
+    layer = Layer("batch_norm", name)
+    size = (input.shape[1 if data_layout == "NCHW" else -1],)
+    scale = make_parameter(as_attribute(param_attr) or ParamAttr(), size, input.dtype, Constant(1.0), "w", layer.name)
+    shift = make_parameter(as_attribute(bias_attr) or ParamAttr(), size, input.dtype, Constant(0.0), "b", layer.name)
+    block = input.block
+    running = []
+    for given, start in ((moving_mean_name, 0.0), (moving_variance_name, 1.0)):
+        held = ParamAttr(name=given, trainable=False)
+        running.append(make_parameter(held, size, input.dtype, Constant(start), "w", layer.name))
+    attributes = {
+        "momentum": momentum,
+        "epsilon": epsilon,
+        "is_test": is_test,
+        "use_global_stats": bool(use_global_stats),
+        "data_layout": data_layout,
+    }
+    result = block.create_var(generate(f"{layer.name}.tmp"), input.shape, input.dtype)
+    block.append_operator(batch_norm_, [input, scale, shift, *running], [result, *running], attributes)
+    return _activated(result, act, layer)
+
+
+def layer_norm(
+    input: Any,
+    scale: bool = True,
+    shift: bool = True,
+    begin_norm_axis: int = 1,
+    epsilon: float = 1e-5,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    act: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Return act of each sample normalised over its last axes, scaled and shifted, with new parameters.
+
+    Args:
+        input: a variable.
+        scale: whether to scale.
+        shift: whether to shift.
+        begin_norm_axis: the first of the axes that are normalised over.
+        epsilon: added to the variance.
+        param_attr: how to make the scale.
+        bias_attr: how to make the shift.
+        act: name of a function of `paddle.nn.functional`, or None.
+        name: the layer's name.
+    """
+    layer = Layer("layer_norm", name)
+    size = (math.prod(input.shape[begin_norm_axis:]),)
+    made = [
+        make_parameter(as_attribute(given) or ParamAttr(), size, input.dtype, Constant(start), stem, layer.name)
+        if wanted
+        else None
+        for wanted, given, start, stem in ((scale, param_attr, 1.0, "w"), (shift, bias_attr, 0.0, "b"))
+    ]
+    options = {"epsilon": epsilon, "begin_norm_axis": begin_norm_axis}
+    return _activated(apply(common.layer_norm_, input, *made, layer=layer, **options), act, layer)

@@ -65,13 +65,13 @@ def update_operator(rule: Any) -> Prototype:
 
 
 def minimize(
-    loss: Variable,
+    loss: Any,
     rule_of: Callable[[Parameter], Any],
     learning_rate: Callable[[], float],
     startup_program: Program | None = None,
     parameters: Any = None,
     no_grad_set: Any = None,
-    clip: Callable[[list[tuple[Any, Any]]], list[tuple[Any, Any]]] | None = None,
+    change: Callable[[list[tuple[Any, Any]]], list[tuple[Any, Any]]] = list,
 ) -> tuple[list[Operator], list[tuple[Variable, Variable]]]:
     """Append the gradients of a loss and the update of each parameter.
 
@@ -82,7 +82,7 @@ def minimize(
         startup_program: where the state is filled, by default the default startup program.
         parameters: variables or names; by default all trainable parameters.
         no_grad_set: as for `append_backward`.
-        clip: changes the list of (parameter, gradient) before the update.
+        change: takes the list of (parameter, gradient) and returns the gradients that the update takes.
 
     Returns:
         the update operators, and the list of (parameter, gradient).
@@ -98,8 +98,8 @@ def minimize(
     program = loss.program
     with program_guard(program, startup_program or default_startup_program()):
         pairs = append_backward(loss, parameters, no_grad_set)
-        clipped = pairs if clip is None else _as_updates(program, lambda: clip(pairs))
-        return _append_updates(program, clipped, rule_of, learning_rate), pairs
+        changed = _as_updates(program, partial(change, pairs))
+        return _append_updates(program, changed, rule_of, learning_rate), pairs
 
 
 def _as_updates(program: Program, append: Callable[[], Any]) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 from primad import nn
 from primad.compat.paddle.errors import InvalidArgumentError
 from primad.compat.paddle.manipulation import unsqueeze
-from primad.compat.paddle.math import log, mean, sum
+from primad.compat.paddle.math import elementwise_sub_, log, mean, square_, sum
+from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.operators import Prototype, apply, prototype
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -22,14 +23,10 @@ def _check_reduction(name: str, reduction: str, allowed: tuple[str, ...] = _REDU
         )
 
 
-@prototype("square_error_cost", inputs="X Y")
-def square_error_cost_(x: Any, y: Any) -> Any:
-    return nn.squared_error(x, y) if x.shape == y.shape else (x - y) * (x - y)
-
-
 def square_error_cost(input: Any, label: Any) -> Any:
     """Return (input − label)², elementwise."""
-    return apply(square_error_cost_, input, label)
+    layer = Layer("square_error_cost")
+    return apply(square_, apply(elementwise_sub_, input, label, layer=layer), layer=layer)
 
 
 def _reduced(loss: Any, reduction: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,7 @@ def _check_rank(name: str, x: Any, rank: int) -> None:
 
 def _convolution(rank: int) -> Callable[..., Any]:
     name = f"conv{rank}d"
+    record = replace(conv_, type=name)
 
     def convolve(
         x: Any,
@@ -104,7 +106,7 @@ def _convolution(rank: int) -> Callable[..., Any]:
         pairs = _paddings(padding, x, tuple(weight.shape[2:]), stride, dilation, data_format)
         options = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
         return apply(
-            conv_, x, weight, bias, layer=convolve.__name__, paddings=pairs, data_format=data_format, **options
+            record, x, weight, bias, paddings=pairs, data_format=data_format, **options
         )
 
     convolve.__name__ = convolve.__qualname__ = name
@@ -124,6 +126,7 @@ conv1d, conv2d, conv3d = (_convolution(rank) for rank in (1, 2, 3))
 
 def _transposed(rank: int) -> Callable[..., Any]:
     name = f"conv{rank}d_transpose"
+    record = replace(conv_transpose_, type=name)
 
     def convolve(
         x: Any,
@@ -144,7 +147,7 @@ def _transposed(rank: int) -> Callable[..., Any]:
         pairs = _paddings(padding, x, tuple(weight.shape[2:]), stride, dilation, data_format)
         options = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
         options |= {"output_padding": _frozen(output_padding), "paddings": pairs, "data_format": data_format}
-        return apply(conv_transpose_, x, weight, bias, layer=convolve.__name__, **options)
+        return apply(record, x, weight, bias, **options)
 
     convolve.__name__ = convolve.__qualname__ = name
     convolve.__doc__ = (
@@ -185,6 +188,8 @@ def adaptive_avg_pool_(x: Any, *, output_size: Any) -> Any:
 
 
 def _max_pooling(rank: int) -> Callable[..., Any]:
+    record = replace(max_pool_, type=f"pool{rank}d")
+
     def pool(
         x: Any,
         kernel_size: Sizes,
@@ -200,7 +205,7 @@ def _max_pooling(rank: int) -> Callable[..., Any]:
             raise InvalidArgumentError(f"{pool.__name__}: return_mask=True is not supported")
         pairs = _paddings(padding, x, kernel_size, kernel_size if stride is None else stride, 1, data_format)
         sizes = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
-        return apply(max_pool_, x, layer=pool.__name__, ceil_mode=ceil_mode, data_format=data_format, **sizes)
+        return apply(record, x, ceil_mode=ceil_mode, data_format=data_format, **sizes)
 
     pool.__name__ = pool.__qualname__ = f"max_pool{rank}d"
     pool.__doc__ = (
@@ -210,6 +215,8 @@ def _max_pooling(rank: int) -> Callable[..., Any]:
 
 
 def _avg_pooling(rank: int) -> Callable[..., Any]:
+    record = replace(avg_pool_, type=f"pool{rank}d")
+
     def pool(
         x: Any,
         kernel_size: Sizes,
@@ -227,7 +234,7 @@ def _avg_pooling(rank: int) -> Callable[..., Any]:
         pairs = _paddings(padding, x, kernel_size, kernel_size if stride is None else stride, 1, data_format)
         sizes = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
         options = {"ceil_mode": ceil_mode, "exclusive": exclusive, "data_format": data_format}
-        return apply(avg_pool_, x, layer=pool.__name__, **sizes, **options)
+        return apply(record, x, **sizes, **options)
 
     pool.__name__ = pool.__qualname__ = f"avg_pool{rank}d"
     pool.__doc__ = f"The mean of each window over {rank} spatial axes; exclusive leaves the padding out of the count."

@@ -1,0 +1,47 @@
+"""`paddle.fluid`, the API of Paddle 1.x, as far as static programs need it. It is always static."""
+
+from typing import Any
+
+from primad.compat.paddle import errors
+from primad.compat.paddle import initializer as initializer
+from primad.compat.paddle import naming as unique_name
+from primad.compat.paddle.fluid import backward, layers, optimizer
+from primad.compat.paddle.parameters import ParamAttr
+from primad.compat.paddle.place import CPUPlace
+from primad.compat.paddle.static.backward import gradients
+from primad.compat.paddle.static.execution import Executor, Scope, global_scope, scope_guard
+from primad.compat.paddle.static.nn import embedding
+from primad.compat.paddle.static.program import (
+    Program,
+    Variable,
+    data,
+    default_main_program,
+    default_startup_program,
+    program_guard,
+)
+
+__all__ = [
+    "CPUPlace",
+    "Executor",
+    "ParamAttr",
+    "Program",
+    "Scope",
+    "Variable",
+    "backward",
+    "data",
+    "default_main_program",
+    "default_startup_program",
+    "embedding",
+    "global_scope",
+    "gradients",
+    "initializer",
+    "layers",
+    "optimizer",
+    "program_guard",
+    "scope_guard",
+    "unique_name",
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise errors.unsupported("paddle.fluid", name, __all__)

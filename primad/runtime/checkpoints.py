@@ -1,0 +1,65 @@
+"""Values that are computed again instead of being kept: what a `checkpoint` asks for.
+
+The derivative of a checkpointed function computes its inner values from the far side of a barrier. Where memory does
+not grow with the data, in tiles and in small programs, barriers are dropped, and both computations become one again.
+Where it does, the second one waits until its results are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from primad import ops
+from primad.ir.node import Node, Trace
+from primad.ir.program import Program, rebuild
+from primad.transforms.lowering import finish
+
+
+def without_barriers(program: Program) -> Program:
+    """Return the program in which nothing is computed twice."""
+    if not any(node.op is ops.barrier for node in program.nodes):
+        return program
+    trace = Trace()
+    inputs = [trace.input(node.type) for node in program.inputs]
+    mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
+    for node in program.nodes:
+        if node.op is ops.barrier:
+            mapping[node] = mapping[node.inputs[0]]
+        elif node not in mapping:
+            mapping[node] = rebuild(node, mapping, trace)
+    return finish(program, trace, inputs, [mapping[node] for node in program.outputs], mapping)
+
+
+def late_order(steps: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:
+    """Order steps so that what lies behind a barrier is computed when it is first needed, and the rest as before."""
+    place = {node: i for i, node in enumerate(steps)}
+    users: dict[Node, list[Node]] = {}
+    behind: set[Node] = set()
+    for node in steps:
+        if node.op is ops.barrier or any(operand in behind for operand in node.inputs):
+            behind.add(node)
+            for operand in node.inputs:
+                users.setdefault(operand, []).append(node)
+    if not behind:
+        return list(steps)
+    ordered: dict[Node, None] = dict.fromkeys(node for node in steps if node not in behind)
+    for output in outputs:
+        stack = [output] if output in behind else []
+        while stack:
+            node = stack[-1]
+            missing = [x for x in node.inputs if x in place and x not in ordered]
+            if missing and node not in ordered:
+                # A cotangent was built after the values that it meets: with the latest operand first, these come last.
+                stack.append(max(missing, key=place.__getitem__))
+                continue
+            stack.pop()
+            if node in ordered:
+                continue
+            ordered[node] = None
+            # What can be computed now need not keep its operands waiting; but nothing crosses a barrier unasked.
+            stack += [
+                x
+                for x in users.get(node, ())
+                if x.op is not ops.barrier and all(y in ordered or y not in place for y in x.inputs)
+            ]
+    return list(ordered)
