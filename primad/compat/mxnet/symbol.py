@@ -586,13 +586,10 @@ def compose(
         raise MXNetError(f"{operator.name} takes {len(names)} inputs ({', '.join(names)}), got {len(places)}")
     inputs = []
     for key in names:
-        if key in given:
-            inputs.append(_single(given[key], key))
-            continue
-        own = dict(texts)
-        if key in operator.initial:
-            own["__init__"] = operator.initial[key]
-        inputs.append(Entry(Node(None, f"{name}_{key}", own), 0))
+        entry = _single(given[key], key) if key in given else Entry(Node(None, f"{name}_{key}", dict(texts)), 0)
+        if key in operator.initial and entry.node.operator is None:
+            entry.node.attributes.setdefault("__init__", operator.initial[key])
+        inputs.append(entry)
     node = Node(operator, name, texts, inputs, settings)
     return Symbol([Entry(node, i) for i in range(node.output_count)])
 

@@ -81,6 +81,7 @@ def _euclidean(data: Any, axes: Sequence[int], keepdims: bool) -> Any:
 @operator(
     "L2Normalization",
     parameters={"eps": real(1e-10), "mode": choice("channel", "instance", "spatial", default="instance")},
+    hidden=1,
 )
 def l2_normalization(settings: Settings, data: Any) -> Any:
     """The data divided by its Euclidean norm, over all axes but the first, over axis 1, or over the axes from 2 on."""
@@ -169,6 +170,8 @@ def _topk_types(settings: Settings, inputs: list[DType], outputs: list[DType]) -
         "dtype": dtype(np.float32),
     },
     outputs=lambda settings: 2 if settings.ret_typ == "both" else 1,
+    hidden=lambda settings: int(settings.ret_typ == "value"),
+    numbered=True,
     types=_topk_types,
 )
 def topk(settings: Settings, data: Any) -> Any:
