@@ -101,6 +101,7 @@ for _name, _function in UNARY.items():
     operator(_name, shapes=same)(lambda settings, x, function=_function: function(x))
 
 operator("_copy", "identity", shapes=same)(lambda settings, x: x)
+operator("_identity_with_attr_like_rhs", inputs=("lhs", "rhs"), shapes=same)(lambda settings, lhs, rhs: lhs)
 operator("BlockGrad", "stop_gradient", shapes=same)(lambda settings, x: stop_gradient(x))
 operator("zeros_like", shapes=same)(lambda settings, x: np.zeros(x.shape, x.dtype))
 operator("ones_like", shapes=same)(lambda settings, x: _one(x))
