@@ -267,12 +267,21 @@ def simple_bind(mx):
 @program
 def batch_norm(mx):
     found = []
-    for options in ({"fix_gamma": False}, {}, {"use_global_stats": True, "fix_gamma": False}, {"axis": -1, "momentum": 0.5}):
+    for options in (
+        {"fix_gamma": False},
+        {},
+        {"use_global_stats": True, "fix_gamma": False},
+        {"axis": -1, "momentum": 0.5},
+    ):
         net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", **options)
         length = 4 if "axis" in options else 3
         texec = net.bind(
             mx.cpu(),
-            {"x": mx.nd.array(ramp(2, 3, 4)), "bn_gamma": mx.nd.array(ramp(length, low=1, high=2)), "bn_beta": mx.nd.ones(length)},
+            {
+                "x": mx.nd.array(ramp(2, 3, 4)),
+                "bn_gamma": mx.nd.array(ramp(length, low=1, high=2)),
+                "bn_beta": mx.nd.ones(length),
+            },
             {"x": mx.nd.zeros((2, 3, 4)), "bn_beta": mx.nd.zeros(length)},
             aux_states=[mx.nd.array(ramp(length)), mx.nd.array(ramp(length, low=1, high=2))],
         )
@@ -305,7 +314,9 @@ def reshaped(mx):
 
 @program
 def monitored(mx):
-    net = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=2, name="fc"), act_type="relu", name="r")
+    net = mx.sym.Activation(
+        mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=2, name="fc"), act_type="relu", name="r"
+    )
     seen = []
     texec = net.simple_bind(mx.cpu(), x=(1, 2))
     texec.set_monitor_callback(lambda name, array: seen.append(name if isinstance(name, str) else name.decode()))

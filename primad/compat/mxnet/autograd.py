@@ -202,7 +202,9 @@ def grad(
         recording.let_go(memories)
     made = [_as_memory(gradient, variable.memory) for gradient, variable in zip(found, wanted, strict=True)]
     if create_graph:
-        made = [memory if memory.active else _constant_of(memory, array) for memory, array in zip(made, wanted, strict=True)]
+        made = [
+            memory if memory.active else _constant_of(memory, array) for memory, array in zip(made, wanted, strict=True)
+        ]
     return [NDArray(memory, variable.context) for memory, variable in zip(made, wanted, strict=True)]
 
 
@@ -336,5 +338,11 @@ class Function:
         return pullback
 
 
+_PUBLIC = [
+    "Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause",
+    "predict_mode", "record", "set_recording", "set_training", "train_mode",
+]  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
-    raise unsupported("mx.autograd", name, globals())
+    raise unsupported("mx.autograd", name, _PUBLIC)

@@ -14,7 +14,7 @@ from primad.compat.mxnet.graph import Node
 from primad.compat.mxnet.inference import infer_shapes, infer_types
 from primad.compat.mxnet.lowering import ForwardPlan, GradientPlan, Graph, Linearized
 from primad.compat.mxnet.ndarray import NDArray
-from primad.compat.mxnet.randomness import draw_key
+from primad.compat.mxnet.keys import draw_key
 from primad.compat.mxnet.recording import REQUESTS, Memory
 from primad.compat.mxnet.shapes import written
 from primad.compat.mxnet.symbol import Symbol

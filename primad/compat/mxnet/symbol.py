@@ -677,11 +677,17 @@ def _made(operation: str, parameters: dict[str, Any], options: dict[str, Any]) -
     return compose(TABLE[operation], operation, [], {}, parameters, options.get("name"), options.get("attr"))
 
 
+_PUBLIC = [
+    "Group", "Symbol", "Variable", "arange", "eye", "full", "hypot", "load", "load_json", "maximum", "minimum", "ones",
+    "pow", "power", "var", "zeros",
+]  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
     if name in TABLE:
         return operator_function(name)
-    raise unsupported("mx.sym", name, [*TABLE, *globals()])
+    raise unsupported("mx.sym", name, [*TABLE, *_PUBLIC])
 
 
 def __dir__() -> list[str]:
-    return sorted([*TABLE, *globals()])
+    return sorted([*TABLE, *_PUBLIC])
