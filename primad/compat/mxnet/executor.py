@@ -14,7 +14,7 @@ from primad.compat.mxnet.graph import Node
 from primad.compat.mxnet.inference import infer_shapes, infer_types
 from primad.compat.mxnet.lowering import ForwardPlan, GradientPlan, Graph, Linearized
 from primad.compat.mxnet.ndarray import NDArray
-from primad.compat.mxnet.randomness import draw_key
+from primad.compat.mxnet.keys import draw_key
 from primad.compat.mxnet.recording import REQUESTS, Memory
 from primad.compat.mxnet.shapes import written
 from primad.compat.mxnet.symbol import Symbol
@@ -430,12 +430,6 @@ def bind(
     if not isinstance(ctx, Context):
         raise TypeError("Context type error")
     names = symbol.list_arguments()
-    if len(set(names)) < len(names):
-        raise MXNetError(
-            f"two different variables have one name: {names}",
-            why="One array cannot be bound to both.",
-            fix="rename one, or use the same variable.",
-        )
     found = _listed("args", args, names, False)
     grads = [None] * len(names) if args_grad is None else _listed("args_grad", args_grad, names, True)
     requests = _requests(grad_req, names)

@@ -50,7 +50,8 @@ class Node:
         """Return the name of an output."""
         if self.operator is None:
             return self.name
-        number = str(index) if self.output_count > 1 else ""
+        hidden = self.operator.hidden_count(self.settings) if self.operator.numbered else 0
+        number = str(index) if self.output_count + hidden > 1 else ""
         return f"{self.name}_{self.operator.suffix}{number}"
 
     def auxiliary_inputs(self) -> list[Node]:

@@ -17,7 +17,7 @@ import numpy as np
 from primad.compat.mxnet.errors import MXNetError
 from primad.compat.mxnet.operators import TABLE, Operator
 from primad.compat.mxnet.parameters import Settings
-from primad.compat.mxnet.randomness import draw_key
+from primad.compat.mxnet.keys import draw_key
 from primad.compat.mxnet.shapes import Clash, Shape
 from primad.compat.tape import Call, Entry, FreedError, OverwrittenError, Pullback, free, gradients, reached
 from primad.errors import PrimadError

@@ -570,7 +570,7 @@ def compose(
     Raises:
         MXNetError: for parameters that do not fit, and inputs that the operator does not have.
     """
-    texts = {_stored(key): str(value) for key, value in {**current_scope().get(attributes), **parameters}.items()}
+    texts = {_stored(key): _text(value) for key, value in {**current_scope().get(attributes), **parameters}.items()}
     settings = operator.settings({key: value for key, value in texts.items() if not key.startswith("__")})
     name = current_manager().get(name, hint)
     names = operator.input_names(settings, len(places) + len(named))
@@ -586,15 +586,17 @@ def compose(
         raise MXNetError(f"{operator.name} takes {len(names)} inputs ({', '.join(names)}), got {len(places)}")
     inputs = []
     for key in names:
-        if key in given:
-            inputs.append(_single(given[key], key))
-            continue
-        own = dict(texts)
-        if key in operator.initial:
-            own["__init__"] = operator.initial[key]
-        inputs.append(Entry(Node(None, f"{name}_{key}", own), 0))
+        entry = _single(given[key], key) if key in given else Entry(Node(None, f"{name}_{key}", dict(texts)), 0)
+        if key in operator.initial and entry.node.operator is None:
+            entry.node.attributes.setdefault("__init__", operator.initial[key])
+        inputs.append(entry)
     node = Node(operator, name, texts, inputs, settings)
     return Symbol([Entry(node, i) for i in range(node.output_count)])
+
+
+def _text(value: Any) -> str:
+    """Return the string that a symbol keeps for a parameter."""
+    return np.dtype(value).name if isinstance(value, (type, np.dtype)) else str(value)
 
 
 @cache
@@ -633,11 +635,59 @@ power = pow = _binary("power", "power")
 hypot = _binary("hypot", "hypot")
 
 
+# -- arrays from nothing -----------------------------------------------------------------------------------------------
+
+
+def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of zeros."""
+    return _made("_zeros", {"shape": shape, "dtype": dtype or "float32"}, kwargs)
+
+
+def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of ones."""
+    return _made("_ones", {"shape": shape, "dtype": dtype or "float32"}, kwargs)
+
+
+def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol filled with a number."""
+    return _made("_full", {"shape": shape, "dtype": dtype or "float32", "value": float(val)}, kwargs)
+
+
+def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of ones on a diagonal."""
+    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}, kwargs)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: Any = None,
+) -> Symbol:
+    """Return a symbol of evenly spaced numbers, each `repeat` times."""
+    parameters = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
+    return _made("_arange", {**parameters, "dtype": dtype or "float32"}, {"name": name})
+
+
+def _made(operation: str, parameters: dict[str, Any], options: dict[str, Any]) -> Symbol:
+    parameters["dtype"] = np.dtype(parameters["dtype"]).name
+    return compose(TABLE[operation], operation, [], {}, parameters, options.get("name"), options.get("attr"))
+
+
+_PUBLIC = [
+    "Group", "Symbol", "Variable", "arange", "eye", "full", "hypot", "load", "load_json", "maximum", "minimum", "ones",
+    "pow", "power", "var", "zeros",
+]  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
     if name in TABLE:
         return operator_function(name)
-    raise unsupported("mx.sym", name, [*TABLE, *globals()])
+    raise unsupported("mx.sym", name, [*TABLE, *_PUBLIC])
 
 
 def __dir__() -> list[str]:
-    return sorted([*TABLE, *globals()])
+    return sorted([*TABLE, *_PUBLIC])

@@ -18,6 +18,7 @@ from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.printing import describe
 from primad.compat.paddle.randomness import generator
 from primad.compat.tape import Call, Entry
+from primad.trace import TracedArray
 
 RECORDING: list[bool] = [True]
 """The mode flag that no_grad and its relatives set: whether operators are recorded on the tape."""
@@ -348,7 +349,7 @@ def _slots(cls: type) -> Iterator[str]:
 
 
 def _result(array: Any, call: Call | None, index: int) -> Tensor:
-    if type(array) is not np.ndarray:
+    if type(array) is not np.ndarray and type(array) is not TracedArray:
         array = np.asarray(array)
     if call is None or array.dtype.kind != "f":
         return Tensor(Entry(array))
@@ -373,7 +374,7 @@ def as_array(value: Any, beside: np.dtype[Any] | None = None) -> np.ndarray[Any,
 
     Args:
         value: what to convert.
-        beside: data type of the tensor that it meets; Python and NumPy numbers adopt it.
+        beside: data type of the tensor that it meets, or that is wanted; Python's numbers adopt it.
     """
     if isinstance(value, (bool, int, float, np.generic)):
         kind = np.asarray(value).dtype.kind
@@ -386,10 +387,10 @@ def as_array(value: Any, beside: np.dtype[Any] | None = None) -> np.ndarray[Any,
         return np.asarray(value, default_numpy() if kind == "f" else "bool" if kind == "b" else "int64")
     if isinstance(value, np.ndarray):
         return value
-    return _from_sequence(value)
+    return _from_sequence(value, beside)
 
 
-def _from_sequence(value: Any) -> np.ndarray[Any, Any]:
+def _from_sequence(value: Any, wanted: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     leaves = list(_leaves(value))
     array = np.asarray(_plain(value)) if leaves else np.zeros(np.shape(value), default_numpy())
     if array.dtype.kind not in "biuf":
@@ -398,9 +399,7 @@ def _from_sequence(value: Any) -> np.ndarray[Any, Any]:
             why="Nested lists must be rectangular, and hold real numbers.",
         )
     python = not any(isinstance(leaf, (np.ndarray, np.generic, Tensor)) for leaf in leaves)
-    if python and array.dtype.kind == "f":
-        return array.astype(default_numpy())
-    return array
+    return array.astype(default_numpy() if wanted is None else wanted) if python and array.dtype.kind == "f" else array
 
 
 def _leaves(value: Any) -> Iterator[Any]:

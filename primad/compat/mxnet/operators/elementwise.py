@@ -46,6 +46,12 @@ def _rint(x: Any) -> Any:
     return pnp.ceil(x - 0.5)
 
 
+def _gamma(x: Any) -> Any:
+    """Its sign changes at every pole, the integers below 1."""
+    negative = pnp.logical_and(x < 0, pnp.mod(pnp.floor(x), 2.0) != 0)
+    return pnp.where(negative, -1.0, 1.0).astype(x.dtype) * pnp.exp(special.gammaln(x))
+
+
 UNARY: dict[str, Callable[[Any], Any]] = {
     "abs": pnp.abs,
     "sign": pnp.sign,
@@ -67,7 +73,17 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "sin": pnp.sin,
     "cos": pnp.cos,
     "tan": pnp.tan,
+    "arcsin": pnp.arcsin,
+    "arccos": pnp.arccos,
     "arctan": pnp.arctan,
+    "arcsinh": pnp.arcsinh,
+    "arccosh": pnp.arccosh,
+    "arctanh": pnp.arctanh,
+    "cbrt": pnp.cbrt,
+    "rcbrt": lambda x: 1.0 / pnp.cbrt(x),
+    "gamma": _gamma,
+    "gammaln": special.gammaln,
+    "erfinv": special.erfinv,
     "sinh": pnp.sinh,
     "cosh": pnp.cosh,
     "tanh": pnp.tanh,
@@ -85,6 +101,7 @@ for _name, _function in UNARY.items():
     operator(_name, shapes=same)(lambda settings, x, function=_function: function(x))
 
 operator("_copy", "identity", shapes=same)(lambda settings, x: x)
+operator("_identity_with_attr_like_rhs", inputs=("lhs", "rhs"), shapes=same)(lambda settings, lhs, rhs: lhs)
 operator("BlockGrad", "stop_gradient", shapes=same)(lambda settings, x: stop_gradient(x))
 operator("zeros_like", shapes=same)(lambda settings, x: np.zeros(x.shape, x.dtype))
 operator("ones_like", shapes=same)(lambda settings, x: _one(x))

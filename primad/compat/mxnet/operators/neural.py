@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from primad import nn
 from primad import numpy as pnp
+from primad.compat.mxnet.errors import MXNetError
 from primad.compat.mxnet.operators.elementwise import UNARY
-from primad.compat.mxnet.operators.record import operator
-from primad.compat.mxnet.parameters import Settings, boolean, choice, integer
-from primad.compat.mxnet.shapes import Shape, same, size, unify
-from primad.nn import softplus
+from primad.compat.mxnet.operators.record import DType, operator
+from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, real, shape, text
+from primad.compat.mxnet.shapes import Shape, first_input, same, size, unify
+from primad.functional.compile import stop_gradient
+from primad.numpy import special
+
+# -- dense layers and activations --------------------------------------------------------------------------------------
 
 
 def _weight_and_bias(settings: Settings) -> tuple[str, ...]:
@@ -42,10 +51,351 @@ def fully_connected(settings: Settings, data: Any, weight: Any, bias: Any = None
     return result if bias is None else result + pnp.reshape(bias, (-1,))
 
 
-ACTIVATIONS = {**{name: UNARY[name] for name in ("relu", "sigmoid", "tanh", "softsign")}, "softrelu": softplus}
+ACTIVATIONS = {**{name: UNARY[name] for name in ("relu", "sigmoid", "tanh", "softsign")}, "softrelu": nn.softplus}
 
 
 @operator("Activation", parameters={"act_type": choice(*ACTIVATIONS)}, shapes=same)
 def activation(settings: Settings, data: Any) -> Any:
     """One of a few activation functions."""
     return ACTIVATIONS[settings.act_type](data)
+
+
+_SELU_SCALE, _SELU_SLOPE = 1.0507009873554805, 1.6732632423543772
+"""Klambauer et al. 2017."""
+
+
+def _leaky_inputs(settings: Settings) -> tuple[str, ...]:
+    return ("data", "gamma") if settings.act_type == "prelu" else ("data",)
+
+
+def _leaky_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape]) -> None:
+    first_input(settings, inputs, outputs)
+    if settings.act_type == "prelu" and inputs[0] is not None and inputs[1] is None:
+        inputs[1] = (inputs[0][1] if len(inputs[0]) > 1 else 1,)
+
+
+@operator(
+    "LeakyReLU",
+    inputs=_leaky_inputs,
+    parameters={
+        "act_type": choice("elu", "gelu", "leaky", "prelu", "selu", default="leaky"),
+        "slope": real(0.25),
+        "lower_bound": real(0.125),
+        "upper_bound": real(0.334),
+    },
+    initial={"gamma": '["Constant", {"value": 0.25}]'},
+    shapes=_leaky_shapes,
+)
+def leaky_relu(settings: Settings, data: Any, gamma: Any = None) -> Any:
+    """The data where it is positive, else a multiple of it, or of exp(x) − 1; or gelu."""
+    kind = settings.act_type
+    if kind == "gelu":
+        return nn.gelu(data)
+    if kind == "selu":
+        return _SELU_SCALE * pnp.where(data > 0, data, _SELU_SLOPE * pnp.expm1(data))
+    if kind == "elu":
+        return pnp.where(data > 0, data, settings.slope * pnp.expm1(data))
+    if kind == "leaky":
+        return pnp.where(data > 0, data, settings.slope * data)
+    wide = gamma if gamma.ndim == data.ndim else pnp.reshape(gamma, (-1,) + (1,) * max(data.ndim - 2, 0))
+    return pnp.where(data > 0, data, wide * data)
+
+
+# -- softmax -----------------------------------------------------------------------------------------------------------
+
+_SOFTMAX = {"axis": integer(-1), "temperature": real(None), "dtype": dtype(None), "use_length": boolean(False)}
+
+
+def _softmax_types(settings: Settings, inputs: list[DType], outputs: list[DType]) -> None:
+    outputs[0] = settings.dtype or outputs[0] or inputs[0]
+    inputs[0] = inputs[0] or outputs[0]
+
+
+def _scaled(settings: Settings, data: Any) -> Any:
+    if settings.use_length:
+        raise MXNetError("softmax with use_length is not supported", fix="mask the data with where and −inf.")
+    return data if settings.temperature is None else data / settings.temperature
+
+
+@operator("softmax", parameters=_SOFTMAX, shapes=same, types=_softmax_types)
+def softmax(settings: Settings, data: Any) -> Any:
+    """exp(x)/Σ exp(x) along an axis."""
+    return nn.softmax(_scaled(settings, data), axis=settings.axis).astype(settings.dtype or data.dtype)
+
+
+@operator("softmin", parameters=_SOFTMAX, shapes=same, types=_softmax_types)
+def softmin(settings: Settings, data: Any) -> Any:
+    """exp(−x)/Σ exp(−x) along an axis."""
+    return nn.softmax(-_scaled(settings, data), axis=settings.axis).astype(settings.dtype or data.dtype)
+
+
+@operator("log_softmax", parameters=_SOFTMAX, shapes=same, types=_softmax_types)
+def log_softmax(settings: Settings, data: Any) -> Any:
+    """X − log Σ exp(x) along an axis."""
+    return special.log_softmax(_scaled(settings, data), axis=settings.axis).astype(settings.dtype or data.dtype)
+
+
+@operator("SoftmaxActivation", parameters={"mode": choice("channel", "instance", default="instance")}, shapes=same)
+def softmax_activation(settings: Settings, data: Any) -> Any:
+    """Softmax over axis 1 (channel), or over all axes but the first (instance)."""
+    if settings.mode == "channel":
+        return nn.softmax(data, axis=1)
+    return pnp.reshape(nn.softmax(pnp.reshape(data, (data.shape[0], -1)), axis=1), data.shape)
+
+
+@operator("softmax_cross_entropy", inputs=("data", "label"))
+def softmax_cross_entropy(settings: Settings, data: Any, label: Any) -> Any:
+    """The sum over rows of −log softmax at the label."""
+    rows = pnp.reshape(stop_gradient(label).astype(np.int64), (-1, 1))
+    picked = pnp.take_along_axis(special.log_softmax(data, axis=-1), rows, axis=1)
+    return pnp.reshape(-pnp.sum(picked), (1,))
+
+
+# -- convolution and pooling -------------------------------------------------------------------------------------------
+
+
+def _spread(values: Sequence[int], rank: int, default: int) -> tuple[int, ...]:
+    return tuple(values) or (default,) * rank
+
+
+def _bias_shape(settings: Settings, inputs: list[Shape]) -> None:
+    if not settings.no_bias:
+        inputs[2] = unify((settings.num_filter,), inputs[2])
+
+
+def _convolution_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape]) -> None:
+    data = inputs[0]
+    if data is not None:
+        channels = data[1] // settings.num_group
+        inputs[1] = unify((settings.num_filter, channels, *settings.kernel), inputs[1])
+        _bias_shape(settings, inputs)
+
+
+def _add_bias(result: Any, bias: Any) -> Any:
+    return result if bias is None else result + pnp.reshape(bias, (-1,) + (1,) * (result.ndim - 2))
+
+
+_CONVOLUTION = {
+    "kernel": shape(),
+    "stride": shape(()),
+    "dilate": shape(()),
+    "pad": shape(()),
+    "num_filter": integer(minimum=1),
+    "num_group": integer(1, minimum=1),
+    "workspace": integer(1024),
+    "no_bias": boolean(False),
+    "cudnn_tune": text(None),
+    "cudnn_off": boolean(False),
+    "layout": choice("NCW", "NCHW", "NCDHW", default=None),
+}
+
+
+@operator("Convolution", inputs=_weight_and_bias, parameters=_CONVOLUTION, shapes=_convolution_shapes)
+def convolution(settings: Settings, data: Any, weight: Any, bias: Any = None) -> Any:
+    """Cross-correlation over one to three spatial axes, plus a bias for each channel."""
+    rank = len(settings.kernel)
+    result = nn.conv(
+        data,
+        weight,
+        _spread(settings.stride, rank, 1),
+        _spread(settings.pad, rank, 0),
+        _spread(settings.dilate, rank, 1),
+        settings.num_group,
+    )
+    return _add_bias(result, bias)
+
+
+def _deconvolution_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape]) -> None:
+    data = inputs[0]
+    if data is not None:
+        inputs[1] = unify((data[1], settings.num_filter // settings.num_group, *settings.kernel), inputs[1])
+        _bias_shape(settings, inputs)
+
+
+@operator(
+    "Deconvolution",
+    inputs=_weight_and_bias,
+    parameters={
+        "kernel": shape(),
+        "stride": shape(()),
+        "dilate": shape(()),
+        "pad": shape(()),
+        "adj": shape(()),
+        "target_shape": shape(()),
+        "num_filter": integer(minimum=1),
+        "num_group": integer(1, minimum=1),
+        "workspace": integer(512),
+        "no_bias": boolean(True),
+        "cudnn_tune": text(None),
+        "cudnn_off": boolean(False),
+        "layout": choice("NCW", "NCHW", "NCDHW", default=None),
+    },
+    shapes=_deconvolution_shapes,
+)
+def deconvolution(settings: Settings, data: Any, weight: Any, bias: Any = None) -> Any:
+    """The transpose of convolution, plus a bias for each channel."""
+    if any(settings.target_shape):
+        raise MXNetError("Deconvolution with target_shape is not supported", fix="give pad and adj.")
+    rank = len(settings.kernel)
+    result = nn.conv_transpose(
+        data,
+        weight,
+        _spread(settings.stride, rank, 1),
+        _spread(settings.pad, rank, 0),
+        _spread(settings.adj, rank, 0),
+        _spread(settings.dilate, rank, 1),
+        settings.num_group,
+    )
+    return _add_bias(result, bias)
+
+
+@operator(
+    "Pooling",
+    parameters={
+        "kernel": shape(()),
+        "pool_type": choice("avg", "max", "sum", default="max"),
+        "global_pool": boolean(False),
+        "cudnn_off": boolean(False),
+        "pooling_convention": choice("full", "valid", default="valid"),
+        "stride": shape(()),
+        "pad": shape(()),
+        "p_value": integer(None),
+        "count_include_pad": boolean(None),
+        "layout": choice("NCW", "NCHW", "NCDHW", default=None),
+    },
+    hidden=lambda settings: int(settings.pool_type == "max"),
+)
+def pooling(settings: Settings, data: Any) -> Any:
+    """The largest element, the mean or the sum of each window, or of everything (global_pool)."""
+    rank = data.ndim - 2
+    if settings.global_pool:
+        axes = tuple(range(2, data.ndim))
+        functions: dict[str, Any] = {"max": pnp.max, "avg": pnp.mean, "sum": pnp.sum}
+        return functions[settings.pool_type](data, axis=axes, keepdims=True)
+    kernel, stride, pad = settings.kernel, _spread(settings.stride, rank, 1), _spread(settings.pad, rank, 0)
+    ceil = settings.pooling_convention == "full"
+    if settings.pool_type == "max":
+        return nn.max_pool(data, kernel, stride, pad, ceil)
+    if settings.pool_type == "avg":
+        return nn.avg_pool(data, kernel, stride, pad, ceil, settings.count_include_pad is not False)
+    return nn.avg_pool(data, kernel, stride, pad, False, True) * float(math.prod(kernel))
+
+
+@operator(
+    "UpSampling",
+    inputs=None,
+    parameters={
+        "scale": integer(minimum=1),
+        "num_filter": integer(0),
+        "sample_type": choice("nearest"),
+        "multi_input_mode": choice("concat", "sum", default="concat"),
+        "num_args": integer(minimum=1),
+        "workspace": integer(512),
+    },
+)
+def up_sampling(settings: Settings, *arrays: Any) -> Any:
+    """Each pixel several times; further arrays are scaled to the same size, and joined or added."""
+    height = arrays[0].shape[2] * settings.scale
+    made = []
+    for array in arrays:
+        factor = height // array.shape[2]
+        made.append(pnp.repeat(pnp.repeat(array, factor, axis=2), factor, axis=3))
+    return pnp.concatenate(made, axis=1) if settings.multi_input_mode == "concat" else sum(made[1:], made[0])
+
+
+# -- normalization and dropout -----------------------------------------------------------------------------------------
+
+
+def _channel_shapes(axis_of: Any) -> Any:
+    def rule(settings: Settings, inputs: list[Shape], outputs: list[Shape]) -> None:
+        first_input(settings, inputs, outputs)
+        if inputs[0] is not None:
+            length = inputs[0][axis_of(settings) % len(inputs[0])]
+            inputs[1:] = [unify((length,), found) for found in inputs[1:]]
+
+    return rule
+
+
+@operator(
+    "BatchNorm",
+    inputs=("data", "gamma", "beta", "moving_mean", "moving_var"),
+    parameters={
+        "eps": real(1e-3),
+        "momentum": real(0.9),
+        "fix_gamma": boolean(True),
+        "use_global_stats": boolean(False),
+        "output_mean_var": boolean(False),
+        "axis": integer(1),
+        "cudnn_off": boolean(False),
+        "min_calib_range": real(None),
+        "max_calib_range": real(None),
+    },
+    auxiliary=("moving_mean", "moving_var"),
+    initial={"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
+    hidden=2,
+    shapes=_channel_shapes(lambda settings: settings.axis),
+    training=True,
+)
+def batch_norm(
+    settings: Settings, data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, *, training: bool
+) -> Any:
+    """Normalized with the batch's mean and variance in training, else with the moving ones."""
+    if settings.output_mean_var:
+        raise MXNetError("BatchNorm with output_mean_var is not supported", fix="compute them with mean.")
+    scale = np.ones(gamma.shape, gamma.dtype) if settings.fix_gamma else gamma
+    if not training or settings.use_global_stats:
+        out = nn.batch_norm(data, moving_mean, moving_var, scale, beta, settings.eps, settings.axis)
+        return out, moving_mean, moving_var
+    mean, variance = nn.batch_statistics(data, settings.axis)
+    out = nn.batch_norm(data, mean, variance, scale, beta, settings.eps, settings.axis)
+    kept = settings.momentum
+    return out, moving_mean * kept + mean * (1.0 - kept), moving_var * kept + variance * (1.0 - kept)
+
+
+@operator(
+    "LayerNorm",
+    inputs=("data", "gamma", "beta"),
+    parameters={"axis": integer(-1), "eps": real(1e-5), "output_mean_var": boolean(False)},
+    hidden=2,
+    shapes=_channel_shapes(lambda settings: settings.axis),
+)
+def layer_norm(settings: Settings, data: Any, gamma: Any, beta: Any) -> Any:
+    """Normalized along an axis."""
+    return nn.layer_norm(data, (settings.axis % data.ndim,), gamma, beta, settings.eps)
+
+
+@operator(
+    "InstanceNorm",
+    inputs=("data", "gamma", "beta"),
+    parameters={"eps": real(1e-3)},
+    hidden=2,
+    shapes=_channel_shapes(lambda settings: 1),
+)
+def instance_norm(settings: Settings, data: Any, gamma: Any, beta: Any) -> Any:
+    """Normalized over the spatial axes, for each sample and channel."""
+    wide = (-1,) + (1,) * (data.ndim - 2)
+    plain = nn.layer_norm(data, tuple(range(2, data.ndim)), None, None, settings.eps)
+    return plain * pnp.reshape(gamma, wide) + pnp.reshape(beta, wide)
+
+
+@operator(
+    "Dropout",
+    parameters={
+        "p": real(0.5),
+        "mode": choice("always", "training", default="training"),
+        "axes": shape(()),
+        "cudnn_off": boolean(None),
+    },
+    hidden=1,
+    shapes=same,
+    training=True,
+    key=True,
+)
+def dropout(settings: Settings, data: Any, *, training: bool, key: Any) -> Any:
+    """In training, zero with probability p and divided by 1 − p elsewhere; along `axes` all elements go together."""
+    if not (training or settings.mode == "always") or settings.p == 0:
+        return data
+    if not settings.axes:
+        return nn.dropout(data, key, settings.p)
+    lengths = tuple(1 if axis in settings.axes else n for axis, n in enumerate(data.shape))
+    return data * nn.dropout(np.ones(lengths, data.dtype), key, settings.p)

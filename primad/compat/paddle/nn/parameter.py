@@ -10,9 +10,11 @@ from primad.compat.paddle.dtypes import as_dtype, default_numpy
 from primad.compat.paddle.initializer import Constant, Initializer, XavierUniform
 from primad.compat.paddle.manipulation import lengths
 from primad.compat.paddle.naming import generate
+from primad.compat.paddle.operators import Value
 from primad.compat.paddle.parameters import ParamAttr, as_attribute
 from primad.compat.paddle.printing import describe
 from primad.compat.paddle.randomness import generator
+from primad.compat.paddle.static.parameters import make_parameter as static_parameter
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
 
@@ -58,8 +60,8 @@ def make_parameter(
     is_bias: bool = False,
     default: Initializer | None = None,
     stem: str = "create_parameter_0",
-) -> Parameter | None:
-    """Return a new parameter, or None where the attribute is False.
+) -> Any:
+    """Return a new parameter, or None where the attribute is False; in static mode, one of the main program.
 
     Args:
         shape: its shape.
@@ -73,9 +75,12 @@ def make_parameter(
     if found is None:
         return None
     wanted = default_numpy() if dtype is None else as_dtype(dtype).numpy
-    fill = found.initializer or default or (Constant(0.0) if is_bias else XavierUniform())
-    array = fill(generator(), lengths(shape), wanted)
-    name = found.name or generate(f"{stem}.{'b' if is_bias else 'w'}")
+    usual = default or (Constant(0.0) if is_bias else XavierUniform())
+    kind = "b" if is_bias else "w"
+    if Value.kind[-1] is not Tensor:
+        return static_parameter(found, lengths(shape), wanted, usual, kind, stem)
+    array = (found.initializer or usual)(generator(), lengths(shape), wanted)
+    name = found.name or generate(f"{stem}.{kind}")
     return Parameter(np.ascontiguousarray(array, wanted), name, found)
 
 
@@ -86,7 +91,7 @@ def create_parameter(
     attr: Any = None,
     is_bias: bool = False,
     default_initializer: Initializer | None = None,
-) -> Parameter | None:
+) -> Any:
     """Return a new parameter: Xavier-uniform, or 0 for a bias, unless an initialiser is given."""
     attribute = as_attribute(attr)
     if attribute is not None and name is not None:
