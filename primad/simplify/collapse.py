@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from primad import ops
+from primad.ir.families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, rebuild
 from primad.ops.contraction import letters, split
@@ -30,6 +31,8 @@ _NONE: Axes = frozenset()
 
 def collapse(program: Program) -> Program:
     """Move sums towards the inputs through linear ops wherever the unsummed value is not needed otherwise."""
+    if DIRECTIONS in LEFT_OUT.get():
+        return program
     demand = _demands(program)
     trace = Trace()
     inputs = [trace.input(node.type) for node in program.inputs]
