@@ -1,3 +1,4 @@
+# ruff: noqa: SIM300 (numbers come first on purpose)
 """Programs about symbols, executors, arrays and autograd; see `mxnet_programs`."""
 
 import os
@@ -13,16 +14,69 @@ from mxnet_programs import family, program, ramp, softmax_net
 def automatic_names(mx):
     a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
     made = [
-        -a, abs(a), a + b, a - b, a * b, a / b, a % b, a**b, a == b, a != b, a > b, a >= b, a < b, a <= b, a + 1, 1 - a,
-        a - 1, 2 / a, a / 2, a**2, 2**a, a % 2, 2 % a, a == 1, a > 1, a < 1, 1 > a, mx.sym.maximum(a, b),
-        mx.sym.maximum(a, 1), mx.sym.minimum(1, a), mx.sym.hypot(a, b), mx.sym.pow(a, 2), a.sum(), mx.sym.add_n(a, b),
-        mx.sym.Concat(a, b), mx.sym.concat(a, b), mx.sym.stack(a, b), mx.sym.SliceChannel(a, num_outputs=2),
-        mx.sym.Cast(a, dtype="float16"), mx.sym.Flatten(a), mx.sym.Reshape(a, shape=(1,)), mx.sym.zeros((2,)),
-        mx.sym.ones((2,)), mx.sym.arange(3), mx.sym.full((2,), 3), mx.sym.eye(2), mx.sym.stop_gradient(a),
-        mx.sym.Softmax(a), mx.sym.identity(a), mx.sym.broadcast_plus(a, b), mx.sym.ElementWiseSum(a, b), a.reshape((2,)),
-        mx.sym.swapaxes(a), mx.sym.make_loss(a), mx.sym.MakeLoss(a), a.astype("float16"), mx.sym.FullyConnected(a, num_hidden=3),
-        mx.sym.Activation(a, act_type="relu"), mx.sym.elemwise_add(a, b), mx.sym.Dropout(a), mx.sym.BatchNorm(a), a.exp(),
-    ]  # fmt: skip
+        -a,
+        abs(a),
+        a + b,
+        a - b,
+        a * b,
+        a / b,
+        a % b,
+        a**b,
+        a == b,
+        a != b,
+        a > b,
+        a >= b,
+        a < b,
+        a <= b,
+        a + 1,
+        1 - a,
+        a - 1,
+        2 / a,
+        a / 2,
+        a**2,
+        2**a,
+        a % 2,
+        2 % a,
+        a == 1,
+        a > 1,
+        a < 1,
+        1 > a,
+        mx.sym.maximum(a, b),
+        mx.sym.maximum(a, 1),
+        mx.sym.minimum(1, a),
+        mx.sym.hypot(a, b),
+        mx.sym.pow(a, 2),
+        a.sum(),
+        mx.sym.add_n(a, b),
+        mx.sym.Concat(a, b),
+        mx.sym.concat(a, b),
+        mx.sym.stack(a, b),
+        mx.sym.SliceChannel(a, num_outputs=2),
+        mx.sym.Cast(a, dtype="float16"),
+        mx.sym.Flatten(a),
+        mx.sym.Reshape(a, shape=(1,)),
+        mx.sym.zeros((2,)),
+        mx.sym.ones((2,)),
+        mx.sym.arange(3),
+        mx.sym.full((2,), 3),
+        mx.sym.eye(2),
+        mx.sym.stop_gradient(a),
+        mx.sym.Softmax(a),
+        mx.sym.identity(a),
+        mx.sym.broadcast_plus(a, b),
+        mx.sym.ElementWiseSum(a, b),
+        a.reshape((2,)),
+        mx.sym.swapaxes(a),
+        mx.sym.make_loss(a),
+        mx.sym.MakeLoss(a),
+        a.astype("float16"),
+        mx.sym.FullyConnected(a, num_hidden=3),
+        mx.sym.Activation(a, act_type="relu"),
+        mx.sym.elemwise_add(a, b),
+        mx.sym.Dropout(a),
+        mx.sym.BatchNorm(a),
+        a.exp(),
+    ]
     return [[symbol.name, symbol.list_outputs(), symbol.list_arguments(), symbol.tojson()] for symbol in made]
 
 
@@ -40,11 +94,23 @@ def groups_and_parts(mx):
     group = mx.sym.Group([net, a, mx.sym.split(b, num_outputs=2, name="s")])
     internals = net.get_internals()
     return [
-        group.list_outputs(), len(group), [s.list_outputs() for s in group], group["s_output1"].list_outputs(),
-        group[1].name, group[0:2].list_outputs(), repr(group), repr(net), group.name,
-        internals.list_outputs(), internals["fc_output"].list_arguments(), net.get_children().list_outputs(),
-        a.get_children() is None, group.tojson(), net.debug_str(), internals.tojson(),
-    ]  # fmt: skip
+        group.list_outputs(),
+        len(group),
+        [s.list_outputs() for s in group],
+        group["s_output1"].list_outputs(),
+        group[1].name,
+        group[0:2].list_outputs(),
+        repr(group),
+        repr(net),
+        group.name,
+        internals.list_outputs(),
+        internals["fc_output"].list_arguments(),
+        net.get_children().list_outputs(),
+        a.get_children() is None,
+        group.tojson(),
+        net.debug_str(),
+        internals.tojson(),
+    ]
 
 
 @program
@@ -68,10 +134,18 @@ def attributes(mx):
             fc = mx.sym.FullyConnected(data, num_hidden=3, name="f", lr_mult="2")
     shaped = mx.sym.Variable("v", shape=(2, 3), dtype="float64", init="one", wd_mult=0.5, __own__="me")
     return [
-        data.list_attr(), fc.attr_dict(), fc.list_attr(), fc.attr("ctx_group"), fc.attr("num_hidden"), fc.attr("none"),
-        shaped.attr("__shape__"), shaped.attr("__init__"), shaped.attr("__own__"), fc.tojson(),
+        data.list_attr(),
+        fc.attr_dict(),
+        fc.list_attr(),
+        fc.attr("ctx_group"),
+        fc.attr("num_hidden"),
+        fc.attr("none"),
+        shaped.attr("__shape__"),
+        shaped.attr("__init__"),
+        shaped.attr("__own__"),
+        fc.tojson(),
         mx.sym.sin(data, attr={"__foo__": "x"}).list_attr(),
-    ]  # fmt: skip
+    ]
 
 
 @program
@@ -99,30 +173,56 @@ family(
         "partial": (lambda mx, a, b, c: a + b, True, {"a": (0, 3)}),
         "unknown": (lambda mx, a, b, c: a + b, False, {"a": (0, 3)}),
         "clash": (lambda mx, a, b, c: a + b, False, {"a": (2,), "b": (3,)}),
-        "dense": (lambda mx, a, b, c: mx.sym.FullyConnected(a, num_hidden=21, name="f") + c, False, {"a": (0, 10), "c": (5, 0)}),
-        "dense clash": (lambda mx, a, b, c: mx.sym.FullyConnected(a, num_hidden=3, name="f"), False, {"a": (2, 3), "f_weight": (4, 3)}),
+        "dense": (
+            lambda mx, a, b, c: mx.sym.FullyConnected(a, num_hidden=21, name="f") + c,
+            False,
+            {"a": (0, 10), "c": (5, 0)},
+        ),
+        "dense clash": (
+            lambda mx, a, b, c: mx.sym.FullyConnected(a, num_hidden=3, name="f"),
+            False,
+            {"a": (2, 3), "f_weight": (4, 3)},
+        ),
         "dense open": (lambda mx, a, b, c: mx.sym.FullyConnected(a, num_hidden=3, name="f"), True, {}),
         "split squeezed": (
-            lambda mx, a, b, c: mx.sym.split(a, axis=1, num_outputs=10, squeeze_axis=True)[1] + c, False, {"a": (0, 10), "c": (5,)}
+            lambda mx, a, b, c: mx.sym.split(a, axis=1, num_outputs=10, squeeze_axis=True)[1] + c,
+            False,
+            {"a": (0, 10), "c": (5,)},
         ),
-        "split": (lambda mx, a, b, c: mx.sym.split(a, axis=1, num_outputs=3)[1] + c, False, {"a": (0, 15, 0), "c": (3, 5, 2)}),
+        "split": (
+            lambda mx, a, b, c: mx.sym.split(a, axis=1, num_outputs=3)[1] + c,
+            False,
+            {"a": (0, 15, 0), "c": (3, 5, 2)},
+        ),
         "concat": (lambda mx, a, b, c: mx.sym.Concat(a, b) + c, False, {"a": (0, 10), "b": (0, 5), "c": (2, 0)}),
         "dot": (lambda mx, a, b, c: mx.sym.dot(a, b), True, {"a": (0, 3, 4), "b": (4, 5)}),
         "dot clash": (lambda mx, a, b, c: mx.sym.dot(a, b), False, {"a": (2, 3), "b": (4, 5)}),
         "transpose": (lambda mx, a, b, c: mx.sym.transpose(a, axes=(0, 2, 3, 1)), True, {"a": (0, 3, 224, 224)}),
-        "convolution": (lambda mx, a, b, c: mx.sym.Convolution(a, kernel=(3, 3), num_filter=8, name="v"), False, {"a": (2, 3, 9, 9)}),
+        "convolution": (
+            lambda mx, a, b, c: mx.sym.Convolution(a, kernel=(3, 3), num_filter=8, name="v"),
+            False,
+            {"a": (2, 3, 9, 9)},
+        ),
         "batch norm": (lambda mx, a, b, c: mx.sym.BatchNorm(a, name="n"), False, {"a": (2, 3, 9, 9)}),
-        "embedding": (lambda mx, a, b, c: mx.sym.Embedding(a, input_dim=5, output_dim=4, name="e"), False, {"a": (2, 3)}),
+        "embedding": (
+            lambda mx, a, b, c: mx.sym.Embedding(a, input_dim=5, output_dim=4, name="e"),
+            False,
+            {"a": (2, 3)},
+        ),
         "unknown name": (lambda mx, a, b, c: a + b, False, {"zz": (2,)}),
         "no tuple": (lambda mx, a, b, c: a + b, False, {"a": [2]}),
         "mlp": (
             lambda mx, a, b, c: mx.sym.FullyConnected(
-                mx.sym.Activation(mx.sym.FullyConnected(a, name="fc1", num_hidden=1000), act_type="relu"), name="fc2", num_hidden=10
-            ), False, {"a": (100, 100)},
+                mx.sym.Activation(mx.sym.FullyConnected(a, name="fc1", num_hidden=1000), act_type="relu"),
+                name="fc2",
+                num_hidden=10,
+            ),
+            False,
+            {"a": (100, 100)},
         ),
     },
     shape_case,
-)  # fmt: skip
+)
 
 
 @program
@@ -137,10 +237,14 @@ def types(mx):
     net = mx.sym.Cast(a, dtype="float32")
     net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, name="fc", num_hidden=3), name="s")
     return [
-        net.infer_type(a="float16"), net.infer_type_partial(), (a + b).infer_type(a="float64"), (a + b).infer_type(),
+        net.infer_type(a="float16"),
+        net.infer_type_partial(),
+        (a + b).infer_type(a="float64"),
+        (a + b).infer_type(),
         mx.sym.FullyConnected(a, num_hidden=2).infer_type(a=np.float16),
-        mx.sym.argmax(a).infer_type(a="float64"), mx.sym.one_hot(a, depth=2, dtype="int32").infer_type(a="float32"),
-    ]  # fmt: skip
+        mx.sym.argmax(a).infer_type(a="float64"),
+        mx.sym.one_hot(a, depth=2, dtype="int32").infer_type(a="float32"),
+    ]
 
 
 def attempt(mx, call):
@@ -195,7 +299,7 @@ def two_a_plus_b(mx):
 
 
 def arrays(mx, *values):
-    return {name: mx.nd.array(value) for name, value in zip("abc", values)}
+    return {name: mx.nd.array(value) for name, value in zip("abc", values, strict=False)}
 
 
 @program
@@ -208,9 +312,17 @@ def identity_of_buffers(mx):
     second = texec.forward(b=np.array([5.0, 6.0]))[0].copy()
     texec.backward([mx.nd.ones(2)])
     return [
-        texec.arg_arrays[0] is args["a"], texec.grad_arrays[0] is grads["a"], kept is texec.grad_dict["a"], first, second,
-        args["b"], grads["a"], texec.output_dict, texec.arg_dict, texec.aux_dict,
-    ]  # fmt: skip
+        texec.arg_arrays[0] is args["a"],
+        texec.grad_arrays[0] is grads["a"],
+        kept is texec.grad_dict["a"],
+        first,
+        second,
+        args["b"],
+        grads["a"],
+        texec.output_dict,
+        texec.arg_dict,
+        texec.aux_dict,
+    ]
 
 
 @program
@@ -259,9 +371,13 @@ def simple_bind(mx):
     texec.backward()
     typed = two_a_plus_b(mx).simple_bind(mx.cpu(), a=(2,), type_dict={"a": "float64"})
     return [
-        [array.shape for array in texec.arg_arrays], [grad is None for grad in texec.grad_arrays], out, texec.grad_dict["fc_bias"],
-        texec.grad_dict["fc_weight"], [array.dtype for array in typed.arg_arrays],
-    ]  # fmt: skip
+        [array.shape for array in texec.arg_arrays],
+        [grad is None for grad in texec.grad_arrays],
+        out,
+        texec.grad_dict["fc_bias"],
+        texec.grad_dict["fc_weight"],
+        [array.dtype for array in typed.arg_arrays],
+    ]
 
 
 @program
@@ -307,9 +423,13 @@ def reshaped(mx):
     cube = big.reshape(x=(2, 2, 2))
     cube.forward()
     return [
-        small.outputs[0], big.outputs[0][:3].shape, up.outputs[0], big.arg_dict["x"], cube.outputs[0].shape,
+        small.outputs[0],
+        big.outputs[0][:3].shape,
+        up.outputs[0],
+        big.arg_dict["x"],
+        cube.outputs[0].shape,
         big.reshape(x=(5, 3), partial_shaping=True).arg_dict["fc_weight"].shape,
-    ]  # fmt: skip
+    ]
 
 
 @program
@@ -345,12 +465,23 @@ family(
         "tuple": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), (mx.nd.ones(2), mx.nd.ones(2))),),
         "NumPy": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), [np.ones(2), np.ones(2)]),),
         "request": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), arrays(mx, [1], [2]), grad_req="zz"),),
-        "request in a list": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), arrays(mx, [1], [2]), arrays(mx, [1], [2]), ["zz", "add"]),),
+        "request in a list": (
+            lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), arrays(mx, [1], [2]), arrays(mx, [1], [2]), ["zz", "add"]),
+        ),
         "short gradients": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), arrays(mx, [1], [2]), [mx.nd.ones(1)]),),
         "shapes": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), arrays(mx, [1, 2], [2, 3, 4])),),
-        "no states": (lambda mx, e: mx.sym.BatchNorm(mx.sym.Variable("a"), name="n").bind(
-            mx.cpu(), {"a": mx.nd.ones((2, 2)), "n_gamma": mx.nd.ones(2), "n_beta": mx.nd.ones(2)}),),
-        "two variables of a name": (lambda mx, e: (mx.sym.Variable("a") + mx.sym.Variable("a")).bind(mx.cpu(), {"a": mx.nd.ones(2)}, {"a": mx.nd.ones(2)}).forward(),),
+        "no states": (
+            lambda mx, e: mx.sym.BatchNorm(mx.sym.Variable("a"), name="n").bind(
+                mx.cpu(), {"a": mx.nd.ones((2, 2)), "n_gamma": mx.nd.ones(2), "n_beta": mx.nd.ones(2)}
+            ),
+        ),
+        "two variables of a name": (
+            lambda mx, e: (
+                (mx.sym.Variable("a") + mx.sym.Variable("a"))
+                .bind(mx.cpu(), {"a": mx.nd.ones(2)}, {"a": mx.nd.ones(2)})
+                .forward()
+            ),
+        ),
         "no head": (lambda mx, e: e.backward(),),
         "head no array": (lambda mx, e: e.backward([3]),),
         "head shape": (lambda mx, e: e.backward(mx.nd.ones(3)),),
@@ -370,10 +501,12 @@ family(
         "reshape up": (lambda mx, e: e.reshape(a=(4,), b=(4,)),),
         "reshape unnamed": (lambda mx, e: e.reshape(a=(1,)),),
         "debug": (lambda mx, e: [line in e.debug_str() for line in ("Variable:a", "MB allocated")],),
-        "dropout outside training": (lambda mx, e: mx.sym.Dropout(mx.sym.Variable("a"), p=0.5).bind(mx.cpu(), arrays(mx, [1, 2])).forward()[0],),
+        "dropout outside training": (
+            lambda mx, e: mx.sym.Dropout(mx.sym.Variable("a"), p=0.5).bind(mx.cpu(), arrays(mx, [1, 2])).forward()[0],
+        ),
     },
     bound,
-)  # fmt: skip
+)
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
@@ -399,35 +532,100 @@ family(
     "array",
     {
         "repr": (lambda mx, x: [repr(x), str(x), repr(mx.nd.zeros((2,))), len(x), x.size, x.ndim, x.shape, x.stype],),
-        "dtypes": (lambda mx, x: [x.dtype, mx.nd.array(np.arange(3)).dtype, mx.nd.ones(2, dtype="int32").dtype, mx.nd.array(mx.nd.ones(2, dtype="float64")).dtype],),
-        "creation": (lambda mx, x: [mx.nd.zeros(2), mx.nd.ones((2, 1)), mx.nd.full((2,), 3), mx.nd.arange(2, 8, 2), mx.nd.arange(3, repeat=2), mx.nd.eye(2), mx.nd.linspace(0, 1, 3)],),
+        "dtypes": (
+            lambda mx, x: [
+                x.dtype,
+                mx.nd.array(np.arange(3)).dtype,
+                mx.nd.ones(2, dtype="int32").dtype,
+                mx.nd.array(mx.nd.ones(2, dtype="float64")).dtype,
+            ],
+        ),
+        "creation": (
+            lambda mx, x: [
+                mx.nd.zeros(2),
+                mx.nd.ones((2, 1)),
+                mx.nd.full((2,), 3),
+                mx.nd.arange(2, 8, 2),
+                mx.nd.arange(3, repeat=2),
+                mx.nd.eye(2),
+                mx.nd.linspace(0, 1, 3),
+            ],
+        ),
         "arithmetic": (lambda mx, x: [x + 1, 1 - x, x * x, 2 / x, x / 2, x**2, 2**x, x % 2, 7 % x, -x, abs(-x)],),
         "broadcasting": (lambda mx, x: [x + mx.nd.ones((2, 1)), x * mx.nd.array([[1, 0, 2]])],),
         "no broadcasting": (lambda mx, x: x + mx.nd.ones((4,)),),
         "comparisons": (lambda mx, x: [x > 2, x == 3, x != x, x <= x.T.T, 3 < x],),
-        "integers": (lambda mx, x: [mx.nd.array([5, 7], dtype="int32") * 2.5, mx.nd.array([5, 7], dtype="int32") + mx.nd.ones(2, dtype="int32")],),
+        "integers": (
+            lambda mx, x: [
+                mx.nd.array([5, 7], dtype="int32") * 2.5,
+                mx.nd.array([5, 7], dtype="int32") + mx.nd.ones(2, dtype="int32"),
+            ],
+        ),
         "mixed dtypes": (lambda mx, x: x + mx.nd.ones((2, 3), dtype="float64"),),
-        "indexing": (lambda mx, x: [x[0], x[1, 2], x[:, 1], x[0:1], x[:, ::2], x[-1], x[mx.nd.array([1, 0])], x[[0, 1], [1, 2]]],),
+        "indexing": (
+            lambda mx, x: [x[0], x[1, 2], x[:, 1], x[0:1], x[:, ::2], x[-1], x[mx.nd.array([1, 0])], x[[0, 1], [1, 2]]],
+        ),
         "slices share": (lambda mx, x: [_set(x[0], slice(None), 9), x],),
-        "writing": (lambda mx, x: [_set(x, slice(None), 7).copy(), _set(x, 0, mx.nd.array([1, 2, 3])).copy(), _set(x, (1, 2), 5).copy(), _set(x, (slice(None), 1), np.array([8, 9]))],),
+        "writing": (
+            lambda mx, x: [
+                _set(x, slice(None), 7).copy(),
+                _set(x, 0, mx.nd.array([1, 2, 3])).copy(),
+                _set(x, (1, 2), 5).copy(),
+                _set(x, (slice(None), 1), np.array([8, 9])),
+            ],
+        ),
         "writing a wrong shape": (lambda mx, x: _set(x, slice(None), np.ones(5)),),
         "in place": (lambda mx, x: [_in_place(x, lambda x: x.__iadd__(1)), _in_place(x, lambda x: x.__imul__(2)), x],),
-        "methods": (lambda mx, x: [x.sum(), x.mean(axis=1), x.max(axis=0), x.reshape((3, 2)), x.reshape(-1), x.T, x.transpose((1, 0)), x.expand_dims(0).shape, x.flatten(), x.astype("int32"), x.clip(2, 4), x.square(), x.norm(), x.argmax(axis=1)],),
+        "methods": (
+            lambda mx, x: [
+                x.sum(),
+                x.mean(axis=1),
+                x.max(axis=0),
+                x.reshape((3, 2)),
+                x.reshape(-1),
+                x.T,
+                x.transpose((1, 0)),
+                x.expand_dims(0).shape,
+                x.flatten(),
+                x.astype("int32"),
+                x.clip(2, 4),
+                x.square(),
+                x.norm(),
+                x.argmax(axis=1),
+            ],
+        ),
         "scalars": (lambda mx, x: [float(x.sum().asscalar()), bool(mx.nd.array([1])), float(x[0, 0].asscalar())],),
         "no scalar": (lambda mx, x: x.asscalar(),),
         "truth": (lambda mx, x: bool(x),),
         "copyto": (lambda mx, x: [x.copyto(mx.nd.zeros((2, 3))), x.copy() is x, x.as_in_context(mx.cpu()) is x],),
         "copyto a wrong shape": (lambda mx, x: x.copyto(mx.nd.zeros(3)),),
-        "functions": (lambda mx, x: [mx.nd.add(x, 1), mx.nd.maximum(x, 3), mx.nd.power(2, x), mx.nd.dot(x, x.T), mx.nd.concat(x, x, dim=0), mx.nd.stack(x, x).shape, mx.nd.split(x, num_outputs=3)[1], mx.nd.softmax(x), mx.nd.where(x > 2, x, -x), mx.nd.clip(x, 2, 3), mx.nd.greater(x, 2), mx.nd.lesser(3, x)],),
+        "functions": (
+            lambda mx, x: [
+                mx.nd.add(x, 1),
+                mx.nd.maximum(x, 3),
+                mx.nd.power(2, x),
+                mx.nd.dot(x, x.T),
+                mx.nd.concat(x, x, dim=0),
+                mx.nd.stack(x, x).shape,
+                mx.nd.split(x, num_outputs=3)[1],
+                mx.nd.softmax(x),
+                mx.nd.where(x > 2, x, -x),
+                mx.nd.clip(x, 2, 3),
+                mx.nd.greater(x, 2),
+                mx.nd.lesser(3, x),
+            ],
+        ),
         "out": (lambda mx, x: [mx.nd.sin(x, out=x) is x, x],),
         "missing input": (lambda mx, x: mx.nd.FullyConnected(x, num_hidden=2),),
         "missing name": (lambda mx, x: mx.nd.no_such_function(x),),
-        "iteration": (lambda mx, x: [row for row in x],),
-        "context": (lambda mx, x: [repr(x.context), repr(mx.cpu(1)), mx.cpu() == mx.cpu(0), repr(mx.current_context())],),
+        "iteration": (lambda mx, x: list(x),),
+        "context": (
+            lambda mx, x: [repr(x.context), repr(mx.cpu(1)), mx.cpu() == mx.cpu(0), repr(mx.current_context())],
+        ),
         "text": (lambda mx, x: x + "s",),
     },
     array_case,
-)  # fmt: skip
+)
 
 
 # -- autograd ----------------------------------------------------------------------------------------------------------
@@ -543,13 +741,37 @@ family(
     "order",
     {
         f"{name} {order}": (name, order)
-        for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arctanh",
-                     "log", "log2", "log10", "log1p", "expm1", "square", "reciprocal", "sqrt", "rsqrt", "cbrt", "rcbrt",
-                     "sigmoid", "relu", "radians", "abs")
+        for name in (
+            "sin",
+            "cos",
+            "tan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "arcsin",
+            "arccos",
+            "arctan",
+            "arctanh",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "expm1",
+            "square",
+            "reciprocal",
+            "sqrt",
+            "rsqrt",
+            "cbrt",
+            "rcbrt",
+            "sigmoid",
+            "relu",
+            "radians",
+            "abs",
+        )
         for order in (2, 3)
     },
     higher_order,
-)  # fmt: skip
+)
 
 
 @program

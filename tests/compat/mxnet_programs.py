@@ -26,7 +26,7 @@ def plain(value):
     """Return a result in a form that JSON keeps."""
     if hasattr(value, "asnumpy"):
         value = value.asnumpy()
-    if isinstance(value, np.ndarray) or isinstance(value, np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         value = np.asarray(value)
         return {"dtype": str(value.dtype), "shape": list(value.shape), "values": value.astype(float).ravel().tolist()}
     if isinstance(value, dict):
@@ -69,9 +69,9 @@ def documented_softmax_net(mx):
         "data": mx.nd.ones((1, 4)),
         "fc_weight": mx.nd.ones((6, 4)),
         "fc_bias": mx.nd.array((1, 4, 4, 4, 5, 6)),
-        "softmax_label": mx.nd.ones((1)),
+        "softmax_label": mx.nd.ones(1),
     }
-    grads = {"fc_weight": mx.nd.zeros((6, 4)), "fc_bias": mx.nd.zeros((6))}
+    grads = {"fc_weight": mx.nd.zeros((6, 4)), "fc_bias": mx.nd.zeros(6)}
     texec = net.bind(ctx=mx.cpu(), args=args, args_grad=grads)
     out = texec.forward()[0].copy()
     texec.backward()
@@ -83,7 +83,7 @@ def documented_softmax_net(mx):
 def documented_sum(mx):
     a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
     args = {"a": mx.nd.array([1, 2]), "b": mx.nd.array([2, 3])}
-    grads = {"a": mx.nd.zeros((2)), "b": mx.nd.zeros((2))}
+    grads = {"a": mx.nd.zeros(2), "b": mx.nd.zeros(2)}
     texec = (2 * a + b).bind(ctx=mx.cpu(), args=args, args_grad=grads)
     out = texec.forward(is_train=True)[0].copy()
     found = [out]
@@ -112,10 +112,10 @@ def value_and_gradient(mx, call, arrays, head=None, is_train=True, skip=()):
     """Bind an operator of variables a, b, …; return what it infers, its outputs and gradients for given heads."""
     names = [chr(ord("a") + i) for i in range(len(arrays))]
     symbol = call(mx, *[mx.sym.Variable(name) for name in names])
-    args = {name: mx.nd.array(array, dtype=array.dtype) for name, array in zip(names, arrays)}
-    shapes = {name: array.shape for name, array in zip(names, arrays)}
+    args = {name: mx.nd.array(array, dtype=array.dtype) for name, array in zip(names, arrays, strict=True)}
+    shapes = {name: array.shape for name, array in zip(names, arrays, strict=True)}
     found = [symbol.list_arguments(), symbol.list_outputs(), symbol.infer_shape(**shapes), symbol.tojson()]
-    grads = {name: mx.nd.zeros(array.shape) for name, array in zip(names, arrays) if name not in skip}
+    grads = {name: mx.nd.zeros(array.shape) for name, array in zip(names, arrays, strict=True) if name not in skip}
     texec = symbol.bind(mx.cpu(), args=args, args_grad=grads)
     outputs = [out.copy() for out in texec.forward(is_train=is_train)]
     heads = [mx.nd.array(ramp(*out.shape, low=0.5, high=2.5)) for out in outputs]
@@ -124,19 +124,68 @@ def value_and_gradient(mx, call, arrays, head=None, is_train=True, skip=()):
 
 
 def operator_cases(cases):
-    family("operator", {key: item if isinstance(item, tuple) else (item,) for key, item in cases.items()},
-           lambda mx, call, *arrays: value_and_gradient(mx, call, arrays or (ramp(2, 3),)))  # fmt: skip
+    family(
+        "operator",
+        {key: item if isinstance(item, tuple) else (item,) for key, item in cases.items()},
+        lambda mx, call, *arrays: value_and_gradient(mx, call, arrays or (ramp(2, 3),)),
+    )
 
 
 UNARY = {
-    "abs": 0, "sign": 0, "round": 0, "rint": 0, "ceil": 0, "floor": 0, "trunc": 0, "fix": 0, "square": 0, "sqrt": 1,
-    "rsqrt": 1, "cbrt": 1, "rcbrt": 1, "exp": 0, "expm1": 0, "log": 1, "log10": 1, "log2": 1, "log1p": 1, "sin": 0,
-    "cos": 0, "tan": 0, "arcsin": 2, "arccos": 2, "arctan": 0, "sinh": 0, "cosh": 0, "tanh": 0, "arcsinh": 0,
-    "arccosh": 3, "arctanh": 2, "degrees": 0, "radians": 0, "reciprocal": 1, "relu": 0, "sigmoid": 0, "softsign": 0,
-    "hard_sigmoid": 0, "erf": 0, "erfinv": 2, "gamma": 1, "gammaln": 1, "negative": 0, "identity": 0,
-    "logical_not": 0, "ones_like": 0, "zeros_like": 0, "softmax": 0, "log_softmax": 0, "softmin": 0, "smooth_l1": 0,
-    "stop_gradient": 0, "Flatten": 0,
-}  # fmt: skip
+    "abs": 0,
+    "sign": 0,
+    "round": 0,
+    "rint": 0,
+    "ceil": 0,
+    "floor": 0,
+    "trunc": 0,
+    "fix": 0,
+    "square": 0,
+    "sqrt": 1,
+    "rsqrt": 1,
+    "cbrt": 1,
+    "rcbrt": 1,
+    "exp": 0,
+    "expm1": 0,
+    "log": 1,
+    "log10": 1,
+    "log2": 1,
+    "log1p": 1,
+    "sin": 0,
+    "cos": 0,
+    "tan": 0,
+    "arcsin": 2,
+    "arccos": 2,
+    "arctan": 0,
+    "sinh": 0,
+    "cosh": 0,
+    "tanh": 0,
+    "arcsinh": 0,
+    "arccosh": 3,
+    "arctanh": 2,
+    "degrees": 0,
+    "radians": 0,
+    "reciprocal": 1,
+    "relu": 0,
+    "sigmoid": 0,
+    "softsign": 0,
+    "hard_sigmoid": 0,
+    "erf": 0,
+    "erfinv": 2,
+    "gamma": 1,
+    "gammaln": 1,
+    "negative": 0,
+    "identity": 0,
+    "logical_not": 0,
+    "ones_like": 0,
+    "zeros_like": 0,
+    "softmax": 0,
+    "log_softmax": 0,
+    "softmin": 0,
+    "smooth_l1": 0,
+    "stop_gradient": 0,
+    "Flatten": 0,
+}
 DOMAINS = [(-1.3, 1.7), (0.3, 2.9), (-0.9, 0.8), (1.2, 3.0)]
 family(
     "unary",
@@ -151,14 +200,41 @@ operator_cases(
     {
         **{
             name: (lambda mx, a, b, name=name: getattr(mx.sym, name)(a, b), *TWO)
-            for name in ("elemwise_add", "elemwise_sub", "elemwise_mul", "elemwise_div", "maximum", "minimum", "hypot",
-                         "broadcast_equal", "broadcast_greater", "broadcast_logical_and", "add_n", "Concat", "stack")
-        },  # fmt: skip
+            for name in (
+                "elemwise_add",
+                "elemwise_sub",
+                "elemwise_mul",
+                "elemwise_div",
+                "maximum",
+                "minimum",
+                "hypot",
+                "broadcast_equal",
+                "broadcast_greater",
+                "broadcast_logical_and",
+                "add_n",
+                "Concat",
+                "stack",
+            )
+        },
         **{
-            name: (lambda mx, a, b, name=name: getattr(mx.sym, name)(a, b), ramp(2, 3, low=0.3), ramp(2, 1, low=0.4, high=2.2))
-            for name in ("broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div", "broadcast_power",
-                         "broadcast_mod", "broadcast_maximum", "broadcast_minimum", "broadcast_hypot", "broadcast_lesser")
-        },  # fmt: skip
+            name: (
+                lambda mx, a, b, name=name: getattr(mx.sym, name)(a, b),
+                ramp(2, 3, low=0.3),
+                ramp(2, 1, low=0.4, high=2.2),
+            )
+            for name in (
+                "broadcast_add",
+                "broadcast_sub",
+                "broadcast_mul",
+                "broadcast_div",
+                "broadcast_power",
+                "broadcast_mod",
+                "broadcast_maximum",
+                "broadcast_minimum",
+                "broadcast_hypot",
+                "broadcast_lesser",
+            )
+        },
         "operators": (lambda mx, a, b: (-a + 2 * b - a / b) * (b**2) + 3 / b + 2**a - (1 - a) % 5 + abs(a), *TWO),
         "comparisons": (lambda mx, a, b: (a > b) + (a >= 0.2) * a + (a < 1) + (a == b) + (a != b) + (a <= b), *TWO),
         "maximum of a tie": (lambda mx, a, b: mx.sym.maximum(a, b), ramp(2, 3), ramp(2, 3)),
@@ -169,9 +245,16 @@ operator_cases(
         "clip at its edges": (lambda mx, a: mx.sym.clip(a, 0, 1), np.array([-1.0, 0.0, 0.5, 1.0, 2.0], "float32")),
         "round": (lambda mx, a: mx.sym.round(a) * a, np.array([0.5, 1.5, 2.5, -0.5], "float32")),
         "rint": (lambda mx, a: mx.sym.rint(a) * a, np.array([0.5, 1.5, 2.5, -0.5], "float32")),
-        "mod": (lambda mx, a, b: mx.sym.broadcast_mod(a, b), np.array([5.0, -5.0], "float32"), np.array([3.0, 3.0], "float32")),
+        "mod": (
+            lambda mx, a, b: mx.sym.broadcast_mod(a, b),
+            np.array([5.0, -5.0], "float32"),
+            np.array([3.0, 3.0], "float32"),
+        ),
         "sigmoid in the tails": (lambda mx, a: mx.sym.sigmoid(a), np.array([-1000.0, 1000.0], "float32")),
-        "softrelu in the tails": (lambda mx, a: mx.sym.Activation(a, act_type="softrelu"), np.array([-1000.0, 1000.0], "float32")),
+        "softrelu in the tails": (
+            lambda mx, a: mx.sym.Activation(a, act_type="softrelu"),
+            np.array([-1000.0, 1000.0], "float32"),
+        ),
         "sum": lambda mx, a: mx.sym.sum(a),
         "sum axis": lambda mx, a: mx.sym.sum(a, axis=1, keepdims=True),
         "sum exclude": lambda mx, a: mx.sym.sum(a, axis=0, exclude=True),
@@ -189,7 +272,11 @@ operator_cases(
         "topk mask": lambda mx, a: mx.sym.topk(a, k=1, axis=0, ret_typ="mask"),
         "L2Normalization": lambda mx, a: mx.sym.L2Normalization(a),
         "dot": (lambda mx, a, b: mx.sym.dot(a, b), ramp(2, 3), ramp(3, 4)),
-        "dot transposed": (lambda mx, a, b: mx.sym.dot(a, b, transpose_a=True, transpose_b=True), ramp(3, 2), ramp(4, 3)),
+        "dot transposed": (
+            lambda mx, a, b: mx.sym.dot(a, b, transpose_a=True, transpose_b=True),
+            ramp(3, 2),
+            ramp(4, 3),
+        ),
         "dot of vectors": (lambda mx, a, b: mx.sym.dot(a, b), ramp(3), ramp(3, low=0.2)),
         "dot 3d": (lambda mx, a, b: mx.sym.dot(a, b), ramp(2, 3, 4), ramp(4, 5)),
         "batch_dot": (lambda mx, a, b: mx.sym.batch_dot(a, b, transpose_b=True), ramp(2, 3, 4), ramp(2, 5, 4)),
@@ -207,7 +294,10 @@ operator_cases(
         "tile": lambda mx, a: mx.sym.tile(a, reps=(2, 2)),
         "repeat": lambda mx, a: mx.sym.repeat(a, repeats=2, axis=0),
         "Pad": (lambda mx, a: mx.sym.Pad(a, mode="edge", pad_width=(0, 0, 0, 0, 1, 2, 1, 0)), ramp(1, 2, 3, 3)),
-        "Pad reflect": (lambda mx, a: mx.sym.Pad(a, mode="reflect", pad_width=(0, 0, 0, 0, 1, 1, 1, 1)), ramp(1, 1, 3, 3)),
+        "Pad reflect": (
+            lambda mx, a: mx.sym.Pad(a, mode="reflect", pad_width=(0, 0, 0, 0, 1, 1, 1, 1)),
+            ramp(1, 1, 3, 3),
+        ),
         "slice": lambda mx, a: mx.sym.slice(a, begin=(0, 1), end=(2, None)),
         "slice_axis": lambda mx, a: mx.sym.slice_axis(a, axis=1, begin=-2, end=None),
         "slice_like": (lambda mx, a, b: mx.sym.slice_like(a, b), ramp(3, 4), ramp(2, 3)),
@@ -230,25 +320,47 @@ operator_cases(
             f"LeakyReLU {name}": (lambda mx, a, name=name: mx.sym.LeakyReLU(a, act_type=name, slope=0.3))
             for name in ("leaky", "elu", "gelu")
         },
-        "LeakyReLU prelu": (lambda mx, a, b: mx.sym.LeakyReLU(a, b, act_type="prelu"), ramp(2, 3), ramp(3, low=0.1, high=0.4)),
-        "FullyConnected": (lambda mx, a, b, c: mx.sym.FullyConnected(a, b, c, num_hidden=4), ramp(2, 3, 2), ramp(4, 6), ramp(4)),
+        "LeakyReLU prelu": (
+            lambda mx, a, b: mx.sym.LeakyReLU(a, b, act_type="prelu"),
+            ramp(2, 3),
+            ramp(3, low=0.1, high=0.4),
+        ),
+        "FullyConnected": (
+            lambda mx, a, b, c: mx.sym.FullyConnected(a, b, c, num_hidden=4),
+            ramp(2, 3, 2),
+            ramp(4, 6),
+            ramp(4),
+        ),
         "FullyConnected rows": (
-            lambda mx, a, b: mx.sym.FullyConnected(a, b, num_hidden=4, no_bias=True, flatten=False), ramp(2, 3, 2), ramp(4, 2)
+            lambda mx, a, b: mx.sym.FullyConnected(a, b, num_hidden=4, no_bias=True, flatten=False),
+            ramp(2, 3, 2),
+            ramp(4, 2),
         ),
         "Convolution": (
             lambda mx, a, b, c: mx.sym.Convolution(a, b, c, kernel=(3, 2), stride=(2, 1), pad=(1, 0), num_filter=4),
-            ramp(2, 3, 5, 4), ramp(4, 3, 3, 2), ramp(4),
+            ramp(2, 3, 5, 4),
+            ramp(4, 3, 3, 2),
+            ramp(4),
         ),
         "Convolution grouped": (
-            lambda mx, a, b: mx.sym.Convolution(a, b, kernel=(3,), dilate=(2,), num_group=2, num_filter=4, no_bias=True),
-            ramp(2, 4, 7), ramp(4, 2, 3),
+            lambda mx, a, b: mx.sym.Convolution(
+                a, b, kernel=(3,), dilate=(2,), num_group=2, num_filter=4, no_bias=True
+            ),
+            ramp(2, 4, 7),
+            ramp(4, 2, 3),
         ),
         "Deconvolution": (
-            lambda mx, a, b: mx.sym.Deconvolution(a, b, kernel=(3, 3), stride=(2, 2), pad=(1, 1), adj=(1, 1), num_filter=2),
-            ramp(1, 3, 3, 2), ramp(3, 2, 3, 3),
+            lambda mx, a, b: mx.sym.Deconvolution(
+                a, b, kernel=(3, 3), stride=(2, 2), pad=(1, 1), adj=(1, 1), num_filter=2
+            ),
+            ramp(1, 3, 3, 2),
+            ramp(3, 2, 3, 3),
         ),
         **{
-            f"Pooling {name}": (lambda mx, a, options=options: mx.sym.Pooling(a, **options), ramp(1, 2, 5, 5) * np.cos(9 * ramp(1, 2, 5, 5)))
+            f"Pooling {name}": (
+                lambda mx, a, options=options: mx.sym.Pooling(a, **options),
+                ramp(1, 2, 5, 5) * np.cos(9 * ramp(1, 2, 5, 5)),
+            )
             for name, options in {
                 "max": {"kernel": (2, 2), "stride": (2, 2)},
                 "avg": {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg"},
@@ -262,18 +374,30 @@ operator_cases(
         "InstanceNorm": (lambda mx, a, b, c: mx.sym.InstanceNorm(a, b, c), ramp(2, 2, 3) ** 2, ramp(2), ramp(2)),
         "UpSampling": (lambda mx, a: mx.sym.UpSampling(a, scale=2, sample_type="nearest"), ramp(1, 2, 2, 2)),
     }
-)  # fmt: skip
+)
 
 PICKED = {
     "take": (lambda mx, a, b: mx.sym.take(a, b), ramp(4, 3), np.array([[0, 3], [1, 9]], "float32")),
     "take wrap": (lambda mx, a, b: mx.sym.take(a, b, axis=1, mode="wrap"), ramp(2, 3), np.array([-1, 4], "float32")),
-    "Embedding": (lambda mx, b, a: mx.sym.Embedding(b, a, input_dim=4, output_dim=3), np.array([[0, 3], [1, 1]], "float32"), ramp(4, 3)),
+    "Embedding": (
+        lambda mx, b, a: mx.sym.Embedding(b, a, input_dim=4, output_dim=3),
+        np.array([[0, 3], [1, 1]], "float32"),
+        ramp(4, 3),
+    ),
     "pick": (lambda mx, a, b: mx.sym.pick(a, b), ramp(3, 4), np.array([0, 3, 9], "float32")),
-    "pick keepdims": (lambda mx, a, b: mx.sym.pick(a, b, axis=0, keepdims=True), ramp(3, 2), np.array([2, 0], "float32")),
+    "pick keepdims": (
+        lambda mx, a, b: mx.sym.pick(a, b, axis=0, keepdims=True),
+        ramp(3, 2),
+        np.array([2, 0], "float32"),
+    ),
     "gather_nd": (lambda mx, a, b: mx.sym.gather_nd(a, b), ramp(3, 4), np.array([[0, 2, 2], [1, 3, 3]], "float32")),
     "one_hot": (lambda mx, b: mx.sym.one_hot(b, depth=3), np.array([0, 2, 5], "float32")),
-    "softmax_cross_entropy": (lambda mx, a, b: mx.sym.softmax_cross_entropy(a, b), ramp(2, 3), np.array([2, 0], "float32")),
-}  # fmt: skip
+    "softmax_cross_entropy": (
+        lambda mx, a, b: mx.sym.softmax_cross_entropy(a, b),
+        ramp(2, 3),
+        np.array([2, 0], "float32"),
+    ),
+}
 
 
 def picked(mx, call, *arrays):
@@ -322,18 +446,42 @@ family(
         "softmax probabilities": ("SoftmaxOutput", ROW, np.array([[0.1, 0.2, 0.3, 0.4]]), {}),
         "softmax outside": ("SoftmaxOutput", ROW, np.array([7.0]), {}),
         "softmax ignore": ("SoftmaxOutput", ROWS, LABELS, {"use_ignore": True, "ignore_label": 1}),
-        "softmax ignore valid": ("SoftmaxOutput", ROWS, LABELS, {"use_ignore": True, "ignore_label": 1, "normalization": "valid"}),
+        "softmax ignore valid": (
+            "SoftmaxOutput",
+            ROWS,
+            LABELS,
+            {"use_ignore": True, "ignore_label": 1, "normalization": "valid"},
+        ),
         "softmax valid": ("SoftmaxOutput", ROWS, LABELS, {"ignore_label": 1, "normalization": "valid"}),
         "softmax batch": ("SoftmaxOutput", ROWS, LABELS, {"normalization": "batch"}),
-        "softmax all ignored": ("SoftmaxOutput", ROWS, LABELS * 0, {"use_ignore": True, "ignore_label": 0, "normalization": "valid"}),
+        "softmax all ignored": (
+            "SoftmaxOutput",
+            ROWS,
+            LABELS * 0,
+            {"use_ignore": True, "ignore_label": 0, "normalization": "valid"},
+        ),
         "softmax 3d": ("SoftmaxOutput", ramp(2, 3, 4), np.array([[0, 1, 2], [1, 2, 3]], "float32"), {}),
-        "softmax preserve": ("SoftmaxOutput", ramp(2, 3, 4), np.array([[0, 1, 2], [1, 2, 3]], "float32"), {"preserve_shape": True}),
+        "softmax preserve": (
+            "SoftmaxOutput",
+            ramp(2, 3, 4),
+            np.array([[0, 1, 2], [1, 2, 3]], "float32"),
+            {"preserve_shape": True},
+        ),
         **{
             f"softmax multi {normalization} {ignore}": (
-                "SoftmaxOutput", IMAGE, IMAGE_LABEL,
-                {"multi_output": True, "normalization": normalization, "use_ignore": ignore, "ignore_label": 2, "grad_scale": 2.5},
+                "SoftmaxOutput",
+                IMAGE,
+                IMAGE_LABEL,
+                {
+                    "multi_output": True,
+                    "normalization": normalization,
+                    "use_ignore": ignore,
+                    "ignore_label": 2,
+                    "grad_scale": 2.5,
+                },
             )
-            for normalization in ("null", "batch", "valid") for ignore in (False, True)
+            for normalization in ("null", "batch", "valid")
+            for ignore in (False, True)
         },
         "softmax wrong label": ("SoftmaxOutput", ROWS, np.array([1.0, 2.0]), {}),
         "linear": ("LinearRegressionOutput", A, B, {}),
@@ -343,10 +491,15 @@ family(
         "linear column": ("LinearRegressionOutput", A[:, :1], B[:, 0], {}),
         "linear wrong label": ("LinearRegressionOutput", A, B[:, :2], {}),
         "svm": ("SVMOutput", A, np.array([0.0, 2.0]), {}),
-        "svm linear": ("SVMOutput", A, np.array([1.0, 2.0]), {"use_linear": True, "margin": 2, "regularization_coefficient": 0.5}),
+        "svm linear": (
+            "SVMOutput",
+            A,
+            np.array([1.0, 2.0]),
+            {"use_linear": True, "margin": 2, "regularization_coefficient": 0.5},
+        ),
     },
     loss_head,
-)  # fmt: skip
+)
 
 
 def made_loss(mx, build, heads):

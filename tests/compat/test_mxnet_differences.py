@@ -104,7 +104,7 @@ def test_what_mxnet_accepts_and_gets_wrong_is_refused() -> None:
     with pytest.raises(mx.MXNetError, match="dtype int32"):
         (a + a).bind(mx.cpu(), {"a": mx.nd.ones(2, dtype="int32")}, {"a": mx.nd.ones(2, dtype="int32")})
     head = mx.sym.SoftmaxOutput(a, b, out_grad=True)
-    with pytest.raises(mx.MXNetError, match="out_grad=True. is not supported"):
+    with pytest.raises(mx.MXNetError, match=r"out_grad=True\) is not supported"):
         head.bind(mx.cpu(), {"a": mx.nd.ones((1, 2)), "b": mx.nd.ones(1)}).forward()
     x = mx.nd.array([3.0])
     x.attach_grad()

@@ -1,3 +1,4 @@
+# ruff: noqa: UP034 (the parentheses are those of the documented code)
 """The documented examples of `Executor.backward`, with the import changed and Python 2's print repaired."""
 
 from __future__ import annotations

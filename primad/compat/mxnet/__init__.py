@@ -7,11 +7,12 @@ is primad's. "Coming from MXNet" in the documentation says what is the same, wha
 from typing import Any
 
 from primad.compat.mxnet import autograd as autograd
+from primad.compat.mxnet import binding as binding  # gives symbols their bind and simple_bind
 from primad.compat.mxnet import executor as executor
 from primad.compat.mxnet import naming as name
 from primad.compat.mxnet import nd as nd
 from primad.compat.mxnet import random as random
-from primad.compat.mxnet import symbol as sym
+from primad.compat.mxnet import sym as sym
 from primad.compat.mxnet.context import Context as Context
 from primad.compat.mxnet.context import cpu as cpu
 from primad.compat.mxnet.context import cpu_pinned as cpu_pinned

@@ -14,6 +14,11 @@ HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_sta
 _NOTHING = Settings({})
 
 
+def stored(key: str) -> str:
+    """Return the name under which an attribute is kept."""
+    return f"__{key}__" if key in HIDDEN_KEYS else key
+
+
 class Node:
     """A variable, or an operator applied to inputs.
 
@@ -66,7 +71,7 @@ class Entry(NamedTuple):
     """One output of a node."""
 
     node: Node
-    index: int
+    index: int  # type: ignore[assignment]  # tuples have a method of this name, which nobody calls here
 
 
 def topological(entries: Iterable[Entry]) -> list[Node]:

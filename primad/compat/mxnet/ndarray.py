@@ -59,7 +59,8 @@ class NDArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
-        return self.values.shape
+        found: tuple[int, ...] = self.values.shape
+        return found
 
     @property
     def dtype(self) -> Any:

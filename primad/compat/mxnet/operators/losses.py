@@ -208,7 +208,7 @@ def svm_output(settings: Settings, data: Any, label: Any) -> Any:
 
 
 def _constant_gradient(settings: Settings, inputs: Any, outputs: Any) -> Any:
-    """grad_scale in every element, divided by the number of rows (of the last axis) or of elements above the threshold."""
+    """grad_scale in every element, divided by the number of rows, or of elements above the threshold."""
     data = inputs[0]
     ones = np.ones(data.shape, data.dtype)
     if settings.normalization == "batch":

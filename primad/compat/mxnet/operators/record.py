@@ -100,7 +100,9 @@ TABLE: dict[str, Operator] = {}
 """Operators by every name that MXNet gives them."""
 
 
-def operator(name: str, *aliases: str, parameters: Mapping[str, Parameter] | None = None, **options: Any) -> Any:
+def operator(
+    name: str, *aliases: str, parameters: Mapping[str, Parameter] | None = None, **options: Any
+) -> Callable[[Callable[..., Any]], Operator]:
     """Return a decorator that puts an operator into the table, under its name and aliases.
 
     Args:
