@@ -484,7 +484,6 @@ flip: Primitive = linear(
             lambda x: (flip(flip(x, axes=(0, 1)), axes=(0, 1)), x),
             ((2, 3),),
             _flip_nothing,
-            ("flip",),
         )
     ],
 )
