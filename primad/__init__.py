@@ -11,6 +11,8 @@ from primad.errors import PrimadError as PrimadError
 from primad.errors import ProgramError as ProgramError
 from primad.errors import ShapeError as ShapeError
 from primad.errors import TracingError as TracingError
+from primad.explanation import Explanation as Explanation
+from primad.explanation import explain as explain
 from primad.functional.checks import check_grads as check_grads
 from primad.functional.compile import checkpoint as checkpoint
 from primad.functional.compile import jit as jit

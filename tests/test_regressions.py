@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import primad
+from primad.functional import calls
 
 
 def dense_laplacian(f, x):
@@ -88,6 +89,48 @@ def test_custom_rules_that_close_over_changing_values():
         assert primad.grad(f)(1.0) == value
         assert primad.grad(g)(1.0) == value
         assert primad.jvp(f, (1.0,), (1.0,))[1] == value
+
+
+def test_custom_rules_are_planned_once(monkeypatch):
+    factor = [2.0, np.ones(3)]
+
+    @primad.custom_jvp
+    def f(x, k):
+        return x * k
+
+    @f.defjvp
+    def rule(primals, tangents):
+        return f(*primals), f(tangents[0], primals[1]) * factor[0] + tangents[1] * np.sum(factor[1])
+
+    @primad.custom_vjp
+    def g(x):
+        return np.sum(x * 1.5)
+
+    g.defvjp(lambda x: (np.sum(x * 1.5), (x, None)), lambda kept, ct: (ct * factor[0] * kept[0] * factor[1],))
+
+    def both(x):
+        return f(np.sum(x), 3.0) + g(x * x)
+
+    planned = []
+    make = calls.make_plan
+    monkeypatch.setattr(calls, "make_plan", lambda program: planned.append(1) or make(program))
+    x = np.array([1.0, 2.0, 3.0])
+
+    def check():
+        expected = 3.0 * factor[0] + factor[0] * x * x * factor[1] * 2 * x
+        np.testing.assert_allclose(primad.grad(both)(x), expected)
+
+    for _ in range(3):
+        check()
+        assert len(planned) == 1
+    for change in (lambda: factor.__setitem__(0, 5.0), lambda: factor[1].__setitem__(2, -1.0)):
+        planned.clear()
+        change()
+        for _ in range(3):
+            check()
+            assert len(planned) == 1
+    second = primad.grad(lambda y: np.sum(primad.grad(both)(y)))
+    np.testing.assert_allclose(second(x), second(x))
 
 
 def test_parts_of_a_computed_hessian_are_copies():

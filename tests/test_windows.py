@@ -42,10 +42,10 @@ def every_product_in_blocks(monkeypatch: pytest.MonkeyPatch) -> Any:
     found = random.Random(0)
 
     def draw() -> random.Random:
-        for name in ("FLOPS", "COPY_FLOPS", "WINDOWS_FLOPS", "PRODUCT"):
+        for name in ("FLOPS", "COPY_FLOPS", "WINDOWS_FLOPS"):
             monkeypatch.setattr(products, f"WORTHWHILE_{name}", 0)
         choices = {"BLOCK_BYTES": (64, 2**20), "NARROWEST": (1, 4, 256), "DEEPEST": (4, 8192), "SMALL": (1, 4, 32)}
-        choices |= {"FEWEST_BLOCKS": (1, 4, 100), "MOST_LANES": (1, 3, 8)}
+        choices |= {"FEWEST_BLOCKS": (1, 4, 100), "MOST_LANES": (1, 3, 8), "STACKED_FLOPS": (0, 4e6)}
         for name, values in choices.items():
             monkeypatch.setattr(products, name, found.choice(values))
         forget()
@@ -138,15 +138,28 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
 
 
-def test_the_windows_of_a_batch_are_never_all_in_memory() -> None:
-    x, w = normal(8, 16, 48, 48).astype(np.float32), normal(16, 16, 3, 3).astype(np.float32)
+@pytest.mark.parametrize(("batch", "channels", "made"), [(8, 16, 16), (2, 64, 256)])
+def test_the_windows_of_a_batch_are_never_all_in_memory(batch: int, channels: int, made: int) -> None:
+    x, w = normal(batch, channels, 48, 48).astype(np.float32), normal(made, channels, 3, 3).astype(np.float32)
     gradient = primad.jit(primad.grad(lambda x, w: np.sum(nn.conv(x, w, padding=1) ** 2), argnums=(0, 1)))
     gradient(x, w)
     tracemalloc.start()
     gradient(x, w)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 8 * x.nbytes  # the windows alone are 9 times as large as x
+    results = x.nbytes * made // channels
+    assert peak < 6 * x.nbytes + 3 * results  # the windows of x and of the cotangent take 9 times as much
+
+
+def test_a_mean_over_windows_has_no_array_of_windows() -> None:
+    x = normal(1, 64, 160, 160).astype(np.float32)
+    pooled = primad.jit(lambda x: nn.avg_pool(x, 3, 1, 1))
+    pooled(x)
+    tracemalloc.start()
+    pooled(x)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * x.nbytes
 
 
 def test_gradients_of_convolutions_are_convolutions() -> None:

@@ -18,6 +18,7 @@ from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.calls import Call
 from primad.functional.compile import vmap
 from primad.functional.held import held
+from primad.functional.rules import Rule
 from primad.ir.program import ClosedProgram
 from primad.kinds import linear
 from primad.primitive import Primitive
@@ -26,33 +27,6 @@ from primad.transforms.batching import vmap as batch_program
 from primad.types import ArrayType, Zero
 
 Function = Callable[..., Any]
-
-
-class Rule:
-    """A user's rule and the trees of the function it belongs to; equal only to itself.
-
-    Attributes:
-        name: the function's name, which program texts show.
-        jvp: (primals, tangents) -> (value, tangent), for custom_jvp.
-        forward: (*args) -> (value, residuals), for custom_vjp.
-        backward: (residuals, cotangent) -> tuple of cotangents, for custom_vjp.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        in_tree: Any,
-        out_tree: Any,
-        jvp: Function | None = None,
-        forward: Function | None = None,
-        backward: Function | None = None,
-    ) -> None:
-        self.name = name
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self.jvp = jvp
-        self.forward = forward
-        self.backward = backward
 
 
 class _Custom:
@@ -65,7 +39,7 @@ class _Custom:
             raise ShapeError(f"nondiff_argnums must not be negative, got {tuple(nondiff_argnums)}")
         update_wrapper(self, function, updated=())
 
-    def _rule(self, in_tree: Any, out_tree: Any, fixed: tuple[Any, ...]) -> Rule:
+    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
         raise NotImplementedError
 
     def _primitive(self) -> Any:
@@ -84,8 +58,7 @@ class _Custom:
             return self._function(*full)
 
         call = Call(function, free)
-        # A new rule object each time: the rule may close over values that change, so no plan of an earlier call fits.
-        rule = self._rule(call.in_tree, call.out_tree, fixed)
+        rule = self._rule(call, fixed)
         outputs = call.run(self._primitive(), len(call.program.outputs), rule=rule)
         return tree.unflatten(call.out_tree, outputs)
 
@@ -129,13 +102,15 @@ class custom_jvp(_Custom):
     def _primitive(self) -> Any:
         return custom_jvp_
 
-    def _rule(self, in_tree: Any, out_tree: Any, fixed: tuple[Any, ...]) -> Rule:
+    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
         name = getattr(self, "__name__", "custom_jvp")
         if self._jvp is None:
             raise NotDifferentiableError(
                 f"custom_jvp function {name} has no rule", fix=f"give it one with @{name}.defjvp."
             )
-        return Rule(name, in_tree, out_tree, jvp=partial(self._jvp, *fixed) if fixed else self._jvp)
+        jvp = partial(self._jvp, *fixed) if fixed else self._jvp
+        types = call.program.in_types, call.program.out_types
+        return Rule(name, call.in_tree, call.out_tree, jvp=jvp, types=types, owner=(self, *fixed))
 
 
 class custom_vjp(_Custom):
@@ -174,7 +149,7 @@ class custom_vjp(_Custom):
     def _primitive(self) -> Any:
         return custom_vjp_
 
-    def _rule(self, in_tree: Any, out_tree: Any, fixed: tuple[Any, ...]) -> Rule:
+    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
         name = getattr(self, "__name__", "custom_vjp")
         if self._forward is None or self._backward is None:
             raise NotDifferentiableError(
@@ -189,7 +164,10 @@ class custom_vjp(_Custom):
             return forward(*full)
 
         backward = partial(self._backward, *fixed) if fixed else self._backward
-        return Rule(name, in_tree, out_tree, forward=with_fixed if fixed else forward, backward=backward)
+        types = call.program.in_types, call.program.out_types
+        chosen = with_fixed if fixed else forward
+        owner = (self, *fixed)
+        return Rule(name, call.in_tree, call.out_tree, forward=chosen, backward=backward, types=types, owner=owner)
 
 
 # -- the ops -----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 
 from primad import ops
 from primad.errors import ShapeError
+from primad.ir.families import LEFT_OUT
 from primad.ir.node import Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program, carry_lines, newest, replay
 from primad.numpy.products import diagonal_, matmul_, trace_
@@ -100,7 +101,7 @@ def _check_operands(name: str, types: Sequence[ArrayType], of: ClosedProgram, op
 
 def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> Program:
     """Return the simplified program that a held op stands for, from the cache if it was built before."""
-    key = (primitive, of.key, tuple(sorted(options.items())))
+    key = (primitive, of.key, tuple(sorted(options.items())), LEFT_OUT.get())
     assert primitive.build is not None
     build = primitive.build
     program: Program = BUILT.get(key, lambda: simplify(build(of.hoisted, **options)))

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from primad.errors import user_line
+from primad.ir.families import LEFT_OUT, LOCAL
 from primad.types import ArrayType
 
 Params = tuple[tuple[str, Any], ...]
@@ -130,7 +131,9 @@ class Trace:
         lines: the user's line for each node, recorded only while `recording`.
     """
 
-    __slots__ = ("_captures", "_table", "age", "closed", "evaluator", "lines", "origin", "recording", "size", "values")
+    __slots__ = (
+        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "lines", "origin", "recording", "size", "values"
+    )  # fmt: skip
 
     def __init__(
         self, evaluator: Callable[[Node], np.ndarray[Any, Any]] | None = None, recording: bool = False, origin: str = ""
@@ -143,6 +146,7 @@ class Trace:
         self.recording = recording
         self.origin = origin
         self.size = 0
+        self._lawful = LOCAL not in LEFT_OUT.get()
         self._table: dict[Any, Node] = {}
         self._captures: dict[Any, list[Node]] = {}
 
@@ -202,7 +206,7 @@ class Trace:
         key = _node_key(op, inputs, params) if params else (op, inputs, ())
         node = self._table.get(key)
         if node is None:
-            node = op.rewrite(self, inputs, params)
+            node = op.rewrite(self, inputs, params) if self._lawful else None
             if node is None:
                 types = [operand.type for operand in inputs]
                 type = op.infer(*types, **dict(params)) if params else op.infer(*types)

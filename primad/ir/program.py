@@ -293,15 +293,20 @@ def replay(nodes: Sequence[Node], mapping: dict[Node, Node], trace: Trace, copy:
 
 def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace, copy: bool = False) -> Node:
     """Build one node again on mapped operands (see `replay`)."""
-    if node.op is LITERAL:
+    op = node.op
+    if op is LITERAL:
         return trace.literal(literal_value(node), node.type)
-    if node.op is CAPTURED:
+    if op is CAPTURED:
         return trace.capture(node.params[0][1])
-    if node.op is INPUT:
+    if op is INPUT:
         raise ProgramError(f"input {node} has no value in this context")
     inputs = tuple([mapping.get(operand, operand) for operand in node.inputs])
-    owner = newest(inputs, trace)
-    return owner.copy(node, inputs) if copy else owner.build(node.op, inputs, node.params)
+    owner = trace
+    for operand in inputs:
+        if operand.trace is not trace:
+            owner = newest(inputs, trace)
+            break
+    return owner.copy(node, inputs) if copy else owner.build(op, inputs, node.params)
 
 
 def newest(inputs: Sequence[Node], default: Trace) -> Trace:

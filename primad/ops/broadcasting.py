@@ -114,8 +114,28 @@ broadcast: Primitive = linear(
 # -- sum ---------------------------------------------------------------------------------------------------------------
 
 
+SHORT = 64
+"""So many elements at most are added one array after the other."""
+
+
 def _sum(x: Any, *, axes: Shape) -> Any:
-    return np.sum(x, axis=axes, dtype=np.asarray(x).dtype)
+    x = np.asarray(x)
+    first = x.ndim - len(axes)
+    last = bool(axes) and first > 0 and tuple(axes) == tuple(range(first, x.ndim))
+    if last and not x.flags.c_contiguous and 0 < math.prod(x.shape[first:]) <= SHORT <= x.shape[first - 1]:
+        return _sum_of_arrays(x, first)
+    return np.sum(x, axis=axes, dtype=x.dtype)
+
+
+def _sum_of_arrays(x: Any, first: int) -> Any:
+    """Add the arrays x[…, i, j], of which there are few: NumPy would run its inner loop along the short axes."""
+    total: Any = None
+    for index in np.ndindex(x.shape[first:]):
+        if total is None:
+            total = x[(..., *index)].copy()
+        else:
+            total += x[(..., *index)]
+    return total
 
 
 def _sum_type(x: ArrayType, *, axes: Shape) -> ArrayType:

@@ -27,8 +27,8 @@ WORTHWHILE_COPY_FLOPS = 2e7
 """unless they need copies,"""
 WORTHWHILE_WINDOWS_FLOPS = 1e6
 """which are larger than the operand if that is a view of windows."""
-WORTHWHILE_PRODUCT = 1e5
-"""Nor are those that fall apart into products smaller than this."""
+STACKED_FLOPS = 4e6
+"""Products smaller than this are made many at a time."""
 BLOCK_BYTES = 1024 * 1024
 """Size of a block's copy, if it is wide enough then."""
 NARROWEST = 256
@@ -137,7 +137,7 @@ def _form(in_x: str, in_y: str, out: str, x_shape: tuple[int, ...], y_shape: tup
         least = min(_size(direct.rows, lengths), _size(direct.columns, lengths))
         if least >= min(SMALL, _size(own_x, lengths), _size(own_y, lengths)):
             form = direct
-    return form if flops >= WORTHWHILE_PRODUCT * _size(form.loops, lengths) else None
+    return form
 
 
 @lru_cache(maxsize=1024)
@@ -223,16 +223,16 @@ class _Operand:
                 return matrix
         return None
 
-    def source(self, chosen: Chosen) -> tuple[Any, bool]:
+    def source(self, chosen: Chosen, loops: str = "") -> tuple[Any, bool]:
         """Return a part in the order in which it is copied, and whether that is the transposed matrix.
 
-        Neighbours in memory stay neighbours.
+        Neighbours in memory stay neighbours. The letters of loops come first.
         """
         part, letters = self.part(chosen)
-        wide = [i for i, length in enumerate(part.shape) if length > 1]
+        wide = [i for i, length in enumerate(part.shape) if length > 1 and letters[i] not in loops]
         nearest = min(wide, key=lambda i: (abs(part.strides[i]), -part.shape[i]), default=0)
         across = letters[nearest] in self.rows
-        order = self.columns + self.rows if across else self.rows + self.columns
+        order = loops + (self.columns + self.rows if across else self.rows + self.columns)
         return part.transpose([letters.index(c) for c in order]), across
 
     def matrix(self, chosen: Chosen, scratch: _Scratch) -> Any:
@@ -244,6 +244,23 @@ class _Operand:
         copy = scratch.like(source)
         np.copyto(copy, source)
         return self.folded(copy, across)
+
+    def stack(self, chosen: Chosen, loops: str, scratch: _Scratch) -> Any:
+        """Return the matrices of a part, along axes for the letters of loops (of length 1 where it lacks one)."""
+        part, letters = self.part(chosen)
+        own = "".join(c for c in loops if c in self.letters)
+        lengths = dict(zip(letters, part.shape, strict=True))
+        height, width = (_size(group, lengths) for group in (self.rows, self.columns))
+        shape = [lengths[c] if c in own else 1 for c in loops]
+        if self.view({**chosen, **dict.fromkeys(own, 0)}) is not None:
+            ordered = part.transpose([letters.index(c) for c in own + self.rows + self.columns])
+            return ordered.reshape((*shape, height, width))
+        source, across = self.source(chosen, own)
+        copy = scratch.like(source)
+        np.copyto(copy, source)
+        return (
+            copy.reshape((*shape, width, height)).swapaxes(-1, -2) if across else copy.reshape((*shape, height, width))
+        )
 
     def folded(self, copy: Any, across: bool) -> Any:
         """Return a copy of `source` as the matrix."""
@@ -293,6 +310,8 @@ class _Product:
         depth = _size(form.inner, self.lengths)
         if depth > DEEPEST and any(copies) and results.nbytes <= BLOCK_BYTES and not form.loops:
             return self._run_deep()
+        if len(results) > 1 and 2 * depth * results[0].size < STACKED_FLOPS:
+            return self._run_stacks(depth)
         by_columns = copies[1] if copies[0] != copies[1] else results.shape[2] >= results.shape[1]
         own = form.columns if by_columns else form.rows
         width = results.shape[2 if by_columns else 1]
@@ -321,6 +340,26 @@ class _Product:
         for start in range(0, length, step):
             stop = min(start + step, length)
             yield letter, slice(start, stop), slice(start * each, stop * each)
+
+    def _run_stacks(self, depth: int) -> None:
+        """Compute many small products with one call, for slices of the longest loop."""
+        loops, results = self.form.loops, self.results
+        stacks = results.reshape([*[self.lengths[c] for c in loops], *results.shape[1:]])
+        axis = max(range(len(loops)), key=lambda i: stacks.shape[i])
+        length = stacks.shape[axis]
+        copied = len(results) * depth * max(results.shape[1:]) * results.itemsize // length
+        pieces = min(length, max(1, -(-length * copied // BLOCK_BYTES)))
+        lanes = min(pieces, MOST_LANES)
+
+        def lane(number: int) -> None:
+            scratch, other = _Scratch(), _Scratch()
+            for piece in range(number * pieces // lanes, (number + 1) * pieces // lanes):
+                part = slice(piece * length // pieces, (piece + 1) * length // pieces)
+                chosen = {loops[axis]: part}
+                left, right = self.left.stack(chosen, loops, scratch), self.right.stack(chosen, loops, other)
+                np.matmul(left, right, out=stacks[(slice(None),) * axis + (part,)])
+
+        self.each(lane, lanes)
 
     def _run_blocks(self, blocks: list[Any], by_columns: bool) -> None:
         """Compute the blocks in lanes, each with buffers of its own."""

@@ -461,11 +461,12 @@ def _flip_axes(x: ArrayType, *, axes: Shape) -> Any:
 
 def _flip_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
     (x,) = inputs
-    if not params["axes"] or x.op is LITERAL:
-        return x
-    if x.op is flip and dict(x.params) == params:
-        return x.inputs[0]
-    return None
+    return x if not params["axes"] or x.op is LITERAL else None
+
+
+def _flip_back(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    (x,) = inputs
+    return x.inputs[0] if x.op is flip and dict(x.params) == params else None
 
 
 flip: Primitive = linear(
@@ -483,8 +484,9 @@ flip: Primitive = linear(
             "bitwise",
             lambda x: (flip(flip(x, axes=(0, 1)), axes=(0, 1)), x),
             ((2, 3),),
-            _flip_nothing,
+            _flip_back,
             ("flip",),
-        )
+        ),
+        Law("a flip over no axis does nothing", "bitwise", lambda x: (flip(x, axes=()), x), ((2, 3),), _flip_nothing),
     ],
 )

@@ -6,6 +6,7 @@ dimension can be tiled if no op mixes it: every use maps it, or sums over it (su
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from primad import ops
@@ -90,6 +91,7 @@ def tileable_dimensions(program: Program) -> list[Dimension]:
     sources: dict[Axis, set[Node]] = {}
     for node in ops_in_order:
         _classify(node, maps[node], union, bad, reductions, sources)
+        bad.update(_beside_windows(node, union))
     found = []
     for root, axes in members.items():
         node, axis = next(iter(axes.items()))
@@ -104,6 +106,20 @@ def tileable_dimensions(program: Program) -> list[Dimension]:
         found.append(Dimension(length, axes, frozenset(reductions.get(root, ())), frozenset(made), mean))
     found.sort(key=lambda d: -sum(node.type.size * node.type.dtype.itemsize for node in d.axis))
     return found
+
+
+def _beside_windows(node: Node, union: _Union) -> Iterator[Axis]:
+    """Yield the dimensions of a node for which windows among its operands would be made whole, before the tiles.
+
+    They are a view that is many times as large as its array, and whoever reads it takes a block at a time.
+    """
+    for operand in node.inputs:
+        if operand.op is ops.windows:
+            slid = dict(operand.params)["axes"]
+            ndim = operand.inputs[0].type.ndim
+            mapped = {union.find((operand, axis)) for axis in range(ndim) if axis not in slid}
+            for value in (node, *node.inputs):
+                yield from {union.find((value, axis)) for axis in range(value.type.ndim)} - mapped
 
 
 def _classify(

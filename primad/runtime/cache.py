@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any
+
+_MISSING = object()
 
 
 class Cache:
@@ -13,20 +14,22 @@ class Cache:
 
     def __init__(self, maxsize: int) -> None:
         self._maxsize = maxsize
-        self._entries: OrderedDict[Hashable, Any] = OrderedDict()
+        self._entries: dict[Hashable, Any] = {}
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return the value of a key, making it on a miss (outside the lock: two threads may both make it)."""
         with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                return self._entries[key]
+            value = self._entries.pop(key, _MISSING)
+            if value is not _MISSING:
+                self._entries[key] = value  # last in order: the latest used; comparing long keys once is enough
+                return value
         value = make()
         with self._lock:
+            self._entries.pop(key, None)
             self._entries[key] = value
             while len(self._entries) > self._maxsize:
-                self._entries.popitem(last=False)
+                del self._entries[next(iter(self._entries))]
         return value
 
     def __len__(self) -> int:

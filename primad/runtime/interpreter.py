@@ -99,6 +99,11 @@ class Plan:
         """Flops of the program."""
         return self.program.cost().flops
 
+    @property
+    def units(self) -> Sequence[Node | Group]:
+        """What runs, in order: nodes by their ops' NumPy definitions, and groups of nodes as kernels."""
+        return self._units
+
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own, sharing no memory with arguments or other outputs."""
         values: list[Any] = [None] * self._size

@@ -209,6 +209,11 @@ class TiledPlan:
         self._last = self._tile_plan(rest) if rest else self._main
 
     @property
+    def parts(self) -> tuple[Plan, Plan, Plan]:
+        """The plans of what comes before the tiles, of one tile, and of what comes after them."""
+        return self._prologue, self._main, self._epilogue
+
+    @property
     def peak_bytes(self) -> int:
         """Memory of the arrays that a run makes, when it is most, on as many threads as there are now."""
         placed = zip(self._sliced_outputs, self._sliced_into, strict=True)

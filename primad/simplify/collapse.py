@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from primad import ops
+from primad.ir.families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, rebuild
 from primad.ops.contraction import letters, split
@@ -30,6 +31,8 @@ _NONE: Axes = frozenset()
 
 def collapse(program: Program) -> Program:
     """Move sums towards the inputs through linear ops wherever the unsummed value is not needed otherwise."""
+    if DIRECTIONS in LEFT_OUT.get():
+        return program
     demand = _demands(program)
     trace = Trace()
     inputs = [trace.input(node.type) for node in program.inputs]
@@ -84,6 +87,10 @@ def _drop_order(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
     return {"order": tuple([kept.index(old) for old in order])}
 
 
+def _drop_axes(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
+    return {**params, "axes": tuple(sorted(_shift(frozenset(params["axes"]), gone)))}
+
+
 def _drop_axis(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
     (axis,) = _shift(frozenset([params["axis"]]), gone)
     return {**params, "axis": axis}
@@ -95,7 +102,9 @@ _STRUCTURAL: dict[Any, Callable[[dict[str, Any], Axes], dict[str, Any]]] = {
     ops.reshape: _drop_entries,
     ops.slice_: _drop_entries,
     ops.pad: _drop_entries,
-    ops.flip: lambda params, gone: {"axes": tuple(sorted(_shift(frozenset(params["axes"]), gone)))},
+    ops.flip: _drop_axes,
+    ops.windows: _drop_axes,
+    ops.overlap_add: _drop_axes,
     ops.concatenate: _drop_axis,
     ops.cumsum: _drop_axis,
 }

@@ -21,6 +21,14 @@ def _total(x: Any) -> Any:
     return ops.sum(x, axes=(0,))
 
 
+def _windows(x: Any, axis: int) -> Any:
+    return ops.windows(x, axes=(axis,), count=(2,), size=(2,), step=(2,), dilation=(1,), low=(1,))
+
+
+def _overlap(x: Any, axis: int) -> Any:
+    return ops.overlap_add(x, axes=(axis,), length=(4,), step=(1,), dilation=(1,), low=(0,))
+
+
 _OUTERMOST = (
     Law(
         "a broadcast is outermost: pointwise ops of two operands",
@@ -129,6 +137,18 @@ _COLLAPSE = (
             ops.cumsum(ops.flip(_total(x), axes=(0,)), axis=0, reverse=False),
         ),
         ((4, 3),),
+    ),
+    Law(
+        "a sum goes through windows",
+        "real",
+        lambda x: (_total(_windows(x, 1)), _windows(_total(x), 0)),
+        ((4, 3),),
+    ),
+    Law(
+        "a sum goes through overlap_add",
+        "real",
+        lambda x: (_total(_overlap(x, 1)), _overlap(_total(x), 0)),
+        ((4, 3, 2),),
     ),
     Law(
         "a sum goes through concatenate",

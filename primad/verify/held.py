@@ -10,9 +10,10 @@ import numpy as np
 from primad import ops, tree
 from primad.backends.objects import Evaluator, Numbers
 from primad.functional.compile import checkpoint_
-from primad.functional.custom import Rule, custom_jvp_, custom_vjp_
+from primad.functional.custom import custom_jvp_, custom_vjp_
 from primad.functional.held import jvp_, vjp_, vmap_
 from primad.functional.matrices import hessian_, hessian_diagonal_, hvp_, jacobian_, pullback_, pushforward_, whole
+from primad.functional.rules import Rule
 from primad.ir.program import ClosedProgram
 from primad.numpy.products import diagonal_, trace_
 from primad.primitive import Primitive

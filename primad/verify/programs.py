@@ -459,7 +459,7 @@ STEPS: dict[str, Step] = {
     **{name: _adaptive_pool(name) for name in ("adaptive_max_pool", "adaptive_avg_pool")},
     "truncate": _truncate,
     "cast": _cast,
-    "barrier": lambda pool: ops.barrier(pool.any()) * pool.any(),
+    "barrier": lambda pool: ops.barrier(x := pool.any()) * pool.like(x),
 }
 """How each op is applied to values of a pool."""
 

@@ -7,11 +7,12 @@ is primad's. "Coming from MXNet" in the documentation says what is the same, wha
 from typing import Any
 
 from primad.compat.mxnet import autograd as autograd
+from primad.compat.mxnet import binding as binding  # gives symbols their bind and simple_bind
 from primad.compat.mxnet import executor as executor
 from primad.compat.mxnet import naming as name
-from primad.compat.mxnet import ndarray as nd
-from primad.compat.mxnet import randomness as random
-from primad.compat.mxnet import symbol as sym
+from primad.compat.mxnet import nd as nd
+from primad.compat.mxnet import random as random
+from primad.compat.mxnet import sym as sym
 from primad.compat.mxnet.context import Context as Context
 from primad.compat.mxnet.context import cpu as cpu
 from primad.compat.mxnet.context import cpu_pinned as cpu_pinned
@@ -25,7 +26,13 @@ from primad.compat.mxnet.naming import AttrScope as AttrScope
 ndarray, symbol = nd, sym
 
 __version__ = "1.9.1"
+"""The version of MXNet whose behaviour this is."""
+
+__all__ = [
+    "AttrScope", "Context", "MXNetError", "autograd", "cpu", "cpu_pinned", "current_context", "executor", "gpu", "name",
+    "nd", "ndarray", "num_gpus", "random", "sym", "symbol",
+]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    raise _unsupported("mx", name, globals())
+def __getattr__(attribute: str) -> Any:
+    raise _unsupported("mx", attribute, __all__)

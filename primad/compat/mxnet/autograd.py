@@ -10,6 +10,8 @@ from primad.compat.mxnet.errors import MXNetError, unsupported
 from primad.compat.mxnet.graph import Entry as GraphEntry
 from primad.compat.mxnet.graph import Node
 from primad.compat.mxnet.ndarray import NDArray
+from primad.compat.mxnet.operators import TABLE
+from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.recording import Applied, Memory, modes
 from primad.compat.mxnet.symbol import Symbol
 from primad.compat.tape import Call, Entry
@@ -198,10 +200,18 @@ def grad(
     found = recording.differentiate(memories, _memories(seeds), [array.memory for array in wanted], create_graph)
     if not (create_graph if retain_graph is None else retain_graph):
         recording.let_go(memories)
-    return [
-        NDArray(_as_memory(gradient, variable.memory), variable.context)
-        for gradient, variable in zip(found, wanted, strict=True)
-    ]
+    made = [_as_memory(gradient, variable.memory) for gradient, variable in zip(found, wanted, strict=True)]
+    if create_graph:
+        made = [
+            memory if memory.active else _constant_of(memory, array) for memory, array in zip(made, wanted, strict=True)
+        ]
+    return [NDArray(memory, variable.context) for memory, variable in zip(made, wanted, strict=True)]
+
+
+def _constant_of(memory: Memory, variable: NDArray) -> Memory:
+    """Record a gradient that depends on nothing as a constant function of the variable, so that it has a gradient."""
+    with record(modes.training):
+        return recording.invoke(TABLE["_identity_with_attr_like_rhs"], Settings({}), [memory, variable.memory])[0]
 
 
 def _as_memory(gradient: Entry | None, like: Memory) -> Memory:
@@ -328,5 +338,11 @@ class Function:
         return pullback
 
 
+_PUBLIC = [
+    "Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause",
+    "predict_mode", "record", "set_recording", "set_training", "train_mode",
+]  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
-    raise unsupported("mx.autograd", name, globals())
+    raise unsupported("mx.autograd", name, _PUBLIC)

@@ -27,8 +27,11 @@ def sort_arguments(
         AssertionError: for an input of another class.
         TypeError: for a parameter that is given twice.
     """
+    known = operator.parameters
     named = {name: value for name, value in kwargs.items() if isinstance(value, kind)}
-    given = {name: value for name, value in kwargs.items() if name not in named and value is not None}
+    given = {
+        name: value for name, value in kwargs.items() if name not in named and (value is not None or name in known)
+    }
     if operator.inputs is None:
         places = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
         _check_kind(kind, [f"arg{i}" for i in range(len(places))], places)

@@ -27,13 +27,14 @@ class Context:
 
     def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
-            device_type, device_id = device_type.device_type, device_type.device_id
+            device_id = device_type.device_id
+            device_type = device_type.device_type
         if device_type == "gpu":
             raise MXNetError("there is no gpu(): primad runs on the host processor", fix="use mx.cpu().")
         if device_type not in ("cpu", "cpu_pinned", "cpu_shared"):
             raise KeyError(device_type)
-        self.device_type = device_type
-        self.device_id = device_id
+        self.device_type: str = device_type
+        self.device_id: int = device_id
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Context) and (self.device_type, self.device_id) == (other.device_type, other.device_id)

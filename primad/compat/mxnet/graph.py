@@ -14,6 +14,11 @@ HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_sta
 _NOTHING = Settings({})
 
 
+def stored(key: str) -> str:
+    """Return the name under which an attribute is kept."""
+    return f"__{key}__" if key in HIDDEN_KEYS else key
+
+
 class Node:
     """A variable, or an operator applied to inputs.
 
@@ -50,7 +55,8 @@ class Node:
         """Return the name of an output."""
         if self.operator is None:
             return self.name
-        number = str(index) if self.output_count > 1 else ""
+        hidden = self.operator.hidden_count(self.settings) if self.operator.numbered else 0
+        number = str(index) if self.output_count + hidden > 1 else ""
         return f"{self.name}_{self.operator.suffix}{number}"
 
     def auxiliary_inputs(self) -> list[Node]:
@@ -65,7 +71,7 @@ class Entry(NamedTuple):
     """One output of a node."""
 
     node: Node
-    index: int
+    index: int  # type: ignore[assignment]  # tuples have a method of this name, which nobody calls here
 
 
 def topological(entries: Iterable[Entry]) -> list[Node]:

@@ -198,7 +198,8 @@ class GradientPlan:
 
     def pull_back(self, point: Linearized, heads: Sequence[Any]) -> list[Any]:
         """Return the gradients of the active arguments for given heads."""
-        return self._rest.run([*point.residuals, *heads, *point.overrides])
+        found: list[Any] = self._rest.run([*point.residuals, *heads, *point.overrides])
+        return found
 
 
 def _heads_of(found: Evaluation) -> list[Any]:

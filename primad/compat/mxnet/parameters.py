@@ -79,7 +79,7 @@ def read_shape(value: Any) -> tuple[int, ...]:
 def _optional_shape(value: Any) -> tuple[int | None, ...]:
     value = _plain(value)
     if value is None or isinstance(value, (int, np.integer)):
-        return (value,)
+        return (None if value is None else int(value),)
     return tuple([None if entry is None else _integer(entry) for entry in value])
 
 
@@ -88,7 +88,8 @@ def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _dtype(value: Any) -> np.dtype[Any]:
-    return np.dtype(value)
+    found: np.dtype[Any] = np.dtype(value)
+    return found
 
 
 def integer(default: Any = REQUIRED, minimum: int | None = None) -> Parameter:

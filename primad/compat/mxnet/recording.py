@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from primad.compat.mxnet.errors import MXNetError
+from primad.compat.mxnet.keys import draw_key
 from primad.compat.mxnet.operators import TABLE, Operator
 from primad.compat.mxnet.parameters import Settings
-from primad.compat.mxnet.randomness import draw_key
 from primad.compat.mxnet.shapes import Clash, Shape
 from primad.compat.tape import Call, Entry, FreedError, OverwrittenError, Pullback, free, gradients, reached
 from primad.errors import PrimadError
@@ -64,7 +64,7 @@ class Memory(Entry):
         super().__init__(array, active, call, index)
 
     @property
-    def version(self) -> int:  # type: ignore[override]
+    def version(self) -> int:
         """How often the memory was written."""
         return self.counter[0]
 

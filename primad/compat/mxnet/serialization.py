@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from primad.compat.mxnet.errors import MXNetError, unsupported
-from primad.compat.mxnet.graph import HIDDEN_KEYS, Entry, Node, topological
+from primad.compat.mxnet.graph import Entry, Node, stored, topological
 from primad.compat.mxnet.operators import TABLE
 
 VERSION = 10901
@@ -91,7 +91,7 @@ def from_json(text: str) -> list[Entry]:
 
 def make_node(op: str, name: str, attributes: dict[str, str], inputs: Sequence[Entry]) -> Node:
     """Make a node from MXNet's name of its operator ('null' for a variable) and texts of its parameters."""
-    attributes = {f"__{key}__" if key in HIDDEN_KEYS else key: value for key, value in attributes.items()}
+    attributes = {stored(key): value for key, value in attributes.items()}
     if op == "null":
         return Node(None, name, attributes)
     if op not in TABLE:

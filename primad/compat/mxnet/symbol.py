@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -13,7 +12,7 @@ import numpy as np
 
 from primad.compat.mxnet.calling import function_of, sort_arguments, unknown_input
 from primad.compat.mxnet.errors import MXNetError, NotImplementedForSymbol, unsupported
-from primad.compat.mxnet.graph import HIDDEN_KEYS, Entry, Node, substitute, topological, variables
+from primad.compat.mxnet.graph import HIDDEN_KEYS, Entry, Node, stored, substitute, topological, variables
 from primad.compat.mxnet.inference import infer_shapes, infer_types
 from primad.compat.mxnet.naming import current_manager, current_scope
 from primad.compat.mxnet.operators import TABLE, Operator
@@ -118,7 +117,7 @@ class Symbol:
         for key, value in attributes.items():
             if not isinstance(value, str):
                 raise ValueError("Set Attr only accepts string values")
-            self._entries[0].node.attributes[_stored(key)] = value
+            self._entries[0].node.attributes[stored(key)] = value
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
@@ -433,10 +432,6 @@ class Symbol:
 # -- making symbols ----------------------------------------------------------------------------------------------------
 
 
-def _stored(key: str) -> str:
-    return f"__{key}__" if key in HIDDEN_KEYS else key
-
-
 def _listed(node: Node) -> dict[str, str]:
     """Return a node's attributes, those of the hidden keys under both names."""
     found = dict(node.attributes)
@@ -450,88 +445,6 @@ def _single(symbol: Symbol, name: str) -> Entry:
     if len(symbol) != 1:
         raise MXNetError(f"Argument {name} is a tuple, single value is required", fix="choose an output: symbol[0].")
     return symbol.entries[0]
-
-
-def Variable(
-    name: str,
-    attr: dict[str, str] | None = None,
-    shape: Any = None,
-    lr_mult: float | None = None,
-    wd_mult: float | None = None,
-    dtype: Any = None,
-    init: Any = None,
-    stype: Any = None,
-    **kwargs: str,
-) -> Symbol:
-    """Return a symbol that stands for an array given later.
-
-    Args:
-        name: its name.
-        attr: attributes, strings.
-        shape: its shape, a default for inference.
-        lr_mult: what optimizers multiply the learning rate by.
-        wd_mult: what optimizers multiply the weight decay by.
-        dtype: its dtype, a default for inference.
-        init: text of an initializer.
-        stype: only None and 'default': arrays are dense.
-        kwargs: further attributes, named `__like_this__`.
-
-    Raises:
-        TypeError: for a name that is no string.
-        ValueError: for a keyword without underscores, or a sparse storage type.
-    """
-    if not isinstance(name, str):
-        raise TypeError("Expect a string for variable `name`")
-    if stype not in (None, "default"):
-        raise ValueError(f"stype={stype!r}: arrays here are dense")
-    attributes = {_stored(key): value for key, value in current_scope().get(attr).items()}
-    if not all(isinstance(value, str) for value in attributes.values()):
-        raise ValueError("Set Attr only accepts string values")
-    named = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult, "init": init}
-    attributes.update({f"__{key}__": str(value) for key, value in named.items() if value is not None})
-    if dtype is not None:
-        attributes["__dtype__"] = np.dtype(dtype).name
-    for key, value in kwargs.items():
-        if not (key.startswith("__") and key.endswith("__")):
-            raise ValueError(
-                f"Attribute name={key} is not supported. Additional attributes must start and end with double "
-                "underscores, e.g, __yourattr__"
-            )
-        attributes[key] = str(value)
-    return Symbol([Entry(Node(None, name, attributes), 0)])
-
-
-var = Variable
-
-
-def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
-    """Return a symbol of all outputs of several.
-
-    Raises:
-        TypeError: unless given a list of symbols that is not empty.
-    """
-    if not symbols or isinstance(symbols, Symbol) or any(not isinstance(symbol, Symbol) for symbol in symbols):
-        raise TypeError("Expected a list of symbols as input")
-    return Symbol([entry for symbol in symbols for entry in symbol.entries])
-
-
-def load_json(json_str: str) -> Symbol:
-    """Return the symbol that a JSON text describes, MXNet's own texts included.
-
-    Raises:
-        TypeError: if it is no string.
-        MXNetError: if it is no symbol, or uses an operator that does not exist here.
-    """
-    if not isinstance(json_str, str):
-        raise TypeError("fname required to be string")
-    return Symbol(from_json(json_str))
-
-
-def load(fname: str) -> Symbol:
-    """Return the symbol in a file."""
-    if not isinstance(fname, str):
-        raise TypeError("fname need to be string")
-    return load_json(Path(fname).read_text(encoding="utf-8"))
 
 
 def apply(name: str, hint: str, inputs: Sequence[Symbol], parameters: Mapping[str, Any] | None = None) -> Symbol:
@@ -570,7 +483,7 @@ def compose(
     Raises:
         MXNetError: for parameters that do not fit, and inputs that the operator does not have.
     """
-    texts = {_stored(key): _text(value) for key, value in {**current_scope().get(attributes), **parameters}.items()}
+    texts = {stored(key): _text(value) for key, value in {**current_scope().get(attributes), **parameters}.items()}
     settings = operator.settings({key: value for key, value in texts.items() if not key.startswith("__")})
     name = current_manager().get(name, hint)
     names = operator.input_names(settings, len(places) + len(named))
@@ -586,13 +499,10 @@ def compose(
         raise MXNetError(f"{operator.name} takes {len(names)} inputs ({', '.join(names)}), got {len(places)}")
     inputs = []
     for key in names:
-        if key in given:
-            inputs.append(_single(given[key], key))
-            continue
-        own = dict(texts)
-        if key in operator.initial:
-            own["__init__"] = operator.initial[key]
-        inputs.append(Entry(Node(None, f"{name}_{key}", own), 0))
+        entry = _single(given[key], key) if key in given else Entry(Node(None, f"{name}_{key}", dict(texts)), 0)
+        if key in operator.initial and entry.node.operator is None:
+            entry.node.attributes.setdefault("__init__", operator.initial[key])
+        inputs.append(entry)
     node = Node(operator, name, texts, inputs, settings)
     return Symbol([Entry(node, i) for i in range(node.output_count)])
 
@@ -608,83 +518,13 @@ def operator_function(name: str) -> Callable[..., Symbol]:
     return function_of(name, TABLE[name], call)
 
 
-# -- functions of two operands, each a symbol or a number --------------------------------------------------------------
+def load_json(json_str: str) -> Symbol:
+    """Return the symbol that a JSON text describes, MXNet's own texts included.
 
-
-def _binary(name: str, operation: str) -> Callable[[Any, Any], Any]:
-    def function(left: Any, right: Any) -> Any:
-        if isinstance(left, Symbol):
-            return left._with(right, operation)
-        if isinstance(right, Symbol):
-            return right._with(left, operation, True)
-        return FLOATS[operation](left, right)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name}(left, right): of two symbols of one shape, or a symbol and a number."
-    return function
-
-
-FLOATS: dict[str, Callable[[Any, Any], Any]] = {
-    "maximum": max,
-    "minimum": min,
-    "power": operator.pow,
-    "hypot": np.hypot,
-}
-"""The functions of two operands, on numbers."""
-
-maximum = _binary("maximum", "maximum")
-minimum = _binary("minimum", "minimum")
-power = pow = _binary("power", "power")
-hypot = _binary("hypot", "hypot")
-
-
-# -- arrays from nothing -----------------------------------------------------------------------------------------------
-
-
-def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Return a symbol of zeros."""
-    return _made("_zeros", {"shape": shape, "dtype": dtype or "float32"}, kwargs)
-
-
-def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Return a symbol of ones."""
-    return _made("_ones", {"shape": shape, "dtype": dtype or "float32"}, kwargs)
-
-
-def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Return a symbol filled with a number."""
-    return _made("_full", {"shape": shape, "dtype": dtype or "float32", "value": float(val)}, kwargs)
-
-
-def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Return a symbol of ones on a diagonal."""
-    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}, kwargs)
-
-
-def arange(
-    start: float,
-    stop: float | None = None,
-    step: float = 1.0,
-    repeat: int = 1,
-    infer_range: bool = False,
-    name: str | None = None,
-    dtype: Any = None,
-) -> Symbol:
-    """Return a symbol of evenly spaced numbers, each `repeat` times."""
-    parameters = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
-    return _made("_arange", {**parameters, "dtype": dtype or "float32"}, {"name": name})
-
-
-def _made(operation: str, parameters: dict[str, Any], options: dict[str, Any]) -> Symbol:
-    parameters["dtype"] = np.dtype(parameters["dtype"]).name
-    return compose(TABLE[operation], operation, [], {}, parameters, options.get("name"), options.get("attr"))
-
-
-def __getattr__(name: str) -> Any:
-    if name in TABLE:
-        return operator_function(name)
-    raise unsupported("mx.sym", name, [*TABLE, *globals()])
-
-
-def __dir__() -> list[str]:
-    return sorted([*TABLE, *globals()])
+    Raises:
+        TypeError: if it is no string.
+        MXNetError: if it is no symbol, or uses an operator that does not exist here.
+    """
+    if not isinstance(json_str, str):
+        raise TypeError("fname required to be string")
+    return Symbol(from_json(json_str))

@@ -216,8 +216,9 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
                [[1., 2.],
                 [3., 4.]])
     """
-    array = data._entry.array if isinstance(data, Tensor) else as_array(data)
-    wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
+    given = None if dtype is None else as_dtype(dtype).numpy
+    array = data._entry.array if isinstance(data, Tensor) else as_array(data, given)
+    wanted = array.dtype if given is None else given
     as_dtype(wanted)
     return Tensor(Entry(np.array(array, wanted), not stop_gradient))
 

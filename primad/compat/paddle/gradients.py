@@ -27,8 +27,7 @@ def gradient_of(operator: Prototype) -> Prototype:
     count = len(operator.inputs)
 
     def compute(*operands: Any, **attributes: Any) -> Any:
-        slots, cotangents = operands[:count], operands[count : count + len(operator.outputs)]
-        drawn = operands[count + len(operator.outputs) :]
+        slots, cotangents = operands[:count], operands[count:]
         leaves, structure = tree.flatten(list(slots))
         active = [i for i, leaf in enumerate(leaves) if leaf.dtype.kind == "f"]
 
@@ -36,7 +35,7 @@ def gradient_of(operator: Prototype) -> Prototype:
             full = list(leaves)
             for i, value in zip(active, values, strict=True):
                 full[i] = value
-            results = operator.compute(*tree.unflatten(structure, full), *drawn, **attributes)
+            results = operator.compute(*tree.unflatten(structure, full), **attributes)
             return _floats([results] if len(operator.outputs) == 1 else list(results))
 
         values, pullback = vjp(forward, *[leaves[i] for i in active])
@@ -53,7 +52,6 @@ def gradient_of(operator: Prototype) -> Prototype:
         (*operator.inputs, *(f"{name}{GRADIENT}" for name in operator.outputs)),
         tuple(f"{name}{GRADIENT}" for name in operator.inputs),
         operator.attributes,
-        operator.draw,
     )
 
 
@@ -106,7 +104,7 @@ def tangent_of(operator: Prototype) -> Prototype:
     count = len(operator.inputs)
 
     def compute(*operands: Any, **attributes: Any) -> Any:
-        slots, tangents, drawn = operands[:count], operands[count : 2 * count], operands[2 * count :]
+        slots, tangents = operands[:count], operands[count:]
         leaves, structure = tree.flatten(list(slots))
         moves = [item for slot, given in zip(slots, tangents, strict=True) for item in _spread(slot, given)]
         active = [i for i, move in enumerate(moves) if move is not None and leaves[i].dtype.kind == "f"]
@@ -115,7 +113,7 @@ def tangent_of(operator: Prototype) -> Prototype:
             full = list(leaves)
             for i, value in zip(active, values, strict=True):
                 full[i] = value
-            results = operator.compute(*tree.unflatten(structure, full), *drawn, **attributes)
+            results = operator.compute(*tree.unflatten(structure, full), **attributes)
             return _floats([results] if len(operator.outputs) == 1 else list(results))
 
         _, pushed = jvp(forward, tuple([leaves[i] for i in active]), tuple([moves[i] for i in active]))
@@ -127,7 +125,6 @@ def tangent_of(operator: Prototype) -> Prototype:
         (*operator.inputs, *(f"{name}{TANGENT}" for name in operator.inputs)),
         tuple(f"{name}{TANGENT}" for name in operator.outputs),
         operator.attributes,
-        operator.draw,
     )
 
 

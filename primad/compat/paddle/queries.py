@@ -8,7 +8,7 @@ import numpy as np
 
 from primad.compat.paddle.creation import assign
 from primad.compat.paddle.dtypes import as_dtype
-from primad.compat.paddle.operators import Value
+from primad.compat.paddle.operators import Value, apply, prototype
 
 
 def is_tensor(x: Any) -> bool:
@@ -26,9 +26,21 @@ def is_integer(x: Any) -> bool:
     return as_dtype(x.dtype).numpy.kind in "iu"
 
 
+@prototype("size", inputs="Input")
+def size_(x: Any) -> Any:
+    """The number of elements."""
+    return np.asarray(x.size, np.int64)
+
+
+@prototype("shape", inputs="Input")
+def shape_(x: Any) -> Any:
+    """The lengths of the axes."""
+    return np.asarray(x.shape, np.int32)
+
+
 def numel(x: Any, name: Any = None) -> Any:
     """Return the number of elements, as a tensor."""
-    return assign(np.asarray(x.size))
+    return apply(size_, x)
 
 
 def rank(input: Any) -> Any:
@@ -38,4 +50,4 @@ def rank(input: Any) -> Any:
 
 def shape(input: Any) -> Any:
     """Return the lengths of the axes, as a tensor."""
-    return assign(np.asarray(input.shape, np.int32))
+    return apply(shape_, input)

@@ -17,7 +17,8 @@ from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.printing import describe
 from primad.compat.paddle.randomness import generator
-from primad.compat.tape import Call, Entry
+from primad.compat.tape import Call, Entry, computed
+from primad.trace import TracedArray
 
 RECORDING: list[bool] = [True]
 """The mode flag that no_grad and its relatives set: whether operators are recorded on the tape."""
@@ -249,42 +250,33 @@ class Tensor(Value):
     def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | Layer) -> Any:
         """Compute an operator at once, and record it where a gradient may be asked for."""
         entries: list[Entry] = []
-        arrays: list[Any] = []
         pattern: list[int | None] = []
         active = False
         for slot in slots:
             if isinstance(slot, Tensor):
                 entry = slot._entry
                 entries.append(entry)
-                arrays.append(entry.array)
                 pattern.append(-1)
                 active = active or entry.active
             elif slot is None:
-                arrays.append(None)
                 pattern.append(None)
             elif isinstance(slot, list):
                 several = [_operand(item, slots) for item in slot]
                 entries += several
-                arrays.append([entry.array for entry in several])
                 pattern.append(len(several))
                 active = active or any(entry.active for entry in several)
             else:
                 entry = _operand(slot, slots)
                 entries.append(entry)
-                arrays.append(entry.array)
                 pattern.append(-1)
                 active = active or entry.active
         if operator.draw is not None:
-            drawn = Entry(operator.draw(generator(), **attributes))
-            entries.append(drawn)
-            arrays.append(drawn.array)
+            entries.append(Entry(operator.draw(generator(), **attributes)))
             pattern.append(-1)
-        with np.errstate(all="ignore"):
-            found = operator.compute(*arrays, **attributes)
+        shape, named = tuple(pattern), tuple(attributes.items())
+        found = computed(operator, shape, named, [entry.array for entry in entries])
+        call = Call(operator, shape, named, tuple(entries)) if active and RECORDING[-1] else None
         many = type(found) is tuple or type(found) is list
-        call = None
-        if active and RECORDING[-1]:
-            call = Call(operator, tuple(pattern), tuple(attributes.items()), tuple(entries))
         made = [_result(array, call, i) for i, array in enumerate(found if many else (found,))]
         return made if many else made[0]
 
@@ -348,7 +340,7 @@ def _slots(cls: type) -> Iterator[str]:
 
 
 def _result(array: Any, call: Call | None, index: int) -> Tensor:
-    if type(array) is not np.ndarray:
+    if type(array) is not np.ndarray and type(array) is not TracedArray:
         array = np.asarray(array)
     if call is None or array.dtype.kind != "f":
         return Tensor(Entry(array))
@@ -373,7 +365,7 @@ def as_array(value: Any, beside: np.dtype[Any] | None = None) -> np.ndarray[Any,
 
     Args:
         value: what to convert.
-        beside: data type of the tensor that it meets; Python and NumPy numbers adopt it.
+        beside: data type of the tensor that it meets, or that is wanted; Python's numbers adopt it.
     """
     if isinstance(value, (bool, int, float, np.generic)):
         kind = np.asarray(value).dtype.kind
@@ -386,10 +378,10 @@ def as_array(value: Any, beside: np.dtype[Any] | None = None) -> np.ndarray[Any,
         return np.asarray(value, default_numpy() if kind == "f" else "bool" if kind == "b" else "int64")
     if isinstance(value, np.ndarray):
         return value
-    return _from_sequence(value)
+    return _from_sequence(value, beside)
 
 
-def _from_sequence(value: Any) -> np.ndarray[Any, Any]:
+def _from_sequence(value: Any, wanted: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     leaves = list(_leaves(value))
     array = np.asarray(_plain(value)) if leaves else np.zeros(np.shape(value), default_numpy())
     if array.dtype.kind not in "biuf":
@@ -398,9 +390,7 @@ def _from_sequence(value: Any) -> np.ndarray[Any, Any]:
             why="Nested lists must be rectangular, and hold real numbers.",
         )
     python = not any(isinstance(leaf, (np.ndarray, np.generic, Tensor)) for leaf in leaves)
-    if python and array.dtype.kind == "f":
-        return array.astype(default_numpy())
-    return array
+    return array.astype(default_numpy() if wanted is None else wanted) if python and array.dtype.kind == "f" else array
 
 
 def _leaves(value: Any) -> Iterator[Any]:

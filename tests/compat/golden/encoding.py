@@ -11,11 +11,11 @@ import numpy as np
 
 
 def programs(module):
-    """Return the programs of a module by name: its public functions, in order."""
+    """Return the programs of a module by name: its public functions of one argument, in order."""
     return {
         name: function
         for name, function in vars(module).items()
-        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
+        if inspect.isfunction(function) and function.__code__.co_argcount == 1 and not name.startswith("_")
     }
 
 

@@ -17,11 +17,11 @@ import subprocess
 import sys
 
 NAMED = "named"
-os.environ["FLAGS_enable_pir_api"] = "0" if NAMED in sys.argv else "1"
+os.environ["FLAGS_enable_pir_api"] = "0" if NAMED in sys.argv else "1"  # noqa: SIM112
 
-import numpy
-import paddle
-from paddle_static_cases import EXPRESSIONS, cases, expression
+import numpy  # noqa: E402
+import paddle  # noqa: E402
+from paddle_static_cases import EXPRESSIONS, cases, expression  # noqa: E402
 
 
 def attempt(function):

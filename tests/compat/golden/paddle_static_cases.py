@@ -81,12 +81,12 @@ def expression(paddle, text, named=True):
         if found["dtype"].startswith("float"):
             wanted = [name for name, x in inputs.items() if not x.stop_gradient]
             gradients = paddle.static.gradients([paddle.mean(result * result)], [inputs[name] for name in wanted])
-            pairs = [(name, g) for name, g in zip(wanted, gradients) if g is not None]
+            pairs = [(name, g) for name, g in zip(wanted, gradients, strict=True) if g is not None]
             wanted = [name for name, _ in pairs]
             fetch += [g for _, g in pairs]
         values = paddle.static.Executor().run(feed=FEED, fetch_list=fetch)
         found["value"] = np.asarray(values[0]).tolist()
-        found["gradients"] = {name: np.asarray(value).tolist() for name, value in zip(wanted, values[1:])}
+        found["gradients"] = {name: np.asarray(value).tolist() for name, value in zip(wanted, values[1:], strict=True)}
     return found
 
 
@@ -197,12 +197,12 @@ def second_order(paddle):
 
 
 OPTIMIZERS = {
-    "SGD": dict(learning_rate=0.1),
-    "SGD with decay": dict(learning_rate=0.1, weight_decay=0.05),
-    "Momentum": dict(learning_rate=0.05, momentum=0.8),
-    "Momentum, Nesterov": dict(learning_rate=0.05, momentum=0.8, use_nesterov=True),
-    "Adam": dict(learning_rate=0.05),
-    "AdamW": dict(learning_rate=0.05, weight_decay=0.1),
+    "SGD": {"learning_rate": 0.1},
+    "SGD with decay": {"learning_rate": 0.1, "weight_decay": 0.05},
+    "Momentum": {"learning_rate": 0.05, "momentum": 0.8},
+    "Momentum, Nesterov": {"learning_rate": 0.05, "momentum": 0.8, "use_nesterov": True},
+    "Adam": {"learning_rate": 0.05},
+    "AdamW": {"learning_rate": 0.05, "weight_decay": 0.1},
 }
 
 
@@ -219,7 +219,7 @@ def training(paddle, name):
         loss = paddle.mean(paddle.nn.functional.square_error_cost(output, y))
         optimizer = getattr(paddle.optimizer, name.partition(" ")[0].rstrip(","))(**OPTIMIZERS[name])
         test = paddle.static.default_main_program().clone(for_test=True)
-        operators, pairs = optimizer.minimize(loss)
+        _operators, pairs = optimizer.minimize(loss)
         exe = paddle.static.Executor()
         exe.run(paddle.static.default_startup_program())
         feed = {"x": FEED["x"], "y": FEED["y"][:, :1]}

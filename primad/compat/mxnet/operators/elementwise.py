@@ -101,6 +101,7 @@ for _name, _function in UNARY.items():
     operator(_name, shapes=same)(lambda settings, x, function=_function: function(x))
 
 operator("_copy", "identity", shapes=same)(lambda settings, x: x)
+operator("_identity_with_attr_like_rhs", inputs=("lhs", "rhs"), shapes=same)(lambda settings, lhs, rhs: lhs)
 operator("BlockGrad", "stop_gradient", shapes=same)(lambda settings, x: stop_gradient(x))
 operator("zeros_like", shapes=same)(lambda settings, x: np.zeros(x.shape, x.dtype))
 operator("ones_like", shapes=same)(lambda settings, x: _one(x))
@@ -188,16 +189,16 @@ def _pair(function: Binary) -> Callable[..., Any]:
     return lambda settings, lhs, rhs: function(lhs, rhs)
 
 
-for _name, _function in ARITHMETIC.items():
+for _name, _of_two in ARITHMETIC.items():
     _word, _title = _WORDS.get(_name, (_name, _name.capitalize()))
     _names = (
         [f"elemwise_{_name}", f"_{_word}", f"_{_title}", *({f"_{_name}"} - {f"_{_word}"})]
         if _name in ("add", "sub", "mul", "div")
         else [f"_{_word}", f"_{_title}"]
     )
-    operator(*_names, inputs=("lhs", "rhs"), shapes=same)(_pair(_function))
+    operator(*_names, inputs=("lhs", "rhs"), shapes=same)(_pair(_of_two))
     _wide = [f"broadcast_{_name}"] + ([f"broadcast_{_word}"] if _word != _name else [])
-    operator(*_wide, inputs=("lhs", "rhs"), shapes=_broadcast_shapes)(_pair(_function))
+    operator(*_wide, inputs=("lhs", "rhs"), shapes=_broadcast_shapes)(_pair(_of_two))
 
 
 # -- an array and a number ---------------------------------------------------------------------------------------------
@@ -223,14 +224,14 @@ def _with_number(function: Binary) -> Binary:
 
 _REFLECTED = {"sub": "rminus", "div": "rdiv", "mod": "rmod", "power": "rpower"}
 _TITLES = {"rminus": "RMinus", "rdiv": "RDiv", "rmod": "RMod", "rpower": "RPower"}
-for _name, _function in ARITHMETIC.items():
+for _name, _of_two in ARITHMETIC.items():
     _word, _title = _WORDS.get(_name, (_name, _name.capitalize()))
     operator(
         f"_{_word}_scalar",
         f"_{_title.replace('_', '')}Scalar",
         parameters={"scalar": real(1.0), "is_int": boolean(True)},
         shapes=same,
-    )(_scalar_form(_function, False))
+    )(_scalar_form(_of_two, False))
     if _name in _REFLECTED:
         _word = _REFLECTED[_name]
         operator(
@@ -238,7 +239,7 @@ for _name, _function in ARITHMETIC.items():
             f"_{_TITLES[_word]}Scalar",
             parameters={"scalar": real(1.0), "is_int": boolean(True)},
             shapes=same,
-        )(_scalar_form(_with_number(_function), True))
+        )(_scalar_form(_with_number(_of_two), True))
 
 
 @operator("add_n", "ElementWiseSum", inputs=None, parameters={"num_args": integer(minimum=1)}, shapes=same)

@@ -171,6 +171,7 @@ def _pick_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape]) 
 @operator(
     "pick",
     "choose_element_0index",
+    "batch_take",
     inputs=("data", "index"),
     parameters={
         "axis": integer(-1),
@@ -187,13 +188,6 @@ def pick(settings: Settings, data: Any, index: Any) -> Any:
     shape = (*data.shape[:place], 1, *data.shape[place + 1 :])
     picked = pnp.take_along_axis(data, pnp.reshape(rows, shape), axis=place)
     return picked if settings.keepdims else _legacy(pnp.reshape(picked, (*shape[:place], *shape[place + 1 :])))
-
-
-@operator("batch_take", inputs=("a", "indices"), types=index_free)
-def batch_take(settings: Settings, a: Any, indices: Any) -> Any:
-    """One element of each row of a matrix."""
-    rows = pnp.reshape(_held(indices, a.shape[1], "clip"), (-1, 1))
-    return pnp.reshape(pnp.take_along_axis(a, rows, axis=1), indices.shape)
 
 
 @operator("gather_nd", inputs=("data", "indices"), types=index_free)

@@ -62,6 +62,8 @@ def _softmax_gradient(settings: Settings, inputs: Any, outputs: Any) -> Any:
     label, out = inputs[1], outputs[0]
     if label.shape == out.shape:
         return (out - label) * settings.grad_scale
+    if out.ndim > 2 and not settings.multi_output and not settings.preserve_shape:
+        return _flat_gradient(settings, label, out)
     classes_axis = 1 if settings.multi_output else out.ndim - 1
     classes = out.shape[classes_axis]
     rest = tuple([n for axis, n in enumerate(out.shape) if axis != classes_axis])
@@ -75,7 +77,7 @@ def _softmax_gradient(settings: Settings, inputs: Any, outputs: Any) -> Any:
         gradient = gradient * pnp.expand_dims(kept, classes_axis)
     scale = settings.grad_scale
     if settings.normalization == "batch":
-        scale = scale / label.size
+        scale = scale / (out.shape[0] if settings.multi_output else label.size)
     if settings.multi_output and settings.normalization != "valid":
         scale = scale / (label.size // out.shape[0])
     gradient = gradient * scale
@@ -83,6 +85,13 @@ def _softmax_gradient(settings: Settings, inputs: Any, outputs: Any) -> Any:
         valid = pnp.sum((label.astype(np.int64) != int(settings.ignore_label)).astype(out.dtype))
         gradient = gradient / pnp.where(valid < 1, 1.0, valid)
     return gradient
+
+
+def _flat_gradient(settings: Settings, label: Any, out: Any) -> Any:
+    """Of a softmax over all axes but the first: each row has one label, and MXNet takes the first ones it finds."""
+    rows = out.shape[0]
+    flat = pnp.reshape(out, (rows, -1))
+    return pnp.reshape(_softmax_gradient(settings, (flat, pnp.reshape(label, (-1,))[:rows]), (flat,)), out.shape)
 
 
 @operator(
@@ -199,11 +208,11 @@ def svm_output(settings: Settings, data: Any, label: Any) -> Any:
 
 
 def _constant_gradient(settings: Settings, inputs: Any, outputs: Any) -> Any:
-    """grad_scale in every element, divided by the number of rows or of elements above the threshold."""
+    """grad_scale in every element, divided by the number of rows, or of elements above the threshold."""
     data = inputs[0]
     ones = np.ones(data.shape, data.dtype)
     if settings.normalization == "batch":
-        return ones * (settings.grad_scale / data.shape[0])
+        return ones * (settings.grad_scale * data.shape[-1] / data.size)
     if settings.normalization == "valid":
         valid = pnp.sum((data > settings.valid_thresh).astype(data.dtype))
         return ones * (settings.grad_scale / pnp.where(valid < 1, 1.0, valid))

@@ -368,6 +368,7 @@ def layer_norm(settings: Settings, data: Any, gamma: Any, beta: Any) -> Any:
     "InstanceNorm",
     inputs=("data", "gamma", "beta"),
     parameters={"eps": real(1e-3)},
+    hidden=2,
     shapes=_channel_shapes(lambda settings: 1),
 )
 def instance_norm(settings: Settings, data: Any, gamma: Any, beta: Any) -> Any:

@@ -39,6 +39,7 @@ class Operator:
             it gets and counts them in `num_args`.
         outputs: how many outputs it has, or a function of the settings that says so.
         hidden: how many more outputs MXNet counts in JSON texts, or a function of the settings that says so.
+        numbered: whether hidden outputs count where the name of its output gets a number.
         suffix: what follows the operator's name in the name of its output.
         auxiliary: names of those inputs that are states, which it replaces in training.
         initial: initializers of its variables where MXNet writes them down.
@@ -57,6 +58,7 @@ class Operator:
     outputs: int | Callable[[Settings], int] = 1
     hidden: int | Callable[[Settings], int] = 0
     suffix: str = "output"
+    numbered: bool = False
     auxiliary: tuple[str, ...] = ()
     initial: Mapping[str, str] = field(default_factory=dict)
     shapes: Rule = forward_only
@@ -98,7 +100,9 @@ TABLE: dict[str, Operator] = {}
 """Operators by every name that MXNet gives them."""
 
 
-def operator(name: str, *aliases: str, parameters: Mapping[str, Parameter] | None = None, **options: Any) -> Any:
+def operator(
+    name: str, *aliases: str, parameters: Mapping[str, Parameter] | None = None, **options: Any
+) -> Callable[[Callable[..., Any]], Operator]:
     """Return a decorator that puts an operator into the table, under its name and aliases.
 
     Args:

@@ -81,6 +81,7 @@ def _euclidean(data: Any, axes: Sequence[int], keepdims: bool) -> Any:
 @operator(
     "L2Normalization",
     parameters={"eps": real(1e-10), "mode": choice("channel", "instance", "spatial", default="instance")},
+    hidden=1,
 )
 def l2_normalization(settings: Settings, data: Any) -> Any:
     """The data divided by its Euclidean norm, over all axes but the first, over axis 1, or over the axes from 2 on."""
@@ -96,29 +97,25 @@ def _positions(function: Callable[..., Any]) -> Callable[..., Any]:
     def compute(settings: Settings, data: Any) -> Any:
         if settings.axis is None:
             found = function(pnp.reshape(data, (-1,)), axis=0)
-            return pnp.reshape(found, (1,) * data.ndim if settings.keepdims else (1,)).astype(np.float32)
+            return pnp.reshape(found, (1,) * data.ndim if settings.keepdims else (1,)).astype(data.dtype)
         place = settings.axis % data.ndim
         found = function(data, axis=place)
         if settings.keepdims:
             found = pnp.expand_dims(found, place)
-        return pnp.reshape(found, found.shape or (1,)).astype(np.float32)
+        return pnp.reshape(found, found.shape or (1,)).astype(data.dtype)
 
     return compute
 
 
-def _float32(settings: Settings, inputs: list[DType], outputs: list[DType]) -> None:
-    outputs[0] = np.dtype(np.float32)
-
-
 _ONE_AXIS = {"axis": integer(None), "keepdims": boolean(False)}
-operator("argmax", parameters=_ONE_AXIS, types=_float32)(_positions(pnp.argmax))
-operator("argmin", parameters=_ONE_AXIS, types=_float32)(_positions(pnp.argmin))
+operator("argmax", parameters=_ONE_AXIS)(_positions(pnp.argmax))
+operator("argmin", parameters=_ONE_AXIS)(_positions(pnp.argmin))
 
 
-@operator("argmax_channel", types=_float32)
+@operator("argmax_channel")
 def argmax_channel(settings: Settings, data: Any) -> Any:
     """The position of the largest element along axis 1."""
-    return pnp.argmax(data, axis=1).astype(np.float32)
+    return pnp.argmax(data, axis=1).astype(data.dtype)
 
 
 def _along(settings: Settings, data: Any) -> tuple[Any, int]:
@@ -169,6 +166,8 @@ def _topk_types(settings: Settings, inputs: list[DType], outputs: list[DType]) -
         "dtype": dtype(np.float32),
     },
     outputs=lambda settings: 2 if settings.ret_typ == "both" else 1,
+    hidden=lambda settings: int(settings.ret_typ == "value"),
+    numbered=True,
     types=_topk_types,
 )
 def topk(settings: Settings, data: Any) -> Any:

@@ -324,8 +324,8 @@ def full(settings: Settings) -> Any:
 )
 def arange(settings: Settings) -> Any:
     """Evenly spaced numbers, each several times."""
-    bounds = (0, settings.start) if settings.stop is None else (settings.start, settings.stop)
-    return np.repeat(np.arange(*bounds, settings.step), settings.repeat).astype(settings.dtype)
+    start, stop = (0, settings.start) if settings.stop is None else (settings.start, settings.stop)
+    return np.repeat(np.arange(start, stop, settings.step), settings.repeat).astype(settings.dtype)
 
 
 @operator(

@@ -2,8 +2,8 @@
 
 The walk goes from the targets back through the operators. For each it appends the gradient operator, whose outputs are
 named after the variables (`x@GRAD`); a gradient that several operators contribute to is renamed once for each
-(`x@GRAD@RENAME@block0@1`) and summed by a `sum` operator before it is used. Repeated calls on one program put `grad/`
-before names that are taken.
+(`x@GRAD@RENAME@block0@1`) and summed by a `sum` operator before it is used. Gradients that the program has already are
+taken as they are; new ones whose names are taken get `grad/` in front.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def append_backward(
     for parameter, gradient in pairs:
         assert gradient.op is not None
         role = gradient.op.attributes["op_role_var"]
-        gradient.op.attributes["op_role_var"] = [parameter.name, gradient.name, *role]
+        if gradient.name not in role:
+            gradient.op.attributes["op_role_var"] = [parameter.name, gradient.name, *role]
     return pairs if not checkpoints else (pairs, [getattr(point, "name", point) for point in checkpoints])
 
 
@@ -222,7 +223,8 @@ class _Walk:
             seed.rename(usual, name)
             self.variable_of[name] = usual.removesuffix(GRADIENT)
         operators = _summed([*seeds, *self._gradient_operators(set(self.variable_of))], self.block.idx)
-        context: dict[str, Any] = dict(self.variable_of)
+        operators, same = self._without_known(operators)
+        context: dict[str, Any] = {same.get(name, name): variable for name, variable in self.variable_of.items()}
         for op in operators:
             self.block.append_made(op)
             if op not in seeds:
@@ -233,7 +235,27 @@ class _Walk:
         for name in sorted(made):
             original = self.block.var(self.variable_of[_whole(name) if name not in self.variable_of else name])
             self.block.create_var(name, original.shape, original.dtype).op = made[name]
-        return {variable: gradient for gradient, variable in self.variable_of.items() if gradient in made}
+        existing = {**made, **dict.fromkeys(same.values())}
+        return {variable: gradient for gradient, variable in context.items() if gradient in existing}
+
+    def _without_known(self, operators: list[Operator]) -> tuple[list[Operator], dict[str, str]]:
+        """Leave out operators that the block has already, so that repeated calls give the gradients that are there.
+
+        Returns:
+            the new operators, and names of results that exist, by the names that they would have got.
+        """
+        known = {_key(op): op for op in self.block.ops if op.attributes["op_role"] & BACKWARD}
+        same: dict[str, str] = {}
+        new = []
+        for op in operators:
+            op.slots = _map(op.slots, lambda name: same.get(name, name))
+            twin = known.setdefault(_key(op), op)
+            pairs = list(zip(_flat(op.results), _flat(twin.results), strict=True))
+            if twin is not op and all(there is not None for wanted, there in pairs if wanted is not None):
+                same.update((wanted, there) for wanted, there in pairs if wanted is not None)
+            else:
+                new.append(op)
+        return new, same
 
     def _gradient_operators(self, reached: set[str]) -> list[Operator]:
         """Return the gradient operators of the path, last operator first, on gradients that are reached."""
@@ -271,6 +293,15 @@ class _Walk:
 
     def _output_name(self, name: str) -> str | None:
         return None if name in self.stopped else self._gradient_name(name)
+
+
+def _key(op: Operator) -> Any:
+    """Return what an operator computes: equal for equal values."""
+    return op.prototype, str(op.slots), str([op.attributes[name] for name in op.prototype.attributes])
+
+
+def _flat(slots: Sequence[Any]) -> list[Any]:
+    return [name for slot in slots for name in (slot if isinstance(slot, list) else [slot])]
 
 
 def _whole(part: str) -> str:

@@ -7,7 +7,7 @@ compiled in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -100,7 +100,8 @@ class Lowered:
         reads: names that it takes from the scope.
         writes: names that it puts there.
         draws: positions of operators that draw random numbers on the host.
-        run: compiled function of (fed arrays, arrays read, draws) that returns (fetched arrays, arrays written).
+        run: compiled function of (fed arrays, arrays read only, arrays read and overwritten, draws) that returns
+            (arrays written, fetched arrays). What is written takes the memory of what is overwritten.
     """
 
     reads: list[str]
@@ -138,15 +139,15 @@ def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
     draws = [place for place, op in enumerate(block.ops) if op.prototype.draw is not None]
     operators = list(block.ops)  # the block may grow later
 
-    def function(feed: Any, state: Any, drawn: Any) -> Any:
-        values = {**feed, **state}
+    def function(feed: Any, fixed: Any, held: Any, drawn: Any) -> Any:
+        values = {**feed, **fixed, **held}
         trace = next((value.node.trace for value in values.values() if isinstance(value, TracedArray)), None)
         for place, op in enumerate(operators):
             run_operator(op, values, drawn.get(str(place)), trace)
-        return [values[name] for name in fetched], {name: values[name] for name in writes}
+        return {name: values[name] for name in writes}, [values[name] for name in fetched]
 
     function.__qualname__ = "a static program"
-    return Lowered(list(reads), writes, draws, jit(function))
+    return Lowered(list(reads), writes, draws, jit(function, donate=2))
 
 
 def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace | None) -> None:
@@ -265,9 +266,11 @@ class Executor:
         drawn = {
             str(place): draw(block.ops[place].prototype, block.ops[place].attributes, rng) for place in lowered.draws
         }
-        results, written = lowered.run(arrays, state, drawn)
-        scope.values.update({name: np.asarray(value) for name, value in written.items()})
-        values = [np.asarray(value) for value in results]
+        held = {name: state.pop(name) for name in lowered.writes if name in state}
+        written, results = lowered.run(arrays, state, held, drawn)
+        kept = {name: np.require(value, requirements="W") for name, value in written.items()}
+        scope.values.update(kept)
+        values = [_apart(np.asarray(value), kept.values()) for value in results]
         return values if return_numpy else [Tensor(Entry(value)) for value in values]
 
 
@@ -292,6 +295,11 @@ def _fed(block: Block, name: str, value: Any) -> np.ndarray[Any, Any]:
             f"but received fed shape {list(array.shape)}"
         )
     return array
+
+
+def _apart(value: np.ndarray[Any, Any], kept: Iterable[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Return a value, copied if the next run would overwrite it."""
+    return value.copy() if any(np.may_share_memory(value, array) for array in kept) else value
 
 
 def _fetch_names(fetch: Any) -> Iterator[str]:

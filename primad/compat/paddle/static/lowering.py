@@ -40,10 +40,19 @@ def primitive_operator(primitive: Primitive, names: tuple[str, ...]) -> Prototyp
     )
 
 
+@lru_cache(maxsize=256)
+def _source(prototype: Prototype) -> Prototype:
+    """Return an operator without operands (a constant, random numbers) as the primitive that it is."""
+    return prototype if prototype.type.endswith("_p") else dataclasses.replace(prototype, type=f"{prototype.type}_p")
+
+
 def lower_block(block: Block) -> None:
     """Replace operators by primitives, except those whose primitives would depend on a length that is unknown."""
     operators, block.ops = block.ops, []
     for op in operators:
+        if not op.prototype.inputs:
+            block.append_made(Operator(_source(op.prototype), (), op.results, op.attributes))
+            continue
         lowering = _Lowering(block, op)
         if lowering.possible:
             lowering.append()
@@ -56,7 +65,7 @@ class _Lowering:
 
     def __init__(self, block: Block, op: Operator) -> None:
         self.block, self.op = block, op
-        self.possible = op.prototype.draw is None and bool(tree.leaves(op.slots)) and not op.type.endswith("_p")
+        self.possible = bool(tree.leaves(op.slots)) and not op.type.endswith("_p")
         if not self.possible:
             return
         self.operands = [block.var(name) for name in op.input_arg_names]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -66,6 +68,36 @@ class Variable(Value):
     def program(self) -> Program:
         """The program that it belongs to."""
         return self.block.program
+
+    def __len__(self) -> int:
+        if not self.shape or self.shape[0] == UNKNOWN:
+            raise ArgumentTypeError(f"len() of {self.name}, whose shape is {self.shape}")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(len(self))])  # type: ignore[index]
+
+    def numpy(self) -> NoReturn:
+        """Refuse: a variable has no value before a program runs."""
+        raise ArgumentTypeError(
+            f"the value of the static variable {self.name} was asked for",
+            why="A program is described first and computed later, so Python cannot look at values or branch on them.",
+            fix="fetch it: Executor.run(fetch_list=[…]); paddle.where chooses by a condition.",
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        self.numpy()
+
+    def __bool__(self) -> bool:
+        self.numpy()
+
+    def __float__(self) -> float:
+        self.numpy()
+
+    def __int__(self) -> int:
+        self.numpy()
+
+    __index__ = __int__
 
     def __str__(self) -> str:
         shape = f"({', '.join(map(str, self.shape))}{',' if len(self.shape) == 1 else ''})"
@@ -336,6 +368,9 @@ class Block:
         Returns:
             the output, or a tuple with one entry per output slot.
         """
+        if prototype.draw is not None and prototype.inputs:
+            prototype, drawing = _drawn_apart(prototype)
+            slots = [*slots, self.append(drawing, (), attributes, "seed")]
         layer = naming.current_layer() or layer
         name = layer.name if isinstance(layer, naming.Layer) else naming.generate(layer) if layer else ""
         stem = f"{name}.tmp" if name else "tmp"
@@ -373,6 +408,17 @@ class Block:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+@lru_cache(maxsize=256)
+def _drawn_apart(prototype: Prototype) -> tuple[Prototype, Prototype]:
+    """Return an operator that takes its random numbers in a slot `Seed`, and the operator that draws them.
+
+    So its gradient operators take the same numbers.
+    """
+    taking = replace(prototype, inputs=(*prototype.inputs, "Seed"), draw=None)
+    drawing = Prototype("seed", lambda drawn, **_: drawn, (), ("Out",), prototype.attributes, prototype.draw)
+    return taking, drawing
 
 
 def _each(slot: Any, function: Any) -> Any:

@@ -66,10 +66,13 @@ def _draw_key(rng: np.random.Generator, **_: Any) -> Any:
     return np.asarray(rng.integers(2**62), np.int64)
 
 
-@prototype("dropout", draw=_draw_key, dropout_prob=0.5, axis=None, dropout_implementation="upscale_in_train")
+@prototype("dropout", draw=_draw_key, dropout_prob=0.5, axis=None, dropout_implementation="upscale_in_train",
+           is_test=False)  # fmt: skip
 def dropout_(
-    x: Any, key: Any, *, dropout_prob: float, axis: tuple[int, ...] | None, dropout_implementation: str
+    x: Any, key: Any, *, dropout_prob: float, axis: tuple[int, ...] | None, dropout_implementation: str, is_test: bool
 ) -> Any:
+    if is_test:
+        return x if dropout_implementation == "upscale_in_train" else x * (1.0 - dropout_prob)
     ones = np.ones(tuple([n if axis is None or i in axis else 1 for i, n in enumerate(x.shape)]), x.dtype)
     kept = nn.dropout(ones, key, dropout_prob)
     return x * kept if dropout_implementation == "upscale_in_train" else x * kept * (1.0 - dropout_prob)

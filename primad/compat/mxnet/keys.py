@@ -1,4 +1,4 @@
-"""The random numbers of MXNet's API: one generator, which `mx.random.seed` starts anew."""
+"""The generator behind random operators and functions, which `mx.random.seed` starts anew."""
 
 from __future__ import annotations
 

@@ -1,0 +1,66 @@
+"""How fast this machine is: what predictions are made from, measured once in a process, in some 50 ms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from primad.runtime.lanes import single_threaded_blas
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Speeds for one dtype.
+
+    Attributes:
+        peak: flops per second of matrix products on all threads of the BLAS library.
+        peak_alone: the same on one thread.
+        bandwidth: bytes per second that a copy of a large array reads and writes, on one thread.
+        arithmetic: seconds per element of a sum in cache.
+        function: seconds per element of a function (tanh) in cache.
+        call: seconds that a call of a NumPy function costs apart from its work.
+    """
+
+    peak: float
+    peak_alone: float
+    bandwidth: float
+    arithmetic: float
+    function: float
+    call: float
+
+
+@lru_cache(maxsize=4)
+def machine(dtype: str) -> Machine:
+    """Measure the machine's speeds for a float dtype; the minimum of a few runs each."""
+    a = np.ones((768, 768), dtype)
+    out = np.empty_like(a)
+    flops = 2.0 * 768**3
+    large, target = np.ones(2**21), np.ones(2**21)
+    cached, single = np.full(8192, 0.5, dtype), np.ones(1, dtype)
+    result = np.empty_like(cached)
+    peak = flops / _least(lambda: np.matmul(a, a, out=out), 4)
+    with single_threaded_blas():
+        alone = flops / _least(lambda: np.matmul(a, a, out=out), 2)
+    call = _least(lambda: np.add(single, single), 50)
+    return Machine(
+        peak=max(peak, alone),
+        peak_alone=alone,
+        bandwidth=2 * large.nbytes / _least(lambda: np.copyto(target, large), 3),
+        arithmetic=max(_least(lambda: np.add(cached, cached, out=result), 20) - call, 1e-9) / cached.size,
+        function=max(_least(lambda: np.tanh(cached, out=result), 5) - call, 1e-9) / cached.size,
+        call=call,
+    )
+
+
+def _least(call: Callable[[], Any], runs: int) -> float:
+    best = float("inf")
+    for _ in range(runs):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best

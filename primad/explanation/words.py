@@ -1,0 +1,73 @@
+"""Plans and quantities in words."""
+
+from __future__ import annotations
+
+from primad.runtime.fusion import Group
+from primad.runtime.interpreter import Plan
+from primad.runtime.lanes import thread_count
+from primad.runtime.tiling import AnyPlan, StagedPlan, TiledPlan
+from primad.runtime.whole import WholePlan
+
+
+def summary(plan: AnyPlan | WholePlan) -> str:
+    """Say in a line how a plan runs."""
+    if isinstance(plan, WholePlan):
+        return "one native function"
+    if isinstance(plan, StagedPlan):
+        return "two stages, one after the other: complete sums over the axis are needed along it again"
+    if isinstance(plan, TiledPlan):
+        return (
+            f"{several(plan.tiles, 'tile')} of {plan.tile} along an axis of {plan.dimension.length}, in "
+            f"{several(plan.lanes, 'lane')} on {several(min(plan.lanes, thread_count()), 'thread')}"
+        )
+    return "step by step, untiled"
+
+
+def details(plan: AnyPlan | WholePlan) -> list[str]:
+    """Say line by line what a plan consists of."""
+    if isinstance(plan, StagedPlan):
+        return [
+            line
+            for name, part in zip(("first", "then"), plan.parts, strict=True)
+            for line in (f"{name}: {summary(part)}", *[f"  {line}" for line in details(part)])
+        ]
+    if isinstance(plan, TiledPlan):
+        named = zip(("before the tiles", "each tile", "after the tiles"), plan.parts, strict=True)
+        return [f"{name}: {_steps(part)}" for name, part in named if part.units]
+    return [] if isinstance(plan, WholePlan) else [_steps(plan)]
+
+
+def _steps(plan: Plan) -> str:
+    kernels = sum(isinstance(unit, Group) for unit in plan.units)
+    products = sum(not isinstance(unit, Group) and unit.op.cost(unit).matmul_flops > 0 for unit in plan.units)
+    kinds = [several(n, name) for n, name in ((products, "matrix product"), (kernels, "kernel")) if n]
+    text = several(len(plan.units), "step") + (f" ({', '.join(kinds)})" if kinds else "")
+    if plan.buffers:
+        text += f", {several(len(plan.buffers), 'buffer')} of {size(sum(type.nbytes for type in plan.buffers))}"
+    return text
+
+
+def several(number: int, name: str) -> str:
+    """Return a number with the name of what it counts."""
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def count(value: float) -> str:
+    """Return a count with three digits and a prefix."""
+    for scale, prefix in ((1e15, ""), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if value >= scale:
+            return f"{value:.1e}" if not prefix else f"{value / scale:.3g}{prefix}"
+    return f"{value:.3g}"
+
+
+def size(value: float) -> str:
+    """Return a number of bytes with three digits."""
+    return f"{count(value)}B" if value >= 1000 else f"{value:.0f} bytes"
+
+
+def seconds(value: float) -> str:
+    """Return a time with three digits."""
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"

@@ -1,0 +1,27 @@
+"""Which families of laws apply to the programs that are being built: all of them.
+
+Only `primad.explain` leaves some out for a while, in its own thread, to show what each is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+LOCAL = "local laws"
+"""The identities in the ops' constructors."""
+DIRECTIONS = "sums over directions"
+"""The pass that moves sums over directions towards the inputs."""
+
+LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("families of laws that do not apply", default=frozenset())
+
+
+@contextmanager
+def without(*families: str) -> Iterator[None]:
+    """Leave families of laws out of what is built meanwhile."""
+    token = LEFT_OUT.set(frozenset(families))
+    try:
+        yield
+    finally:
+        LEFT_OUT.reset(token)

@@ -1,0 +1,207 @@
+"""`primad.explain`: counts before and after the laws, plans in words, the picture. Times are shown, never tested."""
+
+import itertools
+import threading
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+import primad
+from primad.errors import TracingError
+from primad.explanation.layers import Layered
+from primad.explanation.machine import machine
+from primad.explanation.prediction import Prediction, predict
+from primad.explanation.words import count, details, seconds, size, summary
+from primad.ir.families import DIRECTIONS, LOCAL, without
+from primad.ir.node import INPUT, LITERAL
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def network(inputs, width, depth):
+    rng = np.random.default_rng(0)
+    widths = (inputs, *(width,) * depth, 1)
+    pairs = list(itertools.pairwise(widths))
+    return [(rng.normal(size=pair) / np.sqrt(pair[0]), rng.normal(size=pair[1])) for pair in pairs]
+
+
+def u(parameters, x):
+    for weights, bias in parameters[:-1]:
+        x = np.tanh(x @ weights + bias)
+    weights, bias = parameters[-1]
+    return (x @ weights + bias)[..., 0]
+
+
+def laplacian(parameters, x):
+    return primad.vmap(lambda y: np.trace(primad.hessian(lambda z: u(parameters, z))(y)))(x)
+
+
+@pytest.fixture(scope="module")
+def explained():
+    rng = np.random.default_rng(1)
+    return primad.explain(laplacian, network(40, 48, 3), rng.normal(size=(32, 40)))
+
+
+def named(explanation, name):
+    return next(stage for stage in explanation.stages if stage.name == name)
+
+
+def test_sums_over_directions_halve_the_laplacian(explained):
+    """1 + 2d vectors become 2 + d: in the inner layers, since seeds need no product in the first one."""
+    d, first, inner = 40, 40 * 48, 2 * 48 * 48
+    nested, collapsed = [(first + inner * n) / (first + inner + 48) for n in (1 + 2 * d, 2 + d)]
+    assert explained.passes(named(explained, LOCAL)) == pytest.approx(nested, rel=0.02)
+    assert explained.passes(named(explained, DIRECTIONS)) == pytest.approx(collapsed, rel=0.02)
+
+
+def test_each_family_only_saves_work(explained):
+    flops = [stage.cost.flops for stage in explained.stages]
+    assert flops == sorted(flops, reverse=True)
+    assert explained.stages[0].program is None
+    assert explained.stages[-1].program is explained.plan.program
+
+
+def test_order_k_takes_k_plus_one_forward_passes():
+    def fifth(parameters, x):
+        f = lambda y: u(parameters, y)  # noqa: E731
+        for _ in range(5):
+            f = (lambda g: lambda y: primad.jvp(g, (y,), (np.ones_like(y),))[1])(f)
+        return f(x)
+
+    found = primad.explain(fifth, network(2, 32, 3), np.zeros((10, 2)))
+    assert found.passes(found.stages[-1]) == pytest.approx(6, rel=0.1)
+    assert found.passes(found.stages[0]) > 100
+
+
+def test_the_forward_pass_is_that_of_the_function_inside(explained):
+    weights = 40 * 48 + 2 * 48 * 48 + 48
+    assert explained.forward_flops == 2 * 32 * weights
+
+
+def test_functions_without_matrix_products():
+    found = primad.explain(lambda x: primad.grad(lambda y: np.sum(np.sin(y)))(x), np.ones(5))
+    assert found.forward_flops == 0
+    assert all(found.passes(stage) is None for stage in found.stages)
+    assert "forward pass" not in str(found) and "%" not in str(found)
+    ElementTree.fromstring(found.svg())
+
+
+def test_the_report_has_every_part(explained):
+    text = str(explained)
+    for part in ("primad.explain(laplacian)", "written out", DIRECTIONS, "passes", "plan: ", "peak memory"):
+        assert part in text
+    assert "predicted" in text and "measured" in text and "% of the machine's matrix-product speed" in text
+
+
+def test_laws_are_left_out_only_inside_and_only_in_this_thread(explained):
+    program = primad.trace(lambda x: np.trace(primad.hessian(lambda y: np.sum(np.sin(y)) ** 2)(x)))(np.ones(3))
+    before = primad.simplify(program).cost()
+    others = []
+    with without(LOCAL, DIRECTIONS):
+        plain = primad.simplify(program).cost()
+        thread = threading.Thread(target=lambda: others.append(primad.simplify(program).cost()))
+        thread.start()
+        thread.join()
+    assert plain.nodes > before.nodes
+    assert others == [before]
+    assert primad.simplify(program).cost() == before
+
+
+def test_programs_without_laws_compute_the_same():
+    program = primad.trace(lambda x: primad.grad(lambda y: np.sum(np.tanh(y) * y) ** 2)(x))(np.ones(4))
+    with without(LOCAL, DIRECTIONS):
+        plain = primad.simplify(program)
+    x = np.linspace(0.1, 0.9, 4)
+    np.testing.assert_allclose(plain(x), program(x), rtol=1e-13)
+
+
+# -- plans -------------------------------------------------------------------------------------------------------------
+
+
+def plan_text(function, *args):
+    plan = primad.explain(function, *args).plan
+    return summary(plan), details(plan)
+
+
+def test_plans_in_words():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(20_000, 2))
+    line, parts = plan_text(lambda p, x: np.mean(u(p, x) ** 2), network(2, 32, 2), points)
+    assert "along an axis of 20000" in line and "lane" in line
+    assert any(part.startswith("each tile: ") and "matrix product" in part for part in parts)
+    line, parts = plan_text(lambda x: np.linalg.norm(x @ x), rng.normal(size=(400, 400)))
+    assert line == "step by step, untiled"
+    assert len(parts) == 1 and "1 matrix product" in parts[0]
+
+
+def test_predictions_add_up():
+    speeds = machine("float64")
+    for function, args in (
+        (lambda p, x: np.mean(u(p, x) ** 2), (network(2, 32, 2), np.zeros((20_000, 2)))),
+        (lambda x: np.sum(np.tanh(x @ x)), (np.ones((300, 300)),)),
+        (lambda x: np.sum(np.sin(x)), (np.ones(10),)),
+    ):
+        predicted = predict(primad.explain(function, *args).plan, speeds)
+        parts = (predicted.products, predicted.kernels, predicted.elements, predicted.calls)
+        assert min(parts) >= 0 and predicted.total == pytest.approx(sum(parts)) and predicted.total > 0
+    assert (Prediction(1, 2, 3, 4) + Prediction(1, 1, 1, 1)).times(2) == Prediction(4, 6, 8, 10)
+
+
+def test_quantities():
+    assert [count(x) for x in (0, 7, 1234, 5.678e9)] == ["0", "7", "1.23 k", "5.68 G"]
+    assert [size(x) for x in (12, 4096)] == ["12 bytes", "4.1 kB"]
+    assert [seconds(x) for x in (2.5, 0.0123, 4.5e-6, 3e-9)] == ["2.5 s", "12.3 ms", "4.5 µs", "3 ns"]
+
+
+# -- the picture -------------------------------------------------------------------------------------------------------
+
+
+def test_the_picture_has_a_dot_for_every_value(explained):
+    root = ElementTree.fromstring(explained.svg())
+    dots = [dot for dot in root.iter(f"{SVG}circle") if dot.find(f"{SVG}title") is not None]
+    built = [stage.program for stage in explained.stages if stage.program is not None]
+    shown = [node for program in (built[0], built[-1]) for node in program.nodes if node.op is not LITERAL]
+    assert len(dots) == len(shown)
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    for dot in dots:
+        assert 0 <= float(dot.attrib["cx"]) <= width and 0 <= float(dot.attrib["cy"]) <= height
+    assert "http" not in explained.svg().replace("http://www.w3.org/2000/svg", "")
+
+
+def test_layers_go_from_operands_to_results_without_overlap(explained):
+    layout = Layered(explained.program)
+    assert all(layout.layer[source] < layout.layer[target] for source, target in layout.edges)
+    assert {node for node in layout.nodes if node.op is INPUT} <= set(explained.program.inputs)
+    radius = dict.fromkeys(layout.nodes, 3.0)
+    y = layout.heights(radius, 2.0)
+    for place in range(layout.layers):
+        column = sorted(y[node] for node in layout.nodes if layout.layer[node] == place)
+        assert all(b - a >= 8.0 - 1e-9 for a, b in itertools.pairwise(column))
+
+
+def test_saving(explained, tmp_path):
+    for name in ("picture.svg", "page.html", "report.txt"):
+        assert explained.save(tmp_path / name) == tmp_path / name
+    assert ElementTree.parse(tmp_path / "picture.svg").getroot().tag == f"{SVG}svg"
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert html.startswith("<!DOCTYPE html>") and "<svg" in html and "matrix products" in html
+    assert (tmp_path / "report.txt").read_text(encoding="utf-8") == f"{explained}\n"
+    assert explained._repr_html_().startswith("<svg")
+    with pytest.raises(TracingError, match=r"end it in \.svg"):
+        explained.save(tmp_path / "picture.png")
+
+
+def test_names_are_escaped():
+    def odd(x):
+        return np.sum(x)
+
+    odd.__name__ = "<a & b>"
+    ElementTree.fromstring(primad.explain(odd, np.ones(3)).svg())
+
+
+def test_traced_arguments_are_refused():
+    with pytest.raises(TracingError, match="traced"):
+        primad.grad(lambda x: primad.explain(np.sum, x) and np.sum(x))(np.ones(3))
+    with pytest.raises(TracingError, match="closes over"):
+        primad.grad(lambda x: primad.explain(lambda y: np.sum(y * x), np.ones(3)) and np.sum(x))(np.ones(3))
