@@ -47,7 +47,9 @@ def embedding(
     count = int(weight.shape[0])
     if padding_idx is not None and not -count <= padding_idx < count:
         raise InvalidArgumentError(f"padding_idx must be within [-{count}, {count}), but got {padding_idx}")
-    return apply(embedding_, x, weight, layer="embedding", padding_idx=-1 if padding_idx is None else padding_idx % count)
+    return apply(
+        embedding_, x, weight, layer="embedding", padding_idx=-1 if padding_idx is None else padding_idx % count
+    )
 
 
 @prototype("one_hot_v2", depth=1, dtype="float32")
@@ -157,7 +159,7 @@ def batch_norm(
         name: ignored.
     """
     global_statistics = not training if use_global_stats is None else use_global_stats
-    options = {"epsilon": float(epsilon), "data_layout": data_format}
+    options: dict[str, Any] = {"epsilon": float(epsilon), "data_layout": data_format}
     if global_statistics:
         return apply(batch_norm_, x, running_mean, running_var, weight, bias, **options)
     RECORDING.append(False)

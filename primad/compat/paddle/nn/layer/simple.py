@@ -55,8 +55,13 @@ def _layer(name: str, function_name: str, operands: int) -> type[Layer]:
         [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *parameters]
     )
     forward.__doc__ = f"Apply `paddle.nn.functional.{function_name}`."
-    body = {"__init__": initialize, "forward": forward, "extra_repr": extra_repr, "__module__": __name__}
-    body["__doc__"] = f"`paddle.nn.functional.{function_name}` as a layer."  # type: ignore[assignment]
+    body: dict[str, Any] = {
+        "__init__": initialize,
+        "forward": forward,
+        "extra_repr": extra_repr,
+        "__module__": __name__,
+    }
+    body["__doc__"] = f"`paddle.nn.functional.{function_name}` as a layer."
     return type(name, (Layer,), body)
 
 
