@@ -18,9 +18,9 @@ from primad.compat.paddle.creation import fill_constant_
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
 from primad.compat.paddle.operators import Prototype
 from primad.compat.paddle.static.inference import UNKNOWN
+from primad.compat.paddle.static.operator import Operator, each
 from primad.compat.paddle.static.program import (
     Block,
-    Operator,
     Program,
     Variable,
     default_main_program,
@@ -159,7 +159,7 @@ def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace 
         drawn: its random numbers, if it needs any.
         trace: where constants are recorded, so that the engine's laws see them; None computes them.
     """
-    operands = [_each_name(slot, values.__getitem__) for slot in op.slots]
+    operands = [each(slot, values.__getitem__) for slot in op.slots]
     named = {name: op.attributes[name] for name in op.prototype.attributes}
     if op.prototype.draw is not None:
         operands.append(drawn)
@@ -174,12 +174,6 @@ def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace 
             values[slot] = result
         elif slot is not None:
             values.update({name: item for name, item in zip(slot, result, strict=True) if name is not None})
-
-
-def _each_name(slot: Any, function: Any) -> Any:
-    if slot is None or isinstance(slot, str):
-        return None if slot is None else function(slot)
-    return [None if name is None else function(name) for name in slot]
 
 
 def _check_readable(variable: Variable, op: Operator | None) -> None:
