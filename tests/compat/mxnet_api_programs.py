@@ -915,7 +915,7 @@ family(
 def trained(mx, net, data_shape, labels, steps=3, rate=0.1):
     """Train with gradient descent from given parameters; return outputs, parameters and states."""
     texec = net.simple_bind(mx.cpu(), data=data_shape)
-    for i, (name, array) in enumerate(sorted(texec.arg_dict.items())):
+    for i, (_, array) in enumerate(sorted(texec.arg_dict.items())):
         size = int(np.prod(array.shape))
         array[:] = mx.nd.array(0.3 * np.sin(np.arange(size) * (1.7 + i) + i).reshape(array.shape))
     texec.arg_dict["softmax_label"][:] = mx.nd.array(labels)
