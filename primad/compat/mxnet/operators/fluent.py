@@ -1,10 +1,8 @@
-"""The methods of symbols and arrays that are operators: method name to operator name."""
+"""The methods of symbols and arrays that are operators of the same name."""
 
 from __future__ import annotations
 
-from primad.compat.mxnet.operators.record import TABLE
-
-_SAME = [
+FLUENT = {
     "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmax_channel", "argmin",
     "argsort", "broadcast_axes", "broadcast_like", "broadcast_to", "cbrt", "ceil", "clip", "cos", "cosh", "degrees",
     "depth_to_space", "diag", "exp", "expand_dims", "expm1", "fix", "flip", "floor", "log", "log10", "log1p",
@@ -13,6 +11,4 @@ _SAME = [
     "shape_array", "sigmoid", "sign", "sin", "sinh", "size_array", "slice", "slice_axis", "slice_like", "softmax",
     "softmin", "sort", "space_to_depth", "split", "sqrt", "square", "squeeze", "sum", "swapaxes", "take", "tan",
     "tanh", "tile", "topk", "transpose", "trunc", "zeros_like", "flatten",
-]  # fmt: skip
-
-FLUENT = {name: name for name in _SAME if name in TABLE}
+}  # fmt: skip
