@@ -236,9 +236,16 @@ def test_dropout_draws_anew_in_each_run_and_not_in_a_clone_for_test() -> None:
     np.testing.assert_array_equal(paddle.static.Executor().run(test, feed={"x": ones}, fetch_list=[y.name])[0], ones)
 
 
-def test_batch_norm_keeps_running_statistics_for_the_clone() -> None:
+NORMALISATIONS = {
+    "static.nn": lambda x: paddle.static.nn.batch_norm(x, momentum=0.5),
+    "nn": lambda x: paddle.nn.BatchNorm1D(3, momentum=0.5)(x),
+}
+
+
+@pytest.mark.parametrize("name", NORMALISATIONS)
+def test_batch_norm_keeps_running_statistics_for_the_clone(name: str) -> None:
     x = data("x", [None, 3])
-    y = paddle.static.nn.batch_norm(x, momentum=0.5)
+    y = NORMALISATIONS[name](x)
     test = paddle.static.default_main_program().clone(for_test=True)
     loss = paddle.mean(y * y * y)
     paddle.optimizer.SGD(0.0).minimize(loss)

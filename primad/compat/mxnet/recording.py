@@ -314,11 +314,6 @@ def steps_before(heads: Sequence[Entry]) -> list[Call]:
         raise MXNetError(NOT_RECORDED) from None
 
 
-def let_go(heads: Sequence[Entry]) -> None:
-    """Free what the heads were computed from."""
-    free(heads)
-
-
 def leaves_before(heads: Sequence[Entry]) -> list[Entry]:
     """Return the variables that heads depend on."""
     operands = [entry for call in steps_before(heads) for entry in call.operands or ()]

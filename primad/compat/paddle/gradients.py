@@ -89,9 +89,10 @@ def _seed(value: Any, given: Any) -> Any:
 
 
 def _packed(slot: Any, gradients: Any) -> Any:
-    if slot is None:
-        return None
-    return [next(gradients) for _ in slot] if isinstance(slot, (list, tuple)) else next(gradients)
+    """Return the next gradients in the structure of a slot."""
+    if isinstance(slot, (list, tuple)):
+        return [_packed(item, gradients) for item in slot]
+    return None if slot is None else next(gradients)
 
 
 @lru_cache(maxsize=1024)
@@ -130,8 +131,7 @@ def tangent_of(operator: Prototype) -> Prototype:
 
 def _spread(slot: Any, given: Any) -> list[Any]:
     """Return a tangent, or None, for each value in a slot."""
-    if slot is None:
-        return []
-    if isinstance(slot, (list, tuple)):
-        return [None] * len(slot) if given is None else list(given)
-    return [given]
+    if not isinstance(slot, (list, tuple)):
+        return [] if slot is None else [given]
+    tangents = [None] * len(slot) if given is None else given
+    return [tangent for value, tangent in zip(slot, tangents, strict=True) if value is not None]

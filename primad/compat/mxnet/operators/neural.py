@@ -21,8 +21,11 @@ from primad.numpy import special
 # -- dense layers and activations --------------------------------------------------------------------------------------
 
 
-def _weight_and_bias(settings: Settings) -> tuple[str, ...]:
-    return ("data", "weight") if settings.no_bias else ("data", "weight", "bias")
+_LINEAR = ("data", "weight", "bias")
+
+
+def _without_bias(settings: Settings) -> tuple[str, ...]:
+    return ("bias",) if settings.no_bias else ()
 
 
 def _dense_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape]) -> None:
@@ -39,7 +42,8 @@ def _dense_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape])
 
 @operator(
     "FullyConnected",
-    inputs=_weight_and_bias,
+    inputs=_LINEAR,
+    absent=_without_bias,
     parameters={"num_hidden": integer(minimum=1), "no_bias": boolean(False), "flatten": boolean(True)},
     shapes=_dense_shapes,
 )
@@ -64,10 +68,6 @@ _SELU_SCALE, _SELU_SLOPE = 1.0507009873554805, 1.6732632423543772
 """Klambauer et al. 2017."""
 
 
-def _leaky_inputs(settings: Settings) -> tuple[str, ...]:
-    return ("data", "gamma") if settings.act_type == "prelu" else ("data",)
-
-
 def _leaky_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape]) -> None:
     first_input(settings, inputs, outputs)
     if settings.act_type == "prelu" and inputs[0] is not None and inputs[1] is None:
@@ -76,7 +76,8 @@ def _leaky_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape])
 
 @operator(
     "LeakyReLU",
-    inputs=_leaky_inputs,
+    inputs=("data", "gamma"),
+    absent=lambda settings: () if settings.act_type == "prelu" else ("gamma",),
     parameters={
         "act_type": choice("elu", "gelu", "leaky", "prelu", "selu", default="leaky"),
         "slope": real(0.25),
@@ -190,7 +191,7 @@ _CONVOLUTION = {
 }
 
 
-@operator("Convolution", inputs=_weight_and_bias, parameters=_CONVOLUTION, shapes=_convolution_shapes)
+@operator("Convolution", inputs=_LINEAR, absent=_without_bias, parameters=_CONVOLUTION, shapes=_convolution_shapes)
 def convolution(settings: Settings, data: Any, weight: Any, bias: Any = None) -> Any:
     """Cross-correlation over one to three spatial axes, plus a bias for each channel."""
     rank = len(settings.kernel)
@@ -214,7 +215,8 @@ def _deconvolution_shapes(settings: Settings, inputs: list[Shape], outputs: list
 
 @operator(
     "Deconvolution",
-    inputs=_weight_and_bias,
+    inputs=_LINEAR,
+    absent=_without_bias,
     parameters={
         "kernel": shape(),
         "stride": shape(()),

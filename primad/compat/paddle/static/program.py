@@ -207,13 +207,15 @@ class Block:
         if prototype.draw is not None and prototype.inputs:
             prototype, drawing = _drawn_apart(prototype)
             slots = [*slots, self.append(drawing, (), attributes, "seed")]
-        layer = naming.current_layer() or layer
-        name = layer.name if isinstance(layer, naming.Layer) else naming.generate(layer) if layer else ""
-        stem = f"{name}.tmp" if name else "tmp"
+        stem = _stem(layer)
         results = infer(prototype, slots, attributes)
         made = [each(result, lambda type: self.create_var(naming.generate(stem), *type)) for result in results]
         self.append_operator(prototype, slots, made, attributes)
         return made[0] if len(prototype.outputs) == 1 else tuple(made)
+
+    def create_output(self, layer: str | naming.Layer, shape: Sequence[int], dtype: Any) -> Variable:
+        """Add a variable for a result of a layer (see `operators.apply`)."""
+        return self.create_var(naming.generate(_stem(layer)), shape, dtype)
 
     def append_operator(
         self,
@@ -255,6 +257,13 @@ def _drawn_apart(prototype: Prototype) -> tuple[Prototype, Prototype]:
     taking = replace(prototype, inputs=(*prototype.inputs, "Seed"), draw=None)
     drawing = Prototype("seed", lambda drawn, **_: drawn, (), ("Out",), prototype.attributes, prototype.draw)
     return taking, drawing
+
+
+def _stem(layer: str | naming.Layer) -> str:
+    """Return what the results of a layer's operators are called, but for a number."""
+    layer = naming.current_layer() or layer
+    name = layer.name if isinstance(layer, naming.Layer) else naming.generate(layer) if layer else ""
+    return f"{name}.tmp" if name else "tmp"
 
 
 def _name(variable: Variable) -> str:
