@@ -273,6 +273,21 @@ def test_writing_after_recording_is_noticed() -> None:
         y.backward()
 
 
+def test_writing_a_label_after_recording_is_noticed() -> None:
+    x, label = mx.nd.ones((1, 2)), mx.nd.zeros(1)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.SoftmaxOutput(x, label)
+    label[:] = 1
+    with pytest.raises(mx.MXNetError, match="written in place"):
+        y.backward()
+
+
+def test_integers_have_no_gradient() -> None:
+    with pytest.raises(mx.MXNetError, match="cannot have a gradient"):
+        mx.nd.ones(2, dtype="int32").attach_grad()
+
+
 def test_writing_through_a_view_is_noticed() -> None:
     x = mx.nd.array([3.0, 4.0])
     x.attach_grad()
