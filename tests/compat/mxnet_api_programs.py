@@ -362,6 +362,15 @@ def backward_without_forward(mx):
 
 
 @program
+def half_precision(mx):
+    net = mx.sym.BatchNorm(mx.sym.Cast(mx.sym.Variable("x"), dtype="float16"), name="bn", fix_gamma=False)
+    args = {"x": mx.nd.array(ramp(4, 3)), "bn_gamma": mx.nd.ones(3), "bn_beta": mx.nd.zeros(3)}
+    texec = net.bind(mx.cpu(), args, {"bn_beta": mx.nd.zeros(3)}, aux_states=[mx.nd.zeros(3), mx.nd.ones(3)])
+    out = texec.forward(is_train=False)[0].copy()
+    return net.infer_type(x="float32"), out
+
+
+@program
 def simple_bind(mx):
     net = softmax_net(mx, False)
     texec = net.simple_bind(mx.cpu(), data=(2, 4), grad_req={"fc_weight": "write", "fc_bias": "add"})
@@ -470,6 +479,9 @@ family(
         ),
         "short gradients": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), arrays(mx, [1], [2]), [mx.nd.ones(1)]),),
         "shapes": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), arrays(mx, [1, 2], [2, 3, 4])),),
+        "dtypes": (
+            lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), {"a": mx.nd.ones(2), "b": mx.nd.ones(2, dtype="float64")}),
+        ),
         "no states": (
             lambda mx, e: mx.sym.BatchNorm(mx.sym.Variable("a"), name="n").bind(
                 mx.cpu(), {"a": mx.nd.ones((2, 2)), "n_gamma": mx.nd.ones(2), "n_beta": mx.nd.ones(2)}
@@ -878,6 +890,12 @@ def _write(mx, x, y, z):
         x[:] = 3
 
 
+def _add_in_place(mx, x, y, z):
+    with mx.autograd.record():
+        w = x * 2
+        w += 1
+
+
 def _reuse(mx, x, y, z):
     class Same(mx.autograd.Function):
         def forward(self, x):
@@ -903,6 +921,7 @@ family(
         "unreachable": (lambda mx, x, y, z: mx.autograd.grad(z, y),),
         "request": (lambda mx, x, y, z: x.attach_grad("zz"),),
         "writing": (_write,),
+        "adding in place": (_add_in_place,),
         "reuse": (_reuse,),
     },
     recording_error,

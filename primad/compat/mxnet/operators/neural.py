@@ -318,6 +318,14 @@ def _channel_shapes(axis_of: Any) -> Any:
     return rule
 
 
+def _statistics_types(settings: Settings, inputs: list[DType], outputs: list[DType]) -> None:
+    """The statistics and their scale are float32 at least, whatever the data is."""
+    data = inputs[0] or outputs[0]
+    inputs[0] = outputs[0] = data
+    if data is not None:
+        inputs[1:] = [np.promote_types(data, np.float32)] * (len(inputs) - 1)
+
+
 @operator(
     "BatchNorm",
     inputs=("data", "gamma", "beta", "moving_mean", "moving_var"),
@@ -336,6 +344,7 @@ def _channel_shapes(axis_of: Any) -> Any:
     initial={"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
     hidden=2,
     shapes=_channel_shapes(lambda settings: settings.axis),
+    types=_statistics_types,
     training=True,
 )
 def batch_norm(
@@ -347,11 +356,11 @@ def batch_norm(
     scale = np.ones(gamma.shape, gamma.dtype) if settings.fix_gamma else gamma
     if not training or settings.use_global_stats:
         out = nn.batch_norm(data, moving_mean, moving_var, scale, beta, settings.eps, settings.axis)
-        return out, moving_mean, moving_var
-    mean, variance = nn.batch_statistics(data, settings.axis)
+        return out.astype(data.dtype), moving_mean, moving_var
+    mean, variance = nn.batch_statistics(data.astype(moving_mean.dtype), settings.axis)
     out = nn.batch_norm(data, mean, variance, scale, beta, settings.eps, settings.axis)
     kept = settings.momentum
-    return out, moving_mean * kept + mean * (1.0 - kept), moving_var * kept + variance * (1.0 - kept)
+    return out.astype(data.dtype), moving_mean * kept + mean * (1.0 - kept), moving_var * kept + variance * (1.0 - kept)
 
 
 @operator(

@@ -22,8 +22,8 @@ TypeRule = Callable[[Settings, list[DType], list[DType]], None]
 def one_type(settings: Settings, inputs: list[DType], outputs: list[DType]) -> None:
     """All inputs and outputs have one dtype."""
     found = next((dtype for dtype in (*inputs, *outputs) if dtype is not None), None)
-    inputs[:] = [found if dtype is None else dtype for dtype in inputs]
-    outputs[:] = [found if dtype is None else dtype for dtype in outputs]
+    inputs[:] = [found] * len(inputs)
+    outputs[:] = [found] * len(outputs)
 
 
 @dataclass(frozen=True, eq=False)
