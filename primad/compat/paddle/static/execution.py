@@ -8,7 +8,6 @@ compiled in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,71 +24,13 @@ from primad.compat.paddle.static.program import (
     Variable,
     default_main_program,
 )
+from primad.compat.paddle.static.scope import Scope, global_scope
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
 from primad.functional.compile import jit
 from primad.ir.node import Trace
 from primad.trace import TracedArray
 from primad.types import ArrayType
-
-
-class ScopeVariable:
-    """A value in a scope, as `Scope.find_var` gives it."""
-
-    def __init__(self, scope: Scope, name: str) -> None:
-        self._scope, self._name = scope, name
-
-    def get_tensor(self) -> ScopeVariable:
-        """Return itself: the value is an array."""
-        return self
-
-    def set(self, value: Any, place: Any = None) -> None:
-        """Replace the value by a copy of an array."""
-        self._scope.values[self._name] = np.array(value)
-
-    def shape(self) -> list[int]:
-        """Return the lengths of its axes."""
-        return list(self._scope.values[self._name].shape)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self._scope.values[self._name], dtype)
-
-
-class Scope:
-    """Values that outlive a run, by name.
-
-    Attributes:
-        values: the arrays.
-    """
-
-    def __init__(self) -> None:
-        self.values: dict[str, np.ndarray[Any, Any]] = {}
-
-    def find_var(self, name: str) -> ScopeVariable | None:
-        """Return the value of that name, or None."""
-        return ScopeVariable(self, name) if name in self.values else None
-
-    def var(self, name: str) -> ScopeVariable:
-        """Return the value of that name, to be set."""
-        return ScopeVariable(self, name)
-
-
-_scopes: list[Scope] = [Scope()]
-
-
-def global_scope() -> Scope:
-    """Return the scope that `Executor.run` uses by default."""
-    return _scopes[-1]
-
-
-@contextmanager
-def scope_guard(scope: Scope) -> Iterator[None]:
-    """Use another scope inside a `with` block."""
-    _scopes.append(scope)
-    try:
-        yield
-    finally:
-        _scopes.pop()
 
 
 @dataclass(frozen=True)

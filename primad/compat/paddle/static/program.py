@@ -5,7 +5,7 @@ Nothing is computed here; `execution` lowers a block to a primad program when it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -23,6 +23,7 @@ from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.randomness import generator
 from primad.compat.paddle.static.inference import UNKNOWN, Shape, infer
 from primad.compat.paddle.static.operator import BACKWARD, FORWARD, OPTIMIZE, Operator, each
+from primad.compat.paddle.static.scope import Scope, global_scope
 from primad.runtime.cache import Cache
 
 
@@ -384,6 +385,47 @@ class Program:
                     attributes["is_test"] = True
                 target.append_made(Operator(op.prototype, op.slots, op.results, attributes))
         return result
+
+    def state_dict(self, mode: str = "all", scope: Scope | None = None) -> dict[str, Any]:
+        """Return copies of the values of its persistable variables, by name.
+
+        Args:
+            mode: 'param' for the parameters, 'opt' for the rest (the state of optimisers), 'all' for both.
+            scope: where the values are, by default the global scope.
+
+        Raises:
+            InvalidArgumentError: for another mode.
+        """
+        if mode not in ("all", "param", "opt"):
+            raise InvalidArgumentError(f"state_dict: mode should be 'param', 'opt' or 'all', but received {mode!r}")
+        values = (scope or global_scope()).values
+        return {
+            variable.name: values[variable.name].copy()
+            for variable in self.list_vars()
+            if variable.persistable
+            and variable.name in values
+            and (mode == "all" or isinstance(variable, Parameter) == (mode == "param"))
+        }
+
+    def set_state_dict(self, state_dict: Mapping[str, Any], scope: Scope | None = None) -> None:
+        """Take over values of persistable variables.
+
+        Args:
+            state_dict: arrays or tensors by name; other names are ignored.
+            scope: where the values go, by default the global scope.
+
+        Raises:
+            InvalidArgumentError: for a value of another shape.
+        """
+        scope = scope or global_scope()
+        for variable in self.list_vars():
+            if variable.persistable and variable.name in state_dict:
+                array = np.array(state_dict[variable.name], variable.dtype.numpy)
+                if array.shape != variable.shape:
+                    raise InvalidArgumentError(
+                        f"set_state_dict: {variable.name} has the shape {variable.shape}, got {array.shape}"
+                    )
+                scope.values[variable.name] = array
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
         """Return the program as text."""
