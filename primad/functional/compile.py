@@ -20,7 +20,7 @@ from primad.runtime.donation import Donated, check, match, settle
 from primad.runtime.entry import is_plain
 from primad.runtime.lanes import check_thread_count, threads_for_call
 from primad.runtime.memory import check_limit, check_memory
-from primad.runtime.tiling import make_plan
+from primad.runtime.tiling import Hint, make_plan
 from primad.runtime.whole import WholePlan
 from primad.simplify import simplify
 from primad.trace import TracedArray, argument_names, is_weak, record, type_of
@@ -43,6 +43,7 @@ def jit(
     *,
     threads: int | None = None,
     memory: int | None = None,
+    along: tuple[int, int] | None = None,
 ) -> Function:
     """Return a function that records `function` once for each combination of argument types, and then only runs.
 
@@ -55,6 +56,8 @@ def jit(
         threads: how many threads its calls run on; by default as many as `set_num_threads` says. Results do not depend
             on it.
         memory: bytes that its arrays may take at once; by default what the machine has.
+        along: (position of an array argument, axis of it) along which a large program is cut into tiles; by default the
+            largest that is only mapped over and summed.
 
     Returns:
         a function with the same arguments and result. Arrays that the function closes over are taken when it is
@@ -63,6 +66,7 @@ def jit(
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line; where a donated array is read-only
             or shares memory with another argument.
+        ShapeError: if the program cannot be cut along the axis that `along` names.
         MemoryLimitError: if its arrays would not fit, with the op whose value is the largest.
 
     Example:
@@ -104,7 +108,8 @@ def jit(
         if program.captured:
             return None
         donated = match(program.out_types, types, _leaves_of(args, fixed, given))
-        plan, captured = compiled_plan(program, in_tree.children()[0], types, weak, donated)
+        hint = None if along is None else _hint(along, args, fixed, types)
+        plan, captured = compiled_plan(program, in_tree.children()[0], types, weak, donated, hint)
         check_memory(plan, memory)
         plain = not (fixed or donated or in_tree.children()[1].num_leaves)
         entry = plan.entry(captured) if isinstance(plan, WholePlan) and plain else None
@@ -183,13 +188,24 @@ def _leaves_of(args: Sequence[Any], fixed: Sequence[int], chosen: Sequence[int])
     return found
 
 
+def _hint(along: tuple[int, int], args: Sequence[Any], fixed: Sequence[int], types: Sequence[ArrayType]) -> Hint:
+    """Return the flat position of the argument that `along` names, and its axis."""
+    leaves = _leaves_of(args, fixed, along[:1])
+    if len(leaves) != 1:
+        raise ShapeError(
+            f"jit: along={along!r} names an argument of {len(leaves)} arrays",
+            fix="name a positional argument that is one array.",
+        )
+    return leaves[0], _axis_for(along[1], types[leaves[0]].ndim, "jit: along")
+
+
 MOST_ENTRIES = 8
 """Native functions that `jit` tries in turn, each for other types of arguments."""
 
 
 def _axis_for(axis: Any, ndim: int, what: str) -> int:
     if not isinstance(axis, (int, np.integer)) or not -ndim <= axis < ndim:
-        raise ShapeError(f"vmap: {what} {axis!r} does not fit an array with {ndim} axes")
+        raise ShapeError(f"{what} {axis!r} does not fit an array with {ndim} axes")
     return int(axis) % ndim
 
 
@@ -267,7 +283,7 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
                 types.append(type)
                 places.append(None)
                 continue
-            place = _axis_for(axis, type.ndim, "in_axes")
+            place = _axis_for(axis, type.ndim, "vmap: in_axes")
             length = type.shape[place]
             if size is not None and length != size:
                 raise ShapeError(f"vmap: mapped axes have different lengths, {size} and {length}")
@@ -301,7 +317,7 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
         if None in targets:
             raise ShapeError("vmap: out_axes None is not supported; every result has the mapped axis")
         moved = [
-            _move(result, 0, _axis_for(target, result.ndim, "out_axes"))
+            _move(result, 0, _axis_for(target, result.ndim, "vmap: out_axes"))
             for result, target in zip(results, targets, strict=True)
         ]
         return tree.unflatten(program.out_tree, moved)
