@@ -142,6 +142,14 @@ class Executor:
 
     Args:
         place: where to run; there is only the CPU.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     exe = paddle.static.Executor()
+        ...     exe.run(feed={"x": [[1.0, 2.0], [3.0, 4.0]]}, fetch_list=[x * 2.0, [x[0]]])
+        [array([[2., 4.], [6., 8.]], dtype=float32), array([1., 2.], dtype=float32)]
     """
 
     def __init__(self, place: Any = None) -> None:
