@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
+
+from primad.compat import paddle
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -28,17 +31,30 @@ def run(page: Path) -> list[tuple[str, str]]:
     names: dict[str, object] = {"__name__": page.stem}
     pairs = []
     found = blocks(page)
-    for i, (language, text, line) in enumerate(found):
-        if language != "python":
-            continue
-        following = found[i + 1] if i + 1 < len(found) else ("", "", 0)
-        printed = io.StringIO()
-        code = compile("\n" * (line - 1) + text, str(page), "exec")
-        with contextlib.redirect_stdout(printed):
-            exec(code, names)
-        if following[0] == "text":
-            pairs.append((printed.getvalue(), following[1]))
+    with as_in_a_new_process():
+        for i, (language, text, line) in enumerate(found):
+            if language != "python":
+                continue
+            following = found[i + 1] if i + 1 < len(found) else ("", "", 0)
+            printed = io.StringIO()
+            code = compile("\n" * (line - 1) + text, str(page), "exec")
+            with contextlib.redirect_stdout(printed):
+                exec(code, names)
+            if following[0] == "text":
+                pairs.append((printed.getvalue(), following[1]))
     return pairs
+
+
+@contextlib.contextmanager
+def as_in_a_new_process() -> Iterator[None]:
+    """Let Paddle's API count names from zero and start with empty programs, in eager mode, whatever ran before."""
+    static = paddle.static
+    programs = static.program_guard(static.Program(), static.Program())
+    with programs, static.scope_guard(static.Scope()), paddle.utils.unique_name.guard():
+        try:
+            yield
+        finally:
+            paddle.disable_static()
 
 
 def rewrite(page: Path) -> None:

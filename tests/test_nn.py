@@ -181,3 +181,99 @@ def test_a_loss_does_not_broadcast() -> None:
         nn.mse_loss(np.ones((3, 1)), np.ones(3))
     with pytest.raises(primad.ShapeError, match="reduction"):
         nn.mse_loss(np.ones(3), np.ones(3), "average")
+
+
+# -- activations -------------------------------------------------------------------------------------------------------
+
+KINKS: list[tuple[str, Any, float, float]] = [
+    ("relu", nn.relu, 0.0, 0.0),
+    ("relu6 below", nn.relu6, 0.0, 0.0),
+    ("relu6 above", nn.relu6, 6.0, 0.0),
+    ("leaky_relu", nn.leaky_relu, 0.0, 0.01),
+    ("elu", lambda x: nn.elu(x, 0.5), 0.0, 0.5),
+    ("celu", lambda x: nn.celu(x, 0.5), 0.0, 1.0),
+    ("selu", nn.selu, 0.0, nn.activations.SELU_SCALE * nn.activations.SELU_ALPHA),
+    ("hardtanh below", nn.hardtanh, -1.0, 0.0),
+    ("hardtanh above", nn.hardtanh, 1.0, 0.0),
+    ("hard_sigmoid below", lambda x: nn.hard_sigmoid(x, 0.25), -2.0, 0.0),
+    ("hard_sigmoid above", lambda x: nn.hard_sigmoid(x, 0.25), 2.0, 0.0),
+    ("hard_swish below", nn.hard_swish, -3.5, 0.0),
+    ("hard_swish above", nn.hard_swish, 3.5, 1.0),
+    ("hardshrink", nn.hardshrink, 0.5, 0.0),
+    ("softshrink", nn.softshrink, -0.5, 0.0),
+    ("thresholded_relu", nn.thresholded_relu, 1.0, 0.0),
+    ("softsign", nn.softsign, 0.0, 1.0),
+    ("mish", nn.mish, 0.0, 0.6),
+    ("prelu", lambda x: nn.prelu(x, 0.25), 0.0, 0.25),
+]
+
+
+@pytest.mark.parametrize(("function", "at", "expected"), [row[1:] for row in KINKS], ids=[row[0] for row in KINKS])
+def test_derivatives_at_kinks(function: Any, at: float, expected: float) -> None:
+    np.testing.assert_allclose(primad.grad(function)(at), expected, rtol=1e-12)
+    np.testing.assert_allclose(primad.jvp(function, (at,), (1.0,))[1], expected, rtol=1e-12)
+
+
+# PyTorch 2.13.0, float64; Paddle 3.3.1 has the same, to the digits of its float32 slopes and factors.
+AT = np.array([-2.0, -0.3, 0.4, 4.0])
+GOLDEN: dict[str, tuple[Any, list[float]]] = {
+    "leaky_relu": (lambda x: nn.leaky_relu(x, 0.1), [-0.2, -0.03, 0.4, 4.0]),
+    "elu": (lambda x: nn.elu(x, 0.5), [-0.43233235838169365, -0.12959088965914106, 0.4, 4.0]),
+    "celu": (lambda x: nn.celu(x, 0.5), [-0.4908421805556329, -0.22559418195298678, 0.4, 4.0]),
+    "selu": (nn.selu, [-1.5201664685956948, -0.45566731537912203, 0.4202803949421922, 4.202803949421922]),
+    "gelu": (nn.gelu, [-0.04550026389635842, -0.1146265733433142, 0.2621686966441297, 3.9998733150326675]),
+    "gelu tanh": (
+        lambda x: nn.gelu(x, approximate=True),
+        [-0.04540230591222494, -0.11462907645724074, 0.2621611694273562, 3.9999297540518075],
+    ),
+    "relu6": (nn.relu6, [0.0, 0.0, 0.4, 4.0]),
+    "hardtanh": (nn.hardtanh, [-1.0, -0.3, 0.4, 1.0]),
+    "hard_sigmoid": (nn.hard_sigmoid, [0.16666666666666666, 0.45, 0.5666666666666667, 1.0]),
+    "hard_swish": (nn.hard_swish, [-0.3333333333333333, -0.135, 0.22666666666666668, 4.0]),
+    "hardshrink": (nn.hardshrink, [-2.0, 0.0, 0.0, 4.0]),
+    "softshrink": (nn.softshrink, [-1.5, -0.0, 0.0, 3.5]),
+    "softsign": (nn.softsign, [-0.6666666666666666, -0.23076923076923075, 0.28571428571428575, 0.8]),
+    "tanhshrink": (nn.tanhshrink, [-1.035972419924183, -0.008687387548409087, 0.020051037744775124, 3.000670700260933]),
+    "mish": (nn.mish, [-0.2525014826957089, -0.15113317713833455, 0.2890305340723631, 3.9974128069762385]),
+    "log_sigmoid": (
+        nn.log_sigmoid,
+        [-2.1269280110429727, -0.8543552444685272, -0.5130152523999526, -0.018149927917809738],
+    ),
+    "silu": (nn.silu, [-0.2384058440442351, -0.1276672449565023, 0.2394750640449808, 3.928055160151634]),
+    "thresholded_relu": (lambda x: nn.thresholded_relu(x, 0.3), [0.0, 0.0, 0.4, 4.0]),
+    "softplus": (nn.softplus, [0.1269280110429725, 0.5543552444685271, 0.9130152523999526, 4.0181499279178094]),
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_activations_agree_with_other_systems(name: str) -> None:
+    function, expected = GOLDEN[name]
+    np.testing.assert_allclose(both(function, AT), expected, rtol=1e-14, atol=1e-16)
+
+
+@pytest.mark.parametrize(
+    "name", ["gelu", "elu", "celu", "selu", "mish", "silu", "softsign", "tanhshrink", "log_sigmoid", "hard_swish"]
+)
+def test_activations_far_out_are_finite_with_all_derivatives(name: str) -> None:
+    function = getattr(nn, name)
+    for x in (-800.0, -40.0, 40.0, 800.0):
+        values = [function(x), primad.grad(function)(x), primad.derivative(function, 3)(x)]
+        assert np.all(np.isfinite(values)), (x, values)
+
+
+def test_gates_and_draws() -> None:
+    np.testing.assert_allclose(both(lambda x: nn.glu(x, 0), X), X[:2] / (1 + np.exp(-X[2:])))
+    np.testing.assert_allclose(both(nn.swiglu, X[:, :4]), nn.silu(X[:, :2]) * X[:, 2:4])
+    np.testing.assert_array_equal(both(lambda x: nn.maxout(x, 2, 0), X), np.maximum(X[[0, 2]], X[[1, 3]]))
+    with pytest.raises(primad.ShapeError, match="groups"):
+        nn.maxout(X, 2, 1)
+    with pytest.raises(primad.ShapeError, match="5 channels"):
+        nn.prelu(X, np.ones(4))
+    np.testing.assert_allclose(nn.prelu(X, np.full(5, 0.25)), nn.leaky_relu(X, 0.25))
+    drawn = both(lambda x: nn.rrelu(x, 3), X)
+    slopes = (drawn / X)[X < 0]
+    assert slopes.min() >= 0.125 and slopes.max() <= 1 / 3 and len(np.unique(slopes)) == slopes.size
+    hard = both(lambda x: nn.gumbel_softmax(x, 5, 0.5, hard=True), X)
+    assert set(np.unique(hard)) == {0.0, 1.0} and np.array_equal(hard.sum(1), np.ones(4))
+    soft = primad.grad(lambda x: np.sum(nn.gumbel_softmax(x, 5, 0.5) * X))(X)
+    np.testing.assert_allclose(primad.grad(lambda x: np.sum(nn.gumbel_softmax(x, 5, 0.5, hard=True) * X))(X), soft)

@@ -328,7 +328,13 @@ def _derived_texts(seeds: range) -> list[str]:
     for seed in seeds:
         program = draw_program(Seeded(seed))
         texts += [str(program), str(simplify(vjp(jvp(program))))]
-    return texts
+    trivial = primad.trace(
+        lambda x: (
+            x[1:, ::2], x[None, 0], np.flip(x, ()), np.reshape(x, x.shape), np.transpose(x, (0, 1)), np.sum(x, ()),
+            np.concatenate([x]), np.pad(x, 0), np.broadcast_to(x, x.shape), x * 1.0 + 0.0 - x / 1.0, x**1.0, x + x,
+        )
+    )  # fmt: skip
+    return [*texts, str(trivial(np.ones((4, 4))))]
 
 
 def test_no_law_is_left_out_where_it_applies(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import mpmath
 
-from primad.backends.objects import recognize
+from primad.backends.objects import CONSTANTS, recognize
 
 
 class Precise:
@@ -24,7 +24,14 @@ class Precise:
         self.sin, self.cos, self.tanh, self.atan, self.erf, self.erfc = c.sin, c.cos, c.tanh, c.atan, c.erf, c.erfc
         self.erfinv, self.loggamma, self.polygamma = c.erfinv, c.loggamma, c.psi
         self.margin = float("inf")
-        self._constants = {"2/√π": 2 / c.sqrt(c.pi), "log 2": c.log(2), "log 10": c.log(10), "√½": c.sqrt(c.mpf(1) / 2)}
+        self._constants = {
+            "2/√π": 2 / c.sqrt(c.pi),
+            "log 2": c.log(2),
+            "log 10": c.log(10),
+            "√½": c.sqrt(c.mpf(1) / 2),
+            "0.044715·√(2/π)": c.mpf("0.044715") * c.sqrt(2 / c.pi),
+            **{name: c.mpf(repr(CONSTANTS[name])) for name in ("SELU scale", "SELU alpha")},
+        }
 
     def number(self, value: Any) -> Any:
         """Return the number that a scalar stands for."""

@@ -19,6 +19,7 @@ from primad import ops
 from primad.backends.philox import draw
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
+from primad.nn.activations import GELU_CUBIC, SELU_ALPHA, SELU_SCALE
 from primad.primitive import Primitive
 from primad.trace import trace
 from primad.transforms import lower
@@ -70,8 +71,11 @@ CONSTANTS = {
     "log 2": math.log(2.0),
     "log 10": math.log(10.0),
     "√½": math.sqrt(0.5),
+    "0.044715·√(2/π)": GELU_CUBIC,
+    "SELU scale": SELU_SCALE,
+    "SELU alpha": SELU_ALPHA,
 }
-"""Irrational numbers that rules contain as floats; a proof needs the number that was meant."""
+"""Numbers that rules contain as floats and that no float is; a proof needs the number that was meant."""
 
 
 @cache

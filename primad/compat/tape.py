@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from primad import ops
 from primad.errors import ProgramError
 from primad.functional.held import inline
-from primad.ir.node import Node, Trace, param_key
+from primad.ir.node import Leaf, Node, Trace, param_key
 from primad.ir.program import Program
 from primad.runtime.cache import PLANS
 from primad.runtime.tiling import AnyPlan, make_plan
@@ -96,13 +97,63 @@ class Call:
 
     def results(self, arrays: Iterable[Any]) -> tuple[Any, ...]:
         """Apply the operator to arrays in place of the operands."""
-        values = iter(arrays)
-        slots = [
-            None if count is None else next(values) if count < 0 else [next(values) for _ in range(count)]
-            for count in self.pattern
-        ]
-        found = self.operator.compute(*slots, **dict(self.attributes))
+        found = _applied(self.operator, self.pattern, self.attributes, arrays)
         return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+
+def _applied(
+    operator: Any, pattern: Sequence[int | None], attributes: Iterable[tuple[str, Any]], arrays: Iterable[Any]
+) -> Any:
+    values = iter(arrays)
+    slots = [
+        None if count is None else next(values) if count < 0 else [next(values) for _ in range(count)]
+        for count in pattern
+    ]
+    return operator.compute(*slots, **dict(attributes))
+
+
+PLANNED_SIZE = 1 << 14
+"""Operators on arrays of at least so many elements may run as plans, with native kernels and threads."""
+
+
+def computed(
+    operator: Any, pattern: tuple[int | None, ...], attributes: tuple[tuple[str, Any], ...], arrays: Sequence[Any]
+) -> Any:
+    """Apply an operator to arrays: with NumPy, or by a plan where the arrays are large and it does arithmetic.
+
+    The plan is made once for each operator and types; nothing is recorded again.
+    """
+    if max([array.size for array in arrays], default=0) >= PLANNED_SIZE and all(type(x) is np.ndarray for x in arrays):
+        types = tuple([(array.shape, array.dtype.char) for array in arrays])
+        plan = PLANS.get(
+            ("operator", operator, pattern, param_key(attributes), types),
+            lambda: _plan_of(operator, pattern, attributes, arrays),
+        )
+        if plan is not None:
+            results = plan.run(arrays)
+            return results if len(results) > 1 else results[0]
+    with np.errstate(all="ignore"):
+        return _applied(operator, pattern, attributes, arrays)
+
+
+def _plan_of(
+    operator: Any, pattern: tuple[int | None, ...], attributes: tuple[tuple[str, Any], ...], arrays: Sequence[Any]
+) -> AnyPlan | None:
+    trace = Trace()
+    inputs = [trace.input(ArrayType(array.shape, array.dtype)) for array in arrays]
+    found = _applied(operator, pattern, attributes, [TracedArray(node) for node in inputs])
+    many = isinstance(found, (tuple, list))
+    if many and len(found) == 1:
+        return None
+    program = Program(trace, inputs, [lift(result, trace) for result in (found if many else [found])])
+    trace.close()
+    program = simplify(program)
+    worthwhile = any(node.op is ops.contract or node.op.kind == "elementwise" for node in _inner(program))
+    return make_plan(program) if worthwhile else None
+
+
+def _inner(program: Program) -> list[Node]:
+    return [node for node in program.nodes if not isinstance(node.op, Leaf)]
 
 
 class FreedError(Exception):
@@ -317,9 +368,9 @@ def _derivative(
     part.check_versions([number for number in made.reads if number >= 0])
     operands = [part.entries[number] if number >= 0 else seeds[-1 - number] for number in made.reads]
     results = made.compute(*[entry.array for entry in operands])  # type: ignore[union-attr]
-    call = Call(made, (-1,) * len(operands), (), tuple(operands)) if record else None  # type: ignore[arg-type]
     active = record and any(entry.active for entry in operands)  # type: ignore[union-attr]
-    made_entries = [Entry(array, active, call if active else None, i) for i, array in enumerate(results)]
+    call = Call(made, (-1,) * len(operands), (), tuple(operands)) if active else None  # type: ignore[arg-type]
+    made_entries = [Entry(array, active, call, i) for i, array in enumerate(results)]
     return [None if place is None else made_entries[place] for place in made.results]
 
 

@@ -86,8 +86,8 @@ def jit(
         check_thread_count(threads, "jit: threads")
     check_limit(memory)
     cache = Cache(256)
-    entries: list[tuple[Any, Any]] = []
-    """Native functions of calls without static arguments or keywords, and how to rebuild the tree of a flat result."""
+    entries: list[Function] = []
+    """Native functions of calls without static arguments or keywords; they decline arguments of other types."""
 
     def make(
         args: Any, kwargs: Any, fixed: tuple[int, ...], types: Sequence[ArrayType], weak: Sequence[bool], in_tree: Any
@@ -109,16 +109,19 @@ def jit(
         plain = not (fixed or donated or in_tree.children()[1].num_leaves)
         entry = plan.entry(captured) if isinstance(plan, WholePlan) and plain else None
         if entry is not None and len(entries) < MOST_ENTRIES:
-            entries.append((entry, None if is_plain(program.out_tree) else program.out_tree))
+            entries.append(entry if is_plain(program.out_tree) else _rebuilding(entry, program.out_tree))
         return plan, captured, program.out_tree, donated, _names(function, args, kwargs, fixed)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
         if not kwargs:
-            for entry, out_tree in entries:
+            for entry in entries:
                 found = entry(*args)
                 if found is not NotImplemented:
-                    return found if out_tree is None else tree.unflatten(out_tree, found)
+                    return found
+        return general(args, kwargs)
+
+    def general(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         fixed = tuple([i if i >= 0 else i + len(args) for i in listed])
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
         static = tuple([(type(args[i]), args[i]) for i in fixed if i < len(args)])  # 1 is not 1.0 and not True
@@ -147,6 +150,16 @@ def jit(
         return tree.unflatten(out_tree, settle(results, values, donated))
 
     return compiled
+
+
+def _rebuilding(entry: Function, out_tree: Any) -> Function:
+    """Return a native function whose flat result is rebuilt as a tree."""
+
+    def rebuilt(*args: Any) -> Any:
+        found = entry(*args)
+        return found if found is NotImplemented else tree.unflatten(out_tree, found)
+
+    return rebuilt
 
 
 def _names(function: Function, args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[int]) -> list[str]:

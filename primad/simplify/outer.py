@@ -13,12 +13,16 @@ WORTHWHILE_SIZE = 4096
 """Smaller results are one call of NumPy's either way."""
 
 
-def outer_products(program: Program) -> Program:
+def outer_products(program: Program, smallest: int = WORTHWHILE_SIZE) -> Program:
     """Return the program with contractions over axes of length 1, or over none, as products of broadcast operands.
 
     Differentiation keeps them as contractions, whose transposes are matrix products; so this comes last.
+
+    Args:
+        program: a lowered program.
+        smallest: contractions whose result has fewer elements are left alone.
     """
-    chosen = {node for node in program.nodes if _is_outer(node)}
+    chosen = {node for node in program.nodes if node.type.size >= smallest and _is_outer(node)}
     if not chosen:
         return program
     trace = Trace()
@@ -31,7 +35,7 @@ def outer_products(program: Program) -> Program:
 
 
 def _is_outer(node: Node) -> bool:
-    if node.op is not ops.contract or node.type.size < WORTHWHILE_SIZE or not node.type.is_float:
+    if node.op is not ops.contract or not node.type.is_float:
         return False
     x, y, out = split(dict(node.params)["labels"])
     return all(

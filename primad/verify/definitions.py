@@ -74,6 +74,41 @@ def _huber(n: Numbers, x: Any, y: Any, *, delta: float) -> Any:
     return step * size - step * step / 2 if n.less(step, size) else d * d / 2
 
 
+def _limited(n: Numbers, x: Any, low: Any, high: Any) -> Any:
+    return low if n.less(x, low) else high if n.less(high, x) else x
+
+
+def _gelu_tanh(n: Numbers, x: Any) -> Any:
+    inner = n.number(math.sqrt(2 / math.pi)) * x + n.number(0.044715 * math.sqrt(2 / math.pi)) * x**3
+    return x / (1 + n.exp(-2 * inner))
+
+
+def _mish(n: Numbers, x: Any) -> Any:
+    square = (1 + n.exp(x)) ** 2  # of exp(softplus(x))
+    return x * (square - 1) / (square + 1)
+
+
+def _elu(n: Numbers, x: Any, *, alpha: float) -> Any:
+    return x if n.less(0, x) else n.number(alpha) * (n.exp(x) - 1)
+
+
+def _celu(n: Numbers, x: Any, *, alpha: float) -> Any:
+    return x if n.less(0, x) else n.number(alpha) * (n.exp(x / n.number(alpha)) - 1)
+
+
+def _hard_sigmoid(n: Numbers, x: Any, *, slope: float, offset: float) -> Any:
+    return _limited(n, n.number(slope) * x + n.number(offset), n.number(0), n.number(1))
+
+
+def _hardshrink(n: Numbers, x: Any, *, threshold: float) -> Any:
+    return x if n.less(n.number(threshold), -x if n.less(x, 0) else x) else n.number(0)
+
+
+def _softshrink(n: Numbers, x: Any, *, threshold: float) -> Any:
+    step = n.number(threshold)
+    return x - _limited(n, x, -step, step)
+
+
 def _binary_cross_entropy(n: Numbers, x: Any, y: Any) -> Any:
     return -y * n.log(x) - (1 - y) * n.log(1 - x)
 
@@ -117,6 +152,24 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "relu": pointwise(lambda n, x: x if n.less(0, x) else n.number(0)),
     "silu": pointwise(lambda n, x: x / (1 + n.exp(-x))),
     "gelu": pointwise(lambda n, x: x * (1 + n.erf(x / n.sqrt(n.number(2)))) / 2),
+    "gelu_tanh": pointwise(_gelu_tanh),
+    "leaky_relu": pointwise(lambda n, x, *, slope: x if n.less(0, x) else n.number(slope) * x),
+    "prelu": pointwise(lambda n, x, slope: x if n.less(0, x) else slope * x),
+    "elu": pointwise(_elu),
+    "celu": pointwise(_celu),
+    "selu": pointwise(lambda n, x: n.number(1.0507009873554805) * _elu(n, x, alpha=1.6732632423543772)),
+    "hardtanh": pointwise(lambda n, x, *, low, high: _limited(n, x, n.number(low), n.number(high))),
+    "hard_sigmoid": pointwise(_hard_sigmoid),
+    "hard_swish": pointwise(lambda n, x: x * _limited(n, x + 3, n.number(0), n.number(6)) / 6),
+    "hardshrink": pointwise(_hardshrink),
+    "softshrink": pointwise(_softshrink),
+    "thresholded_relu": pointwise(
+        lambda n, x, *, threshold, value: x if n.less(n.number(threshold), x) else n.number(value)
+    ),
+    "softsign": pointwise(lambda n, x: x / (1 + (-x if n.less(x, 0) else x))),
+    "tanhshrink": pointwise(lambda n, x: x - n.tanh(x)),
+    "mish": pointwise(_mish),
+    "log_sigmoid": pointwise(lambda n, x: -n.log(1 + n.exp(-x))),
     "dropout": _dropout,
     "one_hot": _one_hot,
     "batch_norm": _batch_norm,

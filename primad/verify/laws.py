@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from primad.ir.program import Program
 from primad.primitive import Law, Primitive
 from primad.runtime.interpreter import Plan
 from primad.simplify.collapse import collapse
+from primad.simplify.outer import outer_products
 from primad.trace import TracedArray, trace
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Seeded
@@ -72,9 +74,10 @@ def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
 
 def _by_pass(law: Law, left: Program, choose: Choices) -> None:
     """The pass that applies the law changes the program, and not its value."""
-    after = collapse(left)
-    if after.key == left.key:
-        raise Wrong(f"{law.name}: the pass", "the sum moved towards the inputs", str(after))
+    passes = collapse, partial(outer_products, smallest=1)
+    after = next((found for found in (rewrite(left) for rewrite in passes) if found.key != left.key), left)
+    if after is left:
+        raise Wrong(f"{law.name}: the passes", "another program", str(left))
     arguments = [
         np.array([choose.integer(-9, 9) for _ in range(t.size)], float).reshape(t.shape) for t in left.in_types
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def positive(x: Any) -> Any:
 Step = Callable[[Pool], Any]
 
 
-def _unary(op: Primitive, lift: Callable[[Any], Any] = lambda x: x) -> Step:
+def _unary(op: Callable[[Any], Any], lift: Callable[[Any], Any] = lambda x: x) -> Step:
     return lambda pool: op(lift(pool.any()))
 
 
@@ -369,7 +370,7 @@ def _adaptive_pool(name: str) -> Step:
 
 
 _LIFTS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("exp", "expm1", "sinh", "cosh", "exp2", "tan"), tame),
+    **dict.fromkeys(("exp", "expm1", "sinh", "cosh", "exp2", "tan", "selu", "gelu_tanh", "mish"), tame),
     **dict.fromkeys(("arcsin", "arccos", "arctanh", "erfinv"), lambda x: 0.75 * ops.sin(x)),
     "arccosh": lambda x: 1.0 + positive(x),
     **dict.fromkeys(("log", "sqrt", "log1p", "log2", "log10", "reciprocal", "cbrt", "gammaln"), positive),
@@ -379,10 +380,25 @@ _UNARY = (
     ops.arctan, ops.arcsin, ops.arccos, ops.arcsinh, ops.arccosh, ops.arctanh, ops.cbrt, ops.erfinv, ops.gammaln,
     ops.erf, ops.erfc, ops.logistic, ops.softplus, ops.sign, ops.floor, ops.stop_gradient,
     *(COMPOSITES[name] for name in ("square", "reciprocal", "tan", "sinh", "cosh", "exp2", "log2", "log10")),
-    *(COMPOSITES[name] for name in ("relu", "silu", "gelu")),
+    *(COMPOSITES[name] for name in ("relu", "silu", "gelu", "gelu_tanh", "selu", "hard_swish", "softsign")),
+    *(COMPOSITES[name] for name in ("tanhshrink", "mish", "log_sigmoid")),
 )  # fmt: skip
 
+_SHAPED: dict[str, dict[str, float]] = {
+    "leaky_relu": {"slope": 0.25},
+    "elu": {"alpha": 0.5},
+    "celu": {"alpha": 0.5},
+    "hardtanh": {"low": -0.5, "high": 0.25},
+    "hard_sigmoid": {"slope": 0.5, "offset": 0.25},
+    "hardshrink": {"threshold": 0.3},
+    "softshrink": {"threshold": 0.3},
+    "thresholded_relu": {"threshold": 0.3, "value": 0.125},
+}
+"""Activations with the numbers that shape them."""
+
 STEPS: dict[str, Step] = {
+    **{name: _unary(partial(COMPOSITES[name], **params)) for name, params in _SHAPED.items()},
+    "prelu": _binary(COMPOSITES["prelu"]),
     **{op.name: _unary(op, _LIFTS.get(op.name, lambda x: x)) for op in _UNARY},
     **{op.name: _binary(op) for op in (ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum, COMPOSITES["hypot"])},
     **{op.name: _binary(op, right=positive) for op in (ops.div, ops.floor_divide, COMPOSITES["remainder"])},

@@ -192,3 +192,32 @@ def test_unsupported_operators_in_texts_say_what_exists() -> None:
 def test_there_is_no_gpu() -> None:
     with pytest.raises(mx.MXNetError, match=r"mx\.cpu"):
         mx.gpu()
+
+
+def test_large_arrays_at_once_and_bound_agree() -> None:
+    mx.random.seed(3)
+    values = {
+        "data": mx.nd.random.normal(shape=(40, 600)),
+        "fc_weight": mx.nd.random.normal(0, 0.1, shape=(500, 600)),
+        "bn_gamma": mx.nd.random.uniform(1, 2, shape=(500,)),
+        "bn_beta": mx.nd.random.normal(shape=(500,)),
+    }
+    states = [mx.nd.zeros(500), mx.nd.ones(500)]
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=500, no_bias=True, name="fc")
+    net = mx.sym.MakeLoss(mx.sym.square(mx.sym.BatchNorm(net, name="bn", fix_gamma=False)), grad_scale=0.5)
+    grads = {name: mx.nd.zeros(array.shape) for name, array in values.items()}
+    texec = net.bind(mx.cpu(), values, grads, aux_states=[state.copy() for state in states])
+    out = texec.forward(is_train=True)[0]
+    texec.backward()
+    for array in values.values():
+        array.attach_grad()
+    with mx.autograd.record():
+        made = mx.nd.FullyConnected(values["data"], values["fc_weight"], num_hidden=500, no_bias=True)
+        made = mx.nd.BatchNorm(made, values["bn_gamma"], values["bn_beta"], *states, fix_gamma=False)
+        made = mx.nd.MakeLoss(mx.nd.square(made), grad_scale=0.5)
+    made.backward()
+    np.testing.assert_allclose(made.asnumpy(), out.asnumpy(), rtol=1e-4, atol=1e-4)
+    for name, array in values.items():
+        np.testing.assert_allclose(array.grad.asnumpy(), grads[name].asnumpy(), rtol=2e-3, atol=2e-4, err_msg=name)
+    for state, other in zip(states, texec.aux_arrays, strict=True):
+        np.testing.assert_allclose(state.asnumpy(), other.asnumpy(), rtol=1e-4, atol=1e-5)

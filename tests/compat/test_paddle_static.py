@@ -236,9 +236,16 @@ def test_dropout_draws_anew_in_each_run_and_not_in_a_clone_for_test() -> None:
     np.testing.assert_array_equal(paddle.static.Executor().run(test, feed={"x": ones}, fetch_list=[y.name])[0], ones)
 
 
-def test_batch_norm_keeps_running_statistics_for_the_clone() -> None:
+NORMALISATIONS = {
+    "static.nn": lambda x: paddle.static.nn.batch_norm(x, momentum=0.5),
+    "nn": lambda x: paddle.nn.BatchNorm1D(3, momentum=0.5)(x),
+}
+
+
+@pytest.mark.parametrize("name", NORMALISATIONS)
+def test_batch_norm_keeps_running_statistics_for_the_clone(name: str) -> None:
     x = data("x", [None, 3])
-    y = paddle.static.nn.batch_norm(x, momentum=0.5)
+    y = NORMALISATIONS[name](x)
     test = paddle.static.default_main_program().clone(for_test=True)
     loss = paddle.mean(y * y * y)
     paddle.optimizer.SGD(0.0).minimize(loss)
@@ -288,6 +295,28 @@ def test_gradient_clipping() -> None:
     start()
     (moved,) = run(["w"], x=np.array([[30.0, 40.0]], "float32"))
     np.testing.assert_allclose(moved, [[-0.6], [-0.8]], rtol=1e-5)
+
+
+def test_training_goes_on_from_a_file(tmp_path: Any) -> None:
+    y = paddle.static.nn.fc(data("x", [None, 3]), 1)
+    loss = paddle.mean(paddle.square(y - 1.0))
+    paddle.optimizer.Adam(0.1).minimize(loss)
+    start()
+    program = paddle.static.default_main_program()
+    for _ in range(3):
+        run([loss], x=X)
+    paddle.static.save(program, str(tmp_path / "model"))
+    expected = [run([loss], x=X)[0].item() for _ in range(3)]
+    with paddle.static.scope_guard(paddle.static.Scope()):
+        paddle.static.load(program, str(tmp_path / "model"))
+        assert [run([loss], x=X)[0].item() for _ in range(3)] == expected
+    parameters = program.state_dict("param")
+    assert list(parameters) == ["fc_0.w_0", "fc_0.b_0"]
+    assert {name for name in program.state_dict("opt") if "w_0" in name} == {
+        f"fc_0.w_0_{part}_0" for part in ("step", "moment1", "moment2")
+    }
+    with pytest.raises(ValueError, match="shape"):
+        program.set_state_dict({"fc_0.w_0": np.zeros(3)})
 
 
 def test_what_was_fetched_is_not_overwritten_by_the_next_run() -> None:

@@ -175,7 +175,8 @@ class GradientPlan:
                 for place, argument in zip(chosen, arguments, strict=True):
                     values[place] = argument
                 found = graph.evaluate(values[:-1], values[-1], training)
-                return _heads_of(found), (found.outputs, found.states, found.overrides)
+                known = [*found.outputs, *found.states, *found.overrides]
+                return _heads_of(found), stop_gradient(known)  # constants, or they would be differentiated too
 
             _, pullback, known = vjp(surrogate, *[values[place] for place in chosen], has_aux=True)
             return known, pullback(cotangents)

@@ -425,7 +425,7 @@ class Symbol:
 
     def __getattr__(self, name: str) -> Any:
         if name in FLUENT:
-            return lambda *args, **kwargs: call(TABLE[FLUENT[name]], name, (self, *args), kwargs)
+            return lambda *args, **kwargs: call(TABLE[name], name, (self, *args), kwargs)
         raise unsupported("a Symbol", name, [*FLUENT, *dir(Symbol)])
 
 

@@ -73,7 +73,9 @@ def ones(shape: Any, dtype: Any = None, name: Any = None) -> Any:
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, name: Any = None) -> Any:
     """Return a tensor of the shape of x filled with one value."""
-    return apply(fill_any_like_, x, layer="full_like", value=fill_value, dtype=None if dtype is None else as_dtype(dtype).name)
+    return apply(
+        fill_any_like_, x, layer="full_like", value=fill_value, dtype=None if dtype is None else as_dtype(dtype).name
+    )
 
 
 def zeros_like(x: Any, dtype: Any = None, name: Any = None) -> Any:

@@ -251,8 +251,7 @@ def slice(input: Any, axes: Any, starts: Any, ends: Any) -> Any:
 
 def strided_slice(x: Any, axes: Any, starts: Any, ends: Any, strides: Any, name: Any = None) -> Any:
     """Return every stride-th element between starts and ends along axes."""
-    bounds = {"starts": lengths(starts), "ends": lengths(ends), "strides": lengths(strides)}
-    return apply(_slice, x, axes=lengths(axes), **bounds)
+    return apply(_slice, x, axes=lengths(axes), starts=lengths(starts), ends=lengths(ends), strides=lengths(strides))
 
 
 @prototype("getitem", inputs="X Indices", index=())
@@ -326,10 +325,14 @@ def _is_mask(item: Any) -> bool:
 def decoded(code: Sequence[Any], arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Return the index that `encoded` gave a code for, with arrays put in."""
     given = iter(arrays)
-    names = {"new": lambda: None, "...": lambda: Ellipsis, "array": lambda: next(given)}
+    fixed = {"new": None, "...": Ellipsis}
     return tuple(
         [
-            builtins.slice(*item[1:]) if isinstance(item, tuple) else names[item]() if isinstance(item, str) else item
+            builtins.slice(*item[1:])
+            if isinstance(item, tuple)
+            else next(given)
+            if item == "array"
+            else fixed.get(item, item)
             for item in code
         ]
     )
@@ -351,7 +354,7 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
     if not arrays:
         return apply(_set_value, x, cast(value, x.dtype) if isinstance(value, Value) else value, index=coded)
     places = np.arange(math.prod(x.shape)).reshape(tuple(x.shape))[decoded(coded, arrays)]
-    own = tuple(value.shape) if isinstance(value, Value) else np.shape(value)
+    own = tuple(value.shape) if isinstance(value, Value) else np.shape(value)  # type: ignore[attr-defined]
     numbers = np.broadcast_to(np.arange(math.prod(own)).reshape(own), places.shape)
     source = np.full(math.prod(x.shape), -1)
     source[places.reshape(-1)] = numbers.reshape(-1)
@@ -521,7 +524,7 @@ def pad(
         spatial = [widths[2 * i : 2 * i + 2] for i in range(len(widths) // 2)][::-1]
         last = data_format.endswith("C")
         head = count - len(spatial) - last
-        pairs = [(0, 0)] * head + spatial + [(0, 0)] * last  # type: ignore[assignment]
+        pairs = [(0, 0)] * head + spatial + [(0, 0)] * last
     else:
         raise InvalidArgumentError(f"pad: {len(widths)} widths do not fit a tensor with {count} axes")
     return apply(_pad, x, paddings=tuple([n for pair in pairs for n in pair]), pad_value=float(value))

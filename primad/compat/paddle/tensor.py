@@ -17,7 +17,7 @@ from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.printing import describe
 from primad.compat.paddle.randomness import generator
-from primad.compat.tape import Call, Entry
+from primad.compat.tape import Call, Entry, computed
 from primad.trace import TracedArray
 
 RECORDING: list[bool] = [True]
@@ -250,42 +250,33 @@ class Tensor(Value):
     def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | Layer) -> Any:
         """Compute an operator at once, and record it where a gradient may be asked for."""
         entries: list[Entry] = []
-        arrays: list[Any] = []
         pattern: list[int | None] = []
         active = False
         for slot in slots:
             if isinstance(slot, Tensor):
                 entry = slot._entry
                 entries.append(entry)
-                arrays.append(entry.array)
                 pattern.append(-1)
                 active = active or entry.active
             elif slot is None:
-                arrays.append(None)
                 pattern.append(None)
             elif isinstance(slot, list):
                 several = [_operand(item, slots) for item in slot]
                 entries += several
-                arrays.append([entry.array for entry in several])
                 pattern.append(len(several))
                 active = active or any(entry.active for entry in several)
             else:
                 entry = _operand(slot, slots)
                 entries.append(entry)
-                arrays.append(entry.array)
                 pattern.append(-1)
                 active = active or entry.active
         if operator.draw is not None:
-            drawn = Entry(operator.draw(generator(), **attributes))
-            entries.append(drawn)
-            arrays.append(drawn.array)
+            entries.append(Entry(operator.draw(generator(), **attributes)))
             pattern.append(-1)
-        with np.errstate(all="ignore"):
-            found = operator.compute(*arrays, **attributes)
+        shape, named = tuple(pattern), tuple(attributes.items())
+        found = computed(operator, shape, named, [entry.array for entry in entries])
+        call = Call(operator, shape, named, tuple(entries)) if active and RECORDING[-1] else None
         many = type(found) is tuple or type(found) is list
-        call = None
-        if active and RECORDING[-1]:
-            call = Call(operator, tuple(pattern), tuple(attributes.items()), tuple(entries))
         made = [_result(array, call, i) for i, array in enumerate(found if many else (found,))]
         return made if many else made[0]
 

@@ -944,7 +944,7 @@ def activations(paddle):
 
 def more_activations(paddle):
     F = paddle.nn.functional
-    x = _leaf(paddle, [[-2.5, -0.5, 0.3, 1.7], [0.1, 4.0, -4.0, 0.9]])
+    x = _leaf(paddle, [[-2.5, -0.6, 0.3, 1.7], [0.1, 4.0, -4.0, 0.9]])
     names = "leaky_relu elu selu celu relu6 hardtanh hardsigmoid hardswish softsign tanhshrink hardshrink softshrink"
     names += " mish log_sigmoid thresholded_relu"
     parts = [getattr(F, name)(x) for name in names.split()]

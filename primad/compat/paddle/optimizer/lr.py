@@ -72,7 +72,7 @@ class StepDecay(_Formula):
     def __init__(
         self, learning_rate: float, step_size: int, gamma: float = 0.1, last_epoch: int = -1, verbose: bool = False
     ) -> None:
-        super().__init__(learning_rate, lambda base, n: base * gamma ** (n // step_size), last_epoch)
+        super().__init__(learning_rate, lambda base, n: float(base * gamma ** (n // step_size)), last_epoch)
 
 
 class MultiStepDecay(_Formula):
@@ -134,7 +134,7 @@ class PolynomialDecay(_Formula):
     ) -> None:
         def formula(base: float, n: int) -> float:
             span = decay_steps * max(1, math.ceil(n / decay_steps)) if cycle else decay_steps
-            return (base - end_lr) * (1.0 - min(n, span) / span) ** power + end_lr
+            return float((base - end_lr) * (1.0 - min(n, span) / span) ** power + end_lr)
 
         super().__init__(learning_rate, formula, last_epoch)
 
@@ -165,7 +165,7 @@ class NoamDecay(_Formula):
     ) -> None:
         def formula(base: float, n: int) -> float:
             rise = 1.0 if n == 0 else n**-0.5
-            return base * d_model**-0.5 * min(rise, warmup_steps**-1.5 * n)
+            return float(base * d_model**-0.5 * min(rise, warmup_steps**-1.5 * n))
 
         super().__init__(learning_rate, formula, last_epoch)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -17,7 +19,6 @@ from primad.compat.paddle.errors import (
     MissingParametersError,
     PreconditionError,
 )
-from primad.compat.paddle.nn.parameter import Parameter
 from primad.compat.paddle.operators import Value
 from primad.compat.paddle.optimizer.lr import LRScheduler
 from primad.compat.paddle.regularizer import L2Decay
@@ -29,8 +30,15 @@ from primad.functional.compile import jit
 
 @cache
 def _compiled(rule: Any) -> Callable[..., Any]:
-    """Return one step of a rule, planned once for each type of parameter."""
-    return jit(rule.update)
+    """Return one step of a rule, planned once for each type of parameter, which overwrites parameters and state."""
+    return jit(rule.update, donate=(0, 2))
+
+
+def _owned(entry: Entry) -> np.ndarray[Any, Any]:
+    """Return the array of a parameter to be overwritten: a copy where something else refers to its memory."""
+    array: np.ndarray[Any, Any] = entry.array
+    shared = sys.getrefcount(array) > 3 or array.base is not None or not array.flags.c_contiguous
+    return array.copy() if shared or not array.flags.writeable else array
 
 
 class Optimizer:
@@ -127,7 +135,7 @@ class Optimizer:
         if state is None:
             state = rule.init(entry.array)
         entry.array, self._states[parameter.name] = _compiled(rule)(
-            entry.array, gradient._entry.array, state, learning_rate=np.float64(rate)
+            _owned(entry), gradient._entry.array, state, learning_rate=np.float64(rate)
         )
         entry.version += 1
 
@@ -415,9 +423,10 @@ class AdamW(Optimizer):
             raise InvalidArgumentError("amsgrad=True is not supported", fix="use AdamW without it.")
         if not isinstance(weight_decay, (int, float)):
             raise ArgumentTypeError(f"weight_decay should be float, got {type(weight_decay).__name__}")
-        options = {"beta1": float(beta1), "beta2": float(beta2), "epsilon": float(epsilon)}
-        self._rule = rules.AdamW(weight_decay=float(weight_decay), **options)
-        self._plain = rules.AdamW(weight_decay=0.0, **options)
+        self._rule = rules.AdamW(
+            beta1=float(beta1), beta2=float(beta2), epsilon=float(epsilon), weight_decay=float(weight_decay)
+        )
+        self._plain = replace(self._rule, weight_decay=0.0)
         self._chooses = apply_decay_param_fun
         self._ratio = lr_ratio
 
@@ -436,6 +445,3 @@ def _check_betas(beta1: float, beta2: float, epsilon: float) -> None:
         raise InvalidArgumentError("Invalid value of beta2, expect beta2 in [0,1).")
     if not epsilon >= 0:
         raise InvalidArgumentError("Invalid value of epsilon, expect epsilon >= 0.")
-
-
-Parameters = Sequence[Parameter]

@@ -23,7 +23,8 @@ from primad.compat.paddle.errors import (
 from primad.compat.paddle.gradients import gradient_of
 from primad.compat.paddle.math import add_n_
 from primad.compat.paddle.naming import GRADIENT
-from primad.compat.paddle.static.program import BACKWARD, LOSS, OPTIMIZE, Block, Operator, Variable, names_of
+from primad.compat.paddle.static.operator import BACKWARD, LOSS, OPTIMIZE, Operator, each, names_of
+from primad.compat.paddle.static.program import Block, Variable
 
 Callback = Callable[..., Any]
 
@@ -248,7 +249,7 @@ class _Walk:
         same: dict[str, str] = {}
         new = []
         for op in operators:
-            op.slots = _map(op.slots, lambda name: same.get(name, name))
+            op.slots = [each(slot, lambda name: same.get(name, name)) for slot in op.slots]
             twin = known.setdefault(_key(op), op)
             pairs = list(zip(_flat(op.results), _flat(twin.results), strict=True))
             if twin is not op and all(there is not None for wanted, there in pairs if wanted is not None):
@@ -261,16 +262,10 @@ class _Walk:
         """Return the gradient operators of the path, last operator first, on gradients that are reached."""
         made: list[Operator] = []
         for op in reversed(self.path):
-            cotangents = _map(op.results, self._gradient_name)
-            if reached.isdisjoint(name for slot in cotangents for name in names_of(slot)):
+            cotangents = [each(slot, lambda name: self._if_reached(name, reached)) for slot in op.results]
+            outputs = [each(slot, self._output_name) for slot in self._differentiable(op)]
+            if not any(map(names_of, cotangents)) or not any(map(names_of, outputs)):
                 continue
-            outputs = _map(self._differentiable(op), self._output_name)
-            if not any(names_of(slot) for slot in outputs):
-                continue
-            for name in [name for slot in cotangents for name in names_of(slot) if name not in reached]:
-                attributes: dict[str, Any] = {"value": 0.0, "op_role": BACKWARD, "op_role_var": []}
-                made.append(Operator(fill_any_like_, [self.variable_of[name]], [name], attributes))
-                reached.add(name)
             attributes = {**op.attributes, "op_role": BACKWARD, "op_role_var": []}
             made.append(Operator(gradient_of(op.prototype), [*op.slots, *cotangents], outputs, attributes))
             reached.update(name for slot in outputs for name in names_of(slot))
@@ -278,7 +273,7 @@ class _Walk:
 
     def _differentiable(self, op: Operator) -> list[Any]:
         """Return the operator's slots, None in place of inputs that no gradient passes to."""
-        return tree.map(lambda name, passes: name if passes else None, op.slots, op.dependence(self.block))  # type: ignore[no-any-return]
+        return tree.map(lambda name, passes: name if passes else None, op.slots, op.dependence(self.block.vars))  # type: ignore[no-any-return]
 
     def _gradient_name(self, name: str) -> str | None:
         """Return the name of a variable's gradient, None for one that is no float."""
@@ -290,6 +285,11 @@ class _Walk:
             self._names[usual] = "grad/" * self.block.program.backward_count + usual if taken else usual
         self.variable_of[self._names[usual]] = name
         return self._names[usual]
+
+    def _if_reached(self, name: str, reached: set[str]) -> str | None:
+        """Return the name of the gradient of a result; None, which stands for zeros, if the targets do not need it."""
+        gradient = self._gradient_name(name)
+        return gradient if gradient in reached else None
 
     def _output_name(self, name: str) -> str | None:
         return None if name in self.stopped else self._gradient_name(name)
@@ -329,18 +329,8 @@ def path_between(block: Block, targets: set[str], inputs: set[str], stopped: set
 
 def _passing(op: Operator, block: Block) -> list[str]:
     """Return the names of the inputs that gradients pass to."""
-    return [name for name, passes in zip(op.input_arg_names, tree.leaves(op.dependence(block)), strict=True) if passes]
-
-
-def _map(slots: Sequence[Any], function: Callable[[str], str | None]) -> list[Any]:
-    """Apply a function to the names in slots, keeping lists."""
     return [
-        [name if name is None else function(name) for name in slot]
-        if isinstance(slot, list)
-        else slot
-        if slot is None
-        else function(slot)
-        for slot in slots
+        name for name, passes in zip(op.input_arg_names, tree.leaves(op.dependence(block.vars)), strict=True) if passes
     ]
 
 
@@ -363,7 +353,7 @@ def _summed(operators: list[Operator], block: int) -> list[Operator]:
 
     for op in operators:
         sum_up(op.input_arg_names)
-        op.results = _map(op.results, contribution)
+        op.results = [each(slot, contribution) for slot in op.results]
         result.append(op)
     sum_up(list(parts))
     return result

@@ -8,7 +8,6 @@ compiled in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,78 +17,20 @@ from primad.compat.paddle.creation import fill_constant_
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
 from primad.compat.paddle.operators import Prototype
 from primad.compat.paddle.static.inference import UNKNOWN
+from primad.compat.paddle.static.operator import Operator, each
 from primad.compat.paddle.static.program import (
     Block,
-    Operator,
     Program,
     Variable,
     default_main_program,
 )
+from primad.compat.paddle.static.scope import Scope, global_scope
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
 from primad.functional.compile import jit
 from primad.ir.node import Trace
 from primad.trace import TracedArray
 from primad.types import ArrayType
-
-
-class ScopeVariable:
-    """A value in a scope, as `Scope.find_var` gives it."""
-
-    def __init__(self, scope: Scope, name: str) -> None:
-        self._scope, self._name = scope, name
-
-    def get_tensor(self) -> ScopeVariable:
-        """Return itself: the value is an array."""
-        return self
-
-    def set(self, value: Any, place: Any = None) -> None:
-        """Replace the value by a copy of an array."""
-        self._scope.values[self._name] = np.array(value)
-
-    def shape(self) -> list[int]:
-        """Return the lengths of its axes."""
-        return list(self._scope.values[self._name].shape)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self._scope.values[self._name], dtype)
-
-
-class Scope:
-    """Values that outlive a run, by name.
-
-    Attributes:
-        values: the arrays.
-    """
-
-    def __init__(self) -> None:
-        self.values: dict[str, np.ndarray[Any, Any]] = {}
-
-    def find_var(self, name: str) -> ScopeVariable | None:
-        """Return the value of that name, or None."""
-        return ScopeVariable(self, name) if name in self.values else None
-
-    def var(self, name: str) -> ScopeVariable:
-        """Return the value of that name, to be set."""
-        return ScopeVariable(self, name)
-
-
-_scopes: list[Scope] = [Scope()]
-
-
-def global_scope() -> Scope:
-    """Return the scope that `Executor.run` uses by default."""
-    return _scopes[-1]
-
-
-@contextmanager
-def scope_guard(scope: Scope) -> Iterator[None]:
-    """Use another scope inside a `with` block."""
-    _scopes.append(scope)
-    try:
-        yield
-    finally:
-        _scopes.pop()
 
 
 @dataclass(frozen=True)
@@ -159,7 +100,7 @@ def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace 
         drawn: its random numbers, if it needs any.
         trace: where constants are recorded, so that the engine's laws see them; None computes them.
     """
-    operands = [_each_name(slot, values.__getitem__) for slot in op.slots]
+    operands = [each(slot, values.__getitem__) for slot in op.slots]
     named = {name: op.attributes[name] for name in op.prototype.attributes}
     if op.prototype.draw is not None:
         operands.append(drawn)
@@ -174,12 +115,6 @@ def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace 
             values[slot] = result
         elif slot is not None:
             values.update({name: item for name, item in zip(slot, result, strict=True) if name is not None})
-
-
-def _each_name(slot: Any, function: Any) -> Any:
-    if slot is None or isinstance(slot, str):
-        return None if slot is None else function(slot)
-    return [None if name is None else function(name) for name in slot]
 
 
 def _check_readable(variable: Variable, op: Operator | None) -> None:

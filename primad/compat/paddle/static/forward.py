@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from primad import tree
 from primad.compat.paddle.creation import fill_any_like_
 from primad.compat.paddle.gradients import tangent_of
 from primad.compat.paddle.naming import TANGENT, generate
 from primad.compat.paddle.static.backward import path_between
-from primad.compat.paddle.static.program import BACKWARD, Block, Variable
+from primad.compat.paddle.static.operator import BACKWARD, each
+from primad.compat.paddle.static.program import Block, Variable
 
 
 def tangents(
@@ -35,7 +36,7 @@ def tangents(
         given = tree.map(lambda name: moving.get(name), op.slots)
         if not tree.leaves(given):
             continue
-        results = [_tangents(block, slot) for slot in op.results]
+        results = [each(slot, partial(_tangent, block)) for slot in op.results]
         values = tree.map(block.var, op.slots)
         block.append_operator(tangent_of(op.prototype), [*values, *given], results, op.attributes, BACKWARD)
         for slot, made in zip(op.results, results, strict=True):
@@ -45,19 +46,16 @@ def tangents(
 
 
 def _ones(block: Block, variable: Variable) -> Variable:
-    result = _tangents(block, variable.name)
+    result = _tangent(block, variable.name)
+    assert result is not None
     block.append_operator(fill_any_like_, [variable], [result], {"value": 1.0}, BACKWARD)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
-def _tangents(block: Block, slot: Any) -> Any:
-    """Return new variables for the tangents of the variables in a slot; None where they are no floats."""
-    if slot is None:
-        return None
-    if isinstance(slot, list):
-        return [_tangents(block, name) for name in slot]
-    variable = block.var(slot)
+def _tangent(block: Block, name: str) -> Variable | None:
+    """Return a new variable for the tangent of a variable; None for one that is no float."""
+    variable = block.var(name)
     if not variable.dtype.is_floating:
         return None
-    name = slot + TANGENT
+    name += TANGENT
     return block.create_var(generate(name) if name in block.vars else name, variable.shape, variable.dtype)

@@ -20,10 +20,9 @@ from primad.compat.paddle.initializer import Constant
 from primad.compat.paddle.naming import generate
 from primad.compat.paddle.operators import Prototype
 from primad.compat.paddle.static.backward import append_backward
+from primad.compat.paddle.static.operator import OPTIMIZE, Operator
 from primad.compat.paddle.static.parameters import fill
 from primad.compat.paddle.static.program import (
-    OPTIMIZE,
-    Operator,
     Parameter,
     Program,
     Variable,

@@ -5,7 +5,7 @@ Nothing is computed here; `execution` lowers a block to a primad program when it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -21,11 +21,10 @@ from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
 from primad.compat.paddle.methods import attach
 from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.randomness import generator
-from primad.compat.paddle.static.inference import UNKNOWN, Shape, dependence, infer
+from primad.compat.paddle.static.inference import UNKNOWN, Shape, infer
+from primad.compat.paddle.static.operator import BACKWARD, FORWARD, OPTIMIZE, Operator, each
+from primad.compat.paddle.static.scope import Scope, global_scope
 from primad.runtime.cache import Cache
-
-FORWARD, BACKWARD, OPTIMIZE, LOSS = 0, 1, 2, 256
-"""What an operator is there for (its attribute `op_role`); LOSS is added to the role of those at the loss."""
 
 
 class Variable(Value):
@@ -146,168 +145,6 @@ class Parameter(Variable):
         return f"{'trainable ' if self.trainable else ''}param"
 
 
-class Operator:
-    """One operator of a block.
-
-    Attributes:
-        prototype: what it computes.
-        slots: for each input slot, the variable's name, a list of names, or None.
-        results: for each output slot, likewise; None for an output that is not wanted.
-        attributes: by Paddle's names.
-    """
-
-    def __init__(
-        self, prototype: Prototype, slots: Sequence[Any], results: Sequence[Any], attributes: dict[str, Any]
-    ) -> None:
-        self.prototype = prototype
-        self.slots = list(slots)
-        self.results = list(results)
-        self.attributes = {**prototype.attributes, **attributes}
-        self._dependence: list[Any] | None = None
-
-    @property
-    def type(self) -> str:
-        """Paddle's name of the operator."""
-        return self.prototype.type
-
-    @property
-    def input_arg_names(self) -> list[str]:
-        """Names of all inputs."""
-        return [name for slot in self.slots for name in names_of(slot)]
-
-    @property
-    def output_arg_names(self) -> list[str]:
-        """Names of all outputs."""
-        return [name for slot in self.results for name in names_of(slot)]
-
-    @property
-    def input_names(self) -> list[str]:
-        """Names of the input slots."""
-        return list(self.prototype.inputs)
-
-    @property
-    def output_names(self) -> list[str]:
-        """Names of the output slots."""
-        return list(self.prototype.outputs)
-
-    def input(self, slot: str) -> list[str]:
-        """Return the names of the variables in an input slot."""
-        return names_of(self.slots[self.prototype.inputs.index(slot)])
-
-    def output(self, slot: str) -> list[str]:
-        """Return the names of the variables in an output slot."""
-        return names_of(self.results[self.prototype.outputs.index(slot)])
-
-    def attr(self, name: str) -> Any:
-        """Return an attribute."""
-        return self.attributes[name]
-
-    def has_attr(self, name: str) -> bool:
-        """Say whether there is such an attribute."""
-        return name in self.attributes
-
-    def all_attrs(self) -> dict[str, Any]:
-        """Return all attributes."""
-        return dict(self.attributes)
-
-    @property
-    def desc(self) -> OperatorDescription:
-        """The operator in the form that callbacks see."""
-        return OperatorDescription(self)
-
-    def dependence(self, block: Block) -> list[Any]:
-        """Return, in the structure of the slots, whether gradients pass to that input."""
-        if self._dependence is None:
-            slots = [_each(slot, lambda name: None if name is None else block.vars[name]) for slot in self.slots]
-            self._dependence = dependence(self.prototype, slots, self.attributes)
-        return self._dependence
-
-    def rename(self, old: str, new: str, outputs_too: bool = True) -> None:
-        """Give a variable another name wherever the operator mentions it."""
-        self.slots = [_renamed(slot, old, new) for slot in self.slots]
-        if outputs_too:
-            self.results = [_renamed(slot, old, new) for slot in self.results]
-
-    def __str__(self) -> str:
-        outputs = ", ".join(f"{name}={names_of(slot)}" for name, slot in _sorted(self.prototype.outputs, self.results))
-        inputs = ", ".join(f"{name}={names_of(slot)}" for name, slot in _sorted(self.prototype.inputs, self.slots))
-        shown = ", ".join(f"{name} = {_attribute(value)}" for name, value in sorted(self.attributes.items()))
-        return f"{{{outputs}}} = {self.type}(inputs={{{inputs}}}, {shown})"
-
-    __repr__ = __str__
-
-    def to_string(self, throw_on_error: bool = True) -> str:
-        """Return the operator's line in the text of its program."""
-        return str(self)
-
-
-class OperatorDescription:
-    """An operator as callbacks of `append_backward` see it: `type()` and the names are methods here."""
-
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
-
-    def type(self) -> str:
-        """Return Paddle's name of the operator."""
-        return self._operator.type
-
-    def input_arg_names(self) -> list[str]:
-        """Return the names of all inputs."""
-        return self._operator.input_arg_names
-
-    def output_arg_names(self) -> list[str]:
-        """Return the names of all outputs."""
-        return self._operator.output_arg_names
-
-    def input_names(self) -> list[str]:
-        """Return the names of the input slots."""
-        return self._operator.input_names
-
-    def output_names(self) -> list[str]:
-        """Return the names of the output slots."""
-        return self._operator.output_names
-
-    def input(self, slot: str) -> list[str]:
-        """Return the names of the variables in an input slot."""
-        return self._operator.input(slot)
-
-    def output(self, slot: str) -> list[str]:
-        """Return the names of the variables in an output slot."""
-        return self._operator.output(slot)
-
-    def attr(self, name: str) -> Any:
-        """Return an attribute."""
-        return self._operator.attr(name)
-
-    def has_attr(self, name: str) -> bool:
-        """Say whether there is such an attribute."""
-        return self._operator.has_attr(name)
-
-    def __str__(self) -> str:
-        return str(self._operator)
-
-
-def names_of(slot: Any) -> list[str]:
-    """Return the names in a slot: none, one, or a list with None for what is left out."""
-    if slot is None:
-        return []
-    return [slot] if isinstance(slot, str) else [name for name in slot if name is not None]
-
-
-def _renamed(slot: Any, old: str, new: str) -> Any:
-    if isinstance(slot, list):
-        return [new if name == old else name for name in slot]
-    return new if slot == old else slot
-
-
-def _sorted(names: Sequence[str], slots: Sequence[Any]) -> list[tuple[str, Any]]:
-    return sorted(zip(names, slots, strict=True), key=lambda pair: pair[0])
-
-
-def _attribute(value: Any) -> str:
-    return str(list(value)) if isinstance(value, tuple) else str(value)
-
-
 class Block:
     """Variables and operators, in the order in which they run.
 
@@ -371,13 +208,15 @@ class Block:
         if prototype.draw is not None and prototype.inputs:
             prototype, drawing = _drawn_apart(prototype)
             slots = [*slots, self.append(drawing, (), attributes, "seed")]
-        layer = naming.current_layer() or layer
-        name = layer.name if isinstance(layer, naming.Layer) else naming.generate(layer) if layer else ""
-        stem = f"{name}.tmp" if name else "tmp"
+        stem = _stem(layer)
         results = infer(prototype, slots, attributes)
-        made = [_each(result, lambda type: self.create_var(naming.generate(stem), *type)) for result in results]
+        made = [each(result, lambda type: self.create_var(naming.generate(stem), *type)) for result in results]
         self.append_operator(prototype, slots, made, attributes)
         return made[0] if len(prototype.outputs) == 1 else tuple(made)
+
+    def create_output(self, layer: str | naming.Layer, shape: Sequence[int], dtype: Any) -> Variable:
+        """Add a variable for a result of a layer (see `operators.apply`)."""
+        return self.create_var(naming.generate(_stem(layer)), shape, dtype)
 
     def append_operator(
         self,
@@ -389,7 +228,7 @@ class Block:
     ) -> Operator:
         """Append an operator on variables that writes into given variables."""
         attributes = {**attributes, "op_role": role, "op_role_var": []}
-        operator = Operator(prototype, [_each(s, _name) for s in slots], [_each(r, _name) for r in results], attributes)
+        operator = Operator(prototype, [each(s, _name) for s in slots], [each(r, _name) for r in results], attributes)
         return self.append_made(operator)
 
     def append_made(self, operator: Operator) -> Operator:
@@ -421,11 +260,11 @@ def _drawn_apart(prototype: Prototype) -> tuple[Prototype, Prototype]:
     return taking, drawing
 
 
-def _each(slot: Any, function: Any) -> Any:
-    """Apply a function to what a slot holds: one thing, a list of things, or None."""
-    if slot is None:
-        return None
-    return [_each(item, function) for item in slot] if isinstance(slot, list) else function(slot)
+def _stem(layer: str | naming.Layer) -> str:
+    """Return what the results of a layer's operators are called, but for a number."""
+    layer = naming.current_layer() or layer
+    name = layer.name if isinstance(layer, naming.Layer) else naming.generate(layer) if layer else ""
+    return f"{name}.tmp" if name else "tmp"
 
 
 def _name(variable: Variable) -> str:
@@ -546,6 +385,47 @@ class Program:
                     attributes["is_test"] = True
                 target.append_made(Operator(op.prototype, op.slots, op.results, attributes))
         return result
+
+    def state_dict(self, mode: str = "all", scope: Scope | None = None) -> dict[str, Any]:
+        """Return copies of the values of its persistable variables, by name.
+
+        Args:
+            mode: 'param' for the parameters, 'opt' for the rest (the state of optimisers), 'all' for both.
+            scope: where the values are, by default the global scope.
+
+        Raises:
+            InvalidArgumentError: for another mode.
+        """
+        if mode not in ("all", "param", "opt"):
+            raise InvalidArgumentError(f"state_dict: mode should be 'param', 'opt' or 'all', but received {mode!r}")
+        values = (scope or global_scope()).values
+        return {
+            variable.name: values[variable.name].copy()
+            for variable in self.list_vars()
+            if variable.persistable
+            and variable.name in values
+            and (mode == "all" or isinstance(variable, Parameter) == (mode == "param"))
+        }
+
+    def set_state_dict(self, state_dict: Mapping[str, Any], scope: Scope | None = None) -> None:
+        """Take over values of persistable variables.
+
+        Args:
+            state_dict: arrays or tensors by name; other names are ignored.
+            scope: where the values go, by default the global scope.
+
+        Raises:
+            InvalidArgumentError: for a value of another shape.
+        """
+        scope = scope or global_scope()
+        for variable in self.list_vars():
+            if variable.persistable and variable.name in state_dict:
+                array = np.array(state_dict[variable.name], variable.dtype.numpy)
+                if array.shape != variable.shape:
+                    raise InvalidArgumentError(
+                        f"set_state_dict: {variable.name} has the shape {variable.shape}, got {array.shape}"
+                    )
+                scope.values[variable.name] = array
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
         """Return the program as text."""

@@ -65,7 +65,7 @@ def _vgg(layers: int, pretrained: bool, batch_norm: bool, options: dict[str, Any
                 parts.append(BatchNorm2D(channels))
             parts.append(CLASSES["ReLU"]())
             before = channels
-        parts.append(CLASSES["MaxPool2D"](2, 2))  # type: ignore[call-arg, arg-type]
+        parts.append(CLASSES["MaxPool2D"](2, 2))  # type: ignore[arg-type]
     return VGG(Sequential(*parts), **options)
 
 

@@ -88,7 +88,7 @@ def cross_entropy_(
     label_smoothing: float,
     reduction: str,
 ) -> Any:
-    options = {"axis": axis, "ignore_index": ignore_index, "weight": weight, "reduction": reduction}
+    options: dict[str, Any] = {"axis": axis, "ignore_index": ignore_index, "weight": weight, "reduction": reduction}
     return nn.cross_entropy(logits, label, soft_label=soft_label, label_smoothing=label_smoothing, **options)
 
 
@@ -132,7 +132,12 @@ def cross_entropy(
     kept = reduction == "none" and not soft_label and len(label.shape) == count
     # The softmax of log p is p.
     logits = input if use_softmax else log(input)
-    options = {"axis": axis, "soft_label": soft_label, "ignore_index": ignore_index, "reduction": reduction}
+    options: dict[str, Any] = {
+        "axis": axis,
+        "soft_label": soft_label,
+        "ignore_index": ignore_index,
+        "reduction": reduction,
+    }
     loss = apply(cross_entropy_, logits, label, weight, label_smoothing=label_smoothing, **options)
     return unsqueeze(loss, axis) if kept or (soft_label and reduction == "none") else loss
 

@@ -104,10 +104,8 @@ def _convolution(rank: int) -> Callable[..., Any]:
     ) -> Any:
         _check_rank(convolve.__name__, x, rank)
         pairs = _paddings(padding, x, tuple(weight.shape[2:]), stride, dilation, data_format)
-        options = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
-        return apply(
-            record, x, weight, bias, paddings=pairs, data_format=data_format, **options
-        )
+        options: dict[str, Any] = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
+        return apply(record, x, weight, bias, paddings=pairs, data_format=data_format, **options)
 
     convolve.__name__ = convolve.__qualname__ = name
     convolve.__doc__ = (
@@ -145,7 +143,7 @@ def _transposed(rank: int) -> Callable[..., Any]:
         if output_size is not None:
             raise InvalidArgumentError(f"{convolve.__name__}: output_size is not supported", fix="use output_padding.")
         pairs = _paddings(padding, x, tuple(weight.shape[2:]), stride, dilation, data_format)
-        options = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
+        options: dict[str, Any] = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
         options |= {"output_padding": _frozen(output_padding), "paddings": pairs, "data_format": data_format}
         return apply(record, x, weight, bias, **options)
 
@@ -204,7 +202,7 @@ def _max_pooling(rank: int) -> Callable[..., Any]:
         if return_mask:
             raise InvalidArgumentError(f"{pool.__name__}: return_mask=True is not supported")
         pairs = _paddings(padding, x, kernel_size, kernel_size if stride is None else stride, 1, data_format)
-        sizes = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
+        sizes: dict[str, Any] = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
         return apply(record, x, ceil_mode=ceil_mode, data_format=data_format, **sizes)
 
     pool.__name__ = pool.__qualname__ = f"max_pool{rank}d"
@@ -232,8 +230,8 @@ def _avg_pooling(rank: int) -> Callable[..., Any]:
         if divisor_override is not None:
             raise InvalidArgumentError(f"{pool.__name__}: divisor_override is not supported", fix="scale the result.")
         pairs = _paddings(padding, x, kernel_size, kernel_size if stride is None else stride, 1, data_format)
-        sizes = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
-        options = {"ceil_mode": ceil_mode, "exclusive": exclusive, "data_format": data_format}
+        sizes: dict[str, Any] = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
+        options: dict[str, Any] = {"ceil_mode": ceil_mode, "exclusive": exclusive, "data_format": data_format}
         return apply(record, x, **sizes, **options)
 
     pool.__name__ = pool.__qualname__ = f"avg_pool{rank}d"

@@ -12,6 +12,8 @@ from primad.compat.paddle.initializer import Constant, Normal, XavierNormal
 from primad.compat.paddle.manipulation import flatten, lengths
 from primad.compat.paddle.nn import functional as F
 from primad.compat.paddle.nn.layer.layer import Layer
+from primad.compat.paddle.operators import Value
+from primad.compat.paddle.parameters import ParamAttr
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
 
@@ -130,7 +132,7 @@ class _Convolution(Layer):
             raise InvalidArgumentError("in_channels must be divisible by groups.")
         kernel = lengths(kernel_size) * (self.rank if isinstance(kernel_size, int) else 1)
         self._text = f"{in_channels}, {out_channels}, kernel_size={list(kernel)}, data_format={data_format}"
-        self._options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        self._options: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         self._options["data_format"] = data_format
         if self.transposed:
             shape = [in_channels, out_channels // groups, *kernel]
@@ -157,7 +159,7 @@ class Conv1D(_Convolution):
     rank = 1
 
     def __init__(self, *args: Any, data_format: str = "NCL", **kwargs: Any) -> None:
-        super().__init__(*args, data_format=data_format, **kwargs)
+        super().__init__(*args, **{"data_format": data_format, **kwargs})
 
 
 class Conv2D(_Convolution):
@@ -172,7 +174,7 @@ class Conv3D(_Convolution):
     rank = 3
 
     def __init__(self, *args: Any, data_format: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__(*args, data_format=data_format, **kwargs)
+        super().__init__(*args, **{"data_format": data_format, **kwargs})
 
 
 class _TransposedConvolution(_Convolution):
@@ -246,12 +248,16 @@ class BatchNorm(Layer):
     ) -> None:
         super().__init__(name)
         self._text = f"num_features={num_features}, momentum={momentum}, epsilon={epsilon}"
-        self._options = {"momentum": momentum, "epsilon": epsilon, "data_format": data_format}
+        self._options: dict[str, Any] = {"momentum": momentum, "epsilon": epsilon, "data_format": data_format}
         self._options["use_global_stats"] = use_global_stats
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        self.register_buffer("_mean", Tensor(Entry(np.zeros(num_features, self._dtype))))
-        self.register_buffer("_variance", Tensor(Entry(np.ones(num_features, self._dtype))))
+        for name, start in (("_mean", 0.0), ("_variance", 1.0)):
+            if Value.kind[-1] is Tensor:
+                self.register_buffer(name, Tensor(Entry(np.full(num_features, start, self._dtype))))
+            else:
+                held = ParamAttr(trainable=False, initializer=Constant(start))
+                setattr(self, name, self.create_parameter([num_features], held))
 
     def forward(self, x: Any) -> Any:
         """Normalise."""

@@ -128,7 +128,9 @@ class Layer:
         default_initializer: Initializer | None = None,
     ) -> Parameter | None:
         """Return a new parameter, which joins the layer when it is assigned to an attribute."""
-        return make_parameter(shape, dtype or self._dtype, attr, is_bias, default_initializer, self._full_name)
+        wanted = dtype or self._dtype
+        made: Parameter | None = make_parameter(shape, wanted, attr, is_bias, default_initializer, self.full_name())
+        return made
 
     def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
         """Add a parameter under a name."""

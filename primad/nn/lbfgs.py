@@ -1,0 +1,195 @@
+"""L-BFGS with a state that can be saved and resumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from primad import tree
+from primad.errors import ShapeError
+from primad.nn.line_search import Trial, strong_wolfe
+from primad.trace import type_of
+
+Tree = Any
+ValueAndGrad = Callable[[Tree], tuple[Any, Tree]]
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class LBFGSState:
+    """Where the search is; arrays and numbers only.
+
+    Attributes:
+        step: how many steps were made.
+        evaluations: how often the function was computed.
+        value: the function at the parameters; NaN before the first step.
+        gradient: its gradient there, as one float64 vector.
+        moves: the last changes of the parameters, one a row; row `kept % rows` is the next to be replaced.
+        changes: the changes of the gradient that belong to them.
+        kept: how many changes were stored.
+        stalled: whether the last step found nothing lower: the parameters are at a minimum, up to rounding.
+    """
+
+    step: Any
+    evaluations: Any
+    value: Any
+    gradient: Any
+    moves: Any
+    changes: Any
+    kept: Any
+    stalled: Any
+
+
+@dataclass(frozen=True)
+class LBFGS:
+    """L-BFGS (Liu & Nocedal 1989) with a line search for the strong Wolfe conditions.
+
+    The search runs in float64, whatever the dtypes of the parameters; but the noise of a function in single precision
+    ends it early.
+
+    Attributes:
+        memory: how many changes of the gradient are remembered.
+        first_length: length of the first step, as a change of the parameters in the 1-norm, at most that of the
+            gradient.
+        evaluations: how many times a step may compute the function.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> def rosenbrock(x):
+        ...     return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+        >>> rule = primad.nn.LBFGS()
+        >>> x = np.zeros(4)
+        >>> state = rule.init(x)
+        >>> f = primad.jit(primad.value_and_grad(rosenbrock))
+        >>> while not state.stalled and state.step < 100:
+        ...     x, state = rule.update(x, state, f)
+        >>> np.allclose(x, 1.0)
+        True
+    """
+
+    memory: int = 10
+    first_length: float = 1.0
+    evaluations: int = 25
+
+    def init(self, params: Tree) -> LBFGSState:
+        """Return the state before the first step. It also starts a search anew when the function has changed.
+
+        Raises:
+            ShapeError: if a parameter is not a float array.
+        """
+        types = [type_of(leaf) for leaf in tree.leaves(params)]
+        for type in types:
+            if not type.is_float:
+                raise ShapeError(f"an optimiser needs float parameters, got {type}", fix="convert with .astype(float).")
+        size = sum(type.size for type in types)
+        return LBFGSState(
+            step=np.int64(0),
+            evaluations=np.int64(0),
+            value=np.float64(np.nan),
+            gradient=np.zeros(size),
+            moves=np.zeros((self.memory, size)),
+            changes=np.zeros((self.memory, size)),
+            kept=np.int64(0),
+            stalled=np.bool_(False),
+        )
+
+    def update(self, params: Tree, state: LBFGSState, value_and_grad: ValueAndGrad) -> tuple[Tree, LBFGSState]:
+        """Make one step.
+
+        Args:
+            params: a tree of float arrays.
+            state: what `init` or the last step returned, for the same function.
+            value_and_grad: a function of the parameters that returns a number and a tree like the parameters, such as
+                `primad.jit(primad.value_and_grad(loss))`.
+
+        Returns:
+            the new parameters, where the function is lower, and the new state; the old parameters and a state that is
+            `stalled` where no lower point was found.
+
+        Raises:
+            ShapeError: if the state belongs to other parameters.
+        """
+        leaves, structure = tree.flatten(params)
+        origin = _flat(leaves)
+        if state.gradient.shape != origin.shape:
+            raise ShapeError(f"a state for {state.gradient.size} parameters does not fit {origin.size} parameters")
+        calls = int(state.evaluations)
+
+        def at(point: Vector) -> tuple[Tree, float, Vector]:
+            nonlocal calls
+            calls += 1
+            there = tree.unflatten(structure, _split(point, leaves))
+            value, gradient = value_and_grad(there)
+            return there, float(value), _flat(tree.flatten_as(structure, gradient, "the gradient"))
+
+        value, gradient = float(state.value), np.asarray(state.gradient)
+        if state.step == 0:
+            _, value, gradient = at(origin)
+        found = None
+        kept = int(state.kept)
+        # Where the remembered curvature leads nowhere, the gradient itself may still.
+        for count in (kept, 0) if kept else (0,):
+            direction = -self._scaled(gradient, state, count)
+            start = Trial(0.0, value, float(gradient @ direction))
+            if not start.slope < 0:
+                continue
+            norm = float(np.sum(np.abs(gradient)))
+            length = 1.0 if count else min(1.0, self.first_length / norm)
+
+            def along(length: float, direction: Vector = direction) -> Trial:
+                there, value, gradient = at(origin + length * direction)
+                return Trial(length, value, float(gradient @ direction), (there, gradient))
+
+            found = strong_wolfe(along, start, length, self.evaluations)
+            if found is not None:
+                break
+        told = replace(state, step=state.step + 1, evaluations=np.int64(calls), value=np.float64(value))
+        if found is None:
+            return params, replace(told, gradient=gradient, stalled=np.bool_(True))
+        there, after = found.data
+        move, change = _flat(tree.leaves(there)) - origin, after - gradient
+        told = replace(told, value=np.float64(found.value), gradient=after, stalled=np.bool_(False))
+        return there, self._remember(told, count, move, change)
+
+    def _remember(self, state: LBFGSState, kept: int, move: Vector, change: Vector) -> LBFGSState:
+        """Store a change, unless it says that the function is not convex there."""
+        moves, changes = np.array(state.moves), np.array(state.changes)
+        if move @ change > 1e-10 * float(change @ change) ** 0.5 * float(move @ move) ** 0.5:
+            moves[kept % self.memory], changes[kept % self.memory] = move, change
+            kept += 1
+        return replace(state, moves=moves, changes=changes, kept=np.int64(kept))
+
+    def _scaled(self, gradient: Vector, state: LBFGSState, kept: int) -> Vector:
+        """Multiply by the approximate inverse Hessian (Nocedal & Wright 2006, algorithm 7.4)."""
+        rows = [i % self.memory for i in range(max(0, kept - self.memory), kept)]
+        product = np.array(gradient)
+        shares: list[float] = []
+        for i in reversed(rows):
+            shares.append(float(state.moves[i] @ product / (state.moves[i] @ state.changes[i])))
+            product -= shares[-1] * state.changes[i]
+        if rows:
+            last = rows[-1]
+            product *= (state.moves[last] @ state.changes[last]) / (state.changes[last] @ state.changes[last])
+        for i, share in zip(rows, reversed(shares), strict=True):
+            again = state.changes[i] @ product / (state.moves[i] @ state.changes[i])
+            product += (share - again) * state.moves[i]
+        return product
+
+
+def _flat(leaves: list[Any]) -> Vector:
+    return np.concatenate([np.ravel(np.asarray(leaf, np.float64)) for leaf in leaves] or [np.zeros(0)])
+
+
+def _split(vector: Vector, like: list[Any]) -> list[Any]:
+    """Cut a vector into arrays with the shapes and dtypes of others."""
+    found, start = [], 0
+    for leaf in like:
+        type = type_of(leaf)
+        size = math.prod(type.shape)
+        found.append(vector[start : start + size].reshape(type.shape).astype(type.dtype))
+        start += size
+    return found
