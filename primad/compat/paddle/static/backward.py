@@ -284,7 +284,7 @@ class _Walk:
             if not any(map(names_of, cotangents)) or not any(map(names_of, outputs)):
                 continue
             attributes = {**op.attributes, "op_role": BACKWARD, "op_role_var": []}
-            made.append(Operator(gradient_of(op.prototype), [*op.slots, *cotangents], outputs, attributes))
+            made.append(Operator(gradient_of(op.prototype), [*op.slots, *cotangents], outputs, attributes, op.where))
             reached.update(name for slot in outputs for name in names_of(slot))
         return made
 
