@@ -630,6 +630,12 @@ family(
         "out": (lambda mx, x: [mx.nd.sin(x, out=x) is x, x],),
         "missing input": (lambda mx, x: mx.nd.FullyConnected(x, num_hidden=2),),
         "missing name": (lambda mx, x: mx.nd.no_such_function(x),),
+        "moved axes": (lambda mx, x: [mx.nd.moveaxis(mx.nd.ones((2, 3, 4)), 0, 2).shape, mx.nd.moveaxis(x, 0, 1)],),
+        "functions of numbers": (
+            lambda mx, x: [mx.nd.add(2, 3), mx.nd.maximum(2, 3), mx.nd.greater(2, 3), mx.nd.modulo(7, 4)],
+        ),
+        "reflected": (lambda mx, x: [mx.nd.subtract(1, x), mx.nd.modulo(7, x), mx.nd.greater_equal(3, x)],),
+        "NumPy operands": (lambda mx, x: [mx.nd.concatenate([x, x], axis=1), mx.nd.full((1,), 2).asscalar() * x],),
         "iteration": (lambda mx, x: list(x),),
         "context": (
             lambda mx, x: [repr(x.context), repr(mx.cpu(1)), mx.cpu() == mx.cpu(0), repr(mx.current_context())],

@@ -189,6 +189,34 @@ def test_unsupported_operators_in_texts_say_what_exists() -> None:
         mx.sym.load_json(text)
 
 
+def test_random_arrays() -> None:
+    mx.random.seed(5)
+    uniform = mx.nd.random.uniform(2, 3, shape=(1000,))
+    normal = mx.random.normal(1, 2, shape=(40, 50), dtype="float64")
+    integers = mx.nd.random.randint(0, 4, shape=200)
+    assert uniform.dtype is np.float32
+    assert 2 <= uniform.asnumpy().min() < 2.02 < 2.98 < uniform.asnumpy().max() < 3
+    assert normal.dtype is np.float64
+    np.testing.assert_allclose([normal.asnumpy().mean(), normal.asnumpy().std()], [1, 2], atol=0.1)
+    assert integers.dtype is np.int32
+    assert set(integers.asnumpy()) == {0, 1, 2, 3}
+    rows = mx.random.shuffle(mx.nd.arange(50).reshape((25, 2))).asnumpy()
+    assert sorted(rows[:, 0]) == list(range(0, 50, 2))
+    assert (rows[:, 1] == rows[:, 0] + 1).all()
+    filled = mx.nd.zeros(3)
+    assert mx.nd.random.uniform(5, 6, out=filled) is filled
+    assert mx.random.randn(2, 3).shape == (2, 3)
+
+
+def test_contexts() -> None:
+    assert mx.num_gpus() == 0
+    with mx.Context("cpu", 1):
+        assert repr(mx.nd.ones(1).context) == repr(mx.current_context()) == "cpu(1)"
+    assert mx.current_context() == mx.cpu() == mx.Context(mx.cpu(0))
+    with pytest.raises(KeyError):
+        mx.Context("tpu")
+
+
 def test_there_is_no_gpu() -> None:
     with pytest.raises(mx.MXNetError, match=r"mx\.cpu"):
         mx.gpu()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -397,6 +398,15 @@ def test_shapes_that_do_not_fit_are_refused_where_the_operator_is_appended() -> 
     x = data("x", [None, 3])
     with pytest.raises(ValueError, match="3"):
         paddle.matmul(x, x)
+
+
+def test_fed_shapes_that_do_not_fit_each_other() -> None:
+    x, z = data("x", [None, 3]), data("z", [None, 3])
+    y = paddle.exp(x) * z  # this line
+    line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    with pytest.raises(ValueError, match=r"elementwise_mul does not take.*\[2, 3\], z \[5, 3\]") as caught:
+        run([y], x=X, z=np.ones((5, 3), "float32"))
+    assert f"test_paddle_static.py:{line}" in str(caught.value)
 
 
 def test_a_parameter_without_a_value() -> None:

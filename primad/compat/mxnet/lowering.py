@@ -122,7 +122,6 @@ class ForwardPlan:
         program = _record(
             lambda *values: graph.evaluate(values[:-1], values[-1], training).outputs, [*types, graph.key_type]
         )
-        self.types = program.out_types
         self._plan = plan_of(ClosedProgram(program))
         self._sources = source_values(program)
 

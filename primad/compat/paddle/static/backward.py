@@ -55,6 +55,13 @@ def append_backward(
         ArgumentAssertionError, ArgumentTypeError: if the loss is no Variable (it is both an AssertionError and a
             TypeError), or another argument has the wrong type.
         InvalidArgumentError: if a callback cannot be called.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()), paddle.utils.unique_name.guard():
+        ...     loss = paddle.mean(paddle.static.nn.fc(paddle.static.data("x", [None, 3]), 1))
+        ...     [gradient.name for parameter, gradient in paddle.static.append_backward(loss)]
+        ['fc_0.w_0@GRAD', 'fc_0.b_0@GRAD']
     """
     if not isinstance(loss, Variable):
         raise NotAVariableError(
@@ -104,6 +111,16 @@ def gradients(
     Raises:
         ArgumentTypeError: if an argument is no variable.
         InvalidArgumentError: if numbers or shapes do not match, or variables belong to different programs.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     x = paddle.static.data("x", [2])
+        ...     x.stop_gradient = False
+        ...     (first,) = paddle.static.gradients([x * x * x], [x])
+        ...     (second,) = paddle.static.gradients([first], [x])
+        ...     paddle.static.Executor().run(feed={"x": [1.0, 2.0]}, fetch_list=[first, second])
+        [array([ 3., 12.], dtype=float32), array([ 6., 12.], dtype=float32)]
     """
     targets, inputs = _variables(targets, "targets"), _variables(inputs, "inputs")
     seeds: list[Any] = [None] * len(targets)
@@ -267,7 +284,7 @@ class _Walk:
             if not any(map(names_of, cotangents)) or not any(map(names_of, outputs)):
                 continue
             attributes = {**op.attributes, "op_role": BACKWARD, "op_role_var": []}
-            made.append(Operator(gradient_of(op.prototype), [*op.slots, *cotangents], outputs, attributes))
+            made.append(Operator(gradient_of(op.prototype), [*op.slots, *cotangents], outputs, attributes, op.where))
             reached.update(name for slot in outputs for name in names_of(slot))
         return made
 

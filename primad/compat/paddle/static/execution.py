@@ -27,6 +27,7 @@ from primad.compat.paddle.static.program import (
 from primad.compat.paddle.static.scope import Scope, global_scope
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
+from primad.errors import ShapeError
 from primad.functional.compile import jit
 from primad.ir.node import Trace
 from primad.trace import TracedArray
@@ -99,6 +100,9 @@ def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace 
         values: arrays, or traced arrays where it is recorded.
         drawn: its random numbers, if it needs any.
         trace: where constants are recorded, so that the engine's laws see them; None computes them.
+
+    Raises:
+        InvalidArgumentError: if the operands do not fit; it names the user's line that appended the operator.
     """
     operands = [each(slot, values.__getitem__) for slot in op.slots]
     named = {name: op.attributes[name] for name in op.prototype.attributes}
@@ -108,7 +112,15 @@ def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace 
         type = ArrayType(tuple(named["shape"]), named["dtype"])
         results: Any = TracedArray(trace.literal(named["value"], type))
     else:
-        results = op.prototype.compute(*operands, **named)
+        try:
+            results = op.prototype.compute(*operands, **named)
+        except ShapeError as error:
+            types = ", ".join(f"{name} {list(values[name].shape)}" for name in op.input_arg_names)
+            raise InvalidArgumentError(
+                f"the operator {op.type} does not take {types}",
+                why=f"{error.what}: lengths that the program leaves open do not fit as they were fed.",
+                where=op.where,
+            ) from error
     many = len(op.prototype.outputs) != 1
     for slot, result in zip(op.results, results if many else [results], strict=True):
         if isinstance(slot, str):
@@ -142,6 +154,14 @@ class Executor:
 
     Args:
         place: where to run; there is only the CPU.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     exe = paddle.static.Executor()
+        ...     exe.run(feed={"x": [[1.0, 2.0], [3.0, 4.0]]}, fetch_list=[x * 2.0, [x[0]]])
+        [array([[2., 4.], [6., 8.]], dtype=float32), array([1., 2.], dtype=float32)]
     """
 
     def __init__(self, place: Any = None) -> None:

@@ -52,6 +52,16 @@ def fc(
         bias_attr: how to make the bias; False leaves it out.
         activation: name of a function of `paddle.nn.functional`, or None.
         name: the layer's name, first part of those of its parameters.
+
+    Raises:
+        InvalidArgumentError: if the number of inputs is not known.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+        ...     y = paddle.static.nn.fc(paddle.static.data("x", [None, 3]), 2, name="mine")
+        ...     y.shape, [parameter.name for parameter in y.program.all_parameters()]
+        ((-1, 2), ['mine.w_0', 'mine.b_0'])
     """
     layer = Layer("fc", name)
     listed = list(x) if isinstance(x, (list, tuple)) else [x]

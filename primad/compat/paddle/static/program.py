@@ -383,7 +383,7 @@ class Program:
                 attributes = dict(op.attributes)
                 if for_test and "is_test" in attributes:
                     attributes["is_test"] = True
-                target.append_made(Operator(op.prototype, op.slots, op.results, attributes))
+                target.append_made(Operator(op.prototype, op.slots, op.results, attributes, op.where))
         return result
 
     def state_dict(self, mode: str = "all", scope: Scope | None = None) -> dict[str, Any]:
