@@ -96,8 +96,8 @@ def picture(
         parts.append(f'<text class="s" x="{COLUMN}" y="{at + 20 + 19 * i:.0f}">{escape(line.strip())}</text>')
     height = max(end + 30, at + 20 + 19 * len(plan)) + 8
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="primad" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" role="img"'
-        f' style="max-width:100%;height:auto"><title>{escape(title)}</title><style>{STYLE}</style>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="primad" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}"'
+        f' role="img" style="max-width:100%;height:auto"><title>{escape(title)}</title><style>{STYLE}</style>'
         f'<rect width="{WIDTH}" height="{height:.0f}" rx="10" fill="#fff"/>{"".join(parts)}</svg>'
     )
 
