@@ -457,9 +457,7 @@ def test_a_lowered_program_trains(static: None) -> None:
             exe = paddle.static.Executor()
             exe.run(startup)
             inputs = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
-            losses.append(
-                [exe.run(main, feed={"x": inputs}, fetch_list=[loss, "batch_norm_0.w_1"]) for _ in range(4)]
-            )
+            losses.append([exe.run(main, feed={"x": inputs}, fetch_list=[loss, "batch_norm_0.w_1"]) for _ in range(4)])
     assert "adam" in programs[0]
     assert "adam" not in programs[1]
     for one, two in zip(*losses, strict=True):

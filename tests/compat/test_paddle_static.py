@@ -395,9 +395,22 @@ def test_a_value_is_asked_for_too_early() -> None:
 
 
 def test_shapes_that_do_not_fit_are_refused_where_the_operator_is_appended() -> None:
-    x = data("x", [None, 3])
-    with pytest.raises(ValueError, match="3"):
-        paddle.matmul(x, x)
+    x, y = data("x", [None, 3]), data("y", [2, 4])
+    with pytest.raises(ValueError, match=r"matmul_v2 does not take x \[-1, 3\], y \[2, 4\]"):
+        paddle.matmul(x, y)
+    with pytest.raises(ValueError, match="elementwise_add does not take"):
+        y + data("z", [3, 4])
+
+
+def test_unknown_lengths_that_meet_known_ones() -> None:
+    x, y, z = data("x", [None, None]), data("y", [13, 1]), data("z", [13, 5])
+    assert (x + y).shape == (13, -1)
+    assert (x + z).shape == (13, 5)
+    assert paddle.matmul(x, z).shape == (-1, 5)
+    assert paddle.concat([x, z], axis=0).shape == (-1, 5)
+    assert paddle.matmul(x, x).shape == (-1, -1)
+    (found,) = run([paddle.matmul(x, z)], x=np.ones((2, 13), "float32"), z=np.ones((13, 5), "float32"))
+    assert found.shape == (2, 5)
 
 
 def test_fed_shapes_that_do_not_fit_each_other() -> None:
@@ -413,6 +426,15 @@ def test_a_parameter_without_a_value() -> None:
     y = paddle.static.nn.fc(data("x", [None, 3]), 2)
     with pytest.raises(RuntimeError, match="startup program"):
         run([y], x=X)
+
+
+def test_what_is_not_fetched_needs_no_data() -> None:
+    x, label = data("x", [None, 3]), data("label", [None, 3])
+    prediction = paddle.tanh(x)
+    loss = paddle.mean(paddle.square(prediction - label))
+    np.testing.assert_allclose(run([prediction], x=X)[0], np.tanh(X), rtol=1e-6)
+    with pytest.raises(RuntimeError, match="'label' has no value"):
+        run([loss], x=X)
 
 
 def test_something_is_not_fed() -> None:

@@ -41,14 +41,14 @@ class Lowered:
     Attributes:
         reads: names that it takes from the scope.
         writes: names that it puts there.
-        draws: positions of operators that draw random numbers on the host.
+        draws: operators that draw random numbers on the host, by the names of their draws.
         run: compiled function of (fed arrays, arrays read only, arrays read and overwritten, draws) that returns
             (arrays written, fetched arrays). What is written takes the memory of what is overwritten.
     """
 
     reads: list[str]
     writes: list[str]
-    draws: list[int]
+    draws: dict[str, Operator]
     run: Any
 
 
@@ -65,9 +65,10 @@ def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
                 f"the variable {name!r} is to be fetched, but the program has no such variable",
                 fix="it has " + ", ".join(block.vars) + ".",
             )
+    operators = _needed(block, fetched)
     known = set(fed)
     reads: dict[str, None] = {}
-    for op in block.ops:
+    for op in operators:
         for name in op.input_arg_names:
             if name not in known:
                 _check_readable(block.vars[name], op)
@@ -77,9 +78,9 @@ def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
         if name not in known:
             _check_readable(block.vars[name], None)
             reads[name] = None
-    writes = [name for name, variable in block.vars.items() if variable.persistable and name in known]
-    draws = [place for place, op in enumerate(block.ops) if op.prototype.draw is not None]
-    operators = list(block.ops)  # the block may grow later
+    computed = dict.fromkeys(name for op in operators for name in op.output_arg_names)
+    writes = [name for name in computed if block.vars[name].persistable]
+    draws = {str(place): op for place, op in enumerate(operators) if op.prototype.draw is not None}
 
     def function(feed: Any, fixed: Any, held: Any, drawn: Any) -> Any:
         values = {**feed, **fixed, **held}
@@ -90,6 +91,17 @@ def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
 
     function.__qualname__ = "a static program"
     return Lowered(list(reads), writes, draws, jit(function, donate=2))
+
+
+def _needed(block: Block, fetched: Sequence[str]) -> list[Operator]:
+    """Return the operators that what is fetched or kept depends on."""
+    needed = set(fetched)
+    operators = []
+    for op in reversed(block.ops):
+        if any(name in needed or block.vars[name].persistable for name in op.output_arg_names):
+            operators.append(op)
+            needed.update(op.input_arg_names)
+    return operators[::-1]
 
 
 def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace | None) -> None:
@@ -218,9 +230,7 @@ class Executor:
             scope.values[name] = np.asarray(program.rates[name](), block.vars[name].dtype.numpy)
         state = {name: _stored(scope, name) for name in lowered.reads}
         rng = program.generator()
-        drawn = {
-            str(place): draw(block.ops[place].prototype, block.ops[place].attributes, rng) for place in lowered.draws
-        }
+        drawn = {key: draw(op.prototype, op.attributes, rng) for key, op in lowered.draws.items()}
         held = {name: state.pop(name) for name in lowered.writes if name in state}
         written, results = lowered.run(arrays, state, held, drawn)
         kept = {name: np.require(value, requirements="W") for name, value in written.items()}
