@@ -167,6 +167,13 @@ def test_stop_gradient_cuts() -> None:
     np.testing.assert_allclose(run([g], x=X)[0], X * X, rtol=1e-6)
 
 
+def test_copies_of_variables() -> None:
+    x = data("x", [2, 3])
+    (g,) = paddle.static.gradients([x.clone() * x.detach()], [x])
+    assert g.name == x.grad_name
+    np.testing.assert_allclose(run([g], x=X)[0], X, rtol=1e-6)
+
+
 def test_a_callback_sees_every_operator_that_is_appended() -> None:
     x = data("x", [2, 3])
     seen: list[Any] = []

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from primad.compat.paddle import naming
-from primad.compat.paddle.creation import assign_value_, fill_constant_
+from primad.compat.paddle.creation import assign_, assign_value_, fill_constant_
 from primad.compat.paddle.dtypes import as_dtype, get_default_dtype
 from primad.compat.paddle.dtypes import dtype as DataType
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
@@ -75,6 +75,20 @@ class Variable(Value):
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[i] for i in range(len(self))])  # type: ignore[index]
+
+    @property
+    def grad_name(self) -> str:
+        """The name that its gradient gets, if that is not taken."""
+        return self.name + naming.GRADIENT
+
+    def clone(self) -> Variable:
+        """Append a copy, which gradients pass through."""
+        copy: Variable = self.apply(assign_, [self], {}, "assign")
+        return copy
+
+    def detach(self) -> Variable:
+        """Append a copy at which gradients end."""
+        return _stopped(self.clone())
 
     def numpy(self) -> NoReturn:
         """Refuse: a variable has no value before a program runs."""
