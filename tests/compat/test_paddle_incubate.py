@@ -463,3 +463,19 @@ def test_a_lowered_program_trains(static: None) -> None:
     for one, two in zip(*losses, strict=True):
         np.testing.assert_allclose(one[0], two[0], rtol=1e-5)
         np.testing.assert_allclose(one[1], two[1], rtol=1e-5, atol=1e-6)
+
+
+def test_forward_mode_plans_once_for_each_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+    from primad.compat import forward
+
+    made: list[Any] = []
+    original = forward.Pushforward
+    monkeypatch.setattr(forward, "Pushforward", lambda part: (made.append(part), original(part))[1])
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        x, v = (paddle.to_tensor(rng.normal(size=7)) for _ in range(2))
+        _, pushed = autograd.jvp(lambda x: paddle.exp(paddle.sin(x) * x), x, v)
+        at = x.numpy()
+        slope = np.exp(np.sin(at) * at) * (np.cos(at) * at + np.sin(at))
+        np.testing.assert_allclose(pushed.numpy(), slope * v.numpy(), rtol=1e-12)
+    assert len(made) == 1
