@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from primad import ops
 from primad.explanation.layers import Layered
-from primad.explanation.words import count
+from primad.explanation.words import below_here, count
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
 from primad.runtime.vectors import NEEDS
@@ -186,7 +186,7 @@ def _tip(program: Program, node: Node, names: dict[Node, str]) -> str:
     if isinstance(node.op, Leaf):
         return f"{node.op.name}: {node.type}"
     cost = node.op.cost(node)
-    line = f"\n{program.lines[node]}" if node in program.lines else ""
+    line = f"\n{below_here(program.lines[node])}" if node in program.lines else ""
     return f"{node.op.name}: {node.type}\n{count(cost.flops)}flop, {count(cost.bytes)}B written{line}"
 
 
