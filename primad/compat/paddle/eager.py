@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle import creation, manipulation, math, statistics
+from primad.compat.paddle import creation, manipulation, math, numerics, statistics
 from primad.compat.paddle.autograd.backward import backward_of
 from primad.compat.paddle.dtypes import as_dtype, default_numpy
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
@@ -179,6 +179,8 @@ for _name in IN_PLACE:
     setattr(Tensor, f"{_name}_", _in_place(f"{_name}_", getattr(math, _name)))
 for _name in ("argmax", "argmin", "argsort", "sort", "topk", "var", "std", "median"):
     setattr(Tensor, _name, getattr(statistics, _name))
+for _name in numerics.__all__:
+    setattr(Tensor, _name, getattr(numerics, _name))
 for _name, _function in (
     ("__setitem__", _set_item),
     ("__hash__", lambda self: id(self)),
