@@ -24,6 +24,9 @@ from primad.trace import TracedArray
 RECORDING: list[bool] = [True]
 """The mode flag that no_grad and its relatives set: whether operators are recorded on the tape."""
 
+STOPPING = frozenset(("fill_any_like", "elementwise_floordiv"))
+"""Operators whose results stop gradients, as in Paddle: they depend on shapes alone, or in steps."""
+
 _numbers = itertools.count()
 
 
@@ -276,7 +279,8 @@ class Tensor(Value):
             pattern.append(-1)
         shape, named = tuple(pattern), tuple(attributes.items())
         found = computed(operator, shape, named, [entry.array for entry in entries])
-        call = Call(operator, shape, named, tuple(entries)) if active and RECORDING[-1] else None
+        recorded = active and RECORDING[-1] and operator.type not in STOPPING
+        call = Call(operator, shape, named, tuple(entries)) if recorded else None
         many = type(found) is tuple or type(found) is list
         made = [_result(array, call, i) for i, array in enumerate(found if many else (found,))]
         return made if many else made[0]

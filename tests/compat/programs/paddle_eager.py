@@ -284,7 +284,15 @@ def stop_gradient(paddle):
     c = a + b
     d = a * 2
     a.stop_gradient = False
-    return d.stop_gradient, c.stop_gradient, a.stop_gradient, (b > 1.0).stop_gradient, b.detach().stop_gradient
+    steps = (paddle.ones_like(b), paddle.zeros_like(b), b // 1, paddle.floor(b), b.argmax())
+    return (
+        [t.stop_gradient for t in steps],
+        d.stop_gradient,
+        c.stop_gradient,
+        a.stop_gradient,
+        (b > 1.0).stop_gradient,
+        b.detach().stop_gradient,
+    )
 
 
 def detach_and_clone(paddle):
