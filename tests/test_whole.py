@@ -131,6 +131,14 @@ def test_special_values_are_kept():
         np.testing.assert_array_equal(np.signbit(got[1:]), np.signbit(want[1:]))
 
 
+@pytest.mark.parametrize("n", SIZES)
+def test_sums_of_infinite_products(n):
+    x = np.linspace(1.0, 2.0, n)
+    assert primad.jit(lambda x, y: np.einsum("a,->", x, y))(x, np.array(np.inf)) == np.inf
+    assert primad.jit(lambda x, y: np.einsum("a,b->", x, y))(x, np.array([np.inf])) == np.inf
+    assert primad.jit(np.dot)(x[:1], np.array([-np.inf])) == -np.inf
+
+
 # -- calls -------------------------------------------------------------------------------------------------------------
 
 
