@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import primad
 from primad.functional import calls
@@ -138,6 +139,18 @@ def test_results_do_not_depend_on_threads(small_tiles, function):
     finally:
         lanes.set_num_threads(before)
     assert results[0] == results[1] == results[2]
+
+
+def test_results_do_not_depend_on_the_threads_of_blas():
+    rng = np.random.default_rng(0)
+    compiled = primad.jit(lambda a, v: np.sort(a.T @ v))
+    for shape in ((700, 700), (100_000, 2), (450_000, 1)):
+        a, v = rng.normal(size=shape), rng.normal(size=shape[0])
+        results = []
+        for count in (1, 2, 3):
+            with threadpool_limits(count):
+                results.append(compiled(a, v).tobytes())
+        assert results[0] == results[1] == results[2]
 
 
 def test_an_axis_that_ops_mix_is_not_cut():
