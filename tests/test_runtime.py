@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -174,6 +175,28 @@ def test_an_error_in_a_tile_reaches_the_caller(small_tiles):
         with pytest.raises(ArithmeticError, match="boom") as caught:
             primad.jit(function)(np.zeros(40))
         assert caught.value.__notes__ == [f"  while computing broken: float64[4] in {__file__}:{line}"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signal.pthread_kill")
+def test_nothing_is_written_after_an_interrupt(small_tiles):
+    started, finished = [], []
+
+    def slow(x):
+        if not started:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        started.append(x.shape)
+        time.sleep(0.05)
+        finished.append(x.shape)
+        return x * 1.0
+
+    op = primad.elementwise("slow", slow, partials=[lambda out, x: out])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            primad.jit(lambda x: np.sum(op(x)), threads=3)(np.ones(400))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 0 < len(started) == len(finished) < 100
 
 
 def test_threads_are_a_positive_number():

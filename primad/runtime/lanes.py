@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Event, Lock, local
@@ -158,7 +158,8 @@ def thread_count() -> int:
 def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Sequence[Any]:
     """Run `work(lane, stopped)` for each lane and return the results in order.
 
-    When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller.
+    When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller when
+    they have ended.
     """
     stop = Event()
     results: list[Any] = [None] * lanes
@@ -189,5 +190,6 @@ def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Seq
             stop.set()
             for future in futures:
                 future.cancel()
+            wait(futures)  # what a lane writes to may be the caller's, who has it back with the error
             raise
     return results
