@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
-from threading import Event, Lock, local
+from threading import Condition, Event, Lock, local
 from typing import Any
 
 from primad.errors import ShapeError
@@ -162,10 +162,17 @@ def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Seq
     they have ended.
     """
     stop = Event()
+    changed = Condition()
+    busy = 0
     results: list[Any] = [None] * lanes
     waiting = iter(range(lanes))  # threads take the next lane from it; its `next` is atomic
 
     def run() -> None:
+        nonlocal busy
+        with changed:
+            if stop.is_set():
+                return
+            busy += 1
         _THREAD.lane = True
         try:
             for lane in waiting:
@@ -177,19 +184,22 @@ def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Seq
             raise
         finally:
             _THREAD.lane = False
+            with changed:
+                busy -= 1
+                changed.notify()
 
     count = min(thread_count(), lanes)
     with single_threaded_blas():
         if count == 1 or getattr(_THREAD, "lane", False):
             return [work(lane, stop.is_set) for lane in range(lanes)]
-        futures = _THREADS.submit(run, count)
         try:
-            for future in futures:
+            for future in _THREADS.submit(run, count):
                 future.result()
         except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            wait(futures)  # what a lane writes to may be the caller's, who has it back with the error
+            # What lanes write to may be the caller's, who has it back with the error. An interrupt may also come before
+            # all lanes are handed over, so that they are counted where they run.
+            with changed:
+                stop.set()
+                changed.wait_for(lambda: not busy)
             raise
     return results
