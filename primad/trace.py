@@ -292,6 +292,7 @@ def escaped(node: Node) -> TracingError:
 def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Apply a primitive: in the newest trace among the operands, or with NumPy where nothing is traced."""
     trace: Trace | None = None
+    first: Node | None = None
     inputs: list[Any] = []
     foreign = False
     for operand in operands:
@@ -302,15 +303,16 @@ def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any
             if owner is not trace:
                 if owner.closed:
                     raise escaped(node)
+                first = first or node
                 if trace is None or owner.age > trace.age:
                     trace = owner
         else:
             inputs.append(operand)
             foreign = True
-    if trace is None:
+    if trace is None or first is None:
         return primitive.numpy(*operands, **params)
     if foreign:
-        like = next(item for item in inputs if item.__class__ is Node).type
+        like = first.type
         for i, value in enumerate(inputs):
             kind = value.__class__
             if kind is float or kind is int or kind is bool:

@@ -101,6 +101,17 @@ def test_no_cycles() -> None:
 def test_importing_loads_no_more_than_it_must() -> None:
     """What is loaded when it is first needed takes longer to import than all the rest."""
     code = "import sys, primad; print(*[name for name in sys.modules if name.split('.')[0] in sys.argv[1:]])"
-    late = ["scipy", "sympy", "mpmath", "llvmlite", "threadpoolctl", "safetensors", "matplotlib", "rich", "typer"]
+    late = [
+        "scipy",
+        "sympy",
+        "mpmath",
+        "llvmlite",
+        "threadpoolctl",
+        "safetensors",
+        "matplotlib",
+        "rich",
+        "typer",
+        "concurrent",
+    ]
     found = subprocess.run([sys.executable, "-c", code, *late], capture_output=True, text=True, check=True).stdout
     assert not found.strip(), f"import primad loads {found}"

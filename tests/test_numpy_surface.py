@@ -88,6 +88,7 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "sinh": [(lambda n, x: n.sinh(x), (normal(3),))],
     "cosh": [(lambda n, x: n.cosh(x), (normal(3),))],
     "tanh": [(lambda n, x: n.tanh(x), (normal(3),))],
+    "arctan2": [(lambda n, x, y: n.arctan2(x, y), (normal(2, 3), normal(3)))],
     "hypot": [(lambda n, x, y: n.hypot(x, y), (normal(2, 3), normal(3)))],
     "heaviside": [
         (lambda n, x: n.heaviside(x, 0.5), (np.array([-1.0, 0.1, 2.0]),)),

@@ -238,6 +238,25 @@ def test_what_would_not_fit_into_memory_is_refused_with_its_line():
         primad.jit(distances, memory=0)
 
 
+def test_the_user_may_say_which_axis_is_cut(small_tiles):
+    x, y = np.random.default_rng(4).normal(size=(2, 24, 40, 3))
+
+    def f(x, y):
+        return np.sum(np.tanh(x @ np.ones((3, 2))) * y[..., :2])
+
+    program = simplify(primad.trace(f)(x, y))
+    cut = {tiling.make_plan(program, along=(0, axis)).dimension.length for axis in (0, 1)}
+    assert cut == {24, 40}
+    results = [primad.jit(f, along=along)(x, y) for along in ((0, 0), (1, 1), None)]
+    np.testing.assert_allclose(results, f(x, y), rtol=1e-12)
+    with pytest.raises(primad.ShapeError, match=r"axis 0 of the argument of type float64.400,3. cannot be cut"):
+        primad.jit(lambda x: np.sum(np.sort(x @ np.ones((3, 40)), axis=0)), along=(0, 0))(np.ones((400, 3)))
+    with pytest.raises(primad.ShapeError, match="does not fit an array with 3 axes"):
+        primad.jit(f, along=(0, 3))(x, y)
+    with pytest.raises(primad.ShapeError, match="2 arrays"):
+        primad.jit(lambda p: p[0] + p[1], along=(0, 0))((x, y))
+
+
 def test_a_checkpoint_computes_inner_values_again_instead_of_keeping_them():
     rng = np.random.default_rng(2)
     weights = [rng.normal(size=(60, 60)) / 8 for _ in range(24)]

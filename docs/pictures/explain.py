@@ -1,5 +1,6 @@
 """Draw the picture of docs/explain.md: `python docs/pictures/explain.py`."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ def laplacian(parameters, points):
 
 def network(*widths):
     rng = np.random.default_rng(0)
-    pairs = zip(widths[:-1], widths[1:], strict=True)
+    pairs = itertools.pairwise(widths)
     return [(rng.normal(size=pair) / np.sqrt(pair[0]), np.zeros(pair[1])) for pair in pairs]
 
 

@@ -26,6 +26,7 @@ class Precise:
         self.margin = float("inf")
         self._constants = {
             "2/√π": 2 / c.sqrt(c.pi),
+            "π": c.pi,
             "log 2": c.log(2),
             "log 10": c.log(10),
             "√½": c.sqrt(c.mpf(1) / 2),

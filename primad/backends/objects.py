@@ -68,6 +68,7 @@ class Numbers(Protocol):
 
 CONSTANTS = {
     "2/√π": 2.0 / math.sqrt(math.pi),
+    "π": math.pi,
     "log 2": math.log(2.0),
     "log 10": math.log(10.0),
     "√½": math.sqrt(0.5),

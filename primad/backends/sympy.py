@@ -20,6 +20,7 @@ DIGITS = 60
 
 _CONSTANTS = {
     "2/√π": 2 / sympy.sqrt(sympy.pi),
+    "π": sympy.pi,
     "log 2": sympy.log(2),
     "log 10": sympy.log(10),
     "√½": 1 / sympy.sqrt(2),

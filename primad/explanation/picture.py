@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from primad import ops
 from primad.explanation.layers import Layered
-from primad.explanation.words import count
+from primad.explanation.words import below_here, count
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
 from primad.runtime.vectors import NEEDS
@@ -28,10 +28,12 @@ COLOURS = {
     "inputs": "#22303f",
 }
 STYLE = (
-    "text{font-family:system-ui,'Segoe UI','DejaVu Sans',sans-serif;fill:#22303f}.t{font-size:19px;font-weight:600}"
-    ".h{font-size:14px;font-weight:600}.s{font-size:12px}.q{font-size:12px;fill:#66717f}"
-    "circle{stroke:#fff;stroke-width:.6}circle:hover,.o{stroke:#22303f;stroke-width:1.6}path{fill:none}"
+    ".primad text{font-family:system-ui,'Segoe UI','DejaVu Sans',sans-serif;fill:#22303f}"
+    ".primad .t{font-size:19px;font-weight:600}.primad .h{font-size:14px;font-weight:600}"
+    ".primad .s{font-size:12px}.primad .q{font-size:12px;fill:#66717f}.primad path{fill:none}"
+    ".primad circle{stroke:#fff;stroke-width:.6}.primad circle:hover,.primad .o{stroke:#22303f;stroke-width:1.6}"
 )
+"""It names the picture's own elements only: pages put several pictures beside each other."""
 Bar = tuple[str, float, str]
 
 
@@ -94,8 +96,8 @@ def picture(
         parts.append(f'<text class="s" x="{COLUMN}" y="{at + 20 + 19 * i:.0f}">{escape(line.strip())}</text>')
     height = max(end + 30, at + 20 + 19 * len(plan)) + 8
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" role="img"'
-        f' style="max-width:100%;height:auto"><title>{escape(title)}</title><style>{STYLE}</style>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="primad" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}"'
+        f' role="img" style="max-width:100%;height:auto"><title>{escape(title)}</title><style>{STYLE}</style>'
         f'<rect width="{WIDTH}" height="{height:.0f}" rx="10" fill="#fff"/>{"".join(parts)}</svg>'
     )
 
@@ -184,7 +186,7 @@ def _tip(program: Program, node: Node, names: dict[Node, str]) -> str:
     if isinstance(node.op, Leaf):
         return f"{node.op.name}: {node.type}"
     cost = node.op.cost(node)
-    line = f"\n{program.lines[node]}" if node in program.lines else ""
+    line = f"\n{below_here(program.lines[node])}" if node in program.lines else ""
     return f"{node.op.name}: {node.type}\n{count(cost.flops)}flop, {count(cost.bytes)}B written{line}"
 
 

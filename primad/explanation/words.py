@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from primad.runtime.fusion import Group
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import thread_count
@@ -71,3 +73,9 @@ def seconds(value: float) -> str:
         if value >= scale:
             return f"{value / scale:.3g} {unit}"
     return f"{value / 1e-9:.3g} ns"
+
+
+def below_here(where: str) -> str:
+    """Return a user's line with its file named from the working directory, if that holds it: pictures are shared."""
+    here = os.getcwd() + os.sep
+    return where.removeprefix(here)

@@ -21,7 +21,7 @@ from primad.runtime.cache import PLANS, WHOLE
 from primad.runtime.donation import Donated
 from primad.runtime.entry import Signature
 from primad.runtime.interpreter import evaluate_node
-from primad.runtime.tiling import AnyPlan, make_plan
+from primad.runtime.tiling import AnyPlan, Hint, make_plan
 from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift, record, type_of
@@ -81,7 +81,12 @@ def plan_of(of: ClosedProgram) -> AnyPlan:
 
 
 def compiled_plan(
-    program: Program, in_tree: Any, types: Sequence[ArrayType], weak: Sequence[bool], donated: Donated = ()
+    program: Program,
+    in_tree: Any,
+    types: Sequence[ArrayType],
+    weak: Sequence[bool],
+    donated: Donated = (),
+    along: Hint | None = None,
 ) -> tuple[AnyPlan | WholePlan, list[Any]]:
     """Return the plan of a program that the user wants compiled, and the inputs that follow the program's own.
 
@@ -94,6 +99,7 @@ def compiled_plan(
         types: types of its leaves.
         weak: which of them are Python numbers.
         donated: outputs that take the memory of inputs.
+        along: the input's axis that tiles are to cut.
     """
     of = ClosedProgram(program)
     values = [_source_value(node) for node in program.sources if node.op is not LITERAL]
@@ -109,7 +115,7 @@ def compiled_plan(
     whole: WholePlan | None = WHOLE.get((of.key, scalars, signature), lambda: whole_plan(lowered(), signature))
     if whole is not None:
         return whole, values
-    plan: AnyPlan = PLANS.get((None, of.key, donated, scalars), lambda: make_plan(lowered(), donated))
+    plan: AnyPlan = PLANS.get((None, of.key, donated, along, scalars), lambda: make_plan(lowered(), donated, along))
     return plan, values
 
 

@@ -21,7 +21,7 @@ from primad.runtime.donation import Donated, check, match, settle
 from primad.runtime.entry import is_plain
 from primad.runtime.lanes import check_thread_count, threads_for_call
 from primad.runtime.memory import check_limit, check_memory
-from primad.runtime.tiling import make_plan
+from primad.runtime.tiling import Hint, make_plan
 from primad.runtime.whole import WholePlan
 from primad.simplify import simplify
 from primad.trace import TracedArray, argument_names, is_weak, record, type_of
@@ -44,6 +44,7 @@ def jit(
     *,
     threads: int | None = None,
     memory: int | None = None,
+    along: tuple[int, int] | None = None,
 ) -> Function:
     """Return a function that records `function` once for each combination of argument types, and then only runs.
 
@@ -56,6 +57,8 @@ def jit(
         threads: how many threads its calls run on; by default as many as `set_num_threads` says. Results do not depend
             on it.
         memory: bytes that its arrays may take at once; by default what the machine has.
+        along: (position of an array argument, axis of it) along which a large program is cut into tiles; by default the
+            largest that is only mapped over and summed.
 
     Returns:
         a function with the same arguments and result. Arrays that the function closes over are taken when it is
@@ -64,6 +67,7 @@ def jit(
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line; where a donated array is read-only
             or shares memory with another argument.
+        ShapeError: if the program cannot be cut along the axis that `along` names.
         MemoryLimitError: if its arrays would not fit, with the op whose value is the largest.
 
     Example:
@@ -87,8 +91,8 @@ def jit(
         check_thread_count(threads, "jit: threads")
     check_limit(memory)
     cache = Cache(256)
-    entries: list[tuple[Any, Any]] = []
-    """Native functions of calls without static arguments or keywords, and how to rebuild the tree of a flat result."""
+    entries: list[Function] = []
+    """Native functions of calls without static arguments or keywords; they decline arguments of other types."""
 
     def make(
         args: Any, kwargs: Any, fixed: tuple[int, ...], types: Sequence[ArrayType], weak: Sequence[bool], in_tree: Any
@@ -105,21 +109,25 @@ def jit(
         if program.captured:
             return None
         donated = match(program.out_types, types, _leaves_of(args, fixed, given))
-        plan, captured = compiled_plan(program, in_tree.children()[0], types, weak, donated)
+        hint = None if along is None else _hint(along, args, fixed, types)
+        plan, captured = compiled_plan(program, in_tree.children()[0], types, weak, donated, hint)
         check_memory(plan, memory)
         plain = not (fixed or donated or in_tree.children()[1].num_leaves)
         entry = plan.entry(captured) if isinstance(plan, WholePlan) and plain else None
         if entry is not None and len(entries) < MOST_ENTRIES:
-            entries.append((entry, None if is_plain(program.out_tree) else program.out_tree))
+            entries.append(entry if is_plain(program.out_tree) else _rebuilding(entry, program.out_tree))
         return plan, captured, program.out_tree, donated, _names(function, args, kwargs, fixed)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
         if not kwargs:
-            for entry, out_tree in entries:
+            for entry in entries:
                 found = entry(*args)
                 if found is not NotImplemented:
-                    return found if out_tree is None else tree.unflatten(out_tree, found)
+                    return found
+        return general(args, kwargs)
+
+    def general(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         fixed = tuple([i if i >= 0 else i + len(args) for i in listed])
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
         static = tuple([_exactly(args[i]) for i in fixed if i < len(args)])
@@ -158,6 +166,16 @@ def _exactly(value: Any) -> Any:
     return type(value), value, isinstance(value, float) and math.copysign(1.0, value)
 
 
+def _rebuilding(entry: Function, out_tree: Any) -> Function:
+    """Return a native function whose flat result is rebuilt as a tree."""
+
+    def rebuilt(*args: Any) -> Any:
+        found = entry(*args)
+        return found if found is NotImplemented else tree.unflatten(out_tree, found)
+
+    return rebuilt
+
+
 def _names(function: Function, args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[int]) -> list[str]:
     """Return names of the leaves of the arguments that are not static."""
     places = tuple([() if i in fixed else arg for i, arg in enumerate(args)])
@@ -179,13 +197,24 @@ def _leaves_of(args: Sequence[Any], fixed: Sequence[int], chosen: Sequence[int])
     return found
 
 
+def _hint(along: tuple[int, int], args: Sequence[Any], fixed: Sequence[int], types: Sequence[ArrayType]) -> Hint:
+    """Return the flat position of the argument that `along` names, and its axis."""
+    leaves = _leaves_of(args, fixed, along[:1])
+    if len(leaves) != 1:
+        raise ShapeError(
+            f"jit: along={along!r} names an argument of {len(leaves)} arrays",
+            fix="name a positional argument that is one array.",
+        )
+    return leaves[0], _axis_for(along[1], types[leaves[0]].ndim, "jit: along")
+
+
 MOST_ENTRIES = 8
 """Native functions that `jit` tries in turn, each for other types of arguments."""
 
 
 def _axis_for(axis: Any, ndim: int, what: str) -> int:
     if not isinstance(axis, (int, np.integer)) or not -ndim <= axis < ndim:
-        raise ShapeError(f"vmap: {what} {axis!r} does not fit an array with {ndim} axes")
+        raise ShapeError(f"{what} {axis!r} does not fit an array with {ndim} axes")
     return int(axis) % ndim
 
 
@@ -263,7 +292,7 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
                 types.append(type)
                 places.append(None)
                 continue
-            place = _axis_for(axis, type.ndim, "in_axes")
+            place = _axis_for(axis, type.ndim, "vmap: in_axes")
             length = type.shape[place]
             if size is not None and length != size:
                 raise ShapeError(f"vmap: mapped axes have different lengths, {size} and {length}")
@@ -297,7 +326,7 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
         if None in targets:
             raise ShapeError("vmap: out_axes None is not supported; every result has the mapped axis")
         moved = [
-            _move(result, 0, _axis_for(target, result.ndim, "out_axes"))
+            _move(result, 0, _axis_for(target, result.ndim, "vmap: out_axes"))
             for result, target in zip(results, targets, strict=True)
         ]
         return tree.unflatten(program.out_tree, moved)

@@ -7,7 +7,6 @@ again would take a hundred times as long.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import local
@@ -105,6 +104,8 @@ def _key_of(program: Program) -> Any:
     """Return the canonical key of a program together with its constants; None if it closes over an open trace."""
     if program.captured:
         return None
+    import hashlib  # a large library of C: only when a rule is first used
+
     constants = []
     for node in program.sources:
         if node.op is CAPTURED:

@@ -230,6 +230,12 @@ remainder: Primitive = composite(
 hypot: Primitive = composite(
     "hypot", numpy=np.hypot, lower=lambda x, y: _hypot(x, y), doc="√(x² + y²), without overflow."
 )
+arctan2: Primitive = composite(
+    "arctan2",
+    numpy=np.arctan2,
+    lower=lambda y, x: _arctan2(y, x),
+    doc="The angle of the point (x, y), in (−π, π]; at the origin 0, with derivative 0.",
+)
 
 
 def _reciprocal(x: Any) -> Any:
@@ -262,6 +268,17 @@ def _hypot(x: Any, y: Any) -> Any:
     return scale * safe_sqrt(u * u + v * v)
 
 
+def _arctan2(y: Any, x: Any) -> Any:
+    """The arctangent of the smaller coordinate by the larger one, turned into the right octant."""
+    steep = ops.less(ops.abs(x), ops.abs(y))
+    over = ops.select(steep, y, x)
+    over = ops.select(ops.equal(over, 0), full(1.0, over), over)
+    angle = ops.arctan(ops.select(steep, x, y) / over)
+    up = ops.select(y < 0, full(-1.0, y), full(1.0, y))
+    flat = ops.select(x < 0, angle + math.pi * up, angle)
+    return ops.select(steep, (0.5 * math.pi) * up - angle, flat)
+
+
 def safe_sqrt(x: Any) -> Any:
     """√x with derivative 0 at 0 (the convention for norms and standard deviations), for x ≥ 0."""
     zero = x == 0
@@ -270,7 +287,7 @@ def safe_sqrt(x: Any) -> Any:
     return ops.select(zero, nothing, ops.sqrt(ops.select(zero, one, x)))
 
 
-COMPOSITES = [square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, hypot]
+COMPOSITES = [square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, hypot, arctan2]
 
 
 def _by_definition(primitive: Primitive, ufunc: np.ufunc) -> Callable[..., Any]:
@@ -283,7 +300,7 @@ def _by_definition(primitive: Primitive, ufunc: np.ufunc) -> Callable[..., Any]:
     return implements(ufunc, ufunc=True)(function)
 
 
-square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, hypot = (  # type: ignore[assignment]
+square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, hypot, arctan2 = (  # type: ignore[assignment]
     _by_definition(primitive, ufunc)
     for primitive, ufunc in zip(
         COMPOSITES,
@@ -299,6 +316,7 @@ square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, hy
             np.logaddexp,
             np.remainder,
             np.hypot,
+            np.arctan2,
         ),
         strict=True,
     )

@@ -305,10 +305,12 @@ sub: Primitive = linear(
 
 def _mul_one(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     for x, y in (inputs, inputs[::-1]):
-        if is_literal(y, 1):
-            return x
-        if is_literal(y, -1):
-            return apply(trace, neg, x)
+        if y.op is LITERAL:
+            value = literal_value(y)
+            if value == 1:
+                return x
+            if value == -1:
+                return apply(trace, neg, x)
     return None
 
 

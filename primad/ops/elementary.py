@@ -32,6 +32,10 @@ def _sech2(x: Any, out: Any = None) -> Any:
     if x.dtype == np.dtype(object):
         e = np.exp(-2 * np.absolute(x))
         return 4 * e / (1 + e) ** 2
+    if not x.ndim and out is None:  # the same operations, on a scalar
+        e = np.exp(-2 * abs(x[()]))
+        d = 1 + e
+        return e * 4 / (d * d)
     e = np.abs(x, out=np.empty_like(x) if out is None else out)
     e *= -2
     np.exp(e, out=e)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Condition, Event, Lock, local
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from primad.errors import ShapeError
 
 MAX_LANES = 16
 """Work is cut into at most so many lanes, whatever the number of threads."""
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 
 def _default_threads() -> int:
@@ -43,6 +45,8 @@ class _Threads:
                 if self._pool is not None:
                     self._pool.shutdown(wait=False)
                 self._workers = max(self.count, workers)
+                from concurrent.futures import ThreadPoolExecutor  # brings logging along: only when first needed
+
                 self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="primad")
             return [self._pool.submit(work) for _ in range(workers)]
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
+from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines, newest, rebuild
 from primad.runtime.axes import Dimension, tileable_dimensions
@@ -42,17 +43,23 @@ LARGE_BYTES = 512 * 1024 * 1024
 MAX_STAGES = 4
 
 
-def make_plan(program: Program, donated: Donated = ()) -> AnyPlan:
+Hint = tuple[int, int]
+"""The input, and the axis of it, that tiles are to cut."""
+
+
+def make_plan(program: Program, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
     """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise.
 
     Args:
         program: what to compute.
         donated: outputs that take the memory of inputs.
+        along: the dimension to cut; by default the largest that can be cut.
 
     Raises:
         MemoryLimitError: if its arrays would not fit into the machine's memory.
+        ShapeError: if the dimension to cut is mixed by an op.
     """
-    plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated)
+    plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated, along)
     if not isinstance(plan, TiledPlan) and any(node.op is ops.barrier for node in program.nodes):
         again = Plan(outer_products(program), WORTHWHILE_SIZE, donated)
         plan = again if again.peak_bytes < plan.peak_bytes else plan
@@ -60,10 +67,11 @@ def make_plan(program: Program, donated: Donated = ()) -> AnyPlan:
     return plan
 
 
-def _plan(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
+def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
+    dimensions = tileable_dimensions(program) if along is None else _chosen(program, along)
     if is_pointwise(program.nodes):
         return Plan(program, WORTHWHILE_SIZE, donated)
-    for dimension in tileable_dimensions(program):
+    for dimension in dimensions:
         tile = tile_length(dimension)
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
         if dimension.length < 2 * tile or sum(node.type.nbytes for node in tiled) < WORTHWHILE_BYTES:
@@ -73,10 +81,24 @@ def _plan(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
             return TiledPlan(program, dimension, tile, donated)
         if stages > 1:
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
-            staged, whole = StagedPlan(program, first, stages, donated), Plan(program, WORTHWHILE_SIZE, donated)
+            staged, whole = StagedPlan(program, first, stages, donated, along), Plan(program, WORTHWHILE_SIZE, donated)
             recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * whole.flops
             return whole if recomputes and whole.peak_bytes < LARGE_BYTES else staged
     return Plan(program, WORTHWHILE_SIZE, donated)
+
+
+def _chosen(program: Program, along: Hint) -> list[Dimension]:
+    """Return the dimension of an input's axis, the one to cut."""
+    node, axis = program.inputs[along[0]], along[1]
+    found = [dimension for dimension in tileable_dimensions(program) if dimension.axis.get(node) == axis]
+    if not found:
+        raise ShapeError(
+            f"jit: axis {axis} of the argument of type {node.type} cannot be cut into tiles",
+            why="Some op mixes the elements along it (a sort, a cumulative sum, a reshape), or two axes of one array "
+            "are the same as this one.",
+            fix="choose another axis, or none.",
+        )
+    return found
 
 
 def tile_length(dimension: Dimension) -> int:
@@ -143,10 +165,13 @@ class StagedPlan:
         parts: the plans of its two parts.
     """
 
-    def __init__(self, program: Program, first: Sequence[Node], stages: int, donated: Donated) -> None:
+    def __init__(
+        self, program: Program, first: Sequence[Node], stages: int, donated: Donated, along: Hint | None
+    ) -> None:
         self.program = program
-        self._first: AnyPlan = _plan(_copy(program, program.inputs, first), 1)
-        self._second = _plan(_copy(program, [*program.inputs, *first], program.outputs), stages - 1, donated)
+        self._first: AnyPlan = _plan(_copy(program, program.inputs, first), 1, along=along)
+        second = _copy(program, [*program.inputs, *first], program.outputs)
+        self._second = _plan(second, stages - 1, donated, along)
         self.parts = (self._first, self._second)
         self._kept_bytes = sum(node.type.nbytes for node in first)
 

@@ -140,6 +140,7 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "logaddexp": pointwise(lambda n, x, y: n.log(n.exp(x) + n.exp(y))),
     "remainder": pointwise(_remainder),
     "hypot": pointwise(lambda n, x, y: n.sqrt(x * x + y * y)),
+    "arctan2": pointwise(lambda n, y, x: 2 * n.atan(n.divide(y, n.sqrt(x * x + y * y) + x))),
     "mean": _mean,
     "var": _var,
     "std": lambda n, x, *, axes, ddof: _each(n.sqrt, _var(n, x, axes=axes, ddof=ddof)),

@@ -400,7 +400,10 @@ STEPS: dict[str, Step] = {
     **{name: _unary(partial(COMPOSITES[name], **params)) for name, params in _SHAPED.items()},
     "prelu": _binary(COMPOSITES["prelu"]),
     **{op.name: _unary(op, _LIFTS.get(op.name, lambda x: x)) for op in _UNARY},
-    **{op.name: _binary(op) for op in (ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum, COMPOSITES["hypot"])},
+    **{
+        op.name: _binary(op)
+        for op in (ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum, COMPOSITES["hypot"], COMPOSITES["arctan2"])
+    },
     **{op.name: _binary(op, right=positive) for op in (ops.div, ops.floor_divide, COMPOSITES["remainder"])},
     "polygamma": _digamma,
     "xlogy": _binary(COMPOSITES["xlogy"], right=positive),

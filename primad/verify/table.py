@@ -322,6 +322,7 @@ COMPOSITES: dict[str, Any] = {
     "logaddexp": pointwise(ANY, ANY),
     "remainder": pointwise(ANY, ANY),
     "hypot": pointwise(ANY, ANY),
+    "arctan2": pointwise(ANY, ANY),
     "mean": _reduction(),
     "var": _variance,
     "std": _variance,

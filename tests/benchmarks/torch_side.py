@@ -9,7 +9,7 @@ import torch
 from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock
 
 NAME, VERSION = "PyTorch", torch.__version__
-BACKWARD_ORDER, NESTED_ORDER = 6, 3
+BACKWARD_ORDER, NESTED_ORDER = 4, 3
 """Without common subexpressions nested derivatives take two or three times as long with every order."""
 
 

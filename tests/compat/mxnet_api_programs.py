@@ -362,6 +362,15 @@ def backward_without_forward(mx):
 
 
 @program
+def half_precision(mx):
+    net = mx.sym.BatchNorm(mx.sym.Cast(mx.sym.Variable("x"), dtype="float16"), name="bn", fix_gamma=False)
+    args = {"x": mx.nd.array(ramp(4, 3)), "bn_gamma": mx.nd.ones(3), "bn_beta": mx.nd.zeros(3)}
+    texec = net.bind(mx.cpu(), args, {"bn_beta": mx.nd.zeros(3)}, aux_states=[mx.nd.zeros(3), mx.nd.ones(3)])
+    out = texec.forward(is_train=False)[0].copy()
+    return net.infer_type(x="float32"), out
+
+
+@program
 def simple_bind(mx):
     net = softmax_net(mx, False)
     texec = net.simple_bind(mx.cpu(), data=(2, 4), grad_req={"fc_weight": "write", "fc_bias": "add"})
@@ -470,6 +479,9 @@ family(
         ),
         "short gradients": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), arrays(mx, [1], [2]), [mx.nd.ones(1)]),),
         "shapes": (lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), arrays(mx, [1, 2], [2, 3, 4])),),
+        "dtypes": (
+            lambda mx, e: two_a_plus_b(mx).bind(mx.cpu(), {"a": mx.nd.ones(2), "b": mx.nd.ones(2, dtype="float64")}),
+        ),
         "no states": (
             lambda mx, e: mx.sym.BatchNorm(mx.sym.Variable("a"), name="n").bind(
                 mx.cpu(), {"a": mx.nd.ones((2, 2)), "n_gamma": mx.nd.ones(2), "n_beta": mx.nd.ones(2)}
@@ -618,6 +630,12 @@ family(
         "out": (lambda mx, x: [mx.nd.sin(x, out=x) is x, x],),
         "missing input": (lambda mx, x: mx.nd.FullyConnected(x, num_hidden=2),),
         "missing name": (lambda mx, x: mx.nd.no_such_function(x),),
+        "moved axes": (lambda mx, x: [mx.nd.moveaxis(mx.nd.ones((2, 3, 4)), 0, 2).shape, mx.nd.moveaxis(x, 0, 1)],),
+        "functions of numbers": (
+            lambda mx, x: [mx.nd.add(2, 3), mx.nd.maximum(2, 3), mx.nd.greater(2, 3), mx.nd.modulo(7, 4)],
+        ),
+        "reflected": (lambda mx, x: [mx.nd.subtract(1, x), mx.nd.modulo(7, x), mx.nd.greater_equal(3, x)],),
+        "NumPy operands": (lambda mx, x: [mx.nd.concatenate([x, x], axis=1), mx.nd.full((1,), 2).asscalar() * x],),
         "iteration": (lambda mx, x: list(x),),
         "context": (
             lambda mx, x: [repr(x.context), repr(mx.cpu(1)), mx.cpu() == mx.cpu(0), repr(mx.current_context())],
@@ -878,6 +896,12 @@ def _write(mx, x, y, z):
         x[:] = 3
 
 
+def _add_in_place(mx, x, y, z):
+    with mx.autograd.record():
+        w = x * 2
+        w += 1
+
+
 def _reuse(mx, x, y, z):
     class Same(mx.autograd.Function):
         def forward(self, x):
@@ -903,7 +927,114 @@ family(
         "unreachable": (lambda mx, x, y, z: mx.autograd.grad(z, y),),
         "request": (lambda mx, x, y, z: x.attach_grad("zz"),),
         "writing": (_write,),
+        "adding in place": (_add_in_place,),
         "reuse": (_reuse,),
     },
     recording_error,
 )
+
+
+# -- networks in training ----------------------------------------------------------------------------------------------
+
+
+def trained(mx, net, data_shape, labels, steps=3, rate=0.1):
+    """Train with gradient descent from given parameters; return outputs, parameters and states."""
+    texec = net.simple_bind(mx.cpu(), data=data_shape)
+    for i, (_, array) in enumerate(sorted(texec.arg_dict.items())):
+        size = int(np.prod(array.shape))
+        array[:] = mx.nd.array(0.3 * np.sin(np.arange(size) * (1.7 + i) + i).reshape(array.shape))
+    texec.arg_dict["softmax_label"][:] = mx.nd.array(labels)
+    for name, array in texec.aux_dict.items():
+        array[:] = 1 if name.endswith("var") else 0
+    found = []
+    for _ in range(steps):
+        found.append(texec.forward(is_train=True)[0].copy())
+        texec.backward()
+        mx.nd.waitall()
+        for name, gradient in texec.grad_dict.items():
+            if name not in ("data", "softmax_label"):
+                texec.arg_dict[name][:] = texec.arg_dict[name] - rate * gradient
+    found.append(texec.forward(is_train=False)[0].copy())
+    return found, texec.arg_dict, texec.aux_dict, net.tojson()
+
+
+@program
+def lenet(mx):
+    net = mx.sym.Variable("data")
+    for i, filters in enumerate((3, 4)):
+        net = mx.sym.Convolution(net, kernel=(3, 3), num_filter=filters, name=f"conv{i}")
+        net = mx.sym.Activation(net, act_type="tanh")
+        net = mx.sym.Pooling(net, pool_type="max", kernel=(2, 2), stride=(2, 2))
+    net = mx.sym.FullyConnected(mx.sym.Flatten(net), num_hidden=5, name="fc")
+    return trained(mx, mx.sym.SoftmaxOutput(net, name="softmax"), (3, 1, 12, 12), [0, 4, 2])
+
+
+@program
+def residual_net(mx):
+    def block(data, name, filters, stride):
+        body = mx.sym.BatchNorm(data, fix_gamma=False, eps=2e-5, momentum=0.9, name=name + "_bn1")
+        body = mx.sym.Activation(body, act_type="relu", name=name + "_relu1")
+        left = mx.sym.Convolution(
+            body, num_filter=filters, kernel=(3, 3), stride=stride, pad=(1, 1), no_bias=True, name=name + "_conv1"
+        )
+        right = mx.sym.Convolution(
+            body, num_filter=filters, kernel=(1, 1), stride=stride, no_bias=True, name=name + "_sc"
+        )
+        return left + right
+
+    net = mx.sym.Convolution(
+        mx.sym.Variable("data"), num_filter=4, kernel=(3, 3), pad=(1, 1), no_bias=True, name="conv0"
+    )
+    net = block(block(net, "one", 4, (1, 1)), "two", 6, (2, 2))
+    net = mx.sym.Pooling(net, global_pool=True, pool_type="avg", kernel=(7, 7), name="pool")
+    net = mx.sym.FullyConnected(mx.sym.Flatten(net), num_hidden=3, name="fc")
+    net = mx.sym.SoftmaxOutput(net, name="softmax", normalization="batch")
+    return trained(mx, net, (4, 2, 6, 6), [0, 1, 2, 1], rate=0.5)
+
+
+@program
+def embedded_words(mx):
+    net = mx.sym.Embedding(mx.sym.Variable("words"), input_dim=7, output_dim=3, name="embed")
+    net = mx.sym.LayerNorm(mx.sym.mean(net, axis=1), name="norm")
+    net = mx.sym.FullyConnected(mx.sym.LeakyReLU(net, act_type="elu", slope=0.5), num_hidden=4, name="fc")
+    net = mx.sym.LogisticRegressionOutput(net, name="out")
+    args = {
+        name: mx.nd.zeros(shape)
+        for name, shape in zip(net.list_arguments(), net.infer_shape(words=(2, 5))[0], strict=True)
+    }
+    for i, array in enumerate(args.values()):
+        array[:] = mx.nd.array(ramp(*array.shape) + 0.1 * i)
+    args["words"][:] = mx.nd.array([[0, 1, 1, 6, 2], [3, 3, 4, 5, 0]])
+    grads = {name: mx.nd.zeros(array.shape) for name, array in args.items() if name not in ("words", "out_label")}
+    texec = net.bind(mx.cpu(), args, grads)
+    out = texec.forward(is_train=True)[0].copy()
+    texec.backward()
+    return out, grads
+
+
+@program
+def recorded_training(mx):
+    weights = marked(mx, ramp(6, 4), ramp(6), ramp(3, 6), ramp(3))
+    data, label = mx.nd.array(ramp(5, 4)), mx.nd.array([0, 1, 2, 1, 0])
+    losses = []
+    for _ in range(4):
+        with mx.autograd.record():
+            hidden = mx.nd.Activation(mx.nd.FullyConnected(data, weights[0], weights[1], num_hidden=6), act_type="tanh")
+            out = mx.nd.FullyConnected(hidden, weights[2], weights[3], num_hidden=3)
+            loss = -mx.nd.pick(mx.nd.log_softmax(out), label).mean()
+        loss.backward()
+        losses.append(loss.copy())
+        for weight in weights:
+            weight -= 0.5 * weight.grad
+    return losses, weights
+
+
+@program
+def gradient_penalty(mx):
+    (x,) = marked(mx, ramp(2, 3))
+    with mx.autograd.record():
+        y = mx.nd.sin(x)
+        dx = mx.autograd.grad(y, x, create_graph=True, retain_graph=True)[0]
+        penalty = mx.nd.square(dx).sum()
+    penalty.backward()
+    return dx, penalty, x.grad

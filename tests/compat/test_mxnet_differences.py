@@ -185,6 +185,22 @@ def test_orders_that_mxnet_lacks_or_gets_wrong(function: Any, point: float, orde
     np.testing.assert_allclose(nth_derivative(function, point, order), expected, rtol=1e-12, atol=1e-13)
 
 
+def test_gradient_penalties() -> None:
+    """MXNet cannot differentiate the derivative of a sum or a product."""
+    values = np.array([[0.3, -0.8], [1.1, 2.0]])
+    x = mx.nd.array(values, dtype="float64")
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.sin(x) * x + x
+        (dx,) = mx.autograd.grad(y, x, create_graph=True)
+        penalty = mx.nd.square(dx).sum()
+    penalty.backward()
+    slope = np.sin(values) + values * np.cos(values) + 1
+    np.testing.assert_allclose(dx.asnumpy(), slope, rtol=1e-12)
+    bend = 2 * np.cos(values) - values * np.sin(values)
+    np.testing.assert_allclose(x.grad.asnumpy(), 2 * slope * bend, rtol=1e-12)
+
+
 class Tripled(mx.autograd.Function):
     """y = x, with a gradient of 3."""
 
@@ -255,6 +271,21 @@ def test_writing_after_recording_is_noticed() -> None:
     x[:] = 10
     with pytest.raises(mx.MXNetError, match="written in place"):
         y.backward()
+
+
+def test_writing_a_label_after_recording_is_noticed() -> None:
+    x, label = mx.nd.ones((1, 2)), mx.nd.zeros(1)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.SoftmaxOutput(x, label)
+    label[:] = 1
+    with pytest.raises(mx.MXNetError, match="written in place"):
+        y.backward()
+
+
+def test_integers_have_no_gradient() -> None:
+    with pytest.raises(mx.MXNetError, match="cannot have a gradient"):
+        mx.nd.ones(2, dtype="int32").attach_grad()
 
 
 def test_writing_through_a_view_is_noticed() -> None:

@@ -189,6 +189,63 @@ def test_unsupported_operators_in_texts_say_what_exists() -> None:
         mx.sym.load_json(text)
 
 
+def test_random_arrays() -> None:
+    mx.random.seed(5)
+    uniform = mx.nd.random.uniform(2, 3, shape=(1000,))
+    normal = mx.random.normal(1, 2, shape=(40, 50), dtype="float64")
+    integers = mx.nd.random.randint(0, 4, shape=200)
+    assert uniform.dtype is np.float32
+    assert 2 <= uniform.asnumpy().min() < 2.02 < 2.98 < uniform.asnumpy().max() < 3
+    assert normal.dtype is np.float64
+    np.testing.assert_allclose([normal.asnumpy().mean(), normal.asnumpy().std()], [1, 2], atol=0.1)
+    assert integers.dtype is np.int32
+    assert set(integers.asnumpy()) == {0, 1, 2, 3}
+    rows = mx.random.shuffle(mx.nd.arange(50).reshape((25, 2))).asnumpy()
+    assert sorted(rows[:, 0]) == list(range(0, 50, 2))
+    assert (rows[:, 1] == rows[:, 0] + 1).all()
+    filled = mx.nd.zeros(3)
+    assert mx.nd.random.uniform(5, 6, out=filled) is filled
+    assert mx.random.randn(2, 3).shape == (2, 3)
+
+
+def test_contexts() -> None:
+    assert mx.num_gpus() == 0
+    with mx.Context("cpu", 1):
+        assert repr(mx.nd.ones(1).context) == repr(mx.current_context()) == "cpu(1)"
+    assert mx.current_context() == mx.cpu() == mx.Context(mx.cpu(0))
+    with pytest.raises(KeyError):
+        mx.Context("tpu")
+
+
 def test_there_is_no_gpu() -> None:
     with pytest.raises(mx.MXNetError, match=r"mx\.cpu"):
         mx.gpu()
+
+
+def test_large_arrays_at_once_and_bound_agree() -> None:
+    mx.random.seed(3)
+    values = {
+        "data": mx.nd.random.normal(shape=(40, 600)),
+        "fc_weight": mx.nd.random.normal(0, 0.1, shape=(500, 600)),
+        "bn_gamma": mx.nd.random.uniform(1, 2, shape=(500,)),
+        "bn_beta": mx.nd.random.normal(shape=(500,)),
+    }
+    states = [mx.nd.zeros(500), mx.nd.ones(500)]
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=500, no_bias=True, name="fc")
+    net = mx.sym.MakeLoss(mx.sym.square(mx.sym.BatchNorm(net, name="bn", fix_gamma=False)), grad_scale=0.5)
+    grads = {name: mx.nd.zeros(array.shape) for name, array in values.items()}
+    texec = net.bind(mx.cpu(), values, grads, aux_states=[state.copy() for state in states])
+    out = texec.forward(is_train=True)[0]
+    texec.backward()
+    for array in values.values():
+        array.attach_grad()
+    with mx.autograd.record():
+        made = mx.nd.FullyConnected(values["data"], values["fc_weight"], num_hidden=500, no_bias=True)
+        made = mx.nd.BatchNorm(made, values["bn_gamma"], values["bn_beta"], *states, fix_gamma=False)
+        made = mx.nd.MakeLoss(mx.nd.square(made), grad_scale=0.5)
+    made.backward()
+    np.testing.assert_allclose(made.asnumpy(), out.asnumpy(), rtol=1e-4, atol=1e-4)
+    for name, array in values.items():
+        np.testing.assert_allclose(array.grad.asnumpy(), grads[name].asnumpy(), rtol=2e-3, atol=2e-4, err_msg=name)
+    for state, other in zip(states, texec.aux_arrays, strict=True):
+        np.testing.assert_allclose(state.asnumpy(), other.asnumpy(), rtol=1e-4, atol=1e-5)

@@ -437,3 +437,45 @@ def test_forward_mode_stops_at_a_backward_that_is_the_users_own() -> None:
     assert autograd.vjp(Cube.apply, x)[1].item() == 12.0
     with pytest.raises(PrimadError, match="PyLayer"):
         autograd.jvp(Cube.apply, x)
+
+
+def test_a_lowered_program_trains(static: None) -> None:
+    """Running statistics, parameters and the state of the optimiser are written in place, also by primitives."""
+    programs, losses = [], []
+    for lowered in (False, True):
+        main, startup = paddle.static.Program(), paddle.static.Program()
+        with paddle.static.program_guard(main, startup), paddle.utils.unique_name.guard():
+            x = paddle.static.data("x", [4, 3])
+            hidden = paddle.static.nn.batch_norm(paddle.static.nn.fc(x, 5), momentum=0.5)
+            loss = paddle.mean(paddle.square(paddle.tanh(hidden) - 1.0))
+            paddle.optimizer.Adam(0.05).minimize(loss)
+            if lowered:
+                autograd.orig2prim()
+            programs.append([op.type for op in main.global_block().ops])
+        with paddle.static.scope_guard(paddle.static.Scope()):
+            paddle.seed(0)
+            exe = paddle.static.Executor()
+            exe.run(startup)
+            inputs = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
+            losses.append([exe.run(main, feed={"x": inputs}, fetch_list=[loss, "batch_norm_0.w_1"]) for _ in range(4)])
+    assert "adam" in programs[0]
+    assert "adam" not in programs[1]
+    for one, two in zip(*losses, strict=True):
+        np.testing.assert_allclose(one[0], two[0], rtol=1e-5)
+        np.testing.assert_allclose(one[1], two[1], rtol=1e-5, atol=1e-6)
+
+
+def test_forward_mode_plans_once_for_each_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+    from primad.compat import forward
+
+    made: list[Any] = []
+    original = forward.Pushforward
+    monkeypatch.setattr(forward, "Pushforward", lambda part: (made.append(part), original(part))[1])
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        x, v = (paddle.to_tensor(rng.normal(size=7)) for _ in range(2))
+        _, pushed = autograd.jvp(lambda x: paddle.exp(paddle.sin(x) * x), x, v)
+        at = x.numpy()
+        slope = np.exp(np.sin(at) * at) * (np.cos(at) * at + np.sin(at))
+        np.testing.assert_allclose(pushed.numpy(), slope * v.numpy(), rtol=1e-12)
+    assert len(made) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -166,6 +167,13 @@ def test_stop_gradient_cuts() -> None:
     np.testing.assert_allclose(run([g], x=X)[0], X * X, rtol=1e-6)
 
 
+def test_copies_of_variables() -> None:
+    x = data("x", [2, 3])
+    (g,) = paddle.static.gradients([x.clone() * x.detach()], [x])
+    assert g.name == x.grad_name
+    np.testing.assert_allclose(run([g], x=X)[0], X, rtol=1e-6)
+
+
 def test_a_callback_sees_every_operator_that_is_appended() -> None:
     x = data("x", [2, 3])
     seen: list[Any] = []
@@ -236,9 +244,16 @@ def test_dropout_draws_anew_in_each_run_and_not_in_a_clone_for_test() -> None:
     np.testing.assert_array_equal(paddle.static.Executor().run(test, feed={"x": ones}, fetch_list=[y.name])[0], ones)
 
 
-def test_batch_norm_keeps_running_statistics_for_the_clone() -> None:
+NORMALISATIONS = {
+    "static.nn": lambda x: paddle.static.nn.batch_norm(x, momentum=0.5),
+    "nn": lambda x: paddle.nn.BatchNorm1D(3, momentum=0.5)(x),
+}
+
+
+@pytest.mark.parametrize("name", NORMALISATIONS)
+def test_batch_norm_keeps_running_statistics_for_the_clone(name: str) -> None:
     x = data("x", [None, 3])
-    y = paddle.static.nn.batch_norm(x, momentum=0.5)
+    y = NORMALISATIONS[name](x)
     test = paddle.static.default_main_program().clone(for_test=True)
     loss = paddle.mean(y * y * y)
     paddle.optimizer.SGD(0.0).minimize(loss)
@@ -288,6 +303,28 @@ def test_gradient_clipping() -> None:
     start()
     (moved,) = run(["w"], x=np.array([[30.0, 40.0]], "float32"))
     np.testing.assert_allclose(moved, [[-0.6], [-0.8]], rtol=1e-5)
+
+
+def test_training_goes_on_from_a_file(tmp_path: Any) -> None:
+    y = paddle.static.nn.fc(data("x", [None, 3]), 1)
+    loss = paddle.mean(paddle.square(y - 1.0))
+    paddle.optimizer.Adam(0.1).minimize(loss)
+    start()
+    program = paddle.static.default_main_program()
+    for _ in range(3):
+        run([loss], x=X)
+    paddle.static.save(program, str(tmp_path / "model"))
+    expected = [run([loss], x=X)[0].item() for _ in range(3)]
+    with paddle.static.scope_guard(paddle.static.Scope()):
+        paddle.static.load(program, str(tmp_path / "model"))
+        assert [run([loss], x=X)[0].item() for _ in range(3)] == expected
+    parameters = program.state_dict("param")
+    assert list(parameters) == ["fc_0.w_0", "fc_0.b_0"]
+    assert {name for name in program.state_dict("opt") if "w_0" in name} == {
+        f"fc_0.w_0_{part}_0" for part in ("step", "moment1", "moment2")
+    }
+    with pytest.raises(ValueError, match="shape"):
+        program.set_state_dict({"fc_0.w_0": np.zeros(3)})
 
 
 def test_what_was_fetched_is_not_overwritten_by_the_next_run() -> None:
@@ -365,15 +402,46 @@ def test_a_value_is_asked_for_too_early() -> None:
 
 
 def test_shapes_that_do_not_fit_are_refused_where_the_operator_is_appended() -> None:
-    x = data("x", [None, 3])
-    with pytest.raises(ValueError, match="3"):
-        paddle.matmul(x, x)
+    x, y = data("x", [None, 3]), data("y", [2, 4])
+    with pytest.raises(ValueError, match=r"matmul_v2 does not take x \[-1, 3\], y \[2, 4\]"):
+        paddle.matmul(x, y)
+    with pytest.raises(ValueError, match="elementwise_add does not take"):
+        y + data("z", [3, 4])
+
+
+def test_unknown_lengths_that_meet_known_ones() -> None:
+    x, y, z = data("x", [None, None]), data("y", [13, 1]), data("z", [13, 5])
+    assert (x + y).shape == (13, -1)
+    assert (x + z).shape == (13, 5)
+    assert paddle.matmul(x, z).shape == (-1, 5)
+    assert paddle.concat([x, z], axis=0).shape == (-1, 5)
+    assert paddle.matmul(x, x).shape == (-1, -1)
+    (found,) = run([paddle.matmul(x, z)], x=np.ones((2, 13), "float32"), z=np.ones((13, 5), "float32"))
+    assert found.shape == (2, 5)
+
+
+def test_fed_shapes_that_do_not_fit_each_other() -> None:
+    x, z = data("x", [None, 3]), data("z", [None, 3])
+    y = paddle.exp(x) * z  # this line
+    line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    with pytest.raises(ValueError, match=r"elementwise_mul does not take.*\[2, 3\], z \[5, 3\]") as caught:
+        run([y], x=X, z=np.ones((5, 3), "float32"))
+    assert f"test_paddle_static.py:{line}" in str(caught.value)
 
 
 def test_a_parameter_without_a_value() -> None:
     y = paddle.static.nn.fc(data("x", [None, 3]), 2)
     with pytest.raises(RuntimeError, match="startup program"):
         run([y], x=X)
+
+
+def test_what_is_not_fetched_needs_no_data() -> None:
+    x, label = data("x", [None, 3]), data("label", [None, 3])
+    prediction = paddle.tanh(x)
+    loss = paddle.mean(paddle.square(prediction - label))
+    np.testing.assert_allclose(run([prediction], x=X)[0], np.tanh(X), rtol=1e-6)
+    with pytest.raises(RuntimeError, match="'label' has no value"):
+        run([loss], x=X)
 
 
 def test_something_is_not_fed() -> None:

@@ -51,6 +51,8 @@ OTHERWISE = {
     "x[:, 1]": "indexing is one operator here, not slice and others",
     "x[1]": "indexing is one operator here, not slice and others",
     "F.cross_entropy(x, labels)": "one operator here, with its reduction",
+    "F.hardswish(x - y)": "Paddle calls the operator hard_swish",
+    "F.smooth_l1_loss(x, y)": "one operator here, with its reduction",
     "F.layer_norm(x, [3])": "Paddle's operator has two more outputs, tmp_0 and tmp_1",
 }
 """Expressions whose operators or names differ from Paddle's, and how."""

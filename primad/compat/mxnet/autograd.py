@@ -14,7 +14,7 @@ from primad.compat.mxnet.operators import TABLE
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.recording import Applied, Memory, modes
 from primad.compat.mxnet.symbol import Symbol
-from primad.compat.tape import Call, Entry
+from primad.compat.tape import Call, Entry, free
 
 
 def is_recording() -> bool:
@@ -199,7 +199,7 @@ def grad(
             raise MXNetError(problem + "is unreachable from the outputs.")
     found = recording.differentiate(memories, _memories(seeds), [array.memory for array in wanted], create_graph)
     if not (create_graph if retain_graph is None else retain_graph):
-        recording.let_go(memories)
+        free(memories)
     made = [_as_memory(gradient, variable.memory) for gradient, variable in zip(found, wanted, strict=True)]
     if create_graph:
         made = [

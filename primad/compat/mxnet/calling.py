@@ -37,7 +37,7 @@ def sort_arguments(
         _check_kind(kind, [f"arg{i}" for i in range(len(places))], places)
         given.setdefault("num_args", len(places) + len(named))
         return places, named, given
-    names = most_inputs(operator)
+    names = operator.inputs
     places, rest = list(args[: len(names)]), args[len(names) :]
     _check_kind(kind, names, places)
     for name, value in zip(operator.parameters, rest, strict=False):
@@ -47,23 +47,6 @@ def sort_arguments(
     if len(rest) > len(operator.parameters):
         raise TypeError(f"{operator.name}() takes {len(names) + len(operator.parameters)} arguments, got {len(args)}")
     return places, named, given
-
-
-def most_inputs(operator: Operator) -> tuple[str, ...]:
-    """Return the names of all inputs that an operator with named inputs can have, in order."""
-    if not callable(operator.inputs):
-        return operator.inputs or ()
-    return operator.inputs(_Largest(operator))  # type: ignore[arg-type]
-
-
-class _Largest:
-    """Settings under which an operator has all its inputs."""
-
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
-
-    def __getattr__(self, name: str) -> Any:
-        return {"no_bias": False, "use_sequence_length": True, "use_length": True, "act_type": "prelu"}.get(name)
 
 
 def _check_kind(kind: type, names: Sequence[str], values: Sequence[Any]) -> None:
@@ -78,7 +61,7 @@ def function_of(name: str, operator: Operator, call: Callable[..., Any]) -> Call
     def function(*args: Any, **kwargs: Any) -> Any:
         return call(operator, name, args, kwargs)
 
-    inputs = "*data" if operator.inputs is None else ", ".join(most_inputs(operator))
+    inputs = "*data" if operator.inputs is None else ", ".join(operator.inputs)
     listed = ", ".join([inputs, *[f"{name}={found.default}" for name, found in operator.parameters.items()]])
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name}({listed}): {operator.compute.__doc__ or 'the function of this name, elementwise.'}"

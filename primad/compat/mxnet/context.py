@@ -52,9 +52,6 @@ class Context:
     def __exit__(self, *exception: object) -> None:
         Context._stack.pop()
 
-    def empty_cache(self) -> None:
-        """Nothing is cached."""
-
 
 _CPU = Context("cpu", 0)
 

@@ -353,7 +353,7 @@ class Executor:
             self._graph.evaluate(self._values, self._keys, is_train, watch)
 
     def debug_str(self) -> str:
-        """Return the graph, the programs that were planned, and how much memory the arrays take, as a text."""
+        """Return the graph, and how much memory the arrays take, as a text."""
         kept = [*self.arg_arrays, *self.aux_arrays, *self.outputs, *[g for g in self.grad_arrays if g is not None]]
         size = sum(array.values.nbytes for array in kept) / 2**20
         return f"{self._symbol.debug_str()}Total {math.ceil(size)} MB allocated\n"

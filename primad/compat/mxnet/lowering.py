@@ -122,7 +122,6 @@ class ForwardPlan:
         program = _record(
             lambda *values: graph.evaluate(values[:-1], values[-1], training).outputs, [*types, graph.key_type]
         )
-        self.types = program.out_types
         self._plan = plan_of(ClosedProgram(program))
         self._sources = source_values(program)
 
@@ -175,7 +174,8 @@ class GradientPlan:
                 for place, argument in zip(chosen, arguments, strict=True):
                     values[place] = argument
                 found = graph.evaluate(values[:-1], values[-1], training)
-                return _heads_of(found), (found.outputs, found.states, found.overrides)
+                known = [*found.outputs, *found.states, *found.overrides]
+                return _heads_of(found), stop_gradient(known)  # constants, or they would be differentiated too
 
             _, pullback, known = vjp(surrogate, *[values[place] for place in chosen], has_aux=True)
             return known, pullback(cotangents)

@@ -80,14 +80,9 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
 def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
     """Move axes to other places."""
-    sources = [source] if np.ndim(source) == 0 else list(source)
-    targets = [destination] if np.ndim(destination) == 0 else list(destination)
-    axes = [axis for axis in range(tensor.ndim) if axis not in [s % tensor.ndim for s in sources]]
-    for target, origin in sorted(
-        zip([t % tensor.ndim for t in targets], [s % tensor.ndim for s in sources], strict=True)
-    ):
-        axes.insert(target, origin)
-    return apply("transpose", (tensor,), {"axes": tuple(axes)})
+    numbered = np.broadcast_to(0, tuple(range(1, tensor.ndim + 1)))  # every axis has its own length
+    axes = tuple(length - 1 for length in np.moveaxis(numbered, source, destination).shape)
+    return apply("transpose", (tensor,), {"axes": axes})
 
 
 def waitall() -> None:
@@ -114,7 +109,7 @@ def _binary(name: str, operation: str) -> Callable[[Any, Any], Any]:
 
 FLOATS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "mod": operator.mod,
-    "power": operator.pow, "maximum": max, "minimum": min, "hypot": np.hypot,
+    "power": operator.pow, "maximum": max, "minimum": min,
     "equal": operator.eq, "not_equal": operator.ne, "greater": operator.gt, "greater_equal": operator.ge,
     "lesser": operator.lt, "lesser_equal": operator.le,
 }  # fmt: skip
@@ -128,7 +123,6 @@ modulo = _binary("modulo", "mod")
 power = pow = _binary("power", "power")
 maximum = _binary("maximum", "maximum")
 minimum = _binary("minimum", "minimum")
-hypot = _binary("hypot", "hypot")
 equal = _binary("equal", "equal")
 not_equal = _binary("not_equal", "not_equal")
 greater = _binary("greater", "greater")
@@ -138,7 +132,7 @@ lesser_equal = _binary("lesser_equal", "lesser_equal")
 
 _PUBLIC = [
     "NDArray", "add", "arange", "array", "concatenate", "divide", "empty", "equal", "eye", "full", "greater",
-    "greater_equal", "hypot", "lesser", "lesser_equal", "linspace", "maximum", "minimum", "modulo", "moveaxis",
+    "greater_equal", "lesser", "lesser_equal", "linspace", "maximum", "minimum", "modulo", "moveaxis",
     "multiply", "not_equal", "ones", "pow", "power", "random", "subtract", "true_divide", "waitall", "zeros",
 ]  # fmt: skip
 

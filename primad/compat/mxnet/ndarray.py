@@ -362,7 +362,7 @@ class NDArray:
 
     def __getattr__(self, name: str) -> Any:
         if name in FLUENT:
-            return lambda *args, **kwargs: call(TABLE[FLUENT[name]], name, (self, *args), kwargs)
+            return lambda *args, **kwargs: call(TABLE[name], name, (self, *args), kwargs)
         raise unsupported("an NDArray", name, [*FLUENT, *dir(NDArray)])
 
 

@@ -19,7 +19,7 @@ from primad.compat.mxnet.keys import draw_key
 from primad.compat.mxnet.operators import TABLE, Operator
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.shapes import Clash, Shape
-from primad.compat.tape import Call, Entry, FreedError, OverwrittenError, Pullback, free, gradients, reached
+from primad.compat.tape import Call, Entry, FreedError, OverwrittenError, Pullback, computed, free, gradients, reached
 from primad.errors import PrimadError
 
 REQUESTS = ("null", "write", "add")
@@ -107,10 +107,11 @@ class Applied:
         self.settings = settings
         self.training = training
 
-    def compute(self, *values: Any) -> tuple[Any, ...]:
-        """Return the outputs; the last operand is the key, if the operator draws random numbers."""
+    def compute(self, *values: Any) -> Any:
+        """Return the output, or a tuple of the outputs and new states; the last value is the key, if one is needed."""
         arrays, key = (values[:-1], values[-1]) if self.operator.key else (values, None)
-        return self.operator.apply(self.settings, arrays, self.training, key)[: self.count]
+        results = self.operator.apply(self.settings, arrays, self.training, key)
+        return results if len(results) > 1 else results[0]
 
     @property
     def count(self) -> int:
@@ -163,13 +164,13 @@ def invoke(operator: Operator, settings: Settings, inputs: Sequence[Memory]) -> 
     arrays = [memory.array for memory in inputs]
     try:
         _check(operator, settings, arrays, made.count)
-        with np.errstate(all="ignore"):
-            results = operator.apply(settings, arrays, modes.training, operands[-1].array if operator.key else None)
+        results = computed(made, (-1,) * len(operands), (), [entry.array for entry in operands])
     except Clash as error:
         raise MXNetError(error.what.replace("{node}", "")) from None
     except (PrimadError, ValueError, IndexError) as error:
         what = error.what if isinstance(error, PrimadError) else str(error)
         raise MXNetError(f"Error in operator {operator.name}: {what}") from None
+    results = results if isinstance(results, (tuple, list)) else [results]
     outputs = [_fresh(result, inputs) for result in results[: made.count]]
     step = note(made, operands, outputs)
     if step is not None:
@@ -224,9 +225,13 @@ def _send_override(
 ) -> Pullback:
     """Return the pullback of a loss head: whatever arrives, it sends its own gradient to its first input."""
     made = override(operator, settings, len(inputs))
+    operands = [*inputs, *outputs]
+    versions = [memory.version for memory in operands]
 
     def pullback(_: list[Entry | None]) -> Sequence[Entry | None]:
-        operands = [*inputs, *outputs]
+        for memory, version in zip(operands, versions, strict=True):
+            if memory.version != version:
+                raise OverwrittenError(memory.version, version)
         with np.errstate(all="ignore"):
             gradient = Memory(np.asarray(made.compute(*[entry.array for entry in operands])))
         note(made, operands, [gradient])
@@ -240,10 +245,17 @@ def variable(memory: Memory, buffer: Memory, request: str) -> Memory:
 
     Raises:
         KeyError: for a request that does not exist.
+        MXNetError: for memory of integers.
     """
     if request not in REQUESTS:
         raise KeyError(request)
-    leaf = Memory(memory.array, memory.counter, active=request != "null" and memory.array.dtype.kind == "f")
+    if request != "null" and memory.array.dtype.kind != "f":
+        raise MXNetError(
+            f"an array of dtype {memory.array.dtype} cannot have a gradient",
+            why="An integer cannot change by a little.",
+            fix="convert with .astype('float32').",
+        )
+    leaf = Memory(memory.array, memory.counter, active=request != "null")
     leaf.gradient = Buffer(buffer, request)
     return leaf
 
@@ -312,11 +324,6 @@ def steps_before(heads: Sequence[Entry]) -> list[Call]:
         return reached(heads)
     except FreedError:
         raise MXNetError(NOT_RECORDED) from None
-
-
-def let_go(heads: Sequence[Entry]) -> None:
-    """Free what the heads were computed from."""
-    free(heads)
 
 
 def leaves_before(heads: Sequence[Entry]) -> list[Entry]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -404,11 +404,6 @@ class Symbol:
 
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __imod__ = _in_place
 
-    def _not_here(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedForSymbol("that reads or moves values")
-
-    asnumpy = asscalar = copy = as_in_context = detach = backward = wait_to_read = _not_here
-
     def gradient(self, wrt: Sequence[str]) -> Symbol:
         """Not implemented, as in MXNet: bind the symbol, and call `backward`."""
         raise MXNetError("not implemented", fix="bind the symbol and call Executor.backward.")
@@ -424,9 +419,19 @@ class Symbol:
         return call(TABLE["Reshape"], "reshape", (self,), kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        if name in _OF_VALUES:
+            return partial(_refuse, name)
         if name in FLUENT:
-            return lambda *args, **kwargs: call(TABLE[FLUENT[name]], name, (self, *args), kwargs)
+            return lambda *args, **kwargs: call(TABLE[name], name, (self, *args), kwargs)
         raise unsupported("a Symbol", name, [*FLUENT, *dir(Symbol)])
+
+
+_OF_VALUES = ("as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read")
+"""Methods of arrays that need a value."""
+
+
+def _refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    raise NotImplementedForSymbol(name)
 
 
 # -- making symbols ----------------------------------------------------------------------------------------------------

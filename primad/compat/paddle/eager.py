@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle import creation, manipulation, math, statistics
+from primad.compat.paddle import creation, manipulation, math, numerics, statistics
 from primad.compat.paddle.autograd.backward import backward_of
 from primad.compat.paddle.dtypes import as_dtype, default_numpy
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
 from primad.compat.paddle.methods import attach
-from primad.compat.paddle.operators import Prototype, Value
+from primad.compat.paddle.operators import Prototype, Value, apply
 from primad.compat.paddle.tensor import Tensor, as_array
 from primad.compat.tape import Entry
 
@@ -179,6 +179,8 @@ for _name in IN_PLACE:
     setattr(Tensor, f"{_name}_", _in_place(f"{_name}_", getattr(math, _name)))
 for _name in ("argmax", "argmin", "argsort", "sort", "topk", "var", "std", "median"):
     setattr(Tensor, _name, getattr(statistics, _name))
+for _name in numerics.__all__:
+    setattr(Tensor, _name, getattr(numerics, _name))
 for _name, _function in (
     ("__setitem__", _set_item),
     ("__hash__", lambda self: id(self)),
@@ -197,8 +199,8 @@ for _name, _function in (
     setattr(Tensor, _name, _function)
 
 
-def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
-    """Return a tensor with a copy of the data.
+def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
+    """Return a tensor with a copy of the data; in static mode, a constant of the program.
 
     Args:
         data: a number, a nested list, an array or a tensor. Python floats become the default data type.
@@ -220,6 +222,10 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     array = data._entry.array if isinstance(data, Tensor) else as_array(data, given)
     wanted = array.dtype if given is None else given
     as_dtype(wanted)
+    if Value.kind[-1] is not Tensor:
+        constant = apply(creation.assign_value_, values=np.array(array, wanted))
+        constant.stop_gradient = stop_gradient
+        return constant
     return Tensor(Entry(np.array(array, wanted), not stop_gradient))
 
 

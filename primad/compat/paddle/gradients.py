@@ -55,26 +55,19 @@ def gradient_of(operator: Prototype) -> Prototype:
     )
 
 
-def _floats(results: list[Any]) -> list[Any]:
+def _floats(results: Any) -> Any:
     """Return the results that can have a gradient, None in place of the others."""
-    return [
-        [item if item.dtype.kind == "f" else None for item in result]
-        if isinstance(result, list)
-        else result
-        if result is not None and result.dtype.kind == "f"
-        else None
-        for result in results
-    ]
+    if isinstance(results, list):
+        return [_floats(result) for result in results]
+    return results if results is not None and results.dtype.kind == "f" else None
 
 
-def _seeds(values: list[Any], cotangents: list[Any]) -> list[Any]:
-    """Return cotangents in the structure of the values: zeros for those that are missing."""
-    return [
-        [_seed(item, None if given is None else given[i]) for i, item in enumerate(value)]
-        if isinstance(value, list)
-        else _seed(value, given)
-        for value, given in zip(values, cotangents, strict=True)
-    ]
+def _seeds(values: Any, cotangents: Any) -> Any:
+    """Return cotangents in the structure of the values."""
+    if isinstance(values, list):
+        given = [None] * len(values) if cotangents is None else cotangents
+        return [_seeds(value, cotangent) for value, cotangent in zip(values, given, strict=True)]
+    return _seed(values, cotangents)
 
 
 def _seed(value: Any, given: Any) -> Any:
@@ -89,9 +82,10 @@ def _seed(value: Any, given: Any) -> Any:
 
 
 def _packed(slot: Any, gradients: Any) -> Any:
-    if slot is None:
-        return None
-    return [next(gradients) for _ in slot] if isinstance(slot, (list, tuple)) else next(gradients)
+    """Return the next gradients in the structure of a slot."""
+    if isinstance(slot, (list, tuple)):
+        return [_packed(item, gradients) for item in slot]
+    return None if slot is None else next(gradients)
 
 
 @lru_cache(maxsize=1024)
@@ -130,8 +124,7 @@ def tangent_of(operator: Prototype) -> Prototype:
 
 def _spread(slot: Any, given: Any) -> list[Any]:
     """Return a tangent, or None, for each value in a slot."""
-    if slot is None:
-        return []
-    if isinstance(slot, (list, tuple)):
-        return [None] * len(slot) if given is None else list(given)
-    return [given]
+    if not isinstance(slot, (list, tuple)):
+        return [] if slot is None else [given]
+    tangents = [None] * len(slot) if given is None else given
+    return [tangent for value, tangent in zip(slot, tangents, strict=True) if value is not None]

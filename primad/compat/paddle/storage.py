@@ -40,7 +40,7 @@ def _describe(obj: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if isinstance(obj, (Tensor, np.ndarray, np.generic)):
         array = obj._entry.array if isinstance(obj, Tensor) else np.asarray(obj)
         name = f"t{len(arrays)}"
-        arrays[name] = np.ascontiguousarray(array)
+        arrays[name] = np.array(array, order="C")  # unlike ascontiguousarray, this keeps 0-D arrays 0-D
         return {"tensor" if isinstance(obj, Tensor) else "array": name}
     if isinstance(obj, dict):
         return {"dict": [[_describe(key, arrays), _describe(value, arrays)] for key, value in obj.items()]}

@@ -1,8 +1,9 @@
-"""Run the programs of `mxnet_programs.py` with MXNet itself and write down what they give.
+r"""Run the programs of `mxnet_programs.py` and `mxnet_api_programs.py` with MXNet itself and write down what they give.
 
 Needs mxnet 1.9.1 and NumPy below 1.24, in an environment of their own:
 
-    MXNET_SUBGRAPH_BACKEND=NONE OMP_NUM_THREADS=1 python tests/compat/golden/make_mxnet.py
+    MXNET_SUBGRAPH_BACKEND=NONE MXNET_ENGINE_TYPE=NaiveEngine OMP_NUM_THREADS=1 \
+        python tests/compat/golden/make_mxnet.py
 """
 
 import json

@@ -78,9 +78,11 @@ OPERATIONS = {
     "add_n": (lambda paddle, x, y: paddle.add_n([x, y, x]) ** 3, (_A, _P)),
     **{name: _functional(name, _A) for name in (
         "relu", "gelu", "silu", "swish", "softplus", "softmax", "log_softmax", "leaky_relu", "elu", "selu", "celu",
-        "relu6", "hardtanh", "hardsigmoid", "hardswish", "softsign", "tanhshrink", "hardshrink", "softshrink", "mish",
+        "relu6", "hardtanh", "hardsigmoid", "hardswish", "softsign", "tanhshrink", "mish",
         "log_sigmoid", "thresholded_relu",
     )},
+    "hardshrink": _functional("hardshrink", _G),
+    "softshrink": _functional("softshrink", _G),
     "gelu_tanh": _functional("gelu", _A, approximate=True),
     "normalize": _functional("normalize", _A),
     "linear": (lambda paddle, x, w: paddle.nn.functional.linear(x, w.t(), w[:, 0]) ** 2, (_A, _P)),

@@ -790,6 +790,24 @@ def products(paddle):
     return parts, a.grad, b.grad, v.grad, c.grad
 
 
+def numerics(paddle):
+    x = _leaf(paddle, [[-2.5, -0.4, 0.5], [1.5, 0.3, -1.2]])
+    y = _leaf(paddle, [[0.5, 2.0, -0.25], [1.0, 0.75, 3.0]])
+    p = _leaf(paddle, [0.3, 1.5, 4.0])
+    u = _leaf(paddle, [0.3, -0.5, 0.9])
+    parts = [
+        paddle.round(x), paddle.trunc(x), paddle.frac(x), paddle.neg(x), paddle.lgamma(p), paddle.digamma(p),
+        paddle.erfinv(u), paddle.deg2rad(x), paddle.rad2deg(x), paddle.hypot(x, y), paddle.logaddexp(x, y),
+        paddle.lerp(x, y, 0.25), paddle.lerp(x, y, p.detach()), paddle.diff(x), paddle.diff(x, axis=0),
+    ]  # fmt: skip
+    sum((part * part).sum() for part in parts).backward()
+    same = [
+        paddle.isclose(x, x + 1e-9), paddle.allclose(x, y), paddle.allclose(x, x), paddle.equal_all(x, x),
+        paddle.equal_all(x, y),
+    ]  # fmt: skip
+    return parts, x.grad, y.grad, p.grad, u.grad, same
+
+
 def reductions(paddle):
     x = _leaf(paddle, np.random.default_rng(1).normal(size=(3, 4)))
     parts = [
@@ -944,7 +962,7 @@ def activations(paddle):
 
 def more_activations(paddle):
     F = paddle.nn.functional
-    x = _leaf(paddle, [[-2.5, -0.5, 0.3, 1.7], [0.1, 4.0, -4.0, 0.9]])
+    x = _leaf(paddle, [[-2.5, -0.6, 0.3, 1.7], [0.1, 4.0, -4.0, 0.9]])
     names = "leaky_relu elu selu celu relu6 hardtanh hardsigmoid hardswish softsign tanhshrink hardshrink softshrink"
     names += " mish log_sigmoid thresholded_relu"
     parts = [getattr(F, name)(x) for name in names.split()]

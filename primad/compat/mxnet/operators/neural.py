@@ -21,8 +21,11 @@ from primad.numpy import special
 # -- dense layers and activations --------------------------------------------------------------------------------------
 
 
-def _weight_and_bias(settings: Settings) -> tuple[str, ...]:
-    return ("data", "weight") if settings.no_bias else ("data", "weight", "bias")
+_LINEAR = ("data", "weight", "bias")
+
+
+def _without_bias(settings: Settings) -> tuple[str, ...]:
+    return ("bias",) if settings.no_bias else ()
 
 
 def _dense_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape]) -> None:
@@ -39,7 +42,8 @@ def _dense_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape])
 
 @operator(
     "FullyConnected",
-    inputs=_weight_and_bias,
+    inputs=_LINEAR,
+    absent=_without_bias,
     parameters={"num_hidden": integer(minimum=1), "no_bias": boolean(False), "flatten": boolean(True)},
     shapes=_dense_shapes,
 )
@@ -64,10 +68,6 @@ _SELU_SCALE, _SELU_SLOPE = 1.0507009873554805, 1.6732632423543772
 """Klambauer et al. 2017."""
 
 
-def _leaky_inputs(settings: Settings) -> tuple[str, ...]:
-    return ("data", "gamma") if settings.act_type == "prelu" else ("data",)
-
-
 def _leaky_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape]) -> None:
     first_input(settings, inputs, outputs)
     if settings.act_type == "prelu" and inputs[0] is not None and inputs[1] is None:
@@ -76,7 +76,8 @@ def _leaky_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape])
 
 @operator(
     "LeakyReLU",
-    inputs=_leaky_inputs,
+    inputs=("data", "gamma"),
+    absent=lambda settings: () if settings.act_type == "prelu" else ("gamma",),
     parameters={
         "act_type": choice("elu", "gelu", "leaky", "prelu", "selu", default="leaky"),
         "slope": real(0.25),
@@ -190,7 +191,7 @@ _CONVOLUTION = {
 }
 
 
-@operator("Convolution", inputs=_weight_and_bias, parameters=_CONVOLUTION, shapes=_convolution_shapes)
+@operator("Convolution", inputs=_LINEAR, absent=_without_bias, parameters=_CONVOLUTION, shapes=_convolution_shapes)
 def convolution(settings: Settings, data: Any, weight: Any, bias: Any = None) -> Any:
     """Cross-correlation over one to three spatial axes, plus a bias for each channel."""
     rank = len(settings.kernel)
@@ -214,7 +215,8 @@ def _deconvolution_shapes(settings: Settings, inputs: list[Shape], outputs: list
 
 @operator(
     "Deconvolution",
-    inputs=_weight_and_bias,
+    inputs=_LINEAR,
+    absent=_without_bias,
     parameters={
         "kernel": shape(),
         "stride": shape(()),
@@ -316,6 +318,14 @@ def _channel_shapes(axis_of: Any) -> Any:
     return rule
 
 
+def _statistics_types(settings: Settings, inputs: list[DType], outputs: list[DType]) -> None:
+    """The statistics and their scale are float32 at least, whatever the data is."""
+    data = inputs[0] or outputs[0]
+    inputs[0] = outputs[0] = data
+    if data is not None:
+        inputs[1:] = [np.promote_types(data, np.float32)] * (len(inputs) - 1)
+
+
 @operator(
     "BatchNorm",
     inputs=("data", "gamma", "beta", "moving_mean", "moving_var"),
@@ -334,6 +344,7 @@ def _channel_shapes(axis_of: Any) -> Any:
     initial={"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
     hidden=2,
     shapes=_channel_shapes(lambda settings: settings.axis),
+    types=_statistics_types,
     training=True,
 )
 def batch_norm(
@@ -345,11 +356,11 @@ def batch_norm(
     scale = np.ones(gamma.shape, gamma.dtype) if settings.fix_gamma else gamma
     if not training or settings.use_global_stats:
         out = nn.batch_norm(data, moving_mean, moving_var, scale, beta, settings.eps, settings.axis)
-        return out, moving_mean, moving_var
-    mean, variance = nn.batch_statistics(data, settings.axis)
+        return out.astype(data.dtype), moving_mean, moving_var
+    mean, variance = nn.batch_statistics(data.astype(moving_mean.dtype), settings.axis)
     out = nn.batch_norm(data, mean, variance, scale, beta, settings.eps, settings.axis)
     kept = settings.momentum
-    return out, moving_mean * kept + mean * (1.0 - kept), moving_var * kept + variance * (1.0 - kept)
+    return out.astype(data.dtype), moving_mean * kept + mean * (1.0 - kept), moving_var * kept + variance * (1.0 - kept)
 
 
 @operator(

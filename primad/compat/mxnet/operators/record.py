@@ -6,7 +6,7 @@ of a loss head says what MXNet sends backward instead of a derivative, and enter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,8 +22,8 @@ TypeRule = Callable[[Settings, list[DType], list[DType]], None]
 def one_type(settings: Settings, inputs: list[DType], outputs: list[DType]) -> None:
     """All inputs and outputs have one dtype."""
     found = next((dtype for dtype in (*inputs, *outputs) if dtype is not None), None)
-    inputs[:] = [found if dtype is None else dtype for dtype in inputs]
-    outputs[:] = [found if dtype is None else dtype for dtype in outputs]
+    inputs[:] = [found] * len(inputs)
+    outputs[:] = [found] * len(outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class Operator:
         compute: `(settings, *arrays)` -> the array, or a tuple of outputs followed by new auxiliary states; further
             keywords `training` and `key` where it asks for them.
         parameters: its parameters by name.
-        inputs: names of its inputs, or a function of the settings that returns them, or None where it takes as many as
-            it gets and counts them in `num_args`.
+        inputs: names of its inputs, or None where it takes as many as it gets and counts them in `num_args`.
+        absent: which inputs some settings leave out.
         outputs: how many outputs it has, or a function of the settings that says so.
         hidden: how many more outputs MXNet counts in JSON texts, or a function of the settings that says so.
         numbered: whether hidden outputs count where the name of its output gets a number.
@@ -54,7 +54,8 @@ class Operator:
     name: str
     compute: Callable[..., Any]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    inputs: tuple[str, ...] | Callable[[Settings], tuple[str, ...]] | None = ("data",)
+    inputs: tuple[str, ...] | None = ("data",)
+    absent: Callable[[Settings], Collection[str]] = lambda settings: ()
     outputs: int | Callable[[Settings], int] = 1
     hidden: int | Callable[[Settings], int] = 0
     suffix: str = "output"
@@ -75,7 +76,8 @@ class Operator:
         """Return the names of the inputs, of which `count` were given."""
         if self.inputs is None:
             return tuple([f"arg{i}" for i in range(count)])
-        return self.inputs(settings) if callable(self.inputs) else self.inputs
+        absent = self.absent(settings)
+        return tuple([name for name in self.inputs if name not in absent])
 
     def output_count(self, settings: Settings) -> int:
         """Return the number of outputs."""

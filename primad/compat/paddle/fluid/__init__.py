@@ -9,7 +9,7 @@ from primad.compat.paddle.fluid import backward, layers, optimizer
 from primad.compat.paddle.parameters import ParamAttr
 from primad.compat.paddle.place import CPUPlace
 from primad.compat.paddle.static.backward import gradients
-from primad.compat.paddle.static.execution import Executor, Scope, global_scope, scope_guard
+from primad.compat.paddle.static.execution import Executor
 from primad.compat.paddle.static.nn import embedding
 from primad.compat.paddle.static.program import (
     Program,
@@ -19,6 +19,7 @@ from primad.compat.paddle.static.program import (
     default_startup_program,
     program_guard,
 )
+from primad.compat.paddle.static.scope import Scope, global_scope, scope_guard
 
 __all__ = [
     "CPUPlace",

@@ -1,12 +1,13 @@
-"""paddle.optimizer: SGD, Momentum, Adam, AdamW, and learning rates that change."""
+"""paddle.optimizer: SGD, Momentum, Adam, AdamW, L-BFGS, and learning rates that change."""
 
 from typing import Any
 
 from primad.compat.paddle import errors
 from primad.compat.paddle.optimizer import lr
+from primad.compat.paddle.optimizer.lbfgs import LBFGS
 from primad.compat.paddle.optimizer.optimizer import SGD, Adam, AdamW, Momentum, Optimizer
 
-__all__ = ["SGD", "Adam", "AdamW", "Momentum", "Optimizer", "lr"]
+__all__ = ["LBFGS", "SGD", "Adam", "AdamW", "Momentum", "Optimizer", "lr"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from primad.compat.paddle.parameters import ParamAttr
 from primad.compat.paddle.place import CPUPlace
 from primad.compat.paddle.static import nn
 from primad.compat.paddle.static.backward import append_backward, gradients
-from primad.compat.paddle.static.execution import Executor, Scope, global_scope, scope_guard
+from primad.compat.paddle.static.execution import Executor
 from primad.compat.paddle.static.parameters import create_global_var, create_parameter
 from primad.compat.paddle.static.program import (
     Program,
@@ -17,6 +17,8 @@ from primad.compat.paddle.static.program import (
     default_startup_program,
     program_guard,
 )
+from primad.compat.paddle.static.scope import Scope, global_scope, scope_guard
+from primad.compat.paddle.static.storage import load, save
 
 __all__ = [
     "Executor",
@@ -33,8 +35,10 @@ __all__ = [
     "default_startup_program",
     "global_scope",
     "gradients",
+    "load",
     "nn",
     "program_guard",
+    "save",
     "scope_guard",
 ]
 

@@ -55,6 +55,13 @@ def append_backward(
         ArgumentAssertionError, ArgumentTypeError: if the loss is no Variable (it is both an AssertionError and a
             TypeError), or another argument has the wrong type.
         InvalidArgumentError: if a callback cannot be called.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()), paddle.utils.unique_name.guard():
+        ...     loss = paddle.mean(paddle.static.nn.fc(paddle.static.data("x", [None, 3]), 1))
+        ...     [gradient.name for parameter, gradient in paddle.static.append_backward(loss)]
+        ['fc_0.w_0@GRAD', 'fc_0.b_0@GRAD']
     """
     if not isinstance(loss, Variable):
         raise NotAVariableError(
@@ -104,6 +111,16 @@ def gradients(
     Raises:
         ArgumentTypeError: if an argument is no variable.
         InvalidArgumentError: if numbers or shapes do not match, or variables belong to different programs.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     x = paddle.static.data("x", [2])
+        ...     x.stop_gradient = False
+        ...     (first,) = paddle.static.gradients([x * x * x], [x])
+        ...     (second,) = paddle.static.gradients([first], [x])
+        ...     paddle.static.Executor().run(feed={"x": [1.0, 2.0]}, fetch_list=[first, second])
+        [array([ 3., 12.], dtype=float32), array([ 6., 12.], dtype=float32)]
     """
     targets, inputs = _variables(targets, "targets"), _variables(inputs, "inputs")
     seeds: list[Any] = [None] * len(targets)
@@ -262,18 +279,12 @@ class _Walk:
         """Return the gradient operators of the path, last operator first, on gradients that are reached."""
         made: list[Operator] = []
         for op in reversed(self.path):
-            cotangents = [each(slot, self._gradient_name) for slot in op.results]
-            if reached.isdisjoint(name for slot in cotangents for name in names_of(slot)):
-                continue
+            cotangents = [each(slot, lambda name: self._if_reached(name, reached)) for slot in op.results]
             outputs = [each(slot, self._output_name) for slot in self._differentiable(op)]
-            if not any(names_of(slot) for slot in outputs):
+            if not any(map(names_of, cotangents)) or not any(map(names_of, outputs)):
                 continue
-            for name in [name for slot in cotangents for name in names_of(slot) if name not in reached]:
-                attributes: dict[str, Any] = {"value": 0.0, "op_role": BACKWARD, "op_role_var": []}
-                made.append(Operator(fill_any_like_, [self.variable_of[name]], [name], attributes))
-                reached.add(name)
             attributes = {**op.attributes, "op_role": BACKWARD, "op_role_var": []}
-            made.append(Operator(gradient_of(op.prototype), [*op.slots, *cotangents], outputs, attributes))
+            made.append(Operator(gradient_of(op.prototype), [*op.slots, *cotangents], outputs, attributes, op.where))
             reached.update(name for slot in outputs for name in names_of(slot))
         return made
 
@@ -291,6 +302,11 @@ class _Walk:
             self._names[usual] = "grad/" * self.block.program.backward_count + usual if taken else usual
         self.variable_of[self._names[usual]] = name
         return self._names[usual]
+
+    def _if_reached(self, name: str, reached: set[str]) -> str | None:
+        """Return the name of the gradient of a result; None, which stands for zeros, if the targets do not need it."""
+        gradient = self._gradient_name(name)
+        return gradient if gradient in reached else None
 
     def _output_name(self, name: str) -> str | None:
         return None if name in self.stopped else self._gradient_name(name)

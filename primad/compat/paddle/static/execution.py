@@ -8,7 +8,6 @@ compiled in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,71 +24,14 @@ from primad.compat.paddle.static.program import (
     Variable,
     default_main_program,
 )
+from primad.compat.paddle.static.scope import Scope, global_scope
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
+from primad.errors import ShapeError
 from primad.functional.compile import jit
 from primad.ir.node import Trace
 from primad.trace import TracedArray
 from primad.types import ArrayType
-
-
-class ScopeVariable:
-    """A value in a scope, as `Scope.find_var` gives it."""
-
-    def __init__(self, scope: Scope, name: str) -> None:
-        self._scope, self._name = scope, name
-
-    def get_tensor(self) -> ScopeVariable:
-        """Return itself: the value is an array."""
-        return self
-
-    def set(self, value: Any, place: Any = None) -> None:
-        """Replace the value by a copy of an array."""
-        self._scope.values[self._name] = np.array(value)
-
-    def shape(self) -> list[int]:
-        """Return the lengths of its axes."""
-        return list(self._scope.values[self._name].shape)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self._scope.values[self._name], dtype)
-
-
-class Scope:
-    """Values that outlive a run, by name.
-
-    Attributes:
-        values: the arrays.
-    """
-
-    def __init__(self) -> None:
-        self.values: dict[str, np.ndarray[Any, Any]] = {}
-
-    def find_var(self, name: str) -> ScopeVariable | None:
-        """Return the value of that name, or None."""
-        return ScopeVariable(self, name) if name in self.values else None
-
-    def var(self, name: str) -> ScopeVariable:
-        """Return the value of that name, to be set."""
-        return ScopeVariable(self, name)
-
-
-_scopes: list[Scope] = [Scope()]
-
-
-def global_scope() -> Scope:
-    """Return the scope that `Executor.run` uses by default."""
-    return _scopes[-1]
-
-
-@contextmanager
-def scope_guard(scope: Scope) -> Iterator[None]:
-    """Use another scope inside a `with` block."""
-    _scopes.append(scope)
-    try:
-        yield
-    finally:
-        _scopes.pop()
 
 
 @dataclass(frozen=True)
@@ -99,14 +41,14 @@ class Lowered:
     Attributes:
         reads: names that it takes from the scope.
         writes: names that it puts there.
-        draws: positions of operators that draw random numbers on the host.
+        draws: operators that draw random numbers on the host, by the names of their draws.
         run: compiled function of (fed arrays, arrays read only, arrays read and overwritten, draws) that returns
             (arrays written, fetched arrays). What is written takes the memory of what is overwritten.
     """
 
     reads: list[str]
     writes: list[str]
-    draws: list[int]
+    draws: dict[str, Operator]
     run: Any
 
 
@@ -123,9 +65,10 @@ def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
                 f"the variable {name!r} is to be fetched, but the program has no such variable",
                 fix="it has " + ", ".join(block.vars) + ".",
             )
+    operators = _needed(block, fetched)
     known = set(fed)
     reads: dict[str, None] = {}
-    for op in block.ops:
+    for op in operators:
         for name in op.input_arg_names:
             if name not in known:
                 _check_readable(block.vars[name], op)
@@ -135,9 +78,9 @@ def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
         if name not in known:
             _check_readable(block.vars[name], None)
             reads[name] = None
-    writes = [name for name, variable in block.vars.items() if variable.persistable and name in known]
-    draws = [place for place, op in enumerate(block.ops) if op.prototype.draw is not None]
-    operators = list(block.ops)  # the block may grow later
+    computed = dict.fromkeys(name for op in operators for name in op.output_arg_names)
+    writes = [name for name in computed if block.vars[name].persistable]
+    draws = {str(place): op for place, op in enumerate(operators) if op.prototype.draw is not None}
 
     def function(feed: Any, fixed: Any, held: Any, drawn: Any) -> Any:
         values = {**feed, **fixed, **held}
@@ -150,6 +93,17 @@ def lower(block: Block, fed: Sequence[str], fetched: Sequence[str]) -> Lowered:
     return Lowered(list(reads), writes, draws, jit(function, donate=2))
 
 
+def _needed(block: Block, fetched: Sequence[str]) -> list[Operator]:
+    """Return the operators that what is fetched or kept depends on."""
+    needed = set(fetched)
+    operators = []
+    for op in reversed(block.ops):
+        if any(name in needed or block.vars[name].persistable for name in op.output_arg_names):
+            operators.append(op)
+            needed.update(op.input_arg_names)
+    return operators[::-1]
+
+
 def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace | None) -> None:
     """Compute an operator on values by name, and add its results to them.
 
@@ -158,6 +112,9 @@ def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace 
         values: arrays, or traced arrays where it is recorded.
         drawn: its random numbers, if it needs any.
         trace: where constants are recorded, so that the engine's laws see them; None computes them.
+
+    Raises:
+        InvalidArgumentError: if the operands do not fit; it names the user's line that appended the operator.
     """
     operands = [each(slot, values.__getitem__) for slot in op.slots]
     named = {name: op.attributes[name] for name in op.prototype.attributes}
@@ -167,7 +124,15 @@ def run_operator(op: Operator, values: dict[str, Any], drawn: Any, trace: Trace 
         type = ArrayType(tuple(named["shape"]), named["dtype"])
         results: Any = TracedArray(trace.literal(named["value"], type))
     else:
-        results = op.prototype.compute(*operands, **named)
+        try:
+            results = op.prototype.compute(*operands, **named)
+        except ShapeError as error:
+            types = ", ".join(f"{name} {list(values[name].shape)}" for name in op.input_arg_names)
+            raise InvalidArgumentError(
+                f"the operator {op.type} does not take {types}",
+                why=f"{error.what}: lengths that the program leaves open do not fit as they were fed.",
+                where=op.where,
+            ) from error
     many = len(op.prototype.outputs) != 1
     for slot, result in zip(op.results, results if many else [results], strict=True):
         if isinstance(slot, str):
@@ -201,6 +166,14 @@ class Executor:
 
     Args:
         place: where to run; there is only the CPU.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     x = paddle.static.data("x", [None, 2])
+        ...     exe = paddle.static.Executor()
+        ...     exe.run(feed={"x": [[1.0, 2.0], [3.0, 4.0]]}, fetch_list=[x * 2.0, [x[0]]])
+        [array([[2., 4.], [6., 8.]], dtype=float32), array([1., 2.], dtype=float32)]
     """
 
     def __init__(self, place: Any = None) -> None:
@@ -257,9 +230,7 @@ class Executor:
             scope.values[name] = np.asarray(program.rates[name](), block.vars[name].dtype.numpy)
         state = {name: _stored(scope, name) for name in lowered.reads}
         rng = program.generator()
-        drawn = {
-            str(place): draw(block.ops[place].prototype, block.ops[place].attributes, rng) for place in lowered.draws
-        }
+        drawn = {key: draw(op.prototype, op.attributes, rng) for key, op in lowered.draws.items()}
         held = {name: state.pop(name) for name in lowered.writes if name in state}
         written, results = lowered.run(arrays, state, held, drawn)
         kept = {name: np.require(value, requirements="W") for name, value in written.items()}

@@ -1,19 +1,22 @@
 """Types of an operator's results, where some lengths are unknown.
 
 The operator is recorded on types, twice: with two different numbers for the unknown lengths. A length of a result that
-comes out differently is unknown too. Both numbers have many divisors, so that reshapes fit.
+comes out differently is unknown too. Both numbers have many divisors, so that reshapes fit. Where an unknown length
+meets a known one, it is taken to be that one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from primad import tree
+from primad.compat.paddle.errors import InvalidArgumentError
 from primad.compat.paddle.operators import Prototype
-from primad.errors import PrimadError
+from primad.errors import ShapeError
 from primad.ir.program import Program
 from primad.trace import record
 from primad.transforms.lowering import active_nodes, lower
@@ -24,6 +27,8 @@ Shape = tuple[int, ...]
 Typed = tuple[Shape, np.dtype[Any]]
 
 _PROBES = (840, 1680)
+_TRIALS = 200
+"""How many ways to fill in unknown lengths are tried before an operator is refused."""
 
 
 def infer(prototype: Prototype, slots: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
@@ -35,7 +40,7 @@ def infer(prototype: Prototype, slots: Sequence[Any], attributes: dict[str, Any]
         attributes: by Paddle's names.
 
     Raises:
-        PrimadError: if the operands do not fit the operator, whatever the unknown lengths are.
+        InvalidArgumentError: if the operands do not fit the operator, whatever the unknown lengths are.
     """
     program, other = recorded(prototype, slots, attributes)
     typed = [
@@ -63,7 +68,7 @@ def recorded(prototype: Prototype, slots: Sequence[Any], attributes: dict[str, A
     """Return an operator as a program, for two different numbers in place of unknown lengths.
 
     Raises:
-        PrimadError: if the operands do not fit the operator, whatever the unknown lengths are.
+        InvalidArgumentError: if the operands do not fit the operator, whatever the unknown lengths are.
     """
     variables, structure = tree.flatten(list(slots))
     named = {name: attributes[name] for name in prototype.attributes}
@@ -73,18 +78,35 @@ def recorded(prototype: Prototype, slots: Sequence[Any], attributes: dict[str, A
         results = prototype.compute(*operands, *drawn, **named)
         return [results] if len(prototype.outputs) == 1 else list(results)
 
-    def with_number(number: int) -> Program:
+    def with_lengths(number: int, fixed: Mapping[int, int]) -> Program:
+        """Record with a number in place of unknown lengths, and other numbers in place of some of them."""
+        places = itertools.count()
         types = []
         for variable in variables:
-            shape = [number if length == UNKNOWN else length for length in variable.shape]
+            shape = [fixed.get(next(places), number) if n == UNKNOWN else n for n in variable.shape]
             types.append(ArrayType(tuple(shape), variable.dtype.numpy))
         return record(compute, types, structure)
 
-    if not any(UNKNOWN in variable.shape for variable in variables):
-        program = with_number(0)
-        return program, program
-    try:
-        return with_number(_PROBES[0]), with_number(_PROBES[1])
-    except PrimadError:  # an unknown length meets a known one, so it must be that one, or 1
-        program = with_number(1)
-        return program, program
+    lengths = {length for variable in variables for length in variable.shape}
+    unknown = sum(variable.shape.count(UNKNOWN) for variable in variables)
+    failed: ShapeError | None = None
+    for fixed in itertools.islice(_choices(unknown, sorted(lengths - {UNKNOWN})), _TRIALS):
+        try:
+            program = with_lengths(_PROBES[0], fixed)
+            return program, with_lengths(_PROBES[1], fixed) if unknown else program
+        except ShapeError as error:
+            failed = failed or error
+    assert failed is not None
+    if isinstance(failed, IndexError):
+        raise failed
+    operands = ", ".join(f"{variable.name} {list(variable.shape)}" for variable in variables)
+    why = f"{failed.what}{f' ({_PROBES[0]} stands for unknown lengths)' if unknown else ''}."
+    raise InvalidArgumentError(f"the operator {prototype.type} does not take {operands}", why)
+
+
+def _choices(unknown: int, lengths: list[int]) -> Iterator[dict[int, int]]:
+    """Yield lengths for some of the unknown ones: for none at first, since each may meet a known length, or be it."""
+    for count in range(unknown + 1):
+        for places in itertools.combinations(range(unknown), count):
+            for chosen in itertools.product(lengths, repeat=count):
+                yield dict(zip(places, chosen, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -98,19 +99,17 @@ class _Lowering:
     def append(self) -> None:
         """Append the primitives."""
         role = self.op.attributes["op_role"]
-        targets = {
-            node: name
-            for node, name in zip(self.program.outputs, self._result_names(), strict=True)
-            if name is not None and node.op is not INPUT
-        }
+        results = list(self._results())
+        overwritten = self.op.input_arg_names  # written last, when all primitives have read them
+        targets = {node: name for node, name in results if node.op is not INPUT and name not in overwritten}
         variables: dict[Node, Variable] = dict(zip(self.program.inputs, self.operands, strict=True))
         for node in self._in_order():
             record, slots, attributes = self._operator(node, variables)
             made = self.block.var(targets[node]) if node in targets else self._variable(node, record)
             self.block.append_operator(record, slots, [made], attributes, role)
             variables[node] = made
-        for node, name in zip(self.program.outputs, self._result_names(), strict=True):
-            if name is not None and targets.get(node) != name:
+        for node, name in results:
+            if targets.get(node) != name:
                 self.block.append_operator(assign_, [variables[node]], [self.block.var(name)], {}, role)
 
     def _in_order(self) -> list[Node]:
@@ -125,10 +124,12 @@ class _Lowering:
                 result.append(node)
         return result
 
-    def _result_names(self) -> list[str | None]:
-        """Return the names of the outputs that are recorded, None for those that are not wanted."""
-        names = [name for slot in self.op.results for name in (slot if isinstance(slot, list) else [slot])]
-        return names if len(names) == len(self.program.outputs) else [name for name in names if name is not None]
+    def _results(self) -> Iterator[tuple[Node, str]]:
+        """Yield the nodes of the results that are wanted, and their variables' names."""
+        made = tree.unflatten(self.program.out_tree, self.program.outputs)
+        for value, slot in zip(made, self.op.results, strict=True):
+            pairs = zip(value, slot, strict=True) if isinstance(slot, list) else [(value, slot)]
+            yield from ((node, name) for node, name in pairs if node is not None and name is not None)
 
     def _variable(self, node: Node, record: Prototype) -> Variable:
         pairs = zip(node.type.shape, self.twin[node].type.shape, strict=True)

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from primad import nn
 from primad.compat.paddle import math as functions
 from primad.compat.paddle.errors import InvalidArgumentError
 from primad.compat.paddle.initializer import Constant, Normal, XavierUniform
-from primad.compat.paddle.naming import Layer, generate
+from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.nn import functional
 from primad.compat.paddle.nn.functional import common
-from primad.compat.paddle.operators import Prototype, apply, prototype
+from primad.compat.paddle.operators import apply, prototype
 from primad.compat.paddle.parameters import ParamAttr, as_attribute
+from primad.compat.paddle.static.normalization import append_batch_norm
 from primad.compat.paddle.static.parameters import make_parameter
 
 
@@ -52,6 +52,16 @@ def fc(
         bias_attr: how to make the bias; False leaves it out.
         activation: name of a function of `paddle.nn.functional`, or None.
         name: the layer's name, first part of those of its parameters.
+
+    Raises:
+        InvalidArgumentError: if the number of inputs is not known.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
+        ...     y = paddle.static.nn.fc(paddle.static.data("x", [None, 3]), 2, name="mine")
+        ...     y.shape, [parameter.name for parameter in y.program.all_parameters()]
+        ((-1, 2), ['mine.w_0', 'mine.b_0'])
     """
     layer = Layer("fc", name)
     listed = list(x) if isinstance(x, (list, tuple)) else [x]
@@ -160,37 +170,6 @@ def conv2d(
     return _activated(_shifted(result, bias_attr, num_filters, axis, layer), act, layer)
 
 
-def _batch_norm(
-    x: Any,
-    scale: Any,
-    bias: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    momentum: float,
-    epsilon: float,
-    is_test: bool,
-    use_global_stats: bool,
-    data_layout: str,
-) -> Any:
-    axis = 1 if data_layout == "NCHW" else -1
-    if is_test or use_global_stats:
-        return nn.batch_norm(x, mean, variance, scale, bias, epsilon, axis), mean, variance
-    batch_mean, batch_variance = nn.batch_statistics(x, axis)
-    result = nn.batch_norm(x, batch_mean, batch_variance, scale, bias, epsilon, axis)
-    kept = [momentum * old + (1.0 - momentum) * new for old, new in ((mean, batch_mean), (variance, batch_variance))]
-    return result, kept[0], kept[1]
-
-
-batch_norm_ = Prototype(
-    "batch_norm",
-    _batch_norm,
-    ("X", "Scale", "Bias", "Mean", "Variance"),
-    ("Y", "MeanOut", "VarianceOut"),
-    {"momentum": 0.9, "epsilon": 1e-5, "is_test": False, "use_global_stats": False, "data_layout": "NCHW"},
-)
-
-
 def batch_norm(
     input: Any,
     act: str | None = None,
@@ -232,20 +211,14 @@ def batch_norm(
     size = (input.shape[1 if data_layout == "NCHW" else -1],)
     scale = make_parameter(as_attribute(param_attr) or ParamAttr(), size, input.dtype, Constant(1.0), "w", layer.name)
     shift = make_parameter(as_attribute(bias_attr) or ParamAttr(), size, input.dtype, Constant(0.0), "b", layer.name)
-    block = input.block
-    running = []
-    for given, start in ((moving_mean_name, 0.0), (moving_variance_name, 1.0)):
-        held = ParamAttr(name=given, trainable=False)
-        running.append(make_parameter(held, size, input.dtype, Constant(start), "w", layer.name))
-    attributes = {
-        "momentum": momentum,
-        "epsilon": epsilon,
-        "is_test": is_test,
-        "use_global_stats": bool(use_global_stats),
-        "data_layout": data_layout,
-    }
-    result = block.create_var(generate(f"{layer.name}.tmp"), input.shape, input.dtype)
-    block.append_operator(batch_norm_, [input, scale, shift, *running], [result, *running], attributes)
+    mean, variance = (
+        make_parameter(ParamAttr(name=given, trainable=False), size, input.dtype, Constant(start), "w", layer.name)
+        for given, start in ((moving_mean_name, 0.0), (moving_variance_name, 1.0))
+    )
+    with layer:
+        result = append_batch_norm(
+            input, mean, variance, scale, shift, momentum, epsilon, data_layout, is_test, use_global_stats
+        )
     return _activated(result, act, layer)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from primad.compat.paddle.operators import Prototype
 from primad.compat.paddle.static.inference import dependence
+from primad.errors import user_line
 
 FORWARD, BACKWARD, OPTIMIZE, LOSS = 0, 1, 2, 256
 """What an operator is there for (its attribute `op_role`); LOSS is added to the role of those at the loss."""
@@ -20,15 +21,22 @@ class Operator:
         slots: for each input slot, the variable's name, a list of names, or None.
         results: for each output slot, likewise; None for an output that is not wanted.
         attributes: by Paddle's names.
+        where: the user's line that it comes from; by default the one that is running.
     """
 
     def __init__(
-        self, prototype: Prototype, slots: Sequence[Any], results: Sequence[Any], attributes: dict[str, Any]
+        self,
+        prototype: Prototype,
+        slots: Sequence[Any],
+        results: Sequence[Any],
+        attributes: dict[str, Any],
+        where: str | None = None,
     ) -> None:
         self.prototype = prototype
         self.slots = list(slots)
         self.results = list(results)
         self.attributes = {**prototype.attributes, **attributes}
+        self.where = where or user_line()
         self._dependence: list[Any] | None = None
 
     @property

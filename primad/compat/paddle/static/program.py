@@ -5,7 +5,7 @@ Nothing is computed here; `execution` lowers a block to a primad program when it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from primad.compat.paddle import naming
-from primad.compat.paddle.creation import assign_value_, fill_constant_
+from primad.compat.paddle.creation import assign_, assign_value_, fill_constant_
 from primad.compat.paddle.dtypes import as_dtype, get_default_dtype
 from primad.compat.paddle.dtypes import dtype as DataType
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
@@ -23,6 +23,7 @@ from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.randomness import generator
 from primad.compat.paddle.static.inference import UNKNOWN, Shape, infer
 from primad.compat.paddle.static.operator import BACKWARD, FORWARD, OPTIMIZE, Operator, each
+from primad.compat.paddle.static.scope import Scope, global_scope
 from primad.runtime.cache import Cache
 
 
@@ -74,6 +75,20 @@ class Variable(Value):
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[i] for i in range(len(self))])  # type: ignore[index]
+
+    @property
+    def grad_name(self) -> str:
+        """The name that its gradient gets, if that is not taken."""
+        return self.name + naming.GRADIENT
+
+    def clone(self) -> Variable:
+        """Append a copy, which gradients pass through."""
+        copy: Variable = self.apply(assign_, [self], {}, "assign")
+        return copy
+
+    def detach(self) -> Variable:
+        """Append a copy at which gradients end."""
+        return _stopped(self.clone())
 
     def numpy(self) -> NoReturn:
         """Refuse: a variable has no value before a program runs."""
@@ -207,13 +222,15 @@ class Block:
         if prototype.draw is not None and prototype.inputs:
             prototype, drawing = _drawn_apart(prototype)
             slots = [*slots, self.append(drawing, (), attributes, "seed")]
-        layer = naming.current_layer() or layer
-        name = layer.name if isinstance(layer, naming.Layer) else naming.generate(layer) if layer else ""
-        stem = f"{name}.tmp" if name else "tmp"
+        stem = _stem(layer)
         results = infer(prototype, slots, attributes)
         made = [each(result, lambda type: self.create_var(naming.generate(stem), *type)) for result in results]
         self.append_operator(prototype, slots, made, attributes)
         return made[0] if len(prototype.outputs) == 1 else tuple(made)
+
+    def create_output(self, layer: str | naming.Layer, shape: Sequence[int], dtype: Any) -> Variable:
+        """Add a variable for a result of a layer (see `operators.apply`)."""
+        return self.create_var(naming.generate(_stem(layer)), shape, dtype)
 
     def append_operator(
         self,
@@ -255,6 +272,13 @@ def _drawn_apart(prototype: Prototype) -> tuple[Prototype, Prototype]:
     taking = replace(prototype, inputs=(*prototype.inputs, "Seed"), draw=None)
     drawing = Prototype("seed", lambda drawn, **_: drawn, (), ("Out",), prototype.attributes, prototype.draw)
     return taking, drawing
+
+
+def _stem(layer: str | naming.Layer) -> str:
+    """Return what the results of a layer's operators are called, but for a number."""
+    layer = naming.current_layer() or layer
+    name = layer.name if isinstance(layer, naming.Layer) else naming.generate(layer) if layer else ""
+    return f"{name}.tmp" if name else "tmp"
 
 
 def _name(variable: Variable) -> str:
@@ -373,8 +397,49 @@ class Program:
                 attributes = dict(op.attributes)
                 if for_test and "is_test" in attributes:
                     attributes["is_test"] = True
-                target.append_made(Operator(op.prototype, op.slots, op.results, attributes))
+                target.append_made(Operator(op.prototype, op.slots, op.results, attributes, op.where))
         return result
+
+    def state_dict(self, mode: str = "all", scope: Scope | None = None) -> dict[str, Any]:
+        """Return copies of the values of its persistable variables, by name.
+
+        Args:
+            mode: 'param' for the parameters, 'opt' for the rest (the state of optimisers), 'all' for both.
+            scope: where the values are, by default the global scope.
+
+        Raises:
+            InvalidArgumentError: for another mode.
+        """
+        if mode not in ("all", "param", "opt"):
+            raise InvalidArgumentError(f"state_dict: mode should be 'param', 'opt' or 'all', but received {mode!r}")
+        values = (scope or global_scope()).values
+        return {
+            variable.name: values[variable.name].copy()
+            for variable in self.list_vars()
+            if variable.persistable
+            and variable.name in values
+            and (mode == "all" or isinstance(variable, Parameter) == (mode == "param"))
+        }
+
+    def set_state_dict(self, state_dict: Mapping[str, Any], scope: Scope | None = None) -> None:
+        """Take over values of persistable variables.
+
+        Args:
+            state_dict: arrays or tensors by name; other names are ignored.
+            scope: where the values go, by default the global scope.
+
+        Raises:
+            InvalidArgumentError: for a value of another shape.
+        """
+        scope = scope or global_scope()
+        for variable in self.list_vars():
+            if variable.persistable and variable.name in state_dict:
+                array = np.array(state_dict[variable.name], variable.dtype.numpy)
+                if array.shape != variable.shape:
+                    raise InvalidArgumentError(
+                        f"set_state_dict: {variable.name} has the shape {variable.shape}, got {array.shape}"
+                    )
+                scope.values[variable.name] = array
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
         """Return the program as text."""

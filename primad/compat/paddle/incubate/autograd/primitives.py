@@ -52,6 +52,16 @@ def forward_grad(outputs: Any, inputs: Any, grad_inputs: Any = None) -> Any:
     Raises:
         PreconditionError: if `enable_prim` is not in force, or variables belong to different programs.
         ArgumentTypeError: for arguments that are no variables.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     x = paddle.static.data("x", [2])
+        ...     paddle.incubate.autograd.enable_prim()
+        ...     tangent = paddle.incubate.autograd.forward_grad(x * x, x)
+        ...     paddle.incubate.autograd.disable_prim()
+        ...     paddle.static.Executor().run(feed={"x": [1.0, 2.0]}, fetch_list=[tangent])
+        [array([2., 4.], dtype=float32)]
     """
     if not prim_enabled():
         raise PreconditionError(
@@ -105,6 +115,14 @@ def orig2prim(block: Block | None = None) -> None:
 
     Raises:
         ArgumentAssertionError: for a block that is not the current one of the default main program.
+
+    Example:
+        >>> from primad.compat import paddle
+        >>> with paddle.static.program_guard(paddle.static.Program()):
+        ...     y = paddle.mean(paddle.tanh(paddle.static.data("x", [2])))
+        ...     paddle.incubate.autograd.orig2prim()
+        ...     [op.type for op in paddle.static.default_main_program().global_block().ops]
+        ['tanh_p', 'sum_p', 'fill_constant_p', 'div_p']
     """
     lower_block(_current(block))
 

@@ -1,70 +1,146 @@
-"""Activations (`paddle.nn.functional`)."""
+"""Activations (`paddle.nn.functional`): those of `primad.nn` with Paddle's names and options."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
-
-import numpy as np
 
 from primad import nn
 from primad.compat.paddle.math import cast, floating, sigmoid, tanh
-from primad.compat.paddle.operators import apply, prototype
+from primad.compat.paddle.operators import Prototype, apply, prototype
 from primad.numpy import special
 
 
-@prototype("relu")
-def relu_(x: Any) -> Any:
-    return nn.relu(x)
+def _activation(type: str, compute: Callable[..., Any], doc: str, **options: Any) -> Callable[..., Any]:
+    """Make a function of one tensor and options from what it computes."""
+    record = Prototype(type, lambda x, **given: compute(floating(x), **given), attributes=options)
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=value) for name, value in options.items()]
+    signature = Signature(
+        [
+            Parameter("x", Parameter.POSITIONAL_OR_KEYWORD),
+            *parameters,
+            Parameter("name", Parameter.POSITIONAL_OR_KEYWORD, default=None),
+        ]
+    )
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        given.pop("name", None)
+        return apply(record, given.pop("x"), **given)
+
+    function.__name__ = function.__qualname__ = type
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__doc__ = doc
+    return function
 
 
-def relu(x: Any, name: Any = None) -> Any:
-    """Return max(x, 0); its derivative at 0 is 0."""
-    return apply(relu_, x)
+_SELU = (1.0507009873554804934193349852946, 1.6732632423543772848170429916717)
+
+relu = _activation("relu", nn.relu, "Return max(x, 0); its derivative at 0 is 0.")
+relu6 = _activation("relu6", nn.relu6, "Return x limited to [0, 6].")
+silu = _activation("silu", nn.silu, "Return x·sigmoid(x).")
+swish = _activation("swish", nn.silu, "Return x·sigmoid(x), which is also called silu.")
+mish = _activation("mish", nn.mish, "Return x·tanh(softplus(x)).")
+softsign = _activation("softsign", nn.softsign, "Return x/(1 + |x|).")
+tanhshrink = _activation("tanhshrink", nn.tanhshrink, "Return x − tanh(x).")
+hardswish = _activation("hardswish", nn.hard_swish, "Return x·hardsigmoid(x).")
+log_sigmoid = _activation("log_sigmoid", nn.log_sigmoid, "Return the logarithm of sigmoid(x).")
+gelu = _activation(
+    "gelu",
+    lambda x, *, approximate: nn.gelu(x, bool(approximate)),
+    "Return x·Φ(x), Φ the normal distribution function; or its approximation with tanh.",
+    approximate=False,
+)
+leaky_relu = _activation(
+    "leaky_relu",
+    lambda x, *, negative_slope: nn.leaky_relu(x, float(negative_slope)),
+    "Return x where it is positive, else negative_slope·x.",
+    negative_slope=0.01,
+)
+elu = _activation(
+    "elu",
+    lambda x, *, alpha: nn.elu(x, float(alpha)),
+    "Return x where it is positive, else alpha·(exp(x) − 1).",
+    alpha=1.0,
+)
+celu = _activation(
+    "celu",
+    lambda x, *, alpha: nn.celu(x, float(alpha)),
+    "Return x where it is positive, else alpha·(exp(x/alpha) − 1).",
+    alpha=1.0,
+)
+selu = _activation(
+    "selu",
+    lambda x, *, scale, alpha: nn.selu(x) if (scale, alpha) == _SELU else float(scale) * nn.elu(x, float(alpha)),
+    "Return scale·elu(x, alpha), which keeps means 0 and variances 1.",
+    scale=_SELU[0],
+    alpha=_SELU[1],
+)
+hardtanh = _activation(
+    "hard_tanh",
+    lambda x, *, min, max: nn.hardtanh(x, float(min), float(max)),
+    "Return x limited to [min, max]; at the edges the derivative is 0.",
+    min=-1.0,
+    max=1.0,
+)
+hardsigmoid = _activation(
+    "hard_sigmoid",
+    lambda x, *, slope, offset: nn.hard_sigmoid(x, float(slope), float(offset)),
+    "Return slope·x + offset limited to [0, 1].",
+    slope=0.1666667,
+    offset=0.5,
+)
+hardshrink = _activation(
+    "hard_shrink",
+    lambda x, *, threshold: nn.hardshrink(x, float(threshold)),
+    "Return x where |x| exceeds the threshold, else 0.",
+    threshold=0.5,
+)
+softshrink = _activation(
+    "softshrink",
+    lambda x, *, threshold: nn.softshrink(x, float(threshold)),
+    "Return x moved towards 0 by the threshold, 0 where that would pass it.",
+    threshold=0.5,
+)
+thresholded_relu = _activation(
+    "thresholded_relu",
+    lambda x, *, threshold, value: nn.thresholded_relu(x, float(threshold), float(value)),
+    "Return x where it exceeds the threshold, else a value.",
+    threshold=1.0,
+    value=0.0,
+)
+softplus = _activation(
+    "softplus",
+    lambda x, *, beta, threshold: nn.softplus(x) if beta == 1 else nn.softplus(x * float(beta)) / float(beta),
+    "Return log(1 + exp(beta·x))/beta, exact everywhere: the threshold is not needed.",
+    beta=1.0,
+    threshold=20.0,
+)
+glu = _activation(
+    "glu",
+    lambda x, *, axis: nn.glu(x, axis),
+    "Return the first half of x along an axis, times the sigmoid of the second.",
+    axis=-1,
+)
+maxout = _activation(
+    "maxout",
+    lambda x, *, groups, axis: nn.maxout(x, groups, axis),
+    "Return the largest of each `groups` neighbouring channels.",
+    groups=1,
+    axis=1,
+)
 
 
-@prototype("gelu", approximate=False)
-def gelu_(x: Any, *, approximate: bool) -> Any:
-    x = floating(x)
-    if not approximate:
-        return nn.gelu(x)
-    inner = 0.7978845608028654 * (x + 0.044715 * (x * x * x))  # √(2/π), as in Hendrycks & Gimpel 2016
-    return 0.5 * x * (1.0 + np.tanh(inner))
+@prototype("prelu", inputs="X Alpha", data_format="NCHW")
+def prelu_(x: Any, weight: Any, *, data_format: str) -> Any:
+    weight = weight.reshape(()) if weight.size == 1 else weight
+    return nn.prelu(floating(x), weight, 1 if data_format.startswith("NC") else x.ndim - 1)
 
 
-def gelu(x: Any, approximate: bool = False, name: Any = None) -> Any:
-    """Return x·Φ(x), Φ the normal distribution function; or its approximation with tanh."""
-    return apply(gelu_, x, approximate=bool(approximate))
-
-
-@prototype("silu")
-def silu_(x: Any) -> Any:
-    return nn.silu(floating(x))
-
-
-def silu(x: Any, name: Any = None) -> Any:
-    """Return x·sigmoid(x)."""
-    return apply(silu_, x)
-
-
-@prototype("swish", beta=1.0)
-def swish_(x: Any, *, beta: float) -> Any:
-    return nn.silu(floating(x))
-
-
-def swish(x: Any, name: Any = None) -> Any:
-    """Return x·sigmoid(x), which is also called silu."""
-    return apply(swish_, x)
-
-
-@prototype("softplus", beta=1.0, threshold=20.0)
-def softplus_(x: Any, *, beta: float, threshold: float) -> Any:
-    x = floating(x)
-    return nn.softplus(x) if beta == 1.0 else nn.softplus(x * beta) / beta
-
-
-def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0, name: Any = None) -> Any:
-    """Return log(1 + exp(beta·x))/beta, exact everywhere: the threshold is not needed."""
-    return apply(softplus_, x, beta=float(beta), threshold=float(threshold))
+def prelu(x: Any, weight: Any, data_format: str = "NCHW", name: Any = None) -> Any:
+    """Return x where it is positive, else weight·x; the weight is one number, or one for each channel."""
+    return apply(prelu_, x, weight, data_format=data_format)
 
 
 @prototype("softmax", axis=-1)
@@ -88,13 +164,31 @@ def log_softmax(x: Any, axis: int = -1, dtype: Any = None, name: Any = None) -> 
 
 
 __all__ = [
+    "celu",
+    "elu",
     "gelu",
+    "glu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "log_sigmoid",
     "log_softmax",
+    "maxout",
+    "mish",
+    "prelu",
     "relu",
+    "relu6",
+    "selu",
     "sigmoid",
     "silu",
     "softmax",
     "softplus",
+    "softshrink",
+    "softsign",
     "swish",
     "tanh",
+    "tanhshrink",
+    "thresholded_relu",
 ]

@@ -12,6 +12,8 @@ from primad.compat.paddle.errors import InvalidArgumentError
 from primad.compat.paddle.manipulation import lengths, pad
 from primad.compat.paddle.math import abs, clip, divide, norm, pow, sum
 from primad.compat.paddle.operators import apply, prototype
+from primad.compat.paddle.static.normalization import append_batch_norm
+from primad.compat.paddle.static.program import Variable
 from primad.compat.paddle.tensor import RECORDING
 
 
@@ -158,6 +160,11 @@ def batch_norm(
         use_global_stats: whether the running statistics are used, by default when not training.
         name: ignored.
     """
+    if isinstance(running_mean, Variable):
+        return append_batch_norm(
+            x, running_mean, running_var, weight, bias, momentum, epsilon, data_format, not training,
+            bool(use_global_stats),
+        )  # fmt: skip
     global_statistics = not training if use_global_stats is None else use_global_stats
     options: dict[str, Any] = {"epsilon": float(epsilon), "data_layout": data_format}
     if global_statistics:

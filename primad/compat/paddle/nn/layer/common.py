@@ -12,6 +12,8 @@ from primad.compat.paddle.initializer import Constant, Normal, XavierNormal
 from primad.compat.paddle.manipulation import flatten, lengths
 from primad.compat.paddle.nn import functional as F
 from primad.compat.paddle.nn.layer.layer import Layer
+from primad.compat.paddle.operators import Value
+from primad.compat.paddle.parameters import ParamAttr
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
 
@@ -250,8 +252,12 @@ class BatchNorm(Layer):
         self._options["use_global_stats"] = use_global_stats
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        self.register_buffer("_mean", Tensor(Entry(np.zeros(num_features, self._dtype))))
-        self.register_buffer("_variance", Tensor(Entry(np.ones(num_features, self._dtype))))
+        for name, start in (("_mean", 0.0), ("_variance", 1.0)):
+            if Value.kind[-1] is Tensor:
+                self.register_buffer(name, Tensor(Entry(np.full(num_features, start, self._dtype))))
+            else:
+                held = ParamAttr(trainable=False, initializer=Constant(start))
+                setattr(self, name, self.create_parameter([num_features], held))
 
     def forward(self, x: Any) -> Any:
         """Normalise."""

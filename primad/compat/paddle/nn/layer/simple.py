@@ -9,12 +9,33 @@ from primad.compat.paddle.nn import functional as F
 from primad.compat.paddle.nn.layer.layer import Layer
 
 ACTIVATIONS = {
-    "CELU": "celu", "ELU": "elu", "GELU": "gelu", "Hardshrink": "hardshrink", "Hardsigmoid": "hardsigmoid",
-    "Hardswish": "hardswish", "Hardtanh": "hardtanh", "LeakyReLU": "leaky_relu", "LogSigmoid": "log_sigmoid",
-    "LogSoftmax": "log_softmax", "Mish": "mish", "ReLU": "relu", "ReLU6": "relu6", "SELU": "selu", "Sigmoid": "sigmoid",
-    "Silu": "silu", "Softmax": "softmax", "Softplus": "softplus", "Softshrink": "softshrink", "Softsign": "softsign",
-    "Swish": "swish", "Tanh": "tanh", "Tanhshrink": "tanhshrink", "ThresholdedReLU": "thresholded_relu",
-}  # fmt: skip
+    "CELU": "celu",
+    "ELU": "elu",
+    "GELU": "gelu",
+    "GLU": "glu",
+    "Hardshrink": "hardshrink",
+    "Hardsigmoid": "hardsigmoid",
+    "Hardswish": "hardswish",
+    "Hardtanh": "hardtanh",
+    "LeakyReLU": "leaky_relu",
+    "LogSigmoid": "log_sigmoid",
+    "LogSoftmax": "log_softmax",
+    "Maxout": "maxout",
+    "Mish": "mish",
+    "ReLU": "relu",
+    "ReLU6": "relu6",
+    "SELU": "selu",
+    "Sigmoid": "sigmoid",
+    "Silu": "silu",
+    "Softmax": "softmax",
+    "Softplus": "softplus",
+    "Softshrink": "softshrink",
+    "Softsign": "softsign",
+    "Swish": "swish",
+    "Tanh": "tanh",
+    "Tanhshrink": "tanhshrink",
+    "ThresholdedReLU": "thresholded_relu",
+}
 POOLING = {
     f"{name}{rank}D": f"{function}{rank}d"
     for rank in (1, 2, 3)
@@ -69,6 +90,5 @@ CLASSES: dict[str, type[Layer]] = {
     name: _layer(name, function, operands)
     for table, operands in ((ACTIVATIONS, 1), (POOLING, 1), (LOSSES, 2))
     for name, function in table.items()
-    if function in F.__all__
 }
 """The layers by name."""
