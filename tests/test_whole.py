@@ -248,6 +248,31 @@ def test_several_threads_call_at_once():
     assert not failures
 
 
+def test_arguments_outlive_their_list():
+    x, y = np.random.default_rng(0).normal(size=(2, 80, 80))
+    f = primad.jit(lambda pair: np.tanh(pair[0] @ pair[1]) @ pair[1])
+    pair = [x.copy(), y.copy()]
+    wanted = f(pair)
+    stop = threading.Event()
+
+    def replace():
+        while not stop.is_set():
+            pair[0], pair[1] = x.copy(), y.copy()
+            [np.zeros_like(x) for _ in range(3)]
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    try:
+        assert all(np.array_equal(f(pair), wanted) for _ in range(300))
+    finally:
+        stop.set()
+        thread.join()
+    counts = [sys.getrefcount(array) for array in pair]
+    for _ in range(100):
+        f(pair)
+    assert [sys.getrefcount(array) for array in pair] == counts
+
+
 def test_what_has_no_loop_runs_with_numpy():
     plan, _ = plan_of(lambda x: np.cumsum(x), np.ones(5))
     assert plan is None
