@@ -104,6 +104,8 @@ class Call:
 def _applied(
     operator: Any, pattern: Sequence[int | None], attributes: Iterable[tuple[str, Any]], arrays: Iterable[Any]
 ) -> Any:
+    if pattern == (-1,) * len(pattern):
+        return operator.compute(*arrays, **dict(attributes))
     values = iter(arrays)
     slots = [
         None if count is None else next(values) if count < 0 else [next(values) for _ in range(count)]

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from primad.compat.paddle import creation, manipulation, math, numerics, statistics
+from primad.compat.paddle.arrays import as_array
 from primad.compat.paddle.autograd.backward import backward_of
 from primad.compat.paddle.dtypes import as_dtype, default_numpy
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
 from primad.compat.paddle.methods import attach
 from primad.compat.paddle.operators import Prototype, Value, apply
-from primad.compat.paddle.tensor import Tensor, as_array
+from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
 
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)

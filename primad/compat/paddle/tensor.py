@@ -11,7 +11,8 @@ from weakref import ref
 import numpy as np
 
 from primad.compat.paddle import place
-from primad.compat.paddle.dtypes import as_dtype, default_numpy, dtype
+from primad.compat.paddle.arrays import as_array
+from primad.compat.paddle.dtypes import as_dtype, dtype
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
 from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.operators import Prototype, Value
@@ -358,53 +359,6 @@ def _operand(value: Any, beside: Sequence[Any]) -> Entry:
             "an eager operation got a variable of a static program", fix="run it with paddle.static.Executor."
         )
     return Entry(as_array(value, next((slot._entry.array.dtype for slot in beside if isinstance(slot, Tensor)), None)))
-
-
-def as_array(value: Any, beside: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
-    """Return a number, list or array as an array of the type that Paddle gives it.
-
-    Args:
-        value: what to convert.
-        beside: data type of the tensor that it meets, or that is wanted; Python's numbers adopt it.
-    """
-    if isinstance(value, (bool, int, float, np.generic)):
-        kind = np.asarray(value).dtype.kind
-        if kind not in "biuf":
-            raise ArgumentTypeError(f"{value!r} cannot be a tensor: complex numbers and texts are not supported")
-        if beside is not None and (beside.kind == "f" or (beside.kind in "iu" and kind in "biu") or kind == "b"):
-            return np.asarray(value, beside)
-        if isinstance(value, np.generic) and beside is None:
-            return np.asarray(value)
-        return np.asarray(value, default_numpy() if kind == "f" else "bool" if kind == "b" else "int64")
-    if isinstance(value, np.ndarray):
-        return value
-    return _from_sequence(value, beside)
-
-
-def _from_sequence(value: Any, wanted: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    leaves = list(_leaves(value))
-    array = np.asarray(_plain(value)) if leaves else np.zeros(np.shape(value), default_numpy())
-    if array.dtype.kind not in "biuf":
-        raise InvalidArgumentError(
-            f"a {type(value).__name__} of {array.dtype} elements cannot be a tensor",
-            why="Nested lists must be rectangular, and hold real numbers.",
-        )
-    python = not any(isinstance(leaf, (np.ndarray, np.generic, Tensor)) for leaf in leaves)
-    return array.astype(default_numpy() if wanted is None else wanted) if python and array.dtype.kind == "f" else array
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item)
-    else:
-        yield value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value._entry.array if isinstance(value, Tensor) else value
 
 
 def accumulated(array: Any) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,13 +80,13 @@ class LBFGS(Optimizer):
         return [p for group in self._parameter_groups() for p in group["params"] if not p.stop_gradient]
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Search for lower values.
+        """Search for lower values, from where the parameters are now.
 
         Args:
             closure: a function that clears the gradients, computes the loss, calls backward and returns the loss.
 
         Returns:
-            the loss at the new parameters.
+            the loss before the step, which is what the closure returns first.
 
         Raises:
             InvalidArgumentError: without a closure.
@@ -103,7 +104,8 @@ class LBFGS(Optimizer):
 
         values = [parameter.numpy() for parameter in parameters]
         state = self._states.get("search")
-        state = self._rule.init(values) if state is None else state
+        # Without a value the search looks first: the data or the parameters may have changed since the last step.
+        state = self._rule.init(values) if state is None else replace(state, value=np.float64(np.nan))
         start = int(state.evaluations)
         iterations, evaluations = self._limits
         least, change = self._tolerances
@@ -117,7 +119,7 @@ class LBFGS(Optimizer):
                 break
         self._states["search"] = state
         _overwrite(parameters, values)
-        return Tensor(Entry(np.asarray(float(state.value), losses[-1]._entry.array.dtype)))
+        return losses[0]
 
     def _gradient(self, parameter: Tensor) -> np.ndarray[Any, Any]:
         if parameter.grad is None:
