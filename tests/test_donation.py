@@ -81,6 +81,8 @@ def test_arguments_that_cannot_be_donated() -> None:
     strided = np.ones((30, 60))[:, ::2]
     assert double(strided, x) is strided
     np.testing.assert_array_equal(strided, 3.0)
+    with pytest.raises(primad.TracingError, match="x share memory with each other"):
+        double(np.lib.stride_tricks.sliding_window_view(np.arange(10.0), 3, writeable=True), 1.0)
     assert double(2.0, 1.0) == 5.0
     with pytest.raises(primad.TracingError, match="x_w and scale share"):
         primad.jit(lambda x, scale: x["w"] * scale, donate=0)({"w": x}, scale=x)

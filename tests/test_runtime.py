@@ -3,10 +3,12 @@
 import os
 import signal
 import threading
+import time
 import tracemalloc
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import primad
 from primad.functional import calls
@@ -140,6 +142,18 @@ def test_results_do_not_depend_on_threads(small_tiles, function):
     assert results[0] == results[1] == results[2]
 
 
+def test_results_do_not_depend_on_the_threads_of_blas():
+    rng = np.random.default_rng(0)
+    compiled = primad.jit(lambda a, v: np.sort(a.T @ v))
+    for shape in ((700, 700), (100_000, 2), (450_000, 1)):
+        a, v = rng.normal(size=shape), rng.normal(size=shape[0])
+        results = []
+        for count in (1, 2, 3):
+            with threadpool_limits(count):
+                results.append(compiled(a, v).tobytes())
+        assert results[0] == results[1] == results[2]
+
+
 def test_an_axis_that_ops_mix_is_not_cut():
     program = simplify(primad.trace(lambda x: np.sum(np.sort(np.sin(x), axis=0)))(np.zeros((50, 3))))
     cut = {dimension.axis.get(program.inputs[0]) for dimension in tileable_dimensions(program)}
@@ -161,6 +175,28 @@ def test_an_error_in_a_tile_reaches_the_caller(small_tiles):
         with pytest.raises(ArithmeticError, match="boom") as caught:
             primad.jit(function)(np.zeros(40))
         assert caught.value.__notes__ == [f"  while computing broken: float64[4] in {__file__}:{line}"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signal.pthread_kill")
+def test_nothing_is_written_after_an_interrupt(small_tiles):
+    started, finished = [], []
+
+    def slow(x):
+        if not started:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        started.append(x.shape)
+        time.sleep(0.05)
+        finished.append(x.shape)
+        return x * 1.0
+
+    op = primad.elementwise("slow", slow, partials=[lambda out, x: out])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            primad.jit(lambda x: np.sum(op(x)), threads=3)(np.ones(400))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 0 < len(started) == len(finished) < 100
 
 
 def test_threads_are_a_positive_number():

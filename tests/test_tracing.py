@@ -310,6 +310,9 @@ def test_jit_caches_by_types_and_static_arguments() -> None:
     assert calls == [1, 2, 1.0, True] and [type(n) for n in calls] == [int, int, float, bool]
     g(X.astype(np.float32), 1)
     assert len(calls) == 5
+    h = primad.jit(lambda x, p: x * p[0], static_argnums=1)
+    assert [np.signbit(h(1.0, (zero,))) for zero in (0.0, -0.0)] == [False, True]
+    assert [h(1, (one,)).dtype for one in (1, 1.0)] == [np.int64, np.float64]
 
 
 def test_jit_with_keywords_and_trees() -> None:

@@ -131,6 +131,14 @@ def test_special_values_are_kept():
         np.testing.assert_array_equal(np.signbit(got[1:]), np.signbit(want[1:]))
 
 
+@pytest.mark.parametrize("n", SIZES)
+def test_sums_of_infinite_products(n):
+    x = np.linspace(1.0, 2.0, n)
+    assert primad.jit(lambda x, y: np.einsum("a,->", x, y))(x, np.array(np.inf)) == np.inf
+    assert primad.jit(lambda x, y: np.einsum("a,b->", x, y))(x, np.array([np.inf])) == np.inf
+    assert primad.jit(np.dot)(x[:1], np.array([-np.inf])) == -np.inf
+
+
 # -- calls -------------------------------------------------------------------------------------------------------------
 
 
@@ -238,6 +246,31 @@ def test_several_threads_call_at_once():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_arguments_outlive_their_list():
+    x, y = np.random.default_rng(0).normal(size=(2, 80, 80))
+    f = primad.jit(lambda pair: np.tanh(pair[0] @ pair[1]) @ pair[1])
+    pair = [x.copy(), y.copy()]
+    wanted = f(pair)
+    stop = threading.Event()
+
+    def replace():
+        while not stop.is_set():
+            pair[0], pair[1] = x.copy(), y.copy()
+            [np.zeros_like(x) for _ in range(3)]
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    try:
+        assert all(np.array_equal(f(pair), wanted) for _ in range(300))
+    finally:
+        stop.set()
+        thread.join()
+    counts = [sys.getrefcount(array) for array in pair]
+    for _ in range(100):
+        f(pair)
+    assert [sys.getrefcount(array) for array in pair] == counts
 
 
 def test_what_has_no_loop_runs_with_numpy():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import wraps
@@ -129,7 +130,7 @@ def jit(
     def general(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         fixed = tuple([i if i >= 0 else i + len(args) for i in listed])
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
-        static = tuple([(type(args[i]), args[i]) for i in fixed if i < len(args)])  # 1 is not 1.0 and not True
+        static = tuple([_exactly(args[i]) for i in fixed if i < len(args)])
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         if any(isinstance(leaf, TracedArray) for leaf in leaves):
             return function(*args, **kwargs)
@@ -139,7 +140,8 @@ def jit(
             key = (types, weak, in_tree, static)
             hash(key)
         except TypeError:
-            raise TracingError(f"jit: the static arguments {static!r} are not hashable") from None
+            given_static = tuple([args[i] for i in fixed if i < len(args)])
+            raise TracingError(f"jit: the static arguments {given_static!r} are not hashable") from None
         made = cache.get(key, lambda: make(args, kwargs, fixed, types, weak, in_tree))
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return function(*args, **kwargs)
@@ -155,6 +157,13 @@ def jit(
         return tree.unflatten(out_tree, settle(results, values, donated))
 
     return compiled
+
+
+def _exactly(value: Any) -> Any:
+    """Return what stands for a static argument in keys: 1 is not 1.0 and not True, and 0.0 is not −0.0."""
+    if type(value) is tuple:
+        return tuple, tuple([_exactly(item) for item in value])
+    return type(value), value, isinstance(value, float) and math.copysign(1.0, value)
 
 
 def _rebuilding(entry: Function, out_tree: Any) -> Function:

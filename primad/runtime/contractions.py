@@ -149,11 +149,12 @@ class _Dot(_Loops):
                     code.load(view, place, step, count, lanes, zero)
                     for view, place, step in zip(self.form.operands, moved, steps, strict=True)
                 ]
-                if count < lanes and 0 in steps:  # a repeated element fills all lanes: not those outside
-                    kept = lanes_mask(count, lanes)
-                    factors[0] = code.emit(
-                        f"select <{lanes} x i1> {kept}, {self.type} {factors[0]}, {self.type} zeroinitializer"
-                    )
+                if count < lanes:  # a repeated element fills all lanes: not those outside, where 0·∞ is not 0
+                    kept = f"<{lanes} x i1> {lanes_mask(count, lanes)}"
+                    factors = [
+                        factor if step else code.emit(f"select {kept}, {self.type} {factor}, {self.type} {zero}")
+                        for factor, step in zip(factors, steps, strict=True)
+                    ]
                 result[j] = code.product_sum(Vector(self.dtype, ""), factors, totals[j])
             return result
 

@@ -35,7 +35,7 @@ def match(outputs: Sequence[ArrayType], inputs: Sequence[ArrayType], donated: It
 
 
 def check(arrays: Sequence[Any], donated: Iterable[int], names: Sequence[str]) -> None:
-    """Raise unless the donated arrays can be written to and overlap no other argument.
+    """Raise unless the donated arrays can be written to, element by element, and overlap no other argument.
 
     Raises:
         TracingError: naming the argument.
@@ -46,6 +46,12 @@ def check(arrays: Sequence[Any], donated: Iterable[int], names: Sequence[str]) -
         if i in chosen and not array.flags.writeable:
             raise TracingError(
                 f"jit: the donated argument {names[i]} is read-only", fix="pass a copy of it, or do not donate it."
+            )
+        if i in chosen and _overlaps_itself(array):
+            raise TracingError(
+                f"jit: elements of the donated argument {names[i]} share memory with each other",
+                why="It is a view as `sliding_window_view` makes them, in which a result has no room.",
+                fix="pass a copy of it.",
             )
         if isinstance(array, np.ndarray) and array.size:
             spans.append((*np.lib.array_utils.byte_bounds(array), i))
@@ -59,6 +65,16 @@ def check(arrays: Sequence[Any], donated: Iterable[int], names: Sequence[str]) -
             )
         if stop > end:
             end, last = stop, i
+
+
+def _overlaps_itself(array: np.ndarray[Any, Any]) -> bool:
+    """Say whether an array has elements that lie over each other: axes that do not reach past those inside them."""
+    extent = array.itemsize
+    for stride, length in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < extent:
+            return True
+        extent += stride * (length - 1)
+    return False
 
 
 def settle(results: list[Any], arguments: Sequence[Any], donated: Donated) -> list[Any]:

@@ -75,6 +75,7 @@ class _Writer:
     def __init__(self, table: Any) -> None:
         self.lines: list[str] = []
         self.held: list[Any] = []
+        self.leaves: list[str] = []
         self._table = table
         self._count = 0
         self._labels = 0
@@ -122,6 +123,7 @@ class _Writer:
     def read(self, object: str, structure: Any, leaves: list[tuple[ArrayType, bool]], slots: list[str]) -> bool:
         """Check an argument and put the addresses of its leaves' elements into slots."""
         if structure.is_leaf():
+            self.leaves.append(object)
             type, weak = leaves.pop(0)
             slot = slots.pop(0)
             if weak:
@@ -279,10 +281,16 @@ def write_entry(signature: Signature, outputs: Sequence[ArrayType], scratch: int
     root, late = _make_results(e, results, outputs, slots[n_inputs:])
     memory = "%stack" if on_stack else _allocate(e, scratch, root)
     unlocked = work > UNLOCKED_WORK
-    state = e.emit(f"call ptr {e.python('PyEval_SaveThread')}()") if unlocked else ""
+    state = ""
+    if unlocked:
+        for leaf in e.leaves:  # other threads may take arrays out of the caller's lists and dictionaries meanwhile
+            e.incref(leaf)
+        state = e.emit(f"call ptr {e.python('PyEval_SaveThread')}()")
     e.lines.append(f"  call void {body}(ptr %table, ptr {memory})")
     if unlocked:
         e.lines.append(f"  call void {e.python('PyEval_RestoreThread')}(ptr {state})")
+        for leaf in e.leaves:
+            e.lines.append(f"  call void {e.python('Py_DecRef')}(ptr {leaf})")
     if not on_stack:
         e.lines.append(f"  call void {e.python('PyMem_RawFree')}(ptr %raw)")
     root = _make_scalars(e, root, late, outputs)

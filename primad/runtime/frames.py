@@ -75,17 +75,20 @@ class GroupCall:
         for i, place, argument in self._taken:
             values[place] = array = values[argument]
             pointers[i] = array.ctypes.data
-        self._call(pointers)
+        self._call(pointers, (values, held, frame))
         for place, buffer in self._placed:
             values[place] = frame.buffers[buffer]
 
-    def _call(self, pointers: Any) -> None:
-        """Run the kernel, on several lanes where there is much to do; each element is computed the same in any case."""
+    def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
+        """Run the kernel, on several lanes where there is much to do; each element is computed the same in any case.
+
+        Lanes keep the memory behind the pointers alive: a second interrupt may end the wait for them.
+        """
         if not self._pieces:
             self._function(pointers, *self._loops)
             return
 
-        def work(lane: int, stopped: Callable[[], bool]) -> None:
+        def work(lane: int, stopped: Callable[[], bool], held: tuple[Any, ...] = memory) -> None:
             loops, offsets = self._pieces[lane]
             moved = (ctypes.c_void_p * self.count)(*[p + offset for p, offset in zip(pointers, offsets, strict=True)])
             self._function(moved, *loops)

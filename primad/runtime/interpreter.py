@@ -168,9 +168,9 @@ SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.negative: operator.neg,
 }
 """Of NumPy's scalars the operators compute the same bits as its functions, ten times as fast."""
-SINGLE_THREADED_FLOPS = 1e6
-"""Matrix products of this size run on one BLAS thread. Smaller ones do so anyway; the blocks of large ones are shared
-among lanes, which makes results independent of the number of threads."""
+SINGLE_THREADED_FLOPS = 2e4
+"""Matrix products of this size run on one BLAS thread, which makes results independent of the number of threads: from
+about so many flops on, BLAS cuts products along their sums. The blocks of large ones are shared among lanes."""
 BUFFERED_SIZE = 1024
 """Arrays of fewer elements are not worth a buffer."""
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from threading import Event, Lock, local
+from threading import Condition, Event, Lock, local
 from typing import TYPE_CHECKING, Any
 
 from primad.errors import ShapeError
@@ -162,13 +162,21 @@ def thread_count() -> int:
 def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Sequence[Any]:
     """Run `work(lane, stopped)` for each lane and return the results in order.
 
-    When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller.
+    When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller when
+    they have ended.
     """
     stop = Event()
+    changed = Condition()
+    busy = 0
     results: list[Any] = [None] * lanes
     waiting = iter(range(lanes))  # threads take the next lane from it; its `next` is atomic
 
     def run() -> None:
+        nonlocal busy
+        with changed:
+            if stop.is_set():
+                return
+            busy += 1
         _THREAD.lane = True
         try:
             for lane in waiting:
@@ -180,18 +188,22 @@ def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Seq
             raise
         finally:
             _THREAD.lane = False
+            with changed:
+                busy -= 1
+                changed.notify()
 
     count = min(thread_count(), lanes)
     with single_threaded_blas():
         if count == 1 or getattr(_THREAD, "lane", False):
             return [work(lane, stop.is_set) for lane in range(lanes)]
-        futures = _THREADS.submit(run, count)
         try:
-            for future in futures:
+            for future in _THREADS.submit(run, count):
                 future.result()
         except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
+            # What lanes write to may be the caller's, who has it back with the error. An interrupt may also come before
+            # all lanes are handed over, so that they are counted where they run.
+            with changed:
+                stop.set()
+                changed.wait_for(lambda: not busy)
             raise
     return results

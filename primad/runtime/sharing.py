@@ -7,12 +7,19 @@ from functools import lru_cache
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
 from primad.runtime.lanes import run_lanes
 
 
 def on_lanes(work: Callable[[int], Any], count: int) -> list[Any]:
     """Call `work` with 0, 1, …, count − 1 on the threads of lanes and return the results in order."""
-    return list(run_lanes(lambda lane, stopped: work(lane), count))
+
+    def silent(lane: int, stopped: Callable[[], bool]) -> Any:
+        with np.errstate(all="ignore"):  # a plan's setting is its own thread's
+            return work(lane)
+
+    return list(run_lanes(silent, count))
 
 
 @lru_cache(maxsize=1024)
