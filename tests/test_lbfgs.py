@@ -125,6 +125,15 @@ def test_trees_keep_their_dtypes() -> None:
     assert state.value < 1e-2 * f(params)[0]
 
 
+def test_a_state_without_a_value_looks_at_the_function_first():
+    rule = nn.LBFGS()
+    x, state = rule.update(np.ones(2), rule.init(np.ones(2)), primad.value_and_grad(lambda x: np.sum(x**2)))
+    other = primad.value_and_grad(lambda x: np.sum((x - 3.0) ** 2))
+    for _ in range(20):
+        x, state = rule.update(x, replace(state, value=np.float64(np.nan)), other)
+    np.testing.assert_allclose(x, 3.0)
+
+
 RULES = [nn.LBFGS(memory=5), nn.Adam(0.01), nn.Momentum(0.05, nesterov=True), nn.AdamW(0.01)]
 
 

@@ -26,7 +26,7 @@ class LBFGSState:
     Attributes:
         step: how many steps were made.
         evaluations: how often the function was computed.
-        value: the function at the parameters; NaN before the first step.
+        value: the function at the parameters; where it is NaN, as before the first step, `update` computes it anew.
         gradient: its gradient there, as one float64 vector.
         moves: the last changes of the parameters, one a row; row `kept % rows` is the next to be replaced.
         changes: the changes of the gradient that belong to them.
@@ -127,7 +127,7 @@ class LBFGS:
             return there, float(value), _flat(tree.flatten_as(structure, gradient, "the gradient"))
 
         value, gradient = float(state.value), np.asarray(state.gradient)
-        if state.step == 0:
+        if math.isnan(value):
             _, value, gradient = at(origin)
         found = None
         kept = int(state.kept)
