@@ -16,10 +16,13 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+PAUSE = 0.05
+"""Seconds before each turn: another system's threads spin for a while after its last call."""
 
 
 class Side:
@@ -61,6 +64,7 @@ def measure(workload: str, systems: dict[str, str], dtype: str, rounds: int) -> 
     times: dict[str, list[dict[str, Any]]] = {side.system: [] for side in sides}
     for _ in range(rounds):
         for side in sides:
+            time.sleep(PAUSE)
             times[side.system].append(side.step())
     for side in sides:
         side.close()
