@@ -341,7 +341,7 @@ def _conv(name: str, **params: Any) -> Step:
     def step(pool: Pool) -> Any:
         x, y = _row(pool), _row(pool)
         weight = ops.slice_(y, start=(0,), stop=(min(2, x.size, y.size),), step=(1,))
-        stride, low = (pool.choose.integer(1, 2),), pool.choose.integer(0, 1)
+        stride, low = (pool.choose.integer(1, 2),), pool.choose.integer(0, int(x.size > 1))
         padding = ((low, int(x.size > 1 + low)),)  # which a transposed convolution takes off its result
         out = COMPOSITES[name](
             _image(x), _image(weight), stride=stride, padding=padding, dilation=(1,), groups=1, **params
