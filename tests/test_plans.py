@@ -25,6 +25,7 @@ from primad.verify.cases import Seeded
 
 LENGTHS = (1, 1, 2, 3, 4, 5, 8, 9, 17)
 BATCHES = (0, 1, 2, 5, 9, 37)
+WIDTHS = (8, 9, 17)
 LARGEST = 4000
 
 
@@ -64,20 +65,23 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
 def draw(choose: Seeded) -> tuple[Callable[..., list[Any]], list[Any]]:
     """Draw a function of arrays, some with a batch axis somewhere, and its arguments."""
     dtype = choose.among((np.float64, np.float64, np.float32))
-    dims = [choose.among(BATCHES), *[choose.among(LENGTHS) for _ in range(3)]]
+    dims = [choose.among(BATCHES), choose.among(LENGTHS), choose.among(LENGTHS), choose.among(WIDTHS)]
     rng = np.random.default_rng(choose.integer(0, 10**6))
 
     def array() -> Any:
-        x = rng.normal(size=[choose.among((*dims, 1)) for _ in range(choose.integer(0, 3))]).astype(dtype)
+        shape = [choose.among((*dims, 1)) for _ in range(choose.integer(0, 3))]
+        if choose.integer(0, 2):
+            shape[-1:] = dims[-1:]  # kernels want a long last axis
+        x = rng.normal(size=shape).astype(dtype)
         if x.size and choose.integer(0, 15) == 0:
             x.flat[0] = choose.among((np.nan, np.inf, -np.inf, -0.0))
         return x
 
     arguments = [array() for _ in range(choose.integer(1, 3))]
-    arguments.append(rng.normal(size=dims[:2] if choose.integer(0, 1) else dims[1::-1]).astype(dtype))
+    arguments.append(rng.normal(size=(dims[0], dims[1], dims[3]) if choose.integer(0, 1) else (dims[1], dims[0])).astype(dtype))
     if choose.integer(0, 5) == 0:
         arguments.append((3 * array()).astype(choose.among((np.float64, np.float32, np.bool_))))
-    captured = [array() for _ in range(2)]
+    captured = [array(), rng.normal(size=(dims[0], dims[1], dims[3])).astype(dtype)]
     turns = [choose.integer(0, 10**6) for _ in range(choose.integer(2, 12))]
 
     def f(*xs: Any) -> list[Any]:
@@ -117,7 +121,8 @@ STEPS: tuple[Callable[[Any, Any, Seeded], Any], ...] = (
     lambda x, y, pick: np.sum(x * y),
     lambda x, y, pick: np.mean(x, axis=(0, x.ndim - 1), keepdims=True) - x,
     lambda x, y, pick: np.std(x, axis=_axis(x, pick), keepdims=True) + x,
-    lambda x, y, pick: np.sum(np.tanh(x) * x[:, :1], axis=pick.among((0, 0, 1))),
+    lambda x, y, pick: np.sum(np.tanh(y) * y[:, :1] * x, axis=pick.among((0, 1, (0, 1)))),
+    lambda x, y, pick: np.sum(np.tanh(x) * np.sin(x), axis=pick.among((0, 1))),
     lambda x, y, pick: np.max(x, axis=_axis(x, pick), keepdims=True) - x,
     lambda x, y, pick: np.transpose(x),
     lambda x, y, pick: np.reshape(x, (-1,)),
