@@ -78,7 +78,8 @@ def draw(choose: Seeded) -> tuple[Callable[..., list[Any]], list[Any]]:
         return x
 
     arguments = [array() for _ in range(choose.integer(1, 3))]
-    arguments.append(rng.normal(size=(dims[0], dims[1], dims[3]) if choose.integer(0, 1) else (dims[1], dims[0])).astype(dtype))
+    batched = choose.among(((dims[1], dims[0]), (dims[0], dims[1], dims[3])))
+    arguments.append(rng.normal(size=batched).astype(dtype))
     if choose.integer(0, 5) == 0:
         arguments.append((3 * array()).astype(choose.among((np.float64, np.float32, np.bool_))))
     captured = [array(), rng.normal(size=(dims[0], dims[1], dims[3])).astype(dtype)]
