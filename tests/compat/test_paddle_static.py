@@ -113,6 +113,16 @@ def test_orders_one_to_eight_by_repetition() -> None:
         np.testing.assert_allclose(value, np.sin(at + order * np.pi / 2), rtol=1e-5, atol=1e-6)
 
 
+def test_high_orders_of_a_product_write_each_gradient_once() -> None:
+    x = data("x", [3], "float64")
+    derivative = x * x * x * x * x
+    for _ in range(5):
+        (derivative,) = paddle.static.gradients([derivative], [x])
+    np.testing.assert_array_equal(run([derivative], x=np.array([0.5, 1.0, 2.0]))[0], [120.0] * 3)
+    made = [name for op in paddle.static.default_main_program().global_block().ops for name in op.output_arg_names]
+    assert len(made) == len(set(made))
+
+
 def test_the_program_of_a_high_order_stays_small() -> None:
     """Gradients pass only where a derivative can: not to what a linear operator's gradient does not depend on."""
     x = data("x", [3])
