@@ -470,3 +470,18 @@ def test_a_name_that_does_not_exist() -> None:
         paddle.static.append_backwards  # noqa: B018
     with pytest.raises(AttributeError, match="not supported"):
         fluid.layers.lstm_unit  # noqa: B018
+    with pytest.raises(AttributeError, match="conv2d"):
+        paddle.static.nn.conv3d  # noqa: B018
+
+
+def test_data_of_another_shape_under_the_same_name() -> None:
+    data("x", [None, 3])
+    data("x", [None, 3])
+    for shape, dtype in (([None, 4], "float32"), ([None, 3], "float64")):
+        with pytest.raises(ValueError, match="created before"):
+            data("x", shape, dtype)
+
+
+def test_a_layer_of_something_that_is_no_variable() -> None:
+    with pytest.raises(TypeError, match="Variable"):
+        paddle.static.nn.fc(3, 2)
