@@ -12,6 +12,7 @@ import pytest
 import primad
 from primad import nn
 from primad import numpy as pnp
+from primad.errors import ShapeError
 from primad.runtime.cache import Cache
 
 RNG = np.random.default_rng(3)
@@ -67,6 +68,12 @@ def test_only_chosen_arguments_are_written() -> None:
     assert out[0] is x and np.array_equal(y, kept)
     assert primad.jit(lambda p, scale: p["w"] * scale, donate=-2)({"w": y}, 2.0) is y
     np.testing.assert_array_equal(y, 2 * kept)
+
+
+@pytest.mark.parametrize("donate", [1, -2, "x", 0.0])
+def test_positions_that_name_no_argument(donate: Any) -> None:
+    with pytest.raises(ShapeError, match="donate"):
+        primad.jit(lambda x: x + 1.0, donate=(donate,))(np.ones(3))
 
 
 def test_arguments_that_cannot_be_donated() -> None:

@@ -67,7 +67,7 @@ def jit(
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line; where a donated array is read-only
             or shares memory with another argument.
-        ShapeError: if the program cannot be cut along the axis that `along` names.
+        ShapeError: if the program cannot be cut along the axis that `along` names; if `donate` names no argument.
         MemoryLimitError: if its arrays would not fit, with the op whose value is the largest.
 
     Example:
@@ -108,6 +108,12 @@ def jit(
         program = record(flat, types, in_tree, weak=weak)
         if program.captured:
             return None
+        for place in given:
+            if not isinstance(place, (int, np.integer)) or not -len(args) <= place < len(args):
+                raise ShapeError(
+                    f"jit: donate names argument {place!r}, but the call has {len(args)} positional arguments",
+                    fix="give positions of arguments, and pass what is donated by position.",
+                )
         donated = match(program.out_types, types, _leaves_of(args, fixed, given))
         hint = None if along is None else _hint(along, args, fixed, types)
         plan, captured = compiled_plan(program, in_tree.children()[0], types, weak, donated, hint)

@@ -113,6 +113,16 @@ def test_orders_one_to_eight_by_repetition() -> None:
         np.testing.assert_allclose(value, np.sin(at + order * np.pi / 2), rtol=1e-5, atol=1e-6)
 
 
+def test_high_orders_of_a_product_write_each_gradient_once() -> None:
+    x = data("x", [3], "float64")
+    derivative = x * x * x * x * x
+    for _ in range(5):
+        (derivative,) = paddle.static.gradients([derivative], [x])
+    np.testing.assert_array_equal(run([derivative], x=np.array([0.5, 1.0, 2.0]))[0], [120.0] * 3)
+    made = [name for op in paddle.static.default_main_program().global_block().ops for name in op.output_arg_names]
+    assert len(made) == len(set(made))
+
+
 def test_the_program_of_a_high_order_stays_small() -> None:
     """Gradients pass only where a derivative can: not to what a linear operator's gradient does not depend on."""
     x = data("x", [3])
@@ -460,3 +470,18 @@ def test_a_name_that_does_not_exist() -> None:
         paddle.static.append_backwards  # noqa: B018
     with pytest.raises(AttributeError, match="not supported"):
         fluid.layers.lstm_unit  # noqa: B018
+    with pytest.raises(AttributeError, match="conv2d"):
+        paddle.static.nn.conv3d  # noqa: B018
+
+
+def test_data_of_another_shape_under_the_same_name() -> None:
+    data("x", [None, 3])
+    data("x", [None, 3])
+    for shape, dtype in (([None, 4], "float32"), ([None, 3], "float64")):
+        with pytest.raises(ValueError, match="created before"):
+            data("x", shape, dtype)
+
+
+def test_a_layer_of_something_that_is_no_variable() -> None:
+    with pytest.raises(TypeError, match="Variable"):
+        paddle.static.nn.fc(3, 2)

@@ -298,8 +298,11 @@ class _Walk:
             return None
         usual = name + GRADIENT
         if usual not in self._names:
-            taken = usual in self.block.vars
-            self._names[usual] = "grad/" * self.block.program.backward_count + usual if taken else usual
+            gradient, prefix = usual, "grad/" * self.block.program.backward_count
+            # Names of higher orders have prefixes of their own, which may add up to one that this walk has given.
+            while gradient in self.block.vars or gradient in self.variable_of:
+                gradient, prefix = prefix + gradient, "grad/"
+            self._names[usual] = gradient
         self.variable_of[self._names[usual]] = name
         return self._names[usual]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad.compat.paddle import math as functions
-from primad.compat.paddle.errors import InvalidArgumentError
+from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, unsupported
 from primad.compat.paddle.initializer import Constant, Normal, XavierUniform
 from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.nn import functional
@@ -18,6 +18,7 @@ from primad.compat.paddle.operators import apply, prototype
 from primad.compat.paddle.parameters import ParamAttr, as_attribute
 from primad.compat.paddle.static.normalization import append_batch_norm
 from primad.compat.paddle.static.parameters import make_parameter
+from primad.compat.paddle.static.program import Variable
 
 
 @prototype("mul", inputs="X Y", x_num_col_dims=1, y_num_col_dims=1)
@@ -54,6 +55,7 @@ def fc(
         name: the layer's name, first part of those of its parameters.
 
     Raises:
+        ArgumentTypeError: if x is no variable.
         InvalidArgumentError: if the number of inputs is not known.
 
     Example:
@@ -65,6 +67,9 @@ def fc(
     """
     layer = Layer("fc", name)
     listed = list(x) if isinstance(x, (list, tuple)) else [x]
+    for value in listed:
+        if not isinstance(value, Variable):
+            raise ArgumentTypeError(f"fc: x must be a Variable, or a list of Variables, got {type(value).__name__}")
     attributes = list(weight_attr) if isinstance(weight_attr, (list, tuple)) else [weight_attr] * len(listed)
     products = []
     for value, given in zip(listed, attributes, strict=True):
@@ -256,3 +261,10 @@ def layer_norm(
     ]
     options = {"epsilon": epsilon, "begin_norm_axis": begin_norm_axis}
     return _activated(apply(common.layer_norm_, input, *made, layer=layer, **options), act, layer)
+
+
+__all__ = ["batch_norm", "conv2d", "embedding", "fc", "layer_norm"]
+
+
+def __getattr__(name: str) -> Any:
+    raise unsupported("paddle.static.nn", name, __all__)

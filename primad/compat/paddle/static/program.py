@@ -500,6 +500,9 @@ def data(name: str, shape: Sequence[int | None], dtype: Any = None, lod_level: i
         dtype: its dtype, float32 by default.
         lod_level: must be 0.
 
+    Raises:
+        InvalidArgumentError: if the program has a variable of this name and another shape or type.
+
     Example:
         >>> from primad.compat import paddle
         >>> with paddle.static.program_guard(paddle.static.Program()):
@@ -507,5 +510,13 @@ def data(name: str, shape: Sequence[int | None], dtype: Any = None, lod_level: i
         var x : DENSE_TENSOR.shape(-1, 3).dtype(float32).stop_gradient(True)
     """
     known = [UNKNOWN if length is None else int(length) for length in shape]
+    wanted = as_dtype(dtype or get_default_dtype())
     block = default_main_program().global_block()
-    return block.create_var(name, known, dtype or get_default_dtype(), stop_gradient=True, is_data=True)
+    before = block.vars.get(name)
+    if before is not None and (before.shape != tuple(known) or before.dtype != wanted):
+        raise InvalidArgumentError(
+            f"Variable '{name}' has been created before, of shape {before.shape} and type {before.dtype.name}; "
+            f"now it would be of shape {tuple(known)} and type {wanted.name}",
+            fix="give it another name, or make it in a program of its own (static.program_guard).",
+        )
+    return block.create_var(name, known, wanted, stop_gradient=True, is_data=True)
