@@ -122,7 +122,7 @@ STEPS: tuple[Callable[[Any, Any, Seeded], Any], ...] = (
     lambda x, y, pick: np.sum(x * y),
     lambda x, y, pick: np.mean(x, axis=(0, x.ndim - 1), keepdims=True) - x,
     lambda x, y, pick: np.std(x, axis=_axis(x, pick), keepdims=True) + x,
-    lambda x, y, pick: np.sum(np.tanh(y) * y[:, :1] * x, axis=pick.among((0, 1, (0, 1)))),
+    lambda x, y, pick: np.sum(np.tanh(y) * y[:, :1] * x, axis=((0,), (1,), (0, 1))[pick.integer(0, 2)]),
     lambda x, y, pick: np.sum(np.tanh(x) * np.sin(x), axis=pick.among((0, 1))),
     lambda x, y, pick: np.max(x, axis=_axis(x, pick), keepdims=True) - x,
     lambda x, y, pick: np.transpose(x),
