@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import ProgramError
+from primad.errors import PrimadError, ProgramError
 from primad.functional.held import inline
 from primad.ir.node import Leaf, Node, Trace, param_key
 from primad.ir.program import Program
@@ -136,6 +136,23 @@ def computed(
             return results if len(results) > 1 else results[0]
     with np.errstate(all="ignore"):
         return _applied(operator, pattern, attributes, arrays)
+
+
+def refusal(
+    operator: Any, pattern: tuple[int | None, ...], attributes: tuple[tuple[str, Any], ...], arrays: Sequence[Any]
+) -> PrimadError | None:
+    """Return the engine's error for operands whose types do not fit, which says more than NumPy's; None if they do."""
+    trace = Trace()
+    try:
+        inputs = [trace.input(ArrayType(array.shape, array.dtype)) for array in arrays]
+        _applied(operator, pattern, attributes, [TracedArray(node) for node in inputs])
+    except PrimadError as error:
+        return error
+    except (AttributeError, IndexError, TypeError, ValueError):
+        return None
+    finally:
+        trace.close()
+    return None
 
 
 def _plan_of(

@@ -218,3 +218,24 @@ def test_errors_name_the_users_line():
     with pytest.raises(RuntimeError) as caught:
         paddle.to_tensor([1.0]).register_hook(print)
     assert "test_paddle_layers.py" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "says"),
+    [
+        (lambda: paddle.ones([2, 3]) @ paddle.ones([4, 5]), ValueError, r"\(2, 3\) and \(4, 5\) do not fit"),
+        (lambda: nn.Linear(3, 4)(paddle.ones([2, 5])), ValueError, r"\(2, 5\) and \(3, 4\) do not fit"),
+        (lambda: paddle.ones([2, 3]) + paddle.ones([4, 5]), ValueError, "broadcast"),
+        (lambda: paddle.reshape(paddle.ones([2, 3]), [4, 4]), ValueError, "reshape"),
+        (lambda: paddle.transpose(paddle.ones([2, 3]), [0]), ValueError, "transpose"),
+        (lambda: paddle.ones([2])[5], IndexError, "index"),
+        (lambda: paddle.ones([2])["a"], ValueError, "indexed by 'a'"),
+        (lambda: nn.Embedding(3, 2)(paddle.to_tensor([7])), IndexError, "lookup.*out of bounds"),
+        (lambda: paddle.sin([1.0, 2.0]), ValueError, "sin.*no Tensor"),
+    ],
+)
+def test_operands_that_do_not_fit(wrong, error, says):
+    with pytest.raises(error, match=says) as caught:
+        wrong()
+    assert isinstance(caught.value, PrimadError)
+    assert "test_paddle_layers.py" in str(caught.value)

@@ -12,6 +12,10 @@ class InvalidArgumentError(PrimadError, ValueError):
     """An argument's value does not fit (Paddle's InvalidArgument)."""
 
 
+class OutOfRangeError(PrimadError, IndexError):
+    """An index or a label that names no element (Paddle's OutOfRange)."""
+
+
 class PreconditionError(PrimadError, RuntimeError):
     """Something was asked for in a state in which it cannot be done (Paddle's PreconditionNotMet, Unavailable)."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import primad.numpy as pn
 from primad.compat.paddle.creation import assign
-from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
+from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError
 from primad.compat.paddle.math import cast as cast
 from primad.compat.paddle.operators import Value, apply, prototype
 
@@ -274,7 +274,7 @@ def encoded(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], list[A
     items = [_plain(item) for item in items]
     used = sum(item.ndim if _is_mask(item) else item is not None and item is not Ellipsis for item in items)
     if used > len(shape):
-        raise IndexError(f"too many indices: {used} for a tensor with {len(shape)} axes")
+        raise OutOfRangeError(f"too many indices: {used} for a tensor with {len(shape)} axes")
     code: list[Any] = []
     arrays: list[Any] = []
     axis = 0
@@ -295,6 +295,11 @@ def encoded(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], list[A
                 code.append("array")
                 arrays.append(np.where(positions < 0, positions + shape[axis], positions).astype(np.int64))
                 axis += 1
+        elif not hasattr(item, "__index__"):
+            raise InvalidArgumentError(
+                f"a tensor cannot be indexed by {item!r}",
+                "An index is an integer, a slice, an ellipsis, None, a list or tensor of integers, a mask, or a tuple.",
+            )
         else:
             code.append(operator.index(item))
             _check_positions(np.asarray(code[-1]), axis, shape[axis])
@@ -304,7 +309,7 @@ def encoded(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], list[A
 
 def _check_positions(positions: np.ndarray[Any, Any], axis: int, length: int) -> None:
     if length >= 0 and positions.size and not (positions.min() >= -length and positions.max() < length):
-        raise IndexError(f"an index is out of range for axis {axis} of length {length}")
+        raise OutOfRangeError(f"an index is out of range for axis {axis} of length {length}")
 
 
 def _plain(item: Any) -> Any:

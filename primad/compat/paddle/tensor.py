@@ -13,12 +13,13 @@ import numpy as np
 from primad.compat.paddle import place
 from primad.compat.paddle.arrays import as_array
 from primad.compat.paddle.dtypes import as_dtype, dtype
-from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
+from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, PreconditionError
 from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.printing import describe
 from primad.compat.paddle.randomness import generator
-from primad.compat.tape import Call, Entry, computed
+from primad.compat.tape import Call, Entry, computed, refusal
+from primad.errors import PrimadError
 from primad.trace import TracedArray
 
 RECORDING: list[bool] = [True]
@@ -278,7 +279,13 @@ class Tensor(Value):
             entries.append(Entry(operator.draw(generator(), **attributes)))
             pattern.append(-1)
         shape, named = tuple(pattern), tuple(attributes.items())
-        found = computed(operator, shape, named, [entry.array for entry in entries])
+        arrays = [entry.array for entry in entries]
+        try:
+            found = computed(operator, shape, named, arrays)
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            if isinstance(error, PrimadError):
+                raise
+            raise refusal(operator, shape, named, arrays) or _misfit(operator, arrays, error) from None
         recorded = active and RECORDING[-1] and operator.type not in STOPPING
         call = Call(operator, shape, named, tuple(entries)) if recorded else None
         many = type(found) is tuple or type(found) is list
@@ -363,6 +370,19 @@ def _operand(value: Any, beside: Sequence[Any]) -> Entry:
             "an eager operation got a variable of a static program", fix="run it with paddle.static.Executor."
         )
     return Entry(as_array(value, next((slot._entry.array.dtype for slot in beside if isinstance(slot, Tensor)), None)))
+
+
+def _misfit(operator: Prototype, arrays: Sequence[Any], error: Exception) -> PrimadError:
+    """Return the error of an operator that NumPy refused to compute, with what it was given."""
+    given = ", ".join(f"{np.dtype(array.dtype).name}{list(array.shape)}" for array in arrays)
+    why = f"The tensors that it got are {given}." if given else ""
+    if isinstance(error, IndexError) and not isinstance(error, ValueError):
+        return OutOfRangeError(f"{operator.type}: {error}", why)
+    if isinstance(error, TypeError):
+        return ArgumentTypeError(f"{operator.type}: {error}", why)
+    if isinstance(error, AttributeError):
+        return InvalidArgumentError(f"{operator.type}: an operand is no Tensor ({error})", why, "use paddle.to_tensor.")
+    return InvalidArgumentError(f"{operator.type}: {error}", why)
 
 
 def accumulated(array: Any) -> Tensor:
