@@ -30,10 +30,12 @@ from primad.runtime.memory import check_memory
 from primad.simplify.outer import outer_products
 from primad.types import ArrayType
 
-TILE_BYTES = 256 * 1024
-"""Mean size of a tile's values: a few of them fit into a core's second-level cache."""
+TILE_BYTES = 512 * 1024
+"""Mean size of a tile's values: one of them fits into a core's second-level cache, all into the third."""
 SHORTEST_TILE = 64
 """Shorter tiles cost more in calls than they save."""
+SHORT_TILE = 256
+"""Tiles up to this length are made longer though fewer than eight are left to share among threads."""
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Programs whose tiled values are smaller than this together stay whole."""
 WORTHWHILE_RECOMPUTATION = 1.5
@@ -102,11 +104,16 @@ def _chosen(program: Program, along: Hint) -> list[Dimension]:
 
 
 def tile_length(dimension: Dimension) -> int:
-    """Return how many indices make a tile."""
+    """Return how many indices make a tile: an even number of tiles, as equal as multiples of 8 can be."""
     length = SHORTEST_TILE
-    while length < 8192 and 4 * length <= dimension.length and 2 * length * dimension.bytes_per_index <= TILE_BYTES:
+    while length < 8192 and 2 * length * dimension.bytes_per_index <= TILE_BYTES:
+        fewest = 4 if 2 * length <= SHORT_TILE else 8
+        if 2 * length * fewest > dimension.length + length:
+            break
         length *= 2
-    return length
+    count = -(-dimension.length // length)
+    even = count + count % 2
+    return -(-dimension.length // (8 * even)) * 8
 
 
 def _runs_in_tiles(node: Node, dimension: Dimension) -> bool:
