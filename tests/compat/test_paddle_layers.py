@@ -208,6 +208,24 @@ def test_a_missing_name_says_what_exists(module, name, hint):
     assert not hasattr(module, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"), [("cuda", "everything runs on the CPU"), ("tanhh", "did you mean tanh"), ("zzqxx", "dir")]
+)
+def test_a_missing_method_says_what_exists(name, hint):
+    x = paddle.to_tensor([1.0])
+    with pytest.raises(AttributeError, match=hint):
+        getattr(x, name)
+    assert not hasattr(x, name)
+    paddle.enable_static()
+    try:
+        variable = paddle.static.data("x", [1])
+        with pytest.raises(AttributeError, match="append_backward" if name == "cuda" else hint):
+            variable.backward() if name == "cuda" else getattr(variable, name)
+    finally:
+        paddle.disable_static()
+
+
+
 def test_every_listed_name_exists():
     for module in (paddle, nn, F, paddle.optimizer, paddle.autograd, paddle.linalg, paddle.vision):
         for name in dir(module):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from primad.compat.paddle.errors import unsupported
 from primad.compat.paddle.naming import Layer
 
 
@@ -43,11 +44,24 @@ def prototype(
     return lambda compute: Prototype(type, compute, tuple(inputs.split()), tuple(outputs.split()), attributes, draw)
 
 
+INSTEAD = {
+    "cuda": "everything runs on the CPU; leave it out.",
+    "backward": "append gradients to the program with paddle.static.append_backward(loss).",
+    "numpy": "fetch it: Executor.run(..., fetch_list=[x]).",
+}
+"""What to write for names that values of one mode or the other lack."""
+
+
 class Value:
     """What operators apply to: the base of `Tensor` and of the static `Variable`."""
 
     kind: ClassVar[list[type[Value]]] = []
     """The mode flag: the kind of value that operators without value operands make, last entry first."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python and NumPy ask for these to see whether they are there
+            raise AttributeError(name)
+        raise unsupported(type(self).__name__, name, dir(type(self)), INSTEAD)
 
     @classmethod
     def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | Layer) -> Any:
