@@ -225,7 +225,6 @@ def test_a_missing_method_says_what_exists(name, hint):
         paddle.disable_static()
 
 
-
 def test_every_listed_name_exists():
     for module in (paddle, nn, F, paddle.optimizer, paddle.autograd, paddle.linalg, paddle.vision):
         for name in dir(module):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from primad.compat.paddle.errors import unsupported
 from primad.compat.paddle.naming import Layer
@@ -58,10 +58,12 @@ class Value:
     kind: ClassVar[list[type[Value]]] = []
     """The mode flag: the kind of value that operators without value operands make, last entry first."""
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # Python and NumPy ask for these to see whether they are there
-            raise AttributeError(name)
-        raise unsupported(type(self).__name__, name, dir(type(self)), INSTEAD)
+    if not TYPE_CHECKING:  # a type checker knows which names there are
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # Python and NumPy ask for these to see whether they are there
+                raise AttributeError(name)
+            raise unsupported(type(self).__name__, name, dir(type(self)), INSTEAD)
 
     @classmethod
     def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | Layer) -> Any:
