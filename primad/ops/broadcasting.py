@@ -202,7 +202,7 @@ sum: Primitive = linear(
     transpose=[lambda ct, x, *, axes: broadcast(ct, shape=x.shape, axes=axes)],
     axes=sum_axes,
     insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
-    flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.size * node.type.dtype.itemsize, 1),
+    flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.nbytes, 1),
     doc="Add up along axes.",
     laws=[
         Law("a sum over no axis does nothing", "real", lambda x: (sum(x, axes=()), x), ((2, 3),), _sum_nothing),

@@ -162,7 +162,7 @@ def _contract_cost(node: Node) -> Cost:
     in_x, in_y, _ = split(dict(node.params)["labels"])
     lengths = dict(zip(in_x + in_y, node.inputs[0].type.shape + node.inputs[1].type.shape, strict=True))
     flops = 2 * math.prod(lengths.values())
-    return Cost(flops, flops, node.type.size * node.type.dtype.itemsize, 1)
+    return Cost(flops, flops, node.type.nbytes, 1)
 
 
 def _transpose_x(ct: Any, x: Any, y: Any, *, labels: str) -> Any:

@@ -101,10 +101,10 @@ def tileable_dimensions(program: Program) -> list[Dimension]:
         made = sources.get(root, set()) | {node for node in axes if node.op is INPUT or node.op is CAPTURED}
         # The mean and not the widest: in a Jacobian per point the few wide values would make tiles so short that the
         # calls of NumPy on the many narrow ones, and the threads' waits for each other, cost more than arithmetic.
-        sizes = [n.type.size * n.type.dtype.itemsize for n in axes if not isinstance(n.op, Leaf) and not n.op.views]
+        sizes = [n.type.nbytes for n in axes if not isinstance(n.op, Leaf) and not n.op.views]
         mean = max(1, sum(sizes) // (length * max(1, len(sizes))))
         found.append(Dimension(length, axes, frozenset(reductions.get(root, ())), frozenset(made), mean))
-    found.sort(key=lambda d: -sum(node.type.size * node.type.dtype.itemsize for node in d.axis))
+    found.sort(key=lambda d: -sum(node.type.nbytes for node in d.axis))
     return found
 
 

@@ -205,7 +205,7 @@ class Layout:
                 if place.buffer is unit:
                     types[unit] = int(np.prod(place.shape)) * place.dtype.itemsize
                 else:
-                    types[place.buffer] = place.buffer.type.size * place.buffer.type.dtype.itemsize
+                    types[place.buffer] = place.buffer.type.nbytes
             for buffer in unit.reads:
                 last[buffer] = i
         for node in self.program.outputs:

@@ -70,10 +70,10 @@ def make_plan(program: Program, donated: Donated = (), along: Hint | None = None
 
 
 def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
-    dimensions = tileable_dimensions(program) if along is None else _chosen(program, along)
+    chosen = None if along is None else _chosen(program, along)
     if is_pointwise(program.nodes):
         return Plan(program, WORTHWHILE_SIZE, donated)
-    for dimension in dimensions:
+    for dimension in tileable_dimensions(program) if chosen is None else chosen:
         tile = tile_length(dimension)
         tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
         if dimension.length < 2 * tile or sum(node.type.nbytes for node in tiled) < WORTHWHILE_BYTES:
