@@ -13,10 +13,20 @@ from primad.runtime.native import DECLARATIONS
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
 FLOATS = [np.float64, np.float32]
-LABELS = (
-    "tj,ji->ti tj,ij->ti ti,tj->ij sti,tj->sij tdi,tdj->ij ti,i->t ti,t->i t,i->ti ti,ti-> ti,ti->i ti,ti->t t,ti-> "
-    "ti->i ti->t ti-> t-> t,t-> t,-> st,sti->si"
-).split()
+LABELS = [
+    *(
+        "tj,ji->ti",
+        "tj,ij->ti",
+        "ti,tj->ij",
+        "sti,tj->sij",
+        "tdi,tdj->ij",
+        "st,sti->si",
+        "ti,i->t",
+        "ti,t->i",
+        "t,i->ti",
+    ),
+    *("ti,ti->", "ti,ti->i", "ti,ti->t", "t,ti->", "ti->i", "ti->t", "ti->", "t->", "t,t->", "t,->"),
+]
 
 
 @pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
