@@ -11,7 +11,7 @@ import pytest
 import primad
 import primad.numpy as pnp
 from primad import ops, tree
-from primad.runtime import fusion, native
+from primad.runtime import fusion, native, vectors
 from primad.runtime.interpreter import Plan
 from primad.runtime.tiling import TiledPlan, make_plan
 
@@ -37,6 +37,12 @@ EXACT = {
 ROUNDING = {"neg", "add", "sub", "mul", "div", "abs", "floor", "sign", "maximum", "minimum", "sqrt"}
 TWO_OPERANDS = {"add", "sub", "mul", "div", "maximum", "minimum", "less", "less_equal", "equal"}
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-40, -1e-40, 3e38, -3e38, 88.0, -88.0, 2.5]
+
+
+@pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
+def width(request, monkeypatch):
+    """Every width of vectors that the host allows."""
+    monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
 
 
 def points(name, dtype):
@@ -79,6 +85,7 @@ def run_numpy(f, *arrays):
     return Plan(primad.trace(f)(*arrays)).run(arrays)
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", sorted(EXACT))
 def test_functions_are_within_four_ulp(name, dtype):
@@ -89,6 +96,7 @@ def test_functions_are_within_four_ulp(name, dtype):
     assert worst[0] <= 4, worst
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("name", ["exp", "log", "sech2", "tanh"])
 def test_float32_functions_are_within_four_ulp_densely(name):
     """Double precision is exact enough to see every error; a few hundred points miss the worst."""
@@ -101,6 +109,7 @@ def test_float32_functions_are_within_four_ulp_densely(name):
     assert np.max(np.abs(y - want) / unit) <= 4
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", sorted(native.EMITTERS))
 def test_special_values_are_numpys(name, dtype):
@@ -127,6 +136,7 @@ def test_special_values_are_numpys(name, dtype):
         np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("length", range(1, 18))
 def test_every_length_gives_the_same_bits(length, dtype):
@@ -142,6 +152,7 @@ def test_every_length_gives_the_same_bits(length, dtype):
             np.testing.assert_array_equal(part, full[start : start + length])
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(5, 16), (7, 13), (3, 4, 9), (16, 3)])
 def test_broadcast_operands(shape, dtype):

@@ -10,7 +10,7 @@ import pytest
 import primad
 from primad import ops, tree
 from primad.ir.node import LITERAL
-from primad.runtime import native, whole
+from primad.runtime import native, vectors, whole
 from primad.runtime.entry import Signature
 from primad.runtime.interpreter import Plan
 from primad.runtime.whole import WholePlan, whole_plan
@@ -23,6 +23,12 @@ from primad.verify.programs import draw_program
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
 SIZES = [1, 2, 3, 4, 5, 8, 13, 17, 20, 33]
+
+
+@pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
+def width(request, monkeypatch):
+    """Every width of vectors that the host allows."""
+    monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
 
 
 def plan_of(function, *args):
@@ -57,6 +63,7 @@ def check(function, *args, tolerance=None):
             np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", SIZES)
 def test_pointwise_views_and_joins(n, dtype):
@@ -75,6 +82,7 @@ def test_pointwise_views_and_joins(n, dtype):
     check(f, x, y)
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize(
@@ -93,6 +101,7 @@ def test_contractions(labels, n, dtype):
         check(lambda x, y: ops.contract(x * 1.5, y, labels=labels), x, y)
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("shape", [(3, 5, 7), (1, 40, 2), (16, 1, 33), (2, 3, 0)])
 def test_sums(shape, axes):
@@ -100,6 +109,7 @@ def test_sums(shape, axes):
     check(lambda x: (ops.sum(x * 2.0, axes=axes), ops.sum(ops.permute(x, order=(2, 0, 1)), axes=axes)), x)
 
 
+@pytest.mark.usefixtures("width")
 def test_random_programs_and_their_gradients():
     found = 0
     for seed in range(200):
@@ -131,6 +141,7 @@ def test_special_values_are_kept():
         np.testing.assert_array_equal(np.signbit(got[1:]), np.signbit(want[1:]))
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("n", SIZES)
 def test_sums_of_infinite_products(n):
     x = np.linspace(1.0, 2.0, n)

@@ -11,11 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from primad.runtime import vectors
 from primad.runtime.loops import Code, View, lanes_mask, merged, pointwise
 from primad.runtime.vectors import Vector
 
-REGISTERS = 12
-"""Vector registers for a block of a product; the processor has 16, and the operands need some."""
+COUNT = "%count"
+"""The length of a counted axis: a value of the function that is written."""
+
+
+def _registers() -> int:
+    """Return how many vector registers a block of a product may take: the operands need some of 16, or of 32."""
+    return 24 if vectors.WIDTH_BYTES == 64 else 12
 
 
 @dataclass(frozen=True)
@@ -27,16 +33,35 @@ class Contraction:
         operands: one or two arrays.
         kept: axes of the result: (length, steps in the operands, step in the result).
         summed: the other axes: (length, steps in the operands).
+        accumulate: whether the sum is added to what the memory of the result holds.
+        counted: which summed axis is only as long as `%count` says, a value of at least 1 of the enclosing function.
     """
 
     out: View
     operands: tuple[View, ...]
     kept: list[tuple[int, ...]]
     summed: list[tuple[int, ...]]
+    accumulate: bool = False
+    counted: int | None = None
 
 
-def contraction(out: View, out_labels: str, operands: Sequence[tuple[View, str]]) -> Contraction:
-    """Describe a contraction whose axes are named by letters."""
+def contraction(
+    out: View,
+    out_labels: str,
+    operands: Sequence[tuple[View, str]],
+    accumulate: bool = False,
+    counted: str | None = None,
+) -> Contraction:
+    """Describe a contraction whose axes are named by letters.
+
+    Args:
+        out: where the result goes.
+        out_labels: the axes of the result.
+        operands: one or two arrays, each with its axes.
+        accumulate: whether to add to what the memory of the result holds.
+        counted: a summed axis of which the first `%count` elements are summed: an i64 of the enclosing function, from 1
+            to the axis' length.
+    """
     lengths: dict[str, int] = {}
     strides: list[dict[str, int]] = []
     for view, labels in operands:
@@ -46,9 +71,15 @@ def contraction(out: View, out_labels: str, operands: Sequence[tuple[View, str]]
         (lengths[c], *[found.get(c, 0) for found in strides], step)
         for c, step in zip(out_labels, out.strides, strict=True)
     ]
-    inner = [c for c in lengths if c not in out_labels]
-    summed = sorted([(lengths[c], *[found.get(c, 0) for found in strides]) for c in inner], key=lambda axis: -axis[-1])
-    return Contraction(out, tuple([view for view, _ in operands]), merged(kept), merged(summed))
+    if counted is not None and lengths[counted] == 1:
+        counted = None
+    inner = [c for c in lengths if c not in out_labels and c != counted]
+    axes = {c: (lengths[c], *[found.get(c, 0) for found in strides]) for c in lengths}
+    summed = merged(sorted([axes[c] for c in inner], key=lambda axis: -axis[-1]))
+    if counted is not None:  # outermost: what lies behind one another then is read in a row
+        summed.insert(0, axes[counted])
+    views = tuple([view for view, _ in operands])
+    return Contraction(out, views, merged(kept), summed, accumulate, None if counted is None else 0)
 
 
 def packing(form: Contraction, lanes: int) -> int | None:
@@ -67,6 +98,8 @@ def write_contraction(code: Code, form: Contraction, dtype: np.dtype[Any]) -> No
     if any(axis[0] == 0 for axis in form.kept):
         return
     if any(axis[0] == 0 for axis in form.summed):
+        if form.accumulate:
+            return
         pointwise(code, [], [form.out], dtype, lambda vector, _: [vector.constant(0)])
         return
     lanes = Vector(dtype, "").lanes
@@ -77,7 +110,14 @@ def write_contraction(code: Code, form: Contraction, dtype: np.dtype[Any]) -> No
     elif form.kept:
         _Block(code, form, dtype).write()
     else:
-        _Dot(code, form, dtype, len(form.summed) - 1 if form.summed else None).write()
+        _Dot(code, form, dtype, _along(form)).write()
+
+
+def _along(form: Contraction) -> int | None:
+    """Return the summed axis along which the vectors of a sum of everything lie."""
+    # Elements that lie apart are put into a vector one by one, for which their number must be known.
+    good = [i for i, (_, *steps) in enumerate(form.summed) if i != form.counted or all(step < 2 for step in steps)]
+    return good[-1] if good else None
 
 
 class _Loops:
@@ -106,7 +146,7 @@ class _Loops:
 
     def sums(
         self,
-        axes: Sequence[tuple[int, ...]],
+        axes: Sequence[int],
         pointers: list[str],
         totals: list[str],
         body: Callable[[list[str], list[str]], list[str]],
@@ -114,12 +154,21 @@ class _Loops:
         """Loop over summed axes, carrying vectors of sums."""
         if not axes:
             return body(pointers, totals)
-        (n, *strides), *rest = axes
+        first, *rest = axes
+        n, *strides = self.form.summed[first]
 
         def turn(index: str, values: list[str]) -> list[str]:
             return self.sums(rest, self.code.step(self.form.operands, pointers, index, strides), values, body)
 
-        return self.code.loop(n, turn, totals, self.type)
+        return self.code.loop(COUNT if first == self.form.counted else n, turn, totals, self.type)
+
+    def store(self, pointer: str, step: int, count: int, lanes: int, value: str) -> None:
+        """Write the first elements of a vector of sums, or add them to what is there."""
+        out = self.form.out
+        if self.form.accumulate:
+            before = self.code.load(out, pointer, step, count, lanes, "zeroinitializer")
+            value = self.code.emit(f"fadd <{lanes} x {out.cell}> {before}, {value}")
+        self.code.store(out, pointer, step, count, lanes, value)
 
 
 class _Dot(_Loops):
@@ -128,7 +177,8 @@ class _Dot(_Loops):
     def __init__(self, code: Code, form: Contraction, dtype: np.dtype[Any], along: int | None) -> None:
         super().__init__(code, form, dtype)
         self.along = (1, *[0] * len(form.operands)) if along is None else form.summed[along]
-        self.others = [axis for i, axis in enumerate(form.summed) if i != along]
+        self.counted = along is not None and along == form.counted
+        self.others = [i for i in range(len(form.summed)) if i != along]
 
     def write(self) -> None:
         """Write the loops."""
@@ -178,13 +228,48 @@ class _Dot(_Loops):
             return totals
 
         *places, target = pointers
-        totals = self.sums(self.others, places, [zero] * chains, along)
+        totals = self.sums(self.others, places, [zero] * chains, self._counted if self.counted else along)
         while len(totals) > 1:
             half = (len(totals) + 1) // 2
             pairs = zip(totals[:half], totals[half:], strict=False)
             joined = [code.emit(f"fadd {self.type} {x}, {y}") for x, y in pairs]
             totals = [*joined, *totals[len(joined) : half]]
         self._store_sum(totals[0], target)
+
+    def _counted(self, places: list[str], totals: list[str]) -> list[str]:
+        """Go along the counted axis; of every vector only the lanes before its end are read."""
+        code, lanes, operands = self.code, self.lanes, self.form.operands
+        n, *steps = self.along
+        turns = "1"
+        if n > lanes * len(totals):
+            longer = code.emit(f"add i64 {COUNT}, {lanes * len(totals) - 1}")
+            turns = code.emit(f"udiv i64 {longer}, {lanes * len(totals)}")
+
+        def turn(index: str, values: list[str]) -> list[str]:
+            result = []
+            for j, total in enumerate(values):
+                block = code.emit(f"mul i64 {index}, {lanes * len(totals)}")
+                first = code.emit(f"add i64 {block}, {lanes * j}")
+                kind = f"<{lanes} x i1>"
+                name = code.declare(kind, f"llvm.get.active.lane.mask.v{lanes}i1.i64", "i64", "i64")
+                mask = code.emit(f"call {kind} {name}(i64 {first}, i64 {COUNT})")
+                moved = code.step(operands, places, first, steps)
+                factors = [self._masked(*each, mask) for each in zip(operands, moved, steps, strict=True)]
+                result.append(code.product_sum(Vector(self.dtype, ""), factors, total))
+            return result
+
+        return turn("0", totals) if turns == "1" else code.loop(turns, turn, totals, self.type)
+
+    def _masked(self, view: View, place: str, step: int, mask: str) -> str:
+        """Load the elements of a vector where a mask is true: zeros elsewhere, also of a repeated element."""
+        code, lanes = self.code, self.lanes
+        kind = f"<{lanes} x {view.cell}>"
+        if step == 0:
+            value = code.load(view, place, 0, lanes, lanes, "")
+            return code.emit(f"select <{lanes} x i1> {mask}, {kind} {value}, {kind} zeroinitializer")
+        bits = 8 * view.dtype.itemsize
+        name = code.declare(kind, f"llvm.masked.load.v{lanes}f{bits}.p0", "ptr", "i32", f"<{lanes} x i1>", kind)
+        return code.emit(f"call {kind} {name}(ptr {place}, i32 1, <{lanes} x i1> {mask}, {kind} zeroinitializer)")
 
     def _store_sum(self, value: str, target: str) -> None:
         code, lanes = self.code, self.lanes
@@ -198,7 +283,7 @@ class _Dot(_Loops):
                 parts.append(code.emit(f"shufflevector {before} {value}, {before} poison, <{half} x i32> <{picks}>"))
             value = code.emit(f"fadd {kind} {parts[0]}, {parts[1]}")
             lanes = half
-        code.store(self.form.out, target, 1, 1, 1, value)
+        self.store(target, 1, 1, 1, value)
 
 
 class _Block(_Loops):
@@ -239,7 +324,7 @@ class _Block(_Loops):
 
     def _row_blocks(self, pointers: list[str], counts: list[int]) -> None:
         n, *strides = self.rows
-        height = max(1, min(n, 8, REGISTERS // len(counts)))
+        height = max(1, min(n, 8, _registers() // len(counts)))
         blocks, left = divmod(n, height)
         far = [height * stride for stride in strides]
 
@@ -278,7 +363,7 @@ class _Block(_Loops):
 
         *places, target = pointers
         if self.form.summed:
-            totals = self.sums(self.form.summed, places, ["zeroinitializer"] * len(cells), turn)
+            totals = self.sums(range(len(self.form.summed)), places, ["zeroinitializer"] * len(cells), turn)
         else:
             known: dict[Any, str] = {}
             found = [factors(places, known, i, j) for i, j in cells]
@@ -286,4 +371,4 @@ class _Block(_Loops):
         for (i, j), total in zip(cells, totals, strict=True):
             offset = i * row_steps[-1] + j * lanes * column_steps[-1]
             spot = code.emit(f"getelementptr {self.form.out.cell}, ptr {target}, i64 {offset}") if offset else target
-            code.store(self.form.out, spot, column_steps[-1], counts[j], lanes, total)
+            self.store(spot, column_steps[-1], counts[j], lanes, total)

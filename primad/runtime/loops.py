@@ -77,7 +77,7 @@ class Code:
 
     def loop(
         self,
-        count: int,
+        count: int | str,
         body: Callable[[str, list[str]], list[str]],
         carried: Sequence[str] = (),
         type: str = "",

@@ -17,11 +17,19 @@ import numpy as np
 
 Emit = Callable[..., str]
 
-WIDTH_BYTES = 32
-"""Vectors have 256 bits everywhere: the wider ones of some processors would give other bits than the common ones."""
+
+def _host_width() -> int:
+    """Return 64 on a processor with AVX-512, 32 on others."""
+    features = np._core._multiarray_umath.__cpu_features__  # type: ignore[attr-defined]
+    return 64 if all(features.get(f"AVX512{part}") for part in ("F", "DQ", "BW", "VL")) else 32
+
+
+WIDTH_BYTES = _host_width()
+"""How long vectors are. Twice as long is about twice as fast where the processor has them; sums, and functions of the C
+library, then end in other bits than on processors without."""
 
 LIBMVEC = ("exp", "expm1", "log", "log1p", "sin", "cos", "erf", "erfc", "atan")
-"""Functions that glibc has for vectors (its 256-bit variants); each stays below 4 ulp, which the tests check."""
+"""Functions that glibc has for vectors; each stays below 4 ulp for both widths, which the tests check."""
 
 
 @lru_cache(maxsize=1)
@@ -33,7 +41,7 @@ def libmvec() -> dict[str, int]:
         return {}
     found: dict[str, int] = {}
     for name in LIBMVEC:
-        for symbol in (symbol_of(name, "double"), symbol_of(name, "float")):
+        for symbol in (symbol_of(name, scalar, width) for scalar in ("double", "float") for width in (32, 64)):
             function = getattr(library, symbol, None)
             address = None if function is None else ctypes.cast(function, ctypes.c_void_p).value
             if address is not None:
@@ -41,9 +49,11 @@ def libmvec() -> dict[str, int]:
     return found
 
 
-def symbol_of(name: str, scalar: str) -> str:
-    """Return the name of libmvec's function of 256-bit vectors."""
-    return f"_ZGVdN4v_{name}" if scalar == "double" else f"_ZGVdN8v_{name}f"
+def symbol_of(name: str, scalar: str, width: int | None = None) -> str:
+    """Return the name of libmvec's function of vectors of a width, by default of `WIDTH_BYTES`."""
+    width = width or WIDTH_BYTES
+    size, end = (8, "") if scalar == "double" else (4, "f")
+    return f"_ZGV{'e' if width == 64 else 'd'}N{width // size}v_{name}{end}"
 
 
 class Vector:

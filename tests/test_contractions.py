@@ -1,0 +1,127 @@
+"""Sums of products as native loops: in every layout, also added to memory, also of a counted length."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from primad.runtime import native, vectors
+from primad.runtime.contractions import contraction, write_contraction
+from primad.runtime.loops import Code, View
+from primad.runtime.native import DECLARATIONS
+
+pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
+
+FLOATS = [np.float64, np.float32]
+LABELS = (
+    "tj,ji->ti tj,ij->ti ti,tj->ij sti,tj->sij tdi,tdj->ij ti,i->t ti,t->i t,i->ti ti,ti-> ti,ti->i ti,ti->t t,ti-> "
+    "ti->i ti->t ti-> t-> t,t-> t,-> st,sti->si"
+).split()
+
+
+@pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
+def width(request, monkeypatch):
+    """Every width of vectors that the host allows."""
+    monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
+
+
+def view_of(name, array):
+    strides = tuple(stride // array.itemsize for stride in array.strides)
+    return View(name, 0, array.shape, strides, array.dtype)
+
+
+def run(labels, out, operands, count=0, **options):
+    """Compute a contraction into an array."""
+    parts, out_labels = labels.split("->")
+    arrays = [*operands, out]
+    views = [view_of(i, array) for i, array in enumerate(arrays)]
+    code = Code({i: f"%array{i}" for i in range(len(arrays))})
+    labelled = list(zip(views, parts.split(","), strict=False))
+    write_contraction(code, contraction(views[-1], out_labels, labelled, **options), out.dtype)
+    head = ["define void @KERNEL(ptr %pointers, i64 %count, i64 %b, i64 %c) nounwind {", "entry:"]
+    for i in range(len(arrays)):
+        head += [f"  %slot{i} = getelementptr ptr, ptr %pointers, i64 {i}", f"  %array{i} = load ptr, ptr %slot{i}"]
+    text = "\n".join([*head, *code.lines, "  ret void", "}"]) + DECLARATIONS + "\n".join(code.called.values())
+    (kernel,) = native.compiler().kernels([text])
+    kernel.function((ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays]), count, 0, 0)
+
+
+def draw(rng, shape, dtype, order):
+    """An array in one of some memory layouts."""
+    if order == "F":
+        return np.asarray(rng.normal(size=shape), dtype, order="F")
+    if order == "wide":
+        return np.asarray(rng.normal(size=[n + 3 for n in shape]), dtype)[(..., *[slice(1, n + 1) for n in shape])]
+    return np.asarray(rng.normal(size=shape), dtype)
+
+
+def assert_close(got, wanted, dtype, terms):
+    scale = max(1.0, float(np.max(np.abs(wanted), initial=0)))
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=scale * 4 * (terms + 4) * np.finfo(dtype).eps)
+
+
+def expected(labels, operands, dtype):
+    return np.einsum(labels, *[x.astype(np.float64) for x in operands])
+
+
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("order", ["C", "F", "wide"])
+@pytest.mark.parametrize("labels", LABELS)
+def test_sums_are_added_to_memory(labels, order, dtype):
+    rng = np.random.default_rng(3)
+    for sizes in ({"t": 37, "i": 21, "j": 9, "s": 3, "d": 2}, {"t": 4, "i": 50, "j": 70, "s": 2, "d": 3}):
+        parts, out_labels = labels.split("->")
+        operands = [draw(rng, [sizes[c] for c in part], dtype, order) for part in parts.split(",")]
+        surrounding = draw(rng, [sizes[c] + 2 for c in out_labels], dtype, "C")
+        inside = (..., *[slice(1, -1)] * len(out_labels))
+        out = surrounding[inside]
+        wanted = surrounding.astype(np.float64)
+        wanted[inside] += expected(labels, operands, dtype)
+        run(labels, out, operands, accumulate=True)
+        assert_close(surrounding, wanted, dtype, terms=120)
+
+
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("order", ["C", "F", "wide"])
+@pytest.mark.parametrize("labels", [labels for labels in LABELS if "t" not in labels.split("->")[1]])
+def test_only_the_counted_part_is_summed(labels, order, dtype):
+    """What lies behind it is not a number, and may not even be multiplied by zero."""
+    rng = np.random.default_rng(4)
+    for length, i in ((1, 5), (6, 20), (70, 3), (70, 33)):
+        sizes = {"t": length, "i": i, "j": 9, "s": 2, "d": 3}
+        parts, out_labels = labels.split("->")
+        operands = [draw(rng, [sizes[c] for c in part], dtype, order) for part in parts.split(",")]
+        for count in sorted({1, min(5, length), min(8, length), min(32, length), min(41, length), length}):
+            cuts = [(..., *[slice(count if c == "t" else None) for c in part]) for part in parts.split(",")]
+            given = []
+            for x, cut, part in zip(operands, cuts, parts.split(","), strict=True):
+                y = x.copy(order="K")
+                if "t" in part:
+                    y[...] = np.nan
+                    y[cut] = x[cut]
+                given.append(y)
+            for accumulate in (False, True):
+                before = draw(rng, [sizes[c] for c in out_labels], dtype, "C")
+                out = before.copy()
+                run(labels, out, given, count, counted="t", accumulate=accumulate)
+                wanted = expected(labels, [x[cut] for x, cut in zip(operands, cuts, strict=True)], dtype)
+                assert_close(out, wanted + before if accumulate else wanted, dtype, terms=3 * count)
+
+
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 40])
+def test_counted_sums_of_infinite_products(count, dtype):
+    """A repeated infinite factor times the zero of a lane outside would not be a number."""
+    out = np.zeros((), dtype)
+    run("t,->", out, [np.ones(40, dtype), np.array(np.inf, dtype)], count, counted="t")
+    assert out == np.inf
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_sums_of_nothing(accumulate):
+    out = np.ones((3, 4))
+    run("ti,tj->ij", out, [np.ones((0, 3)), np.ones((0, 4))], accumulate=accumulate)
+    np.testing.assert_array_equal(out, 1.0 if accumulate else 0.0)
