@@ -160,24 +160,16 @@ def thread_count() -> int:
 
 
 def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Sequence[Any]:
-    """Run `work(lane, stopped)` for each lane and return the results in order.
+    """Run `work(lane, stopped)` for each lane and return the results in order, with BLAS on one thread meanwhile.
 
     When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller when
     they have ended.
     """
     stop = Event()
-    changed = Condition()
-    busy = 0
     results: list[Any] = [None] * lanes
     waiting = iter(range(lanes))  # threads take the next lane from it; its `next` is atomic
 
     def run() -> None:
-        nonlocal busy
-        with changed:
-            if stop.is_set():
-                return
-            busy += 1
-        _THREAD.lane = True
         try:
             for lane in waiting:
                 if stop.is_set():
@@ -186,24 +178,58 @@ def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Seq
         except BaseException:
             stop.set()
             raise
+
+    with single_threaded_blas():
+        if min(thread_count(), lanes) == 1:
+            run()
+        else:
+            run_on_threads(run, lanes, stop.set)
+    return results
+
+
+def run_on_threads(work: Callable[[], None], most: int, stop: Callable[[], None], joins: bool = False) -> None:
+    """Run the same work on several threads at once, which share what there is to do.
+
+    Args:
+        work: what to run; inside a lane it runs on the lane's own thread.
+        most: no more threads than this.
+        stop: makes all of them end soon, when one fails or the user interrupts; the error reaches the caller then.
+        joins: whether the calling thread works too, which saves waking another but delays an interrupt until the end.
+    """
+    if getattr(_THREAD, "lane", False):
+        work()
+        return
+    changed = Condition()
+    busy = 0
+    ended = False
+
+    def run() -> None:
+        nonlocal busy
+        with changed:
+            if ended:
+                return
+            busy += 1
+        _THREAD.lane = True
+        try:
+            work()
         finally:
             _THREAD.lane = False
             with changed:
                 busy -= 1
                 changed.notify()
 
-    count = min(thread_count(), lanes)
-    with single_threaded_blas():
-        if count == 1 or getattr(_THREAD, "lane", False):
-            return [work(lane, stop.is_set) for lane in range(lanes)]
-        try:
-            for future in _THREADS.submit(run, count):
-                future.result()
-        except BaseException:
-            # What lanes write to may be the caller's, who has it back with the error. An interrupt may also come before
-            # all lanes are handed over, so that they are counted where they run.
-            with changed:
-                stop.set()
-                changed.wait_for(lambda: not busy)
-            raise
-    return results
+    others = min(thread_count(), most) - joins
+    try:
+        futures = _THREADS.submit(run, others) if others else []
+        if joins:
+            run()
+        for future in futures:
+            future.result()
+    except BaseException:
+        # What threads write to may be the caller's, who has it back with the error. An interrupt may also come before
+        # all work is handed over, so that it is counted where it runs.
+        with changed:
+            ended = True
+            stop()
+            changed.wait_for(lambda: not busy)
+        raise

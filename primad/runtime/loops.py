@@ -20,7 +20,7 @@ class View:
     """Where the elements of a value lie.
 
     Attributes:
-        buffer: what they lie in; a key of `Code.pointers`.
+        buffer: what they lie in; a part of the keys of `Code.places`.
         offset: place of the first element, counted in elements.
         shape: lengths of the axes.
         strides: steps along the axes, counted in elements.
@@ -50,18 +50,18 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 class Code:
-    """The text of a function that is being written.
+    """The text of a function of addresses that is being written.
 
     Attributes:
         lines: instructions and labels so far.
         called: declarations of the functions that it calls.
-        pointers: the LLVM name of the address of each buffer.
+        places: the parameters: the LLVM name of each address, by buffer, offset in it and type of its elements.
     """
 
-    def __init__(self, pointers: dict[Any, str]) -> None:
+    def __init__(self) -> None:
         self.lines: list[str] = []
         self.called: dict[str, str] = {}
-        self.pointers = pointers
+        self.places: dict[tuple[Any, int, str], str] = {}
         self._count = 0
 
     def fresh(self) -> int:
@@ -108,8 +108,7 @@ class Code:
 
     def start(self, view: View) -> str:
         """Return the address of a view's first element."""
-        pointer = self.pointers[view.buffer]
-        return self.emit(f"getelementptr {view.cell}, ptr {pointer}, i64 {view.offset}") if view.offset else pointer
+        return self.places.setdefault((view.buffer, view.offset, view.cell), f"%p{len(self.places)}")
 
     def step(self, views: Sequence[View], pointers: Sequence[str], index: str, strides: Sequence[int]) -> list[str]:
         """Return addresses moved by `index` steps along an axis."""

@@ -16,6 +16,7 @@ from primad.runtime.entry import ALIGNMENT, Entry, Signature, builtin, write_ent
 from primad.runtime.layout import layout_of
 from primad.runtime.native import compiler
 from primad.runtime.vectors import NEEDS
+from primad.runtime.writing import Writer, kernel_of
 
 MOST_NODES = 600
 """Larger programs take too long to compile."""
@@ -100,7 +101,10 @@ def text_of(program: Program) -> tuple[str, int, int] | None:
     if host is None or not host.has_avx2 or work is None:
         return None
     layout = layout_of(without_barriers(program))
-    return None if layout is None else (*layout.write(), work)
+    if layout is None:
+        return None
+    text = Writer(layout).write()
+    return kernel_of(text), text.scratch, work
 
 
 def _work(program: Program) -> int | None:

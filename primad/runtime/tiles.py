@@ -1,0 +1,417 @@
+"""What runs in tiles: the program of one tile, interpreted or as one native function that threads share.
+
+Both ways add up each lane's sums tile by tile and then the lanes in order, so that results are equal bit for bit for
+any number of threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.node import LITERAL, Node, Trace, literal_value
+from primad.ir.program import Program, carry_lines, newest
+from primad.runtime.axes import Dimension
+from primad.runtime.donation import Donated
+from primad.runtime.entry import ALIGNMENT
+from primad.runtime.frames import SPARE_FRAMES, Frame
+from primad.runtime.fusion import WORTHWHILE_SIZE
+from primad.runtime.interpreter import Plan
+from primad.runtime.lanes import MAX_LANES, run_lanes, run_on_threads, thread_count
+from primad.runtime.layout import Layout, Slices, layout_of
+from primad.runtime.native import compiler
+from primad.runtime.parts import needed_between
+from primad.runtime.worker import Job, Steps, worker_text
+from primad.runtime.writing import Writer
+from primad.types import ArrayType
+
+SCRATCH_BYTES = 1024 * 1024
+"""Memory of a native tile: about what a core's second-level cache holds."""
+NATIVE_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+"""Lengths of native tiles. There are few, so that other numbers of points find their function compiled."""
+LARGEST_MATRIX = 256 * 1024
+"""Products with larger matrices are BLAS's, which reads them in blocks."""
+SHORT_WORK = 1e9
+"""Flops that take well below a second: nobody misses an interrupt meanwhile."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A part of a program that runs in tiles.
+
+    Attributes:
+        program: the whole program.
+        dimension: what is cut.
+        before: what is computed whole, before the tiles.
+        after: what is computed from the sums over all tiles.
+        inputs: values that tiles read.
+        sums: values that are sums over all tiles.
+        sliced: values that tiles write slices of.
+        into: for each of these, the input of the program whose memory it takes, or None.
+    """
+
+    program: Program
+    dimension: Dimension
+    before: frozenset[Node]
+    after: frozenset[Node]
+    inputs: Sequence[Node]
+    sums: Sequence[Node]
+    sliced: Sequence[Node]
+    into: Sequence[int | None]
+
+    def tile(self, length: int) -> tuple[Program, Slices]:
+        """Return the program of a tile, and how it stands to the whole."""
+        trace = Trace()
+        inputs = [trace.input(self._resized(node, length)) for node in self.inputs]
+        mapping = dict(zip(self.inputs, inputs, strict=True))
+        needed = needed_between(self.inputs, [*self.sums, *self.sliced])
+        for node in self.program.nodes:
+            if node not in needed or node in mapping:
+                continue
+            if node.op is LITERAL:
+                mapping[node] = trace.literal(literal_value(node), self._resized(node, length))
+                continue
+            operands = tuple([mapping[operand] for operand in node.inputs])
+            params = _resized_params(node, self.dimension.axis.get(node), length)
+            mapping[node] = newest(operands, trace).build(node.op, operands, params)
+        carry_lines(self.program, mapping, trace)
+        part = Program(trace, inputs, [mapping[node] for node in (*self.sums, *self.sliced)])
+        trace.close()
+        slices = Slices(
+            axis={mapping[node]: axis for node, axis in self.dimension.axis.items() if node in mapping},
+            shapes={mapping[node]: node.type.shape for node in (*self.inputs, *self.sliced)},
+            sums=len(self.sums),
+            copied=frozenset(
+                [mapping[node] for node, place in zip(self.sliced, self.into, strict=True) if place is not None]
+            ),
+        )
+        return part, slices
+
+    def axis(self, node: Node) -> int | None:
+        """Return the tiled axis of a value."""
+        return self.dimension.axis.get(node)
+
+    def _resized(self, node: Node, length: int) -> ArrayType:
+        axis = self.axis(node)
+        if axis is None:
+            return node.type
+        shape = list(node.type.shape)
+        shape[axis] = length
+        return ArrayType(tuple(shape), node.type.dtype)
+
+
+def cut_of(program: Program, dimension: Dimension, donated: Donated) -> Cut:
+    """Return what of a program runs in tiles along a dimension."""
+    sums = dimension.reductions
+    inside = {
+        node
+        for node in program.nodes
+        if node in dimension.axis and node not in dimension.sources and node.op is not LITERAL
+    }
+    after: set[Node] = set()
+    for node in program.nodes:
+        if node not in inside and node not in sums and any(x in sums or x in after for x in node.inputs):
+            after.add(node)
+    before = frozenset([x for x in program.nodes if x not in inside and x not in after and x not in sums])
+    used = [operand for node in program.nodes if node in inside or node in sums for operand in node.inputs]
+    outer = {*before, *program.inputs}
+    sliced = [node for node in dict.fromkeys(program.outputs) if node in inside]
+    elsewhere = {operand for node in program.nodes if node in after or node in before for operand in node.inputs}
+    elsewhere.update(program.outputs)
+    places = _donated_slices(program, dimension, donated, elsewhere)
+    return Cut(
+        program=program,
+        dimension=dimension,
+        before=before,
+        after=frozenset(after),
+        inputs=[node for node in dict.fromkeys(used) if node in outer and node.op is not LITERAL],
+        sums=[node for node in program.nodes if node in sums],
+        sliced=sliced,
+        into=[places.get(node) for node in sliced],
+    )
+
+
+def _donated_slices(program: Program, dimension: Dimension, donated: Donated, elsewhere: set[Node]) -> dict[Node, int]:
+    """Return the input whose memory an output takes that tiles write.
+
+    A tile has read its slice of the input before it writes it, if the slice lies along the same axis and nothing else
+    reads the input.
+    """
+    places: dict[Node, int] = {}
+    for output, place in donated:
+        node, source = program.outputs[output], program.inputs[place]
+        same = node in dimension.axis and dimension.axis.get(source) == dimension.axis[node]
+        if same and source not in elsewhere:
+            places.setdefault(node, place)
+    return places
+
+
+def _resized_params(node: Node, axis: int | None, length: int) -> tuple[tuple[str, Any], ...]:
+    """Return a node's params when the axis of its result has another length."""
+    if axis is None or node.op not in (ops.broadcast, ops.reshape, ops.slice_):
+        return node.params
+    name = "stop" if node.op is ops.slice_ else "shape"
+    params = dict(node.params)
+    entries = list(params[name])
+    entries[axis] = length
+    params[name] = tuple(entries)
+    return tuple(sorted(params.items()))
+
+
+class InterpretedTiles:
+    """Tiles that run step by step, in slices of the inputs.
+
+    Attributes:
+        cut: what runs.
+        length: indices of a tile.
+        plan: how a tile runs.
+    """
+
+    def __init__(self, cut: Cut, length: int) -> None:
+        self.cut = cut
+        self.length = length
+        self.count = -(-cut.dimension.length // length)
+        self.lanes = min(self.count, MAX_LANES)
+        rest = cut.dimension.length % length
+        self.plan = self._plan(length)
+        self.last = self._plan(rest) if rest else self.plan
+
+    def _plan(self, length: int) -> Plan:
+        # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
+        # where tiles end.
+        return Plan(self.cut.tile(length)[0], WORTHWHILE_SIZE * length / self.length)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of a run, on as many threads as there are now."""
+        sums = self.lanes * sum(node.type.nbytes for node in self.cut.sums)
+        last = 0 if self.last is self.plan else self.last.peak_bytes
+        return sums + min(self.lanes, thread_count()) * self.plan.peak_bytes + last
+
+    def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
+        """Compute all tiles from whole inputs; fill whole outputs and return the sums."""
+
+        def work(lane: int, stopped: Callable[[], bool]) -> list[Any]:
+            return self._run_lane(lane, values, full, stopped)
+
+        totals: list[Any] = []
+        for partial in run_lanes(work, self.lanes):
+            totals = _accumulate(totals, partial)
+        return totals
+
+    def _run_lane(
+        self, lane: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]
+    ) -> list[Any]:
+        totals: list[Any] = []
+        cut = self.cut
+        count = len(cut.sums)
+        for index in range(lane * self.count // self.lanes, (lane + 1) * self.count // self.lanes):
+            if stopped():
+                break
+            start = index * self.length
+            stop = min(start + self.length, cut.dimension.length)
+            plan = self.plan if stop - start == self.length else self.last
+            pieces = [
+                value if (axis := cut.axis(node)) is None else value[_slice(axis, start, stop)]
+                for value, node in zip(values, cut.inputs, strict=True)
+            ]
+            results = plan.run(pieces)
+            totals = _accumulate(totals, results[:count])
+            for target, node, piece in zip(full, cut.sliced, results[count:], strict=True):
+                target[_slice(cut.dimension.axis[node], start, stop)] = piece
+        return totals
+
+
+def _slice(axis: int, start: int, stop: int) -> tuple[slice, ...]:
+    return (*(slice(None),) * axis, slice(start, stop))
+
+
+def _accumulate(totals: list[Any], partial: Sequence[Any]) -> list[Any]:
+    """Add partial sums to totals, in place where they are arrays."""
+    if not totals:
+        return list(partial)
+    for i, value in enumerate(partial):
+        totals[i] += value
+    return totals
+
+
+class NativeTiles:
+    """Tiles that one native function runs, reading whole inputs and writing whole outputs in place.
+
+    Attributes:
+        cut: what runs.
+        length: indices of a tile.
+        program: the program of a tile.
+        scratch: bytes of memory that a thread needs beside.
+    """
+
+    def __init__(self, cut: Cut, length: int, program: Program, layout: Layout) -> None:
+        host = compiler()
+        assert host is not None
+        self.cut = cut
+        self.length = length
+        self.program = program
+        self.count = -(-cut.dimension.length // length)
+        self.lanes = min(self.count, MAX_LANES)
+        self._rest = cut.dimension.length - (self.count - 1) * length
+        text = Writer(layout).write()
+        self.scratch = text.scratch
+        self._places: list[tuple[int, Node]] = []
+        place = 0
+        for node in cut.sums:
+            self._places.append((place, node))
+            place += -(-node.type.nbytes // ALIGNMENT) * ALIGNMENT
+        self._lane_bytes = place
+        arrays = [*cut.inputs, *cut.sliced]
+        steps = Steps(
+            tuple([self._step(node) for node in arrays]),
+            tuple([place for place, _ in self._places]),
+            self._lane_bytes,
+            len(cut.inputs),
+        )
+        (self._kernel,) = host.kernels([worker_text(text, steps, length)])
+        self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._kernel.address)
+        self._joins = cut.program.cost().flops < SHORT_WORK
+        self._scratches: list[Frame] = []
+        self._sums: list[Frame] = []
+
+    def _step(self, node: Node) -> int:
+        """Return the bytes between the slices of an array for neighbouring tiles."""
+        axis = self.cut.axis(node)
+        return 0 if axis is None else self.length * math.prod(node.type.shape[axis + 1 :]) * node.type.dtype.itemsize
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of a run, on as many threads as there are now."""
+        arrays = [*self.cut.inputs, *self.cut.sliced]
+        copies = sum(node.type.nbytes * self.length // self.cut.dimension.length for node in arrays)
+        return self.lanes * self._lane_bytes + min(self.lanes, thread_count()) * self.scratch + copies
+
+    def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
+        """Compute all tiles from whole inputs; fill whole outputs and return the sums."""
+        cut = self.cut
+        given = [_plain(value, node.type) for value, node in zip(values, cut.inputs, strict=True)]
+        inputs, outputs = self._for_last_tile(given) if self._rest < self.length else ([], [])
+        sums = SPARE_FRAMES.take(self._sums) or _memory(self.lanes * self._lane_bytes)
+        table, last = _table([*given, *full]), _table([*inputs, *outputs])
+        job = Job(
+            lanes=self.lanes,
+            tiles=self.count,
+            table=table.ctypes.data,
+            last=last.ctypes.data,
+            rest=self._rest,
+            sums=_aligned(sums),
+        )
+        # What the addresses lead to lives as long as the work does, even when the caller has given up waiting for it.
+        held = (given, full, inputs, outputs, sums, table, last)
+
+        def work(held: Any = held) -> None:
+            scratch = SPARE_FRAMES.take(self._scratches) or _memory(self.scratch)
+            self._function(ctypes.addressof(job), _aligned(scratch))
+            SPARE_FRAMES.give(scratch, self._scratches)
+
+        def stop() -> None:
+            job.stop = 1
+
+        run_on_threads(work, self.lanes, stop, self._joins)
+        start = cut.dimension.length - self._rest
+        for node, array, copy in zip(cut.sliced, full, outputs, strict=False):
+            axis = cut.dimension.axis[node]
+            array[_slice(axis, start, cut.dimension.length)] = copy[_slice(axis, 0, self._rest)]
+        totals = [self._total(sums, place, node.type) for place, node in self._places]
+        SPARE_FRAMES.give(sums, self._sums)
+        return totals
+
+    def _for_last_tile(self, given: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Return inputs and outputs for a last tile that is shorter than the others: arrays as long as theirs.
+
+        The inputs repeat their last index; what is computed from it again is not added to the sums, nor kept.
+        """
+        inputs: list[Any] = []
+        start, stop = self.cut.dimension.length - self._rest, self.cut.dimension.length
+        for node, array in zip(self.cut.inputs, given, strict=True):
+            axis = self.cut.axis(node)
+            if axis is not None:
+                copy = self._empty_for_tile(node, axis)
+                copy[_slice(axis, 0, self._rest)] = array[_slice(axis, start, stop)]
+                copy[_slice(axis, self._rest, self.length)] = array[_slice(axis, stop - 1, stop)]
+                inputs.append(copy)
+            else:
+                inputs.append(array)
+        return inputs, [self._empty_for_tile(node, self.cut.dimension.axis[node]) for node in self.cut.sliced]
+
+    def _empty_for_tile(self, node: Node, axis: int) -> Any:
+        """Return an array that holds a tile with the strides of the whole array; what lies between is never touched."""
+        shape = node.type.shape
+        return np.empty((self.length, *shape[1:]) if axis == 0 else shape, node.type.dtype)
+
+    def _total(self, sums: Frame, place: int, type: ArrayType) -> Any:
+        """Add up the lanes in order."""
+        (memory,) = sums.buffers
+        start = _aligned(sums) - memory.ctypes.data
+        lanes = memory[start : start + self.lanes * self._lane_bytes].reshape(self.lanes, -1)
+        total = np.add.reduce(lanes[:, place : place + type.nbytes].view(type.dtype), axis=0)
+        return total.reshape(type.shape) if type.shape else total[0]
+
+
+def _plain(value: Any, type: ArrayType) -> Any:
+    """Return a value as a contiguous array of its full shape: arguments and views may be of any kind."""
+    array = np.ascontiguousarray(value, type.dtype)
+    return array if array.shape == type.shape else np.ascontiguousarray(np.broadcast_to(value, type.shape), type.dtype)
+
+
+def _table(arrays: Sequence[Any]) -> Any:
+    return np.array([array.ctypes.data for array in arrays], np.uint64)
+
+
+def _memory(size: int) -> Frame:
+    return Frame([ArrayType((size + ALIGNMENT,), np.dtype(np.uint8))], [])
+
+
+def _aligned(memory: Frame) -> int:
+    """Return the first aligned address of some memory."""
+    return -(-int(memory.buffers[0].ctypes.data) // ALIGNMENT) * ALIGNMENT
+
+
+Tiles = InterpretedTiles | NativeTiles
+
+
+def native_tiles(cut: Cut) -> NativeTiles | None:
+    """Return native tiles that fit into cache; None where an op has no loop, or BLAS is better."""
+    host = compiler()
+    lengths = [length for length in NATIVE_LENGTHS if 2 * length <= cut.dimension.length]
+    if host is None or not host.has_avx2 or not lengths or _has_large_matrix(cut):
+        return None
+    guess = min(64, lengths[-1])
+    program, slices = cut.tile(guess)
+    layout = layout_of(program, slices)
+    if layout is None:
+        return None
+    fitting = SCRATCH_BYTES * guess // max(1, Writer(layout).scratch)
+    length = max([n for n in lengths if n <= fitting], default=lengths[0])
+    if length != guess:
+        program, slices = cut.tile(length)
+        layout = layout_of(program, slices)
+        assert layout is not None
+    try:
+        return NativeTiles(cut, length, program, layout)
+    except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
+        warnings.warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+def _has_large_matrix(cut: Cut) -> bool:
+    """Say whether a product reads a matrix that is the same for all tiles and too large for a cache."""
+    return any(
+        operand not in cut.dimension.axis and operand.type.nbytes > LARGEST_MATRIX
+        for node in cut.program.nodes
+        if node.op is ops.contract and (node in cut.dimension.axis or node in cut.sums)
+        for operand in node.inputs
+    )

@@ -1,0 +1,340 @@
+"""The text of a laid-out program: one function that calls a part for each unit, and the memory that they share.
+
+Equal parts are one function: the layers of a network, or its streams, are mostly the same loops on other arrays. Values
+that die inside share one block of scratch memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.node import CAPTURED, Node
+from primad.runtime.contractions import Contraction, contraction, packing, write_contraction
+from primad.runtime.entry import ALIGNMENT
+from primad.runtime.layout import EMITTED, NO_SLICES, REDUCERS, Layout, Unit, alone
+from primad.runtime.loops import Code, View, contiguous, pointwise
+from primad.runtime.native import DECLARATIONS
+from primad.runtime.places import VIEWS, Place, Splat, part_of
+from primad.runtime.vectors import EMITTERS, Vector
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+BEFORE = -1
+"""The position, among the units, of what is copied once for all tiles."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A program's text.
+
+    Attributes:
+        functions: the definitions; the program is `@KERNEL(ptr %table, ptr %scratch)`, that of a tile is
+            `@KERNEL.tile(ptr %table, ptr %scratch, i64 %count)` after `@KERNEL.before(ptr %table, ptr %scratch)`.
+        declarations: of what they call.
+        scratch: bytes of scratch memory that they share.
+    """
+
+    functions: str
+    declarations: str
+    scratch: int
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A contraction, and the operand that is copied before it, so that its elements lie as the product reads them."""
+
+    form: Contraction
+    source: View | None = None
+    packed: View | None = None
+
+
+class Writer:
+    """Writes the functions of a laid-out program.
+
+    Args:
+        layout: the program's units and places.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._tiled = layout.slices is not NO_SLICES
+        self._parts: dict[str, str] = {}
+        self._called: dict[str, str] = {}
+        outputs = layout.program.outputs
+        self._pointers: dict[Any, str] = {node: f"%in{i}" for i, node in enumerate(layout.program.inputs)}
+        self._direct: dict[Node, int] = {}
+        for k, node in enumerate(outputs):
+            made_alone = node in layout.maker and layout.places[node] == layout.whole(node, node)
+            if made_alone and node not in self._direct and node not in layout.slices.copied:
+                self._direct[node] = k
+                self._pointers[node] = f"%out{k}"
+        self._sums = frozenset(outputs[: layout.slices.sums])
+        assert self._sums <= self._direct.keys()
+        self._products = {unit: self._product(unit) for unit in layout.units if unit.nodes[0].op in REDUCERS}
+        constants = sorted(layout.constants, key=lambda node: node.index)
+        self._pointers.update({node: f"@KERNEL.constant{i}" for i, node in enumerate(constants)})
+        self._arrays = [_array_text(self._pointers[node], node) for node in constants]
+        places, self.scratch = self._places_in_scratch()
+        self._scratch_places = list(places.values())
+        self._pointers.update({buffer: f"%scratch{i}" for i, buffer in enumerate(places)})
+
+    def write(self) -> Text:
+        """Return the text."""
+        layout = self._layout
+        before: list[str] = []
+        lines: list[str] = []
+        copied: set[View] = set()
+        for unit in layout.units:
+            product = self._products.get(unit)
+            if product is not None and product.source is not None and product.packed not in copied:
+                assert product.packed is not None
+                copied.add(product.packed)
+                copying = Code()
+                _copy(copying, product.source, product.packed)
+                self._call(before if self._is_known_before(product.source) else lines, copying)
+            code = Code()
+            self._write_unit(code, unit)
+            self._call(lines, code)
+        for k, node in enumerate(layout.program.outputs):
+            if self._direct.get(node) != k:
+                self._pointers[k] = f"%out{k}"
+                code = Code()
+                _copy(code, layout.places[node], layout.whole(node, k))
+                self._call(lines, code)
+        parts = [text.replace("@PART", name) for text, name in self._parts.items()]
+        if self._tiled:
+            functions = [
+                self._function("@KERNEL.before", before),
+                self._function("@KERNEL.tile", lines, ", i64 %count"),
+            ]
+        else:
+            functions = [self._function("@KERNEL", [*before, *lines])]
+        text = "\n".join([*self._arrays, *parts, *functions])
+        return Text(text, "\n".join(self._called.values()), self.scratch)
+
+    def _function(self, name: str, lines: Sequence[str], more: str = "") -> str:
+        """Return a function of the table of addresses (inputs, then outputs) and of scratch memory."""
+        program = self._layout.program
+        head = [f"define void {name}(ptr %table, ptr %scratch{more}) nounwind {{", "entry:"]
+        names = [f"in{i}" for i in range(len(program.inputs))] + [f"out{k}" for k in range(len(program.outputs))]
+        for i, place in enumerate(names):
+            head += [f"  %slot.{place} = getelementptr ptr, ptr %table, i64 {i}"]
+            head += [f"  %{place} = load ptr, ptr %slot.{place}"]
+        for i, offset in enumerate(self._scratch_places):
+            head.append(f"  %scratch{i} = getelementptr i8, ptr %scratch, i64 {offset}")
+        return "\n".join([*head, *lines, "  ret void", "}"])
+
+    def _call(self, lines: list[str], code: Code) -> None:
+        """Make what was written a function, unless there is an equal one, and call it."""
+        if not code.lines:
+            return
+        self._called.update(code.called)
+        body = "\n".join(code.lines)
+        counted = "%count" in body
+        parameters = [f"ptr {name}" for name in code.places.values()] + ["i64 %count"] * counted
+        text = f"define internal void @PART({', '.join(parameters)}) nounwind {{\nentry:\n{body}\n  ret void\n}}"
+        name = self._parts.setdefault(text, f"@KERNEL.part{len(self._parts)}")
+        arguments = []
+        for buffer, offset, cell in code.places:
+            pointer = self._pointers[buffer]
+            if offset:
+                lines.append(f"  %at{len(lines)} = getelementptr {cell}, ptr {pointer}, i64 {offset}")
+                pointer = f"%at{len(lines) - 1}"
+            arguments.append(f"ptr {pointer}")
+        arguments += ["i64 %count"] * counted
+        lines.append(f"  call void {name}({', '.join(arguments)})")
+
+    # -- memory --------------------------------------------------------------------------------------------------------
+
+    def _is_known_before(self, source: View) -> bool:
+        """Say whether a value is the same for all tiles."""
+        return (
+            self._tiled
+            and source.buffer in self._layout.program.inputs
+            and source.buffer not in self._layout.slices.axis
+        )
+
+    def _places_in_scratch(self) -> tuple[dict[Any, int], int]:
+        """Return the place of each buffer in the scratch memory, and its size."""
+        layout = self._layout
+        first: dict[Any, int] = {}
+        last: dict[Any, int] = {}
+        sizes: dict[Any, int] = {}
+        end = len(layout.units)
+        for i, unit in enumerate(layout.units):
+            for node in unit.results:
+                buffer = layout.view(node).buffer
+                first.setdefault(buffer, i)
+                last[buffer] = i
+                sizes[buffer] = buffer.type.nbytes
+            product = self._products.get(unit)
+            if product is not None and product.source is not None and product.packed is not None:
+                packed = product.packed
+                once = self._is_known_before(product.source)
+                first[packed.buffer], last[packed.buffer] = (BEFORE, end) if once else (i, i)
+                sizes[packed.buffer] = int(np.prod(packed.shape)) * packed.dtype.itemsize
+            for buffer in unit.reads:
+                last[buffer] = i
+        for node in layout.program.outputs:
+            place = layout.places[node]
+            if isinstance(place, View):
+                last[place.buffer] = end
+        found: dict[Any, int] = {}
+        living: list[tuple[int, int, int]] = []
+        total = 0
+        for buffer in sorted(first, key=lambda buffer: first[buffer]):
+            if buffer in self._pointers:
+                continue
+            size = -(-max(1, sizes[buffer]) // ALIGNMENT) * ALIGNMENT
+            living = [entry for entry in living if entry[2] >= first[buffer]]
+            start = 0
+            for low, high, _ in living:  # in the order of their places
+                if start + size <= low:
+                    break
+                start = max(start, high)
+            found[buffer] = start
+            living.append((start, start + size, last[buffer]))
+            living.sort()
+            total = max(total, start + size)
+        return found, total
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def _product(self, unit: Unit) -> _Product:
+        """Return the contraction of a unit, and what should be copied first."""
+        layout = self._layout
+        (node, *_) = unit.nodes
+        out = layout.view(node)
+        operands = _labelled(node, [layout.view(x) for x in node.inputs])
+        out_labels = _out_labels(node)
+        added = node in self._sums
+        counted = self._counted_letter(node, [labels for _, labels in operands]) if added else None
+        form = contraction(out, out_labels, operands, added, counted)
+        chosen = packing(form, Vector(node.type.dtype, "").lanes)
+        if chosen is None:
+            return _Product(form)
+        source, labels = operands[chosen]
+        order = sorted(range(len(labels)), key=lambda i: out_labels.find(labels[i]))
+        shape = tuple([source.shape[i] for i in order])
+        # What is copied before the tiles is copied once for all products that read it so.
+        key = (source, tuple(order)) if self._is_known_before(source) else unit
+        packed = View(key, 0, shape, contiguous(shape), source.dtype)
+        strides = tuple([source.strides[i] for i in order])
+        operands[chosen] = (packed, "".join(labels[i] for i in order))
+        form = contraction(out, out_labels, operands, added, counted)
+        return _Product(form, View(source.buffer, source.offset, shape, strides, source.dtype), packed)
+
+    def _counted_letter(self, node: Node, labels: Sequence[str]) -> str:
+        """Return the letter of the tiled axis, over which a product sums."""
+        axis = self._layout.slices.axis
+        return next(letters[axis[x]] for x, letters in zip(node.inputs, labels, strict=True) if x in axis)
+
+    def _write_unit(self, code: Code, unit: Unit) -> None:
+        layout = self._layout
+        (node, *_) = unit.nodes
+        if unit in self._products:
+            write_contraction(code, self._products[unit].form, node.type.dtype)
+        elif node.op in EMITTED:
+            self._write_group(code, unit)
+        elif node.op in VIEWS:  # a reshape whose elements must move
+            (operand,) = node.inputs
+            source = layout.view(operand)
+            _copy(code, source, View(node, 0, source.shape, contiguous(source.shape), source.dtype))
+        else:
+            whole = layout.view(node)
+            if node.op is ops.pad:
+                _fill_margins(code, node, whole)
+            for i, operand in enumerate(node.inputs):
+                if layout.container.get(operand) != (node, i):
+                    _copy(code, layout.places[operand], part_of(node, i, whole))
+
+    def _write_group(self, code: Code, unit: Unit) -> None:
+        places = self._layout.places
+        inside = set(unit.nodes)
+        outside = dict.fromkeys(x for node in unit.nodes for x in node.inputs if x not in inside)
+        loaded = [x for x in outside if isinstance(places[x], View)]
+        place = {places[x]: i for i, x in enumerate({places[x]: x for x in loaded}.values())}
+        reads = [view for view in place if isinstance(view, View)]
+        floats = [x.type.dtype for node in unit.nodes for x in (*node.inputs, node) if x.type.dtype.kind == "f"]
+
+        def compute(vector: Vector, values: list[str]) -> list[str]:
+            known: dict[Node, str] = {}
+
+            def value(node: Node) -> str:
+                if node in known:
+                    return known[node]
+                found = places[node]
+                if isinstance(found, Splat):
+                    return vector.truth(found.value) if found.dtype.kind == "b" else vector.constant(found.value)
+                return values[place[found]]
+
+            for node in unit.nodes:
+                known[node] = EMITTERS[node.op.name](vector, *[value(operand) for operand in node.inputs])
+            return [known[node] for node in unit.results]
+
+        dtype = (floats or [np.dtype(np.float64)])[0]
+        pointwise(code, reads, [self._layout.view(node) for node in unit.results], dtype, compute)
+
+
+def kernel_of(text: Text) -> str:
+    """Return a text as the compiler takes it."""
+    return text.functions + DECLARATIONS + text.declarations
+
+
+def _array_text(name: str, node: Node) -> str:
+    """Return the definition of a constant array."""
+    found = node.params[0][1].array if node.op is CAPTURED else node.op.numpy(**dict(node.params))
+    array = np.ascontiguousarray(found, node.type.dtype)
+    cell = alone(node).cell
+    if cell == "i8":
+        elements = [f"i8 {int(x)}" for x in array.ravel()]
+    else:
+        elements = [f"{cell} 0x{bits:016X}" for bits in array.ravel().astype(np.float64).view(np.uint64)]
+    return f"{name} = internal constant [{len(elements)} x {cell}] [{', '.join(elements)}]"
+
+
+def _labelled(node: Node, views: Sequence[View]) -> list[tuple[View, str]]:
+    if node.op is ops.contract:
+        x, y, _ = dict(node.params)["labels"].replace("->", ",").split(",")
+        return [(views[0], x), (views[1], y)]
+    return [(views[0], ALPHABET[: len(views[0].shape)])]
+
+
+def _out_labels(node: Node) -> str:
+    params = dict(node.params)
+    if node.op is ops.contract:
+        return str(params["labels"].split("->")[1])
+    return "".join(ALPHABET[i] for i in range(node.inputs[0].type.ndim) if i not in params["axes"])
+
+
+def _copy(code: Code, source: Place, target: View) -> None:
+    float_type = target.dtype if target.dtype.kind == "f" else np.dtype(np.float64)
+    if isinstance(source, Splat):
+        value = source.value
+        truth = target.dtype.kind == "b"
+        pointwise(code, [], [target], float_type, lambda v, _: [v.truth(value) if truth else v.constant(value)])
+    else:
+        pointwise(code, [source], [target], float_type, lambda _, values: values)
+
+
+def _fill_margins(code: Code, node: Node, whole: View) -> None:
+    """Write zeros where a padded array has no element of its operand."""
+    params = dict(node.params)
+    zero = Splat(0, whole.dtype)
+    if any(params["interior"]):
+        _copy(code, zero, whole)
+        return
+    shape = list(whole.shape)
+    offset = whole.offset
+    for axis, (low, high) in enumerate(zip(params["low"], params["high"], strict=True)):
+        step = whole.strides[axis]
+        for start, length in ((0, low), (shape[axis] - high, high)):
+            if length:
+                slab = (*shape[:axis], length, *shape[axis + 1 :])
+                _copy(code, zero, View(whole.buffer, offset + start * step, slab, whole.strides, whole.dtype))
+        shape[axis] -= low + high
+        offset += low * step
