@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from primad.runtime import native, vectors
-from primad.runtime.contractions import contraction, write_contraction
-from primad.runtime.loops import Code, View
+from primad.runtime.contractions import contraction, packing, write_contraction
+from primad.runtime.copies import write_copy
+from primad.runtime.loops import Code, View, contiguous
 from primad.runtime.native import DECLARATIONS
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
@@ -30,20 +31,33 @@ def view_of(name, array):
     return View(name, 0, array.shape, strides, array.dtype)
 
 
-def run(labels, out, operands, count=0, **options):
-    """Compute a contraction into an array."""
-    parts, out_labels = labels.split("->")
-    arrays = [*operands, out]
-    views = [view_of(i, array) for i, array in enumerate(arrays)]
-    code = Code()
-    labelled = list(zip(views, parts.split(","), strict=False))
-    write_contraction(code, contraction(views[-1], out_labels, labelled, **options), out.dtype)
+def call(code, arrays, count=0):
+    """Run what was written on arrays, which are the buffers 0, 1, …."""
     head = ["define void @KERNEL(ptr %pointers, i64 %count, i64 %b, i64 %c) nounwind {", "entry:"]
     for (i, _, _), name in code.places.items():
         head += [f"  %slot{i} = getelementptr ptr, ptr %pointers, i64 {i}", f"  {name} = load ptr, ptr %slot{i}"]
     text = "\n".join([*head, *code.lines, "  ret void", "}"]) + DECLARATIONS + "\n".join(code.called.values())
     (kernel,) = native.compiler().kernels([text])
     kernel.function((ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays]), count, 0, 0)
+
+
+def run(labels, out, operands, count=0, known=(), **options):
+    """Compute a contraction into an array, after the copy of an operand if that is thought to pay; say which it was."""
+    parts, out_labels = labels.split("->")
+    arrays = [*operands, out]
+    views = [view_of(i, array) for i, array in enumerate(arrays)]
+    code = Code()
+    labelled = list(zip(views, parts.split(","), strict=False))
+    found = packing(views[-1], out_labels, labelled, known=known, **options)
+    if found is not None:
+        shape = found.source.shape
+        arrays.append(np.full(shape, np.nan, out.dtype))
+        packed = View(len(operands) + 1, 0, shape, contiguous(shape), out.dtype)
+        write_copy(code, found.source, packed)
+        labelled[found.operand] = (packed, found.labels)
+    write_contraction(code, contraction(views[-1], out_labels, labelled, **options), out.dtype)
+    call(code, arrays, count)
+    return None if found is None else (found.operand, found.labels)
 
 
 def draw(rng, shape, dtype, order):
@@ -125,3 +139,42 @@ def test_sums_of_nothing(accumulate):
     out = np.ones((3, 4))
     run("ti,tj->ij", out, [np.ones((0, 3)), np.ones((0, 4))], accumulate=accumulate)
     np.testing.assert_array_equal(out, 1.0 if accumulate else 0.0)
+
+
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    ("labels", "sizes", "packed"),
+    [
+        ("tj,ij->ti", {"t": 300, "i": 40, "j": 24}, (1, "ji")),
+        ("ti,ij->tj", {"t": 300, "i": 64, "j": 3}, (1, "ji")),
+        ("ti,ij->tj", {"t": 300, "i": 64, "j": 64}, None),
+        ("ti,tj->ij", {"t": 300, "i": 64, "j": 64}, None),
+        ("ti,i->t", {"t": 300, "i": 64}, None),
+        ("t,i->ti", {"t": 30, "i": 21}, None),
+    ],
+)
+def test_operands_are_copied_where_it_pays(labels, sizes, packed, dtype):
+    rng = np.random.default_rng(5)
+    parts, out_labels = labels.split("->")
+    operands = [draw(rng, [sizes[c] for c in part], dtype, "C") for part in parts.split(",")]
+    out = np.full([sizes[c] for c in out_labels], np.nan, dtype)
+    assert run(labels, out, operands, known=(1,)) == packed
+    assert_close(out, expected(labels, operands, dtype), dtype, terms=300)
+
+
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("dtype", [*FLOATS, np.bool_])
+@pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (0, 1, 2)])
+@pytest.mark.parametrize("shape", [(5, 17, 9), (8, 16, 24), (1, 3, 33), (2, 0, 5), (31, 2, 1)])
+def test_copies_are_exact(shape, order, dtype):
+    source = np.random.default_rng(6).integers(0, 2 if dtype is np.bool_ else 2**50, shape).astype(dtype)
+    around = np.zeros([n + 2 for n in np.transpose(source, order).shape], dtype)
+    around[...] = 1
+    target = around[1:-1, 1:-1, 1:-1]
+    code = Code()
+    write_copy(code, view_of(0, np.transpose(source, order)), view_of(1, target))
+    wanted = around.copy()
+    wanted[1:-1, 1:-1, 1:-1] = np.transpose(source, order)
+    call(code, [source, target])
+    np.testing.assert_array_equal(around, wanted)

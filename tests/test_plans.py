@@ -43,7 +43,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
             fusion: {"WORTHWHILE_OPS": 0},
             interpreter: {"BUFFERED_SIZE": 1},
             tiling: {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0},
-            frames: {"WHOLE_VECTORS": 8},
+            frames: {"WHOLE_VECTORS": 16},
             products: {"WORTHWHILE_FLOPS": 1, "WORTHWHILE_COPY_FLOPS": 1, "WORTHWHILE_WINDOWS_FLOPS": 1}
             | {"STACKED_FLOPS": 64, "BLOCK_BYTES": 64, "NARROWEST": 2, "DEEPEST": 3, "SMALL": 2},
         }

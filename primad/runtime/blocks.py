@@ -153,8 +153,10 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
                 near = turns * size <= NEAREST_BYTES and turns <= WAYS * apart
                 lines += 0 if near else size / LINE_BYTES
             elif row_step and not column_step:
-                size = height * item_bytes / LINE_BYTES
-                lines += size if distance == item_bytes else max(1, size) if row_step == 1 else height
+                least = height * item_bytes / LINE_BYTES
+                lines += least if distance == item_bytes else max(1, least) if row_step == 1 else height
+        if blocks.dotted and loaded * turns * lanes * item_bytes > NEAREST_BYTES:
+            lines = loaded * lanes * item_bytes / LINE_BYTES
         step = max(cells / PER_CYCLE, loaded / PER_CYCLE, LINE * lines)
         if blocks.dotted:
             return START + turns * step + cells * (REDUCTION + store + accumulate)

@@ -5,8 +5,9 @@ A block of the result stays in registers while it runs along the summed axes (se
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,12 +15,17 @@ from typing import Any
 import numpy as np
 
 from primad.runtime import vectors
-from primad.runtime.blocks import CHAINS, Axis, Blocks, best_blocks, pieces
-from primad.runtime.loops import Code, View, lanes_mask, merged, pointwise
+from primad.runtime.blocks import CHAINS, PER_CYCLE, Axis, Blocks, best_blocks, pieces
+from primad.runtime.copies import halves
+from primad.runtime.loops import Code, View, contiguous, lanes_mask, merged, pointwise
 from primad.runtime.vectors import Vector
 
 COUNT = "%count"
 """The length of a counted axis: a value of the function that is written."""
+GOOD = 1.2
+"""A product that takes so many times the least time of its arithmetic is left as it is."""
+WORTH_COPYING, COPY = 0.95, 1
+"""The part of the time, copy included, after which an operand is copied first; cycles to copy an element."""
 ZERO = "zeroinitializer"
 
 
@@ -81,15 +87,61 @@ def contraction(
     return Contraction(out, views, tuple(merged(kept)), tuple(summed), accumulate, None if counted is None else 0)
 
 
-def packing(form: Contraction, lanes: int) -> int | None:
-    """Return the operand that should first be copied so that the last axis of the result is contiguous in it."""
-    if not form.kept or len(form.operands) < 2 or not form.summed:
+@dataclass(frozen=True)
+class Packing:
+    """An operand that is copied before a contraction, so that its elements lie as the contraction reads them.
+
+    Attributes:
+        operand: which one.
+        source: its elements, with the axes in the order that they have in the copy.
+        labels: the axes of the copy.
+    """
+
+    operand: int
+    source: View
+    labels: str
+
+
+def packing(
+    out: View,
+    out_labels: str,
+    operands: Sequence[tuple[View, str]],
+    accumulate: bool = False,
+    counted: str | None = None,
+    known: Collection[int] = (),
+) -> Packing | None:
+    """Return an operand that should first be copied; None if none should be.
+
+    Args:
+        out: where the result of a contraction goes.
+        out_labels: the axes of the result.
+        operands: the operands, each with its axes.
+        accumulate: whether to add to what the memory of the result holds.
+        counted: a summed axis whose length is known at run time only.
+        known: operands whose copies cost nothing: they serve many times.
+    """
+    lengths = {c: n for view, labels in operands for c, n in zip(labels, view.shape, strict=True)}
+    if len(operands) < 2 or 0 in lengths.values() or lengths.keys() <= set(out_labels):
         return None
-    length, *steps, out_step = form.kept[-1]
-    bad = [i for i, step in enumerate(steps) if step not in (0, 1)]
-    reused = [n for n, *other, _ in form.kept[:-1] if bad and other[bad[0]] == 0]
-    worth = out_step == 1 and length >= lanes and len(bad) == 1 and max(reused, default=0) >= 4
-    return bad[0] if worth else None
+    best, _ = _best(contraction(out, out_labels, operands, accumulate, counted), out.dtype)
+    if best < GOOD * math.prod(lengths.values()) / (PER_CYCLE * Vector(out.dtype, "").lanes):
+        return None
+    found = None
+    for k, (view, labels) in enumerate(operands):
+        kept = "".join(c for c in out_labels if c in labels)
+        summed = "".join(c for c in labels if c not in out_labels)
+        for order in dict.fromkeys((summed + kept, kept + summed)):
+            if order == labels:
+                continue
+            places = [labels.index(c) for c in order]
+            shape, steps = (tuple([x[i] for i in places]) for x in (view.shape, view.strides))
+            changed = list(operands)
+            changed[k] = (View(None, 0, shape, contiguous(shape), view.dtype), order)
+            time, _ = _best(contraction(out, out_labels, changed, accumulate, counted), out.dtype)
+            time += 0 if k in known else COPY * math.prod(shape)
+            if time < WORTH_COPYING * best:
+                best, found = time, Packing(k, View(view.buffer, view.offset, shape, steps, view.dtype), order)
+    return found
 
 
 def write_contraction(code: Code, form: Contraction, dtype: np.dtype[Any]) -> None:
@@ -395,10 +447,5 @@ class _PartialSums(_Loops):
         """Add the second half of each group of lanes to its first half: those of x, then those of y."""
         if x is None:
             return None
-        firsts = [start + lane for start in range(0, 2 * self.lanes, group) for lane in range(group // 2)]
-        halves = []
-        for shift in (0, group // 2):
-            picks = ", ".join(f"i32 {lane + shift}" for lane in firsts)
-            pair = f"{self.type} {x}, {self.type} {y or 'poison'}"
-            halves.append(self.code.emit(f"shufflevector {pair}, <{self.lanes} x i32> <{picks}>"))
-        return self.code.emit(f"fadd {self.type} {halves[0]}, {halves[1]}")
+        first, second = halves(self.code, self.type, self.lanes, x, y or "poison", group)
+        return self.code.emit(f"fadd {self.type} {first}, {second}")

@@ -15,6 +15,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import CAPTURED, Node
 from primad.runtime.contractions import Contraction, contraction, packing, write_contraction
+from primad.runtime.copies import write_copy
 from primad.runtime.entry import ALIGNMENT
 from primad.runtime.layout import EMITTED, NO_SLICES, REDUCERS, Layout, Unit, alone
 from primad.runtime.loops import Code, View, contiguous, pointwise
@@ -213,20 +214,16 @@ class Writer:
         out_labels = _out_labels(node)
         added = node in self._sums
         counted = self._counted_letter(node, [labels for _, labels in operands]) if added else None
-        form = contraction(out, out_labels, operands, added, counted)
-        chosen = packing(form, Vector(node.type.dtype, "").lanes)
+        known = [k for k, (view, _) in enumerate(operands) if self._is_known_before(view)]
+        chosen = packing(out, out_labels, operands, added, counted, known)
         if chosen is None:
-            return _Product(form)
-        source, labels = operands[chosen]
-        order = sorted(range(len(labels)), key=lambda i: out_labels.find(labels[i]))
-        shape = tuple([source.shape[i] for i in order])
+            return _Product(contraction(out, out_labels, operands, added, counted))
+        source = chosen.source
         # What is copied before the tiles is copied once for all products that read it so.
-        key = (source, tuple(order)) if self._is_known_before(source) else unit
-        packed = View(key, 0, shape, contiguous(shape), source.dtype)
-        strides = tuple([source.strides[i] for i in order])
-        operands[chosen] = (packed, "".join(labels[i] for i in order))
-        form = contraction(out, out_labels, operands, added, counted)
-        return _Product(form, View(source.buffer, source.offset, shape, strides, source.dtype), packed)
+        key = source if self._is_known_before(source) else unit
+        packed = View(key, 0, source.shape, contiguous(source.shape), source.dtype)
+        operands[chosen.operand] = (packed, chosen.labels)
+        return _Product(contraction(out, out_labels, operands, added, counted), source, packed)
 
     def _counted_letter(self, node: Node, labels: Sequence[str]) -> str:
         """Return the letter of the tiled axis, over which a product sums."""
@@ -318,7 +315,7 @@ def _copy(code: Code, source: Place, target: View) -> None:
         truth = target.dtype.kind == "b"
         pointwise(code, [], [target], float_type, lambda v, _: [v.truth(value) if truth else v.constant(value)])
     else:
-        pointwise(code, [source], [target], float_type, lambda _, values: values)
+        write_copy(code, source, target)
 
 
 def _fill_margins(code: Code, node: Node, whole: View) -> None:

@@ -1,0 +1,98 @@
+"""Copies of strided arrays, as LLVM text: what exchanges axes goes by small square blocks in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from primad.runtime.loops import Code, View, merged, pointwise
+from primad.runtime.vectors import Vector
+
+LONGEST_SIDE = 8
+"""Larger blocks need more registers than there are, and much code."""
+Axis = tuple[int, ...]
+
+
+def write_copy(code: Code, source: View, target: View) -> None:
+    """Write the loops that copy an array."""
+    axes = merged([(n, *steps) for n, *steps in zip(source.shape, source.strides, target.strides, strict=True)])
+    across = next((axis for axis in axes if axis[1] == 1 and axis[2] != 1), None)
+    down = next((axis for axis in axes if axis[1] != 1 and axis[2] == 1), None)
+    if source.dtype != target.dtype or target.dtype.kind != "f" or across is None or down is None:
+        number = target.dtype if target.dtype.kind == "f" else np.dtype(np.float64)
+        pointwise(code, [source], [target], number, lambda _, values: values)
+    elif all(n for n, *_ in axes):
+        others = [axis for axis in axes if axis not in (across, down)]
+        _Exchange(code, source, target, across, down).write(others)
+
+
+def halves(code: Code, type: str, lanes: int, x: str, y: str, group: int) -> list[str]:
+    """Return the first half of each group of lanes, of x and then of y, and the second halves."""
+    firsts = [start + lane for start in range(0, 2 * lanes, group) for lane in range(group // 2)]
+    result = []
+    for shift in (0, group // 2):
+        picks = ", ".join(f"i32 {lane + shift}" for lane in firsts)
+        result.append(code.emit(f"shufflevector {type} {x}, {type} {y}, <{lanes} x i32> <{picks}>"))
+    return result
+
+
+class _Exchange:
+    """A copy by blocks: read along one axis, in which the source is contiguous, and written along another one."""
+
+    def __init__(self, code: Code, source: View, target: View, across: Axis, down: Axis) -> None:
+        self.code = code
+        self.source, self.target = source, target
+        self.across, self.down = across, down
+        self.side = min(Vector(target.dtype, "").lanes, LONGEST_SIDE)
+        self.type = f"<{self.side} x {target.cell}>"
+
+    def write(self, others: Sequence[Axis]) -> None:
+        """Write the loops, over other axes first."""
+        self._over(others, [self.code.start(view) for view in (self.source, self.target)])
+
+    def _over(self, axes: Sequence[Axis], pointers: list[str]) -> None:
+        if axes:
+            self._repeat(axes[0][0], pointers, axes[0][1:], partial(self._over, axes[1:]))
+        else:
+            self._cut(
+                self.down, pointers, lambda height, rows: self._cut(self.across, rows, partial(self._block, height))
+            )
+
+    def _cut(self, axis: Axis, pointers: list[str], body: Callable[[int, list[str]], None]) -> None:
+        n, *steps = axis
+        whole, rest = divmod(n, self.side)
+        far = [self.side * step for step in steps]
+        if whole:
+            self._repeat(whole, pointers, far, partial(body, self.side))
+        if rest:
+            body(rest, self.code.step([self.source, self.target], pointers, str(whole), far))
+
+    def _repeat(self, count: int, pointers: list[str], steps: Sequence[int], body: Callable[[list[str]], None]) -> None:
+        def turn(index: str, _: list[str]) -> list[str]:
+            body(self.code.step([self.source, self.target], pointers, index, steps))
+            return []
+
+        self.code.loop(count, turn)
+
+    def _block(self, height: int, width: int, pointers: list[str]) -> None:
+        code, side = self.code, self.side
+        rows = []
+        for i in range(height):
+            place, _ = code.step([self.source, self.target], pointers, str(i), self.down[1:])
+            rows.append(code.load(self.source, place, 1, width, side, "poison"))
+        columns = self._exchanged([*rows, *["poison"] * (side - height)], side)
+        for i, column in enumerate(columns[:width]):
+            _, place = code.step([self.source, self.target], pointers, str(i), self.across[1:])
+            code.store(self.target, place, 1, height, side, column)
+
+    def _exchanged(self, values: list[str], group: int) -> list[str]:
+        """Return the columns of a block, from its rows: what groups of lanes have, one vector for each lane of them."""
+        if group == 1:
+            return values
+        pairs = [
+            halves(self.code, self.type, self.side, x, y, group) for x, y in zip(values[::2], values[1::2], strict=True)
+        ]
+        firsts, seconds = ([pair[k] for pair in pairs] for k in (0, 1))
+        return [*self._exchanged(firsts, group // 2), *self._exchanged(seconds, group // 2)]
