@@ -7,7 +7,6 @@ any number of threads.
 from __future__ import annotations
 
 import ctypes
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from primad.runtime.lanes import MAX_LANES, run_lanes, run_on_threads, thread_co
 from primad.runtime.layout import Layout, Slices, layout_of
 from primad.runtime.native import compiler
 from primad.runtime.parts import needed_between
-from primad.runtime.worker import Job, Steps, worker_text
+from primad.runtime.worker import Job, Table, worker_text
 from primad.runtime.writing import Writer
 from primad.types import ArrayType
 
@@ -171,7 +170,10 @@ class InterpretedTiles:
     Attributes:
         cut: what runs.
         length: indices of a tile.
+        count: number of tiles.
+        lanes: how many independent runs of tiles there are.
         plan: how a tile runs.
+        last: how the last tile runs.
     """
 
     def __init__(self, cut: Cut, length: int) -> None:
@@ -248,7 +250,11 @@ class NativeTiles:
     Attributes:
         cut: what runs.
         length: indices of a tile.
+        count: number of tiles.
+        lanes: how many independent runs of tiles there are.
         program: the program of a tile.
+        products: how many matrix products it has.
+        loops: how many loops beside.
         scratch: bytes of memory that a thread needs beside.
     """
 
@@ -261,6 +267,9 @@ class NativeTiles:
         self.count = -(-cut.dimension.length // length)
         self.lanes = min(self.count, MAX_LANES)
         self._rest = cut.dimension.length - (self.count - 1) * length
+        heads = [unit.nodes[0] for unit in layout.units]
+        self.products = sum(node.op is ops.contract and node.op.cost(node).matmul_flops > 0 for node in heads)
+        self.loops = len(heads) - self.products
         text = Writer(layout).write()
         self.scratch = text.scratch
         self._places: list[tuple[int, Node]] = []
@@ -269,23 +278,12 @@ class NativeTiles:
             self._places.append((place, node))
             place += -(-node.type.nbytes // ALIGNMENT) * ALIGNMENT
         self._lane_bytes = place
-        arrays = [*cut.inputs, *cut.sliced]
-        steps = Steps(
-            tuple([self._step(node) for node in arrays]),
-            tuple([place for place, _ in self._places]),
-            self._lane_bytes,
-            len(cut.inputs),
-        )
-        (self._kernel,) = host.kernels([worker_text(text, steps, length)])
+        table = Table(len(cut.inputs), tuple([place for place, _ in self._places]), self._lane_bytes, len(cut.sliced))
+        (self._kernel,) = host.kernels([worker_text(text, table, length)])
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._kernel.address)
         self._joins = cut.program.cost().flops < SHORT_WORK
         self._scratches: list[Frame] = []
         self._sums: list[Frame] = []
-
-    def _step(self, node: Node) -> int:
-        """Return the bytes between the slices of an array for neighbouring tiles."""
-        axis = self.cut.axis(node)
-        return 0 if axis is None else self.length * math.prod(node.type.shape[axis + 1 :]) * node.type.dtype.itemsize
 
     @property
     def peak_bytes(self) -> int:
@@ -297,20 +295,22 @@ class NativeTiles:
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all tiles from whole inputs; fill whole outputs and return the sums."""
         cut = self.cut
-        given = [_plain(value, node.type) for value, node in zip(values, cut.inputs, strict=True)]
+        given = [self._plain(value, node) for value, node in zip(values, cut.inputs, strict=True)]
         inputs, outputs = self._for_last_tile(given) if self._rest < self.length else ([], [])
         sums = SPARE_FRAMES.take(self._sums) or _memory(self.lanes * self._lane_bytes)
-        table, last = _table([*given, *full]), _table([*inputs, *outputs])
+        table, last = _addresses([*given, *full]), _addresses([*inputs, *outputs])
+        steps = self._steps([*given, *full])
         job = Job(
             lanes=self.lanes,
             tiles=self.count,
             table=table.ctypes.data,
+            steps=steps.ctypes.data,
             last=last.ctypes.data,
             rest=self._rest,
             sums=_aligned(sums),
         )
         # What the addresses lead to lives as long as the work does, even when the caller has given up waiting for it.
-        held = (given, full, inputs, outputs, sums, table, last)
+        held = (given, full, inputs, outputs, sums, table, steps, last)
 
         def work(held: Any = held) -> None:
             scratch = SPARE_FRAMES.take(self._scratches) or _memory(self.scratch)
@@ -329,6 +329,26 @@ class NativeTiles:
         SPARE_FRAMES.give(sums, self._sums)
         return totals
 
+    def _plain(self, value: Any, node: Node) -> Any:
+        """Return an input as a plain array: arguments may be of any kind.
+
+        Of an array that repeats one element along the tiled axis, as long as a tile is: it serves all tiles.
+        """
+        if value.shape != node.type.shape:
+            value = np.broadcast_to(value, node.type.shape)
+        if self.cut.axis(node) == 0 and value.strides[0] == 0:
+            value = value[: self.length]
+        return np.ascontiguousarray(value, node.type.dtype)
+
+    def _steps(self, arrays: Sequence[Any]) -> Any:
+        """Return the bytes from one tile's slice to the next one's, in each array."""
+        steps = []
+        for node, array in zip((*self.cut.inputs, *self.cut.sliced), arrays, strict=True):
+            axis = self.cut.axis(node)
+            moves = axis is not None and array.shape == node.type.shape
+            steps.append(self.length * array.strides[axis] if moves else 0)
+        return np.array(steps, np.int64)
+
     def _for_last_tile(self, given: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return inputs and outputs for a last tile that is shorter than the others: arrays as long as theirs.
 
@@ -338,7 +358,7 @@ class NativeTiles:
         start, stop = self.cut.dimension.length - self._rest, self.cut.dimension.length
         for node, array in zip(self.cut.inputs, given, strict=True):
             axis = self.cut.axis(node)
-            if axis is not None:
+            if axis is not None and array.shape == node.type.shape:
                 copy = self._empty_for_tile(node, axis)
                 copy[_slice(axis, 0, self._rest)] = array[_slice(axis, start, stop)]
                 copy[_slice(axis, self._rest, self.length)] = array[_slice(axis, stop - 1, stop)]
@@ -361,13 +381,7 @@ class NativeTiles:
         return total.reshape(type.shape) if type.shape else total[0]
 
 
-def _plain(value: Any, type: ArrayType) -> Any:
-    """Return a value as a contiguous array of its full shape: arguments and views may be of any kind."""
-    array = np.ascontiguousarray(value, type.dtype)
-    return array if array.shape == type.shape else np.ascontiguousarray(np.broadcast_to(value, type.shape), type.dtype)
-
-
-def _table(arrays: Sequence[Any]) -> Any:
+def _addresses(arrays: Sequence[Any]) -> Any:
     return np.array([array.ctypes.data for array in arrays], np.uint64)
 
 
