@@ -13,10 +13,10 @@ from primad.runtime.native import DECLARATIONS
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
 FLOATS = [np.float64, np.float32]
-LABELS = (
-    "tj,ji->ti tj,ij->ti ti,tj->ij sti,tj->sij tdi,tdj->ij ti,i->t ti,t->i t,i->ti ti,ti-> ti,ti->i ti,ti->t t,ti-> "
-    "ti->i ti->t ti-> t-> t,t-> t,-> st,sti->si"
-).split()
+PRODUCTS = ["tj,ji->ti", "tj,ij->ti", "ti,tj->ij", "sti,tj->sij", "tdi,tdj->ij", "st,sti->si", "t,i->ti", "ti,i->t"]
+DOTS = ["ti,t->i", "ti,ti->", "ti,ti->i", "ti,ti->t", "t,ti->", "t,t->", "t,->"]
+SUMS = ["ti->i", "ti->t", "ti->", "t->"]
+LABELS = [*PRODUCTS, *DOTS, *SUMS]
 
 
 @pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
@@ -35,12 +35,12 @@ def run(labels, out, operands, count=0, **options):
     parts, out_labels = labels.split("->")
     arrays = [*operands, out]
     views = [view_of(i, array) for i, array in enumerate(arrays)]
-    code = Code({i: f"%array{i}" for i in range(len(arrays))})
+    code = Code()
     labelled = list(zip(views, parts.split(","), strict=False))
     write_contraction(code, contraction(views[-1], out_labels, labelled, **options), out.dtype)
     head = ["define void @KERNEL(ptr %pointers, i64 %count, i64 %b, i64 %c) nounwind {", "entry:"]
-    for i in range(len(arrays)):
-        head += [f"  %slot{i} = getelementptr ptr, ptr %pointers, i64 {i}", f"  %array{i} = load ptr, ptr %slot{i}"]
+    for (i, _, _), name in code.places.items():
+        head += [f"  %slot{i} = getelementptr ptr, ptr %pointers, i64 {i}", f"  {name} = load ptr, ptr %slot{i}"]
     text = "\n".join([*head, *code.lines, "  ret void", "}"]) + DECLARATIONS + "\n".join(code.called.values())
     (kernel,) = native.compiler().kernels([text])
     kernel.function((ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays]), count, 0, 0)
