@@ -129,10 +129,13 @@ class Trace:
         age: later traces have greater ages.
         values: values of nodes, where the inputs' values are known; filled on demand by `evaluator`.
         lines: the user's line for each node, recorded only while `recording`.
+        inlined: the outputs of programs replayed here, by the program and its operands: a node stands for one output of
+            a held program, and the nodes for its other outputs need not replay it again.
     """
 
     __slots__ = (
-        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "lines", "origin", "recording", "size", "values"
+        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "inlined", "lines", "origin", "recording",
+        "size", "values",
     )  # fmt: skip
 
     def __init__(
@@ -142,6 +145,7 @@ class Trace:
         self.closed = False
         self.values: dict[Node, Any] = {}
         self.lines: dict[Node, str] = {}
+        self.inlined: dict[Any, list[Node]] = {}
         self.evaluator = evaluator
         self.recording = recording
         self.origin = origin
@@ -245,6 +249,7 @@ class Trace:
         self._captures = {}
         self.values = {}
         self.lines = {}
+        self.inlined = {}
         self.evaluator = None
 
 
