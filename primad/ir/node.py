@@ -11,6 +11,7 @@ import itertools
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -279,25 +280,21 @@ def reachable(outputs: Iterable[Node], trace: Trace) -> tuple[list[Node], list[N
     """
     inside: list[Node] = []
     captured: list[Node] = []
-    seen: set[Node] = set()
-    stack = list(outputs)
+    stack = list(dict.fromkeys(outputs))
+    seen = set(stack)
     while stack:
         node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.trace is trace:
-            inside.append(node)
-            stack.extend(node.inputs)
-        else:
+        if node.trace is not trace:
             captured.append(node)
-    inside.sort(key=_index)
+            continue
+        inside.append(node)
+        for operand in node.inputs:
+            if operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
+    inside.sort(key=attrgetter("index"))
     captured.sort(key=lambda node: (node.trace.age, node.index))
     return inside, captured
-
-
-def _index(node: Node) -> int:
-    return node.index
 
 
 def uses(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[Node, int]:
