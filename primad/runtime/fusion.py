@@ -156,7 +156,7 @@ def components(steps: Sequence[Node], keys: dict[Node, Key]) -> Iterator[list[No
             if x.op is not LITERAL:
                 inside = kind.get(x) == own and count[x] == level
                 other = x if inside else readers.setdefault((x, own, level), node)
-                parent[root(other)] = root(node)
+                parent[root(other)] = node  # which nothing has joined yet, so that it stands for itself
     found: dict[Node, list[Node]] = {}
     for node in steps:
         if node in kind:
