@@ -34,7 +34,7 @@ def takes(function: Any, name: str) -> bool:
 
 def lanes_for(function: Any) -> dict[str, Any]:
     """Return the argument that lets a definition share its blocks among threads, if it can."""
-    # Parameters of built-in functions are found by reading their texts, for which Python compiles its own grammar first.
+    # Python finds the parameters of built-in functions by reading a text, for which it compiles its tokenizer first.
     if isinstance(function, (np.ufunc, BuiltinFunctionType)):
         return {}
     return {"each": on_lanes} if takes(function, "each") else {}
