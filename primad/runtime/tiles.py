@@ -35,6 +35,10 @@ SCRATCH_BYTES = 1024 * 1024
 """Memory of a native tile: about what a core's second-level cache holds."""
 NATIVE_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Lengths of native tiles. There are few, so that other numbers of points find their function compiled."""
+FEWEST_TILES = 12
+"""Native tiles are made shorter to have so many of them for threads to share,"""
+SHORT_LENGTH = 32
+"""but no shorter than this."""
 LARGEST_MATRIX = 256 * 1024
 """Products with larger matrices are BLAS's, which reads them in blocks."""
 SHORT_WORK = 1e9
@@ -49,9 +53,11 @@ class Cut:
         program: the whole program.
         dimension: what is cut.
         before: what is computed whole, before the tiles.
-        after: what is computed from the sums over all tiles.
+        after: what is computed from the totals of all tiles.
         inputs: values that tiles read.
-        sums: values that are sums over all tiles.
+        totals: values that are sums over all tiles, or sums of several such.
+        sums: the sums that they are made of.
+        total_of: for each of these, the place of its total.
         sliced: values that tiles write slices of.
         into: for each of these, the input of the program whose memory it takes, or None.
     """
@@ -61,7 +67,9 @@ class Cut:
     before: frozenset[Node]
     after: frozenset[Node]
     inputs: Sequence[Node]
+    totals: Sequence[Node]
     sums: Sequence[Node]
+    total_of: Sequence[int]
     sliced: Sequence[Node]
     into: Sequence[int | None]
 
@@ -114,11 +122,14 @@ def cut_of(program: Program, dimension: Dimension, donated: Donated) -> Cut:
         for node in program.nodes
         if node in dimension.axis and node not in dimension.sources and node.op is not LITERAL
     }
+    total = _totals(program, sums)
     after: set[Node] = set()
     for node in program.nodes:
-        if node not in inside and node not in sums and any(x in sums or x in after for x in node.inputs):
+        if node not in inside and node not in total and any(x in total or x in after for x in node.inputs):
             after.add(node)
-    before = frozenset([x for x in program.nodes if x not in inside and x not in after and x not in sums])
+    before = frozenset([x for x in program.nodes if x not in inside and x not in after and x not in total])
+    parts = [node for node in program.nodes if node in sums]
+    totals = list(dict.fromkeys([total[node] for node in parts]))
     used = [operand for node in program.nodes if node in inside or node in sums for operand in node.inputs]
     outer = {*before, *program.inputs}
     sliced = [node for node in dict.fromkeys(program.outputs) if node in inside]
@@ -131,10 +142,36 @@ def cut_of(program: Program, dimension: Dimension, donated: Donated) -> Cut:
         before=before,
         after=frozenset(after),
         inputs=[node for node in dict.fromkeys(used) if node in outer and node.op is not LITERAL],
-        sums=[node for node in program.nodes if node in sums],
+        totals=totals,
+        sums=parts,
+        total_of=[totals.index(total[node]) for node in parts],
         sliced=sliced,
         into=[places.get(node) for node in sliced],
     )
+
+
+def _totals(program: Program, sums: frozenset[Node]) -> dict[Node, Node]:
+    """Return, for each sum over the tiles and for what only adds such sums up, the value that they end in.
+
+    The weight gradients of a layer are a sum of products, one for each stream of derivatives: all of them are added to
+    the same memory.
+    """
+    users: dict[Node, list[Node]] = {}
+    for node in program.nodes:
+        for operand in node.inputs:
+            users.setdefault(operand, []).append(node)
+    outputs = set(program.outputs)
+    adds = set(sums)
+    for node in program.nodes:
+        if node.op is ops.add and all(x in adds and users[x] == [node] and x not in outputs for x in node.inputs):
+            adds.add(node)
+    total: dict[Node, Node] = {}
+    for node in reversed(program.nodes):
+        if node in adds:
+            above = users.get(node, [])
+            joins = len(above) == 1 and above[0] in adds and node not in outputs
+            total[node] = total[above[0]] if joins else node
+    return total
 
 
 def _donated_slices(program: Program, dimension: Dimension, donated: Donated, elsewhere: set[Node]) -> dict[Node, int]:
@@ -193,26 +230,27 @@ class InterpretedTiles:
     @property
     def peak_bytes(self) -> int:
         """Memory of a run, on as many threads as there are now."""
-        sums = self.lanes * sum(node.type.nbytes for node in self.cut.sums)
+        sums = self.lanes * sum(node.type.nbytes for node in self.cut.totals)
         last = 0 if self.last is self.plan else self.last.peak_bytes
         return sums + min(self.lanes, thread_count()) * self.plan.peak_bytes + last
 
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
-        """Compute all tiles from whole inputs; fill whole outputs and return the sums."""
+        """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
 
         def work(lane: int, stopped: Callable[[], bool]) -> list[Any]:
             return self._run_lane(lane, values, full, stopped)
 
-        totals: list[Any] = []
-        for partial in run_lanes(work, self.lanes):
-            totals = _accumulate(totals, partial)
-        return totals
+        first, *others = run_lanes(work, self.lanes)
+        for partial in others:
+            for i, value in enumerate(partial):
+                first[i] += value
+        return list(first)
 
     def _run_lane(
         self, lane: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]
     ) -> list[Any]:
-        totals: list[Any] = []
         cut = self.cut
+        totals: list[Any] = [None] * len(cut.totals)
         count = len(cut.sums)
         for index in range(lane * self.count // self.lanes, (lane + 1) * self.count // self.lanes):
             if stopped():
@@ -225,7 +263,11 @@ class InterpretedTiles:
                 for value, node in zip(values, cut.inputs, strict=True)
             ]
             results = plan.run(pieces)
-            totals = _accumulate(totals, results[:count])
+            for i, value in zip(cut.total_of, results[:count], strict=True):
+                if totals[i] is None:
+                    totals[i] = value
+                else:
+                    totals[i] += value
             for target, node, piece in zip(full, cut.sliced, results[count:], strict=True):
                 target[_slice(cut.dimension.axis[node], start, stop)] = piece
         return totals
@@ -233,15 +275,6 @@ class InterpretedTiles:
 
 def _slice(axis: int, start: int, stop: int) -> tuple[slice, ...]:
     return (*(slice(None),) * axis, slice(start, stop))
-
-
-def _accumulate(totals: list[Any], partial: Sequence[Any]) -> list[Any]:
-    """Add partial sums to totals, in place where they are arrays."""
-    if not totals:
-        return list(partial)
-    for i, value in enumerate(partial):
-        totals[i] += value
-    return totals
 
 
 class NativeTiles:
@@ -274,11 +307,12 @@ class NativeTiles:
         self.scratch = text.scratch
         self._places: list[tuple[int, Node]] = []
         place = 0
-        for node in cut.sums:
+        for node in cut.totals:
             self._places.append((place, node))
             place += -(-node.type.nbytes // ALIGNMENT) * ALIGNMENT
         self._lane_bytes = place
-        table = Table(len(cut.inputs), tuple([place for place, _ in self._places]), self._lane_bytes, len(cut.sliced))
+        places = tuple([self._places[i][0] for i in cut.total_of])
+        table = Table(len(cut.inputs), places, self._lane_bytes, len(cut.sliced))
         (self._kernel,) = host.kernels([worker_text(text, table, length)])
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._kernel.address)
         self._joins = cut.program.cost().flops < SHORT_WORK
@@ -293,7 +327,7 @@ class NativeTiles:
         return self.lanes * self._lane_bytes + min(self.lanes, thread_count()) * self.scratch + copies
 
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
-        """Compute all tiles from whole inputs; fill whole outputs and return the sums."""
+        """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
         cut = self.cut
         given = [self._plain(value, node) for value, node in zip(values, cut.inputs, strict=True)]
         inputs, outputs = self._for_last_tile(given) if self._rest < self.length else ([], [])
@@ -409,7 +443,8 @@ def native_tiles(cut: Cut) -> NativeTiles | None:
     if layout is None:
         return None
     fitting = SCRATCH_BYTES * guess // max(1, Writer(layout).scratch)
-    length = max([n for n in lengths if n <= fitting], default=lengths[0])
+    shared = max(SHORT_LENGTH, cut.dimension.length // FEWEST_TILES)
+    length = max([n for n in lengths if n <= min(fitting, shared)], default=lengths[0])
     if length != guess:
         program, slices = cut.tile(length)
         layout = layout_of(program, slices)

@@ -43,7 +43,7 @@ class Table:
 
     Attributes:
         inputs: number of inputs.
-        sums: place of each sum in the memory of a lane.
+        sums: place of each sum in the memory of a lane; sums that are added up share one.
         lane_bytes: size of that memory.
         sliced: number of outputs that are no sums.
     """
