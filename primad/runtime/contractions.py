@@ -1,27 +1,26 @@
 """Sums of products over strided arrays, as LLVM text: matrix products, dot products, sums.
 
-A product of matrices keeps a block of the result in registers while it runs along the summed axes.
+A block of the result stays in registers while it runs along the summed axes (see `primad.runtime.blocks`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from primad.runtime import vectors
+from primad.runtime.blocks import CHAINS, Axis, Blocks, best_blocks, pieces
 from primad.runtime.loops import Code, View, lanes_mask, merged, pointwise
 from primad.runtime.vectors import Vector
 
 COUNT = "%count"
 """The length of a counted axis: a value of the function that is written."""
-
-
-def _registers() -> int:
-    """Return how many vector registers a block of a product may take: the operands need some of 16, or of 32."""
-    return 24 if vectors.WIDTH_BYTES == 64 else 12
+ZERO = "zeroinitializer"
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,8 @@ class Contraction:
 
     out: View
     operands: tuple[View, ...]
-    kept: list[tuple[int, ...]]
-    summed: list[tuple[int, ...]]
+    kept: tuple[Axis, ...]
+    summed: tuple[Axis, ...]
     accumulate: bool = False
     counted: int | None = None
 
@@ -79,7 +78,7 @@ def contraction(
     if counted is not None:  # outermost: what lies behind one another then is read in a row
         summed.insert(0, axes[counted])
     views = tuple([view for view, _ in operands])
-    return Contraction(out, views, merged(kept), summed, accumulate, None if counted is None else 0)
+    return Contraction(out, views, tuple(merged(kept)), tuple(summed), accumulate, None if counted is None else 0)
 
 
 def packing(form: Contraction, lanes: int) -> int | None:
@@ -98,277 +97,308 @@ def write_contraction(code: Code, form: Contraction, dtype: np.dtype[Any]) -> No
     if any(axis[0] == 0 for axis in form.kept):
         return
     if any(axis[0] == 0 for axis in form.summed):
-        if form.accumulate:
-            return
-        pointwise(code, [], [form.out], dtype, lambda vector, _: [vector.constant(0)])
+        if not form.accumulate:
+            pointwise(code, [], [form.out], dtype, lambda vector, _: [vector.constant(0)])
         return
-    lanes = Vector(dtype, "").lanes
-    dotted = next((i for i, (n, *steps) in enumerate(form.summed) if all(s == 1 for s in steps) and n >= lanes), None)
-    wide = bool(form.kept) and form.kept[-1][-1] == 1 and all(step in (0, 1) for step in form.kept[-1][1:-1])
-    if dotted is not None and not (wide and form.kept[-1][0] >= lanes):
-        _Dot(code, form, dtype, dotted).write()
-    elif form.kept:
-        _Block(code, form, dtype).write()
-    else:
-        _Dot(code, form, dtype, _along(form)).write()
+    _, blocks = _best(form, dtype)
+    kind = _PartialSums if blocks.dotted else _Elements
+    kind(code, form, blocks, dtype).write()
 
 
-def _along(form: Contraction) -> int | None:
-    """Return the summed axis along which the vectors of a sum of everything lie."""
-    # Elements that lie apart are put into a vector one by one, for which their number must be known.
-    good = [i for i, (_, *steps) in enumerate(form.summed) if i != form.counted or all(step < 2 for step in steps)]
-    return good[-1] if good else None
+def _best(form: Contraction, dtype: np.dtype[Any]) -> tuple[float, Blocks]:
+    """Return the blocks for a contraction, and their time."""
+    lanes, registers = Vector(dtype, "").lanes, 32 if vectors.WIDTH_BYTES == 64 else 16
+    options = (form.counted, form.accumulate)
+    return best_blocks(len(form.operands), form.kept, form.summed, *options, lanes, dtype.itemsize, registers)
 
 
-class _Loops:
-    """What both forms share: loops over some axes, with the addresses of all arrays moved along."""
+class _Loops(ABC):
+    """Loops over the blocks of a result, with the addresses of all arrays moved along."""
 
-    def __init__(self, code: Code, form: Contraction, dtype: np.dtype[Any]) -> None:
+    def __init__(self, code: Code, form: Contraction, blocks: Blocks, dtype: np.dtype[Any]) -> None:
         self.code = code
         self.form = form
-        self.dtype = dtype
-        self.lanes = Vector(dtype, "").lanes
-        self.type = Vector(dtype, "").type
+        self.blocks = blocks
+        self.vector = Vector(dtype, "")
+        self.lanes = self.vector.lanes
+        self.type = self.vector.type
         self.views = [*form.operands, form.out]
+        self.each = 1 if blocks.dotted else self.lanes  # elements of a row for each of its vectors
 
-    def over(self, axes: Sequence[tuple[int, ...]], pointers: list[str], body: Callable[[list[str]], None]) -> None:
-        """Loop over axes of the result."""
+    @abstractmethod
+    def sums(self, places: list[str], cells: Sequence[tuple[int, int]], counts: list[int]) -> list[str]:
+        """Write the sums of a block, and return a vector for each of its cells.
+
+        Args:
+            places: addresses of the operands' first elements.
+            cells: row and column of each.
+            counts: of each column, how many elements of the result it has.
+        """
+
+    @abstractmethod
+    def end(self, totals: list[str], target: str, cells: Sequence[tuple[int, int]], counts: list[int]) -> None:
+        """Write the sums of a block to memory."""
+
+    def write(self) -> None:
+        """Write the loops."""
+        self._over(self.blocks.others, [self.code.start(view) for view in self.views])
+
+    def _over(self, axes: Sequence[Axis], pointers: list[str]) -> None:
         if not axes:
-            body(pointers)
+            self._cut_columns(pointers)
             return
         (n, *strides), *rest = axes
+        self._repeat(n, pointers, strides, partial(self._over, rest))
 
+    def _repeat(self, count: int, pointers: list[str], steps: Sequence[int], body: Callable[[list[str]], None]) -> None:
         def turn(index: str, _: list[str]) -> list[str]:
-            self.over(rest, self.code.step(self.views, pointers, index, strides), body)
+            body(self.code.step(self.views, pointers, index, steps))
             return []
 
-        self.code.loop(n, turn)
+        self.code.loop(count, turn)
 
-    def sums(
+    def _cut_columns(self, pointers: list[str]) -> None:
+        n, *steps = self.blocks.columns
+        each = self.each
+        parts = pieces(self.blocks.vectors(self.lanes), self.blocks.width)
+        if n % each:  # the last vector is filled partly
+            many, width = parts.pop()
+            parts += [(many - 1, width), (1, width)] if many > 1 else [(1, width)]
+        done = 0
+        for many, width in parts:
+            start = self.code.step(self.views, pointers, str(done * each), steps)
+            done += many * width
+            counts = [each] * (width - 1) + [min(each, n - (done - 1) * each)]
+            self._repeat(many, start, [width * each * step for step in steps], partial(self._cut_rows, counts))
+
+    def _cut_rows(self, counts: list[int], pointers: list[str]) -> None:
+        n, *steps = self.blocks.rows
+        done = 0
+        for many, height in pieces(n, self.blocks.height):
+            start = self.code.step(self.views, pointers, str(done), steps)
+            done += many * height
+            self._repeat(many, start, [height * step for step in steps], partial(self._block, counts, height))
+
+    def _block(self, counts: list[int], height: int, pointers: list[str]) -> None:
+        *places, target = pointers
+        cells = [(i, j) for i in range(height) for j in range(len(counts))]
+        if len(counts) > height:  # fewer vectors live at a time when the rows' are the ones that stay
+            cells.sort(key=lambda cell: cell[::-1])
+        self.end(self.sums(places, cells, counts), target, cells, counts)
+
+    def over_summed(
         self,
         axes: Sequence[int],
-        pointers: list[str],
+        places: list[str],
         totals: list[str],
         body: Callable[[list[str], list[str]], list[str]],
     ) -> list[str]:
         """Loop over summed axes, carrying vectors of sums."""
         if not axes:
-            return body(pointers, totals)
+            return body(places, totals)
         first, *rest = axes
-        n, *strides = self.form.summed[first]
+        n, *steps = self.form.summed[first]
 
         def turn(index: str, values: list[str]) -> list[str]:
-            return self.sums(rest, self.code.step(self.form.operands, pointers, index, strides), values, body)
+            return self.over_summed(rest, self.code.step(self.form.operands, places, index, steps), values, body)
 
         return self.code.loop(COUNT if first == self.form.counted else n, turn, totals, self.type)
 
-    def store(self, pointer: str, step: int, count: int, lanes: int, value: str) -> None:
-        """Write the first elements of a vector of sums, or add them to what is there."""
+    def factors(
+        self, places: list[str], cell: tuple[int, int], known: dict[Any, str], load: Callable[[int, str], str]
+    ) -> list[str]:
+        """Return what is multiplied for a cell.
+
+        Args:
+            places: addresses of the operands.
+            cell: row and column.
+            known: vectors that other cells have loaded.
+            load: (operand, address) -> vector.
+        """
+        result = []
+        for k, (view, place) in enumerate(zip(self.form.operands, places, strict=True)):
+            steps = (self.blocks.rows[1 + k], self.each * self.blocks.columns[1 + k])
+            key = (k, *[i if step else 0 for i, step in zip(cell, steps, strict=True)])
+            if key not in known:
+                known[key] = load(k, self._at(view, place, cell, steps))
+            result.append(known[key])
+        return result
+
+    def _at(self, view: View, place: str, cell: tuple[int, int], steps: tuple[int, int]) -> str:
+        offset = cell[0] * steps[0] + cell[1] * steps[1]
+        return self.code.emit(f"getelementptr {view.cell}, ptr {place}, i64 {offset}") if offset else place
+
+    def store(self, target: str, cell: tuple[int, int], step: int, count: int, value: str) -> None:
+        """Write the first elements of a vector of sums from a cell on, or add them to what is there."""
         out = self.form.out
+        pointer = self._at(out, target, cell, (self.blocks.rows[-1], self.each * self.blocks.columns[-1]))
         if self.form.accumulate:
-            before = self.code.load(out, pointer, step, count, lanes, "zeroinitializer")
-            value = self.code.emit(f"fadd <{lanes} x {out.cell}> {before}, {value}")
-        self.code.store(out, pointer, step, count, lanes, value)
+            before = self.code.load(out, pointer, step, count, self.lanes, ZERO)
+            value = self.code.emit(f"fadd {self.type} {before}, {value}")
+        self.code.store(out, pointer, step, count, self.lanes, value)
 
 
-class _Dot(_Loops):
-    """Vectors along a summed axis: each element of the result is a sum over vectors, then over their lanes."""
+class _Elements(_Loops):
+    """Vectors of neighbouring elements of the result."""
 
-    def __init__(self, code: Code, form: Contraction, dtype: np.dtype[Any], along: int | None) -> None:
-        super().__init__(code, form, dtype)
-        self.along = (1, *[0] * len(form.operands)) if along is None else form.summed[along]
-        self.counted = along is not None and along == form.counted
-        self.others = [i for i in range(len(form.summed)) if i != along]
+    def sums(self, places: list[str], cells: Sequence[tuple[int, int]], counts: list[int]) -> list[str]:
+        """Write the sums of a block, and return a vector for each of its cells."""
+        code, operands, steps = self.code, self.form.operands, self.blocks.columns[1:]
 
-    def write(self) -> None:
-        """Write the loops."""
-        self.over(self.form.kept, [self.code.start(view) for view in self.views], self._element)
+        def load(count: int, k: int, place: str) -> str:
+            return code.load(operands[k], place, steps[k], count, self.lanes, ZERO)
 
-    def _element(self, pointers: list[str]) -> None:
-        code, lanes = self.code, self.lanes
-        n, *steps = self.along
-        whole, rest = divmod(n, lanes)
-        chains = max(1, min(4, whole))
-        zero = "zeroinitializer"
+        def products(places: list[str]) -> list[list[str]]:
+            known: dict[Any, str] = {}
+            return [self.factors(places, cell, known, partial(load, counts[cell[1]])) for cell in cells]
 
-        def add(places: list[str], totals: list[str], first: int, count: int) -> list[str]:
-            result = list(totals)
-            for j in range(first, len(totals) if count == lanes else first + 1):
-                moved = code.step(self.form.operands, places, str(j - first), [lanes * step for step in steps])
-                factors = [
-                    code.load(view, place, step, count, lanes, zero)
-                    for view, place, step in zip(self.form.operands, moved, steps, strict=True)
-                ]
-                if count < lanes:  # a repeated element fills all lanes: not those outside, where 0·∞ is not 0
-                    kept = f"<{lanes} x i1> {lanes_mask(count, lanes)}"
-                    factors = [
-                        factor if step else code.emit(f"select {kept}, {self.type} {factor}, {self.type} {zero}")
-                        for factor, step in zip(factors, steps, strict=True)
-                    ]
-                result[j] = code.product_sum(Vector(self.dtype, ""), factors, totals[j])
-            return result
-
-        def along(places: list[str], totals: list[str]) -> list[str]:
-            blocks, left = divmod(whole, chains)
-            far = [lanes * chains * step for step in steps]
-            operands = self.form.operands
-            if blocks:
-                totals = code.loop(
-                    blocks,
-                    lambda index, values: add(code.step(operands, places, index, far), values, 0, lanes),
-                    totals,
-                    self.type,
-                )
-            if left:
-                moved = code.step(operands, places, str(blocks), far)
-                totals = [*add(moved, totals[:left], 0, lanes), *totals[left:]]
-            if rest:
-                moved = code.step(operands, places, str(whole), [lanes * step for step in steps])
-                totals = [*add(moved, totals[:1], 0, rest), *totals[1:]]
-            return totals
-
-        *places, target = pointers
-        totals = self.sums(self.others, places, [zero] * chains, self._counted if self.counted else along)
-        while len(totals) > 1:
-            half = (len(totals) + 1) // 2
-            pairs = zip(totals[:half], totals[half:], strict=False)
-            joined = [code.emit(f"fadd {self.type} {x}, {y}") for x, y in pairs]
-            totals = [*joined, *totals[len(joined) : half]]
-        self._store_sum(totals[0], target)
-
-    def _counted(self, places: list[str], totals: list[str]) -> list[str]:
-        """Go along the counted axis; of every vector only the lanes before its end are read."""
-        code, lanes, operands = self.code, self.lanes, self.form.operands
-        n, *steps = self.along
-        turns = "1"
-        if n > lanes * len(totals):
-            longer = code.emit(f"add i64 {COUNT}, {lanes * len(totals) - 1}")
-            turns = code.emit(f"udiv i64 {longer}, {lanes * len(totals)}")
-
-        def turn(index: str, values: list[str]) -> list[str]:
-            result = []
-            for j, total in enumerate(values):
-                block = code.emit(f"mul i64 {index}, {lanes * len(totals)}")
-                first = code.emit(f"add i64 {block}, {lanes * j}")
-                kind = f"<{lanes} x i1>"
-                name = code.declare(kind, f"llvm.get.active.lane.mask.v{lanes}i1.i64", "i64", "i64")
-                mask = code.emit(f"call {kind} {name}(i64 {first}, i64 {COUNT})")
-                moved = code.step(operands, places, first, steps)
-                factors = [self._masked(*each, mask) for each in zip(operands, moved, steps, strict=True)]
-                result.append(code.product_sum(Vector(self.dtype, ""), factors, total))
-            return result
-
-        return turn("0", totals) if turns == "1" else code.loop(turns, turn, totals, self.type)
-
-    def _masked(self, view: View, place: str, step: int, mask: str) -> str:
-        """Load the elements of a vector where a mask is true: zeros elsewhere, also of a repeated element."""
-        code, lanes = self.code, self.lanes
-        kind = f"<{lanes} x {view.cell}>"
-        if step == 0:
-            value = code.load(view, place, 0, lanes, lanes, "")
-            return code.emit(f"select <{lanes} x i1> {mask}, {kind} {value}, {kind} zeroinitializer")
-        bits = 8 * view.dtype.itemsize
-        name = code.declare(kind, f"llvm.masked.load.v{lanes}f{bits}.p0", "ptr", "i32", f"<{lanes} x i1>", kind)
-        return code.emit(f"call {kind} {name}(ptr {place}, i32 1, <{lanes} x i1> {mask}, {kind} zeroinitializer)")
-
-    def _store_sum(self, value: str, target: str) -> None:
-        code, lanes = self.code, self.lanes
-        while lanes > 1:
-            half = lanes // 2
-            kind = f"<{half} x {self.form.out.cell}>"
-            before = f"<{lanes} x {self.form.out.cell}>"
-            parts = []
-            for start in (0, half):
-                picks = ", ".join(f"i32 {start + i}" for i in range(half))
-                parts.append(code.emit(f"shufflevector {before} {value}, {before} poison, <{half} x i32> <{picks}>"))
-            value = code.emit(f"fadd {kind} {parts[0]}, {parts[1]}")
-            lanes = half
-        self.store(target, 1, 1, 1, value)
-
-
-class _Block(_Loops):
-    """Vectors along the last axis of the result, and a block of rows and vectors at a time in registers."""
-
-    def write(self) -> None:
-        """Write the loops."""
-        *others, self.columns = self.form.kept
-        rows = self._rows(others)
-        self.rows = others.pop(rows) if rows is not None else (1, *[0] * len(self.views))
-        self.over(others, [self.code.start(view) for view in self.views], self._panels)
-
-    def _rows(self, axes: Sequence[tuple[int, ...]]) -> int | None:
-        """Choose the axis whose indices share the vectors that are loaded."""
-        along = [i for i, step in enumerate(self.columns[1:-1]) if step]
-        good = [i for i, (_, *steps) in enumerate(axes) if all(steps[operand] == 0 for operand in along)]
-        return max(good, key=lambda i: axes[i][0], default=None)
-
-    def _panels(self, pointers: list[str]) -> None:
-        lanes = self.lanes
-        n = self.columns[0]
-        vectors = -(-n // lanes)
-        width = vectors if vectors <= 6 else 3
-        far = [width * lanes * step for step in self.columns[1:]]
-        blocks, left = divmod(vectors, width)
-        exact = blocks if n % lanes == 0 or left else blocks - 1
-
-        def turn(index: str, _: list[str]) -> list[str]:
-            self._row_blocks(self.code.step(self.views, pointers, index, far), [lanes] * width)
-            return []
-
-        if exact:
-            self.code.loop(exact, turn)
-        if exact < blocks or left:
-            rest = n - exact * width * lanes
-            counts = [min(lanes, rest - start) for start in range(0, rest, lanes)]
-            self._row_blocks(self.code.step(self.views, pointers, str(exact), far), counts)
-
-    def _row_blocks(self, pointers: list[str], counts: list[int]) -> None:
-        n, *strides = self.rows
-        height = max(1, min(n, 8, _registers() // len(counts)))
-        blocks, left = divmod(n, height)
-        far = [height * stride for stride in strides]
-
-        def turn(index: str, _: list[str]) -> list[str]:
-            self._block(self.code.step(self.views, pointers, index, far), height, counts)
-            return []
-
-        self.code.loop(blocks, turn)
-        if left:
-            self._block(self.code.step(self.views, pointers, str(blocks), far), left, counts)
-
-    def _block(self, pointers: list[str], height: int, counts: list[int]) -> None:
-        code, lanes = self.code, self.lanes
-        operands = self.form.operands
-        row_steps, column_steps = self.rows[1:], self.columns[1:]
-        cells = [(i, j) for i in range(height) for j in range(len(counts))]
-        vector = Vector(self.dtype, "")
-
-        def factors(places: list[str], known: dict[Any, str], i: int, j: int) -> list[str]:
-            result = []
-            for k, (view, place) in enumerate(zip(operands, places, strict=True)):
-                key = (k, i if row_steps[k] else 0, j if column_steps[k] else 0)
-                if key not in known:
-                    offset = i * row_steps[k] + j * lanes * column_steps[k]
-                    spot = code.emit(f"getelementptr {view.cell}, ptr {place}, i64 {offset}") if offset else place
-                    known[key] = code.load(view, spot, column_steps[k], counts[j], lanes, "zeroinitializer")
-                result.append(known[key])
-            return result
+        if not self.form.summed:
+            return [code.emit(f"fmul {self.type} {x[0]}, {x[1]}") if len(x) == 2 else x[0] for x in products(places)]
 
         def turn(places: list[str], totals: list[str]) -> list[str]:
-            known: dict[Any, str] = {}
-            return [
-                code.product_sum(vector, factors(places, known, i, j), total)
-                for (i, j), total in zip(cells, totals, strict=True)
-            ]
+            pairs = zip(products(places), totals, strict=True)
+            return [code.product_sum(self.vector, factors, total) for factors, total in pairs]
 
-        *places, target = pointers
-        if self.form.summed:
-            totals = self.sums(range(len(self.form.summed)), places, ["zeroinitializer"] * len(cells), turn)
-        else:
+        return self.over_summed(range(len(self.form.summed)), places, [ZERO] * len(cells), turn)
+
+    def end(self, totals: list[str], target: str, cells: Sequence[tuple[int, int]], counts: list[int]) -> None:
+        """Write the sums of a block to memory."""
+        for cell, total in zip(cells, totals, strict=True):
+            self.store(target, cell, self.blocks.columns[-1], counts[cell[1]], total)
+
+
+class _PartialSums(_Loops):
+    """Vectors of partial sums, which lie along a summed axis."""
+
+    def sums(self, places: list[str], cells: Sequence[tuple[int, int]], counts: list[int]) -> list[str]:
+        """Write the sums of a block, and return a vector of partial sums for each of its cells."""
+        along, size = self.blocks.along, len(cells)
+        n, *steps = (1, *[0] * len(places)) if along is None else self.form.summed[along]
+        chains = min(-(-n // self.lanes), max(1, CHAINS // size))
+        body = self._counted if along is not None and along == self.form.counted else self._along
+        others = [i for i in range(len(self.form.summed)) if i != along]
+        totals = self.over_summed(others, places, [ZERO] * (size * chains), partial(body, cells, n, steps))
+        while chains > 1:
+            half = (chains + 1) // 2
+            pairs = zip(totals[: (chains - half) * size], totals[half * size :], strict=True)
+            joined = [self.code.emit(f"fadd {self.type} {x}, {y}") for x, y in pairs]
+            totals = [*joined, *totals[len(joined) : half * size]]
+            chains = half
+        return totals
+
+    def _along(
+        self, cells: Sequence[tuple[int, int]], n: int, steps: Sequence[int], places: list[str], totals: list[str]
+    ) -> list[str]:
+        """Go along an axis of known length."""
+        code, lanes, operands = self.code, self.lanes, self.form.operands
+        chains = len(totals) // len(cells)
+        whole, rest = divmod(n, lanes)
+        turns, left = divmod(whole, chains)
+        far = [lanes * step for step in steps]
+
+        def turn(index: str, values: list[str]) -> list[str]:
+            moved = code.step(operands, places, index, [chains * step for step in far])
+            return self._add(moved, values, cells, steps, [lanes] * chains)
+
+        if turns:
+            totals = code.loop(turns, turn, totals, self.type)
+        moved = code.step(operands, places, str(turns * chains), far)
+        return self._add(moved, totals, cells, steps, [lanes] * left + [rest] * (rest > 0))
+
+    def _counted(
+        self, cells: Sequence[tuple[int, int]], n: int, steps: Sequence[int], places: list[str], totals: list[str]
+    ) -> list[str]:
+        """Go along the counted axis: of every vector only the lanes before its end are read."""
+        code, lanes = self.code, self.lanes
+        size = lanes * (len(totals) // len(cells))
+        longer = code.emit(f"add i64 {COUNT}, {size - 1}")
+        turns = code.emit(f"udiv i64 {longer}, {size}")
+
+        def turn(index: str, values: list[str]) -> list[str]:
+            start = code.emit(f"mul i64 {index}, {size}")
+            masks = []
+            for lane in range(0, size, lanes):
+                first = code.emit(f"add i64 {start}, {lane}")
+                name = code.declare(self.vector.bool, f"llvm.get.active.lane.mask.v{lanes}i1.i64", "i64", "i64")
+                masks.append(code.emit(f"call {self.vector.bool} {name}(i64 {first}, i64 {COUNT})"))
+            return self._add(code.step(self.form.operands, places, start, steps), values, cells, steps, masks)
+
+        return code.loop(turns, turn, totals, self.type)
+
+    def _add(
+        self,
+        places: list[str],
+        totals: list[str],
+        cells: Sequence[tuple[int, int]],
+        steps: Sequence[int],
+        parts: Sequence[int | str],
+    ) -> list[str]:
+        """Add the products of some vectors, one after the other, to one chain of partial sums after the other.
+
+        Args:
+            places: addresses of the operands.
+            totals: the chains, each with a vector for each cell.
+            cells: row and column of each.
+            steps: steps of the operands along the vectors.
+            parts: of each vector, how many of its lanes are summed, or a mask that says which.
+        """
+        result = list(totals)
+        for i, part in enumerate(parts):
+            moved = self.code.step(self.form.operands, places, str(i), [self.lanes * step for step in steps])
             known: dict[Any, str] = {}
-            found = [factors(places, known, i, j) for i, j in cells]
-            totals = [code.emit(f"fmul {self.type} {f[0]}, {f[1]}") if len(f) == 2 else f[0] for f in found]
-        for (i, j), total in zip(cells, totals, strict=True):
-            offset = i * row_steps[-1] + j * lanes * column_steps[-1]
-            spot = code.emit(f"getelementptr {self.form.out.cell}, ptr {target}, i64 {offset}") if offset else target
-            self.store(spot, column_steps[-1], counts[j], lanes, total)
+            for place, cell in enumerate(cells, i * len(cells) % len(totals)):
+                factors = self.factors(moved, cell, known, partial(self._load, part, steps))
+                result[place] = self.code.product_sum(self.vector, factors, result[place])
+        return result
+
+    def _load(self, part: int | str, steps: Sequence[int], k: int, place: str) -> str:
+        """Load a vector with zeros outside, also for a repeated element: there, 0·∞ is not 0."""
+        code, lanes, view, step = self.code, self.lanes, self.form.operands[k], steps[k]
+        mask = f"{self.vector.bool} {part if isinstance(part, str) else lanes_mask(part, lanes)}"
+        if step and isinstance(part, str):
+            name = f"llvm.masked.load.v{lanes}f{8 * view.dtype.itemsize}.p0"
+            name = code.declare(self.type, name, "ptr", "i32", self.vector.bool, self.type)
+            return code.emit(f"call {self.type} {name}(ptr {place}, i32 1, {mask}, {self.type} {ZERO})")
+        value = code.load(view, place, step, part if isinstance(part, int) else lanes, lanes, ZERO)
+        if step or part == lanes:
+            return value
+        return code.emit(f"select {mask}, {self.type} {value}, {self.type} {ZERO}")
+
+    def end(self, totals: list[str], target: str, cells: Sequence[tuple[int, int]], counts: list[int]) -> None:
+        """Write the sums of a block to memory: those that lie behind one another as a vector."""
+        row_step, column_step = self.blocks.rows[-1], self.blocks.columns[-1]
+        places = {i * row_step + j * column_step: (i, j) for i, j in cells}
+        sums = dict(zip(cells, totals, strict=True))
+        runs: list[list[int]] = []
+        for offset in sorted(places):
+            run = runs[-1] if runs else []
+            if run and len(run) < self.lanes and (len(run) == 1 or offset - run[-1] == run[1] - run[0]):
+                run.append(offset)
+            else:
+                runs.append([offset])
+        for run in runs:
+            value = self._lanes_added([sums[places[offset]] for offset in run])
+            self.store(target, places[run[0]], run[1] - run[0] if len(run) > 1 else 1, len(run), value)
+
+    def _lanes_added(self, totals: Sequence[str]) -> str:
+        """Add up the lanes of each vector; the sums are the first lanes of the result."""
+        group = self.lanes
+        values: list[str | None] = [*totals, *[None] * (self.lanes - len(totals))]
+        while group > 1:
+            values = [self._halves_added(x, y, group) for x, y in zip(values[::2], values[1::2], strict=True)]
+            group //= 2
+        (result,) = values
+        assert result is not None
+        return result
+
+    def _halves_added(self, x: str | None, y: str | None, group: int) -> str | None:
+        """Add the second half of each group of lanes to its first half: those of x, then those of y."""
+        if x is None:
+            return None
+        firsts = [start + lane for start in range(0, 2 * self.lanes, group) for lane in range(group // 2)]
+        halves = []
+        for shift in (0, group // 2):
+            picks = ", ".join(f"i32 {lane + shift}" for lane in firsts)
+            pair = f"{self.type} {x}, {self.type} {y or 'poison'}"
+            halves.append(self.code.emit(f"shufflevector {pair}, <{self.lanes} x i32> <{picks}>"))
+        return self.code.emit(f"fadd {self.type} {halves[0]}, {halves[1]}")

@@ -1,0 +1,165 @@
+"""How a sum of products is cut into blocks that stay in registers: an estimate of the processor's time chooses.
+
+A block has rows of vectors. Either the vectors are neighbouring elements of the result, or each has partial sums of one
+element, which are added up in the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+Axis = tuple[int, ...]
+"""Length and steps of an axis."""
+
+# What is estimated, in cycles, is common to processors with vectors of 256 and of 512 bits.
+PER_CYCLE = 2
+"""Products, or loads, that start at a time."""
+CHAINS = 10
+"""Sums that keep the processor busy: each waits four cycles for its last product."""
+LINE, LINE_BYTES = 2, 64
+"""Fetching a line of memory from the second cache."""
+NEAREST_BYTES, PAGE_BYTES, WAYS = 24 * 1024, 4096, 8
+"""Size of the nearest cache, of which a part is left for other data; so many of its lines may be whole pages apart."""
+START, RUN = 6, 2
+"""Beginning and end of a block; going from one place in memory to another."""
+REDUCTION = 2
+"""Adding the lanes of a vector of partial sums."""
+KIND = 0.01
+"""The part of the time that must be saved by blocks of one more size, which must be compiled."""
+HIGHEST = WIDEST = 8
+"""Rows of a block, and vectors in a row, at most."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How a result is cut into blocks.
+
+    Attributes:
+        rows: the axis of the result along which a block has rows: (length, steps in the operands, step in the result).
+        columns: the axis along which a row has vectors.
+        others: the other axes of the result.
+        dotted: whether the vectors are partial sums; otherwise they have neighbouring elements along the columns.
+        along: the summed axis along which vectors of partial sums lie; None if they have one element each.
+        height: how many rows a block has, at most.
+        width: how many vectors a row has, at most.
+    """
+
+    rows: Axis
+    columns: Axis
+    others: tuple[Axis, ...]
+    dotted: bool
+    along: int | None
+    height: int = 1
+    width: int = 1
+
+    def vectors(self, lanes: int) -> int:
+        """Return how many vectors lie along the columns."""
+        return self.columns[0] if self.dotted else -(-self.columns[0] // lanes)
+
+
+def pieces(length: int, most: int) -> list[tuple[int, int]]:
+    """Cut a length into parts that are as equal as can be: (how many, how long)."""
+    count = -(-length // most)
+    shorter, longer = divmod(length, count)
+    return [piece for piece in ((longer, shorter + 1), (count - longer, shorter)) if piece[0]]
+
+
+@lru_cache(maxsize=4096)
+def best_blocks(
+    operands: int,
+    kept: tuple[Axis, ...],
+    summed: tuple[Axis, ...],
+    counted: int | None,
+    accumulate: bool,
+    lanes: int,
+    item_bytes: int,
+    registers: int,
+) -> tuple[float, Blocks]:
+    """Return the blocks that should take the least time, and the time.
+
+    Args:
+        operands: number of operands.
+        kept: axes of the result.
+        summed: axes that are summed over.
+        counted: which of those has a length that is known at run time only.
+        accumulate: whether the result is added to memory.
+        lanes: elements of a vector.
+        item_bytes: size of an element.
+        registers: number of vector registers.
+    """
+    found = [
+        (_cycles(blocks, summed, accumulate, lanes, item_bytes), blocks)
+        for start in _starts(operands, kept, summed, counted)
+        for blocks in _sizes(start, lanes, registers)
+    ]
+    return min(found, key=lambda entry: entry[0])
+
+
+def _starts(operands: int, kept: tuple[Axis, ...], summed: tuple[Axis, ...], counted: int | None) -> Iterator[Blocks]:
+    """Yield blocks of one vector, along all choices of axes."""
+    single = (1, *[0] * (operands + 1))
+    places = range(len(kept))
+    pairs = [(i, j) for i in places for j in places if i != j] or [(-1, j) for j in places] or [(-1, -1)]
+    for i, j in pairs:
+        rows, columns = kept[i] if i >= 0 else single, kept[j] if j >= 0 else single
+        others = tuple([axis for k, axis in enumerate(kept) if k not in (i, j)])
+        yield Blocks(rows, columns, others, False, None)
+        if summed and i <= j:
+            yield Blocks(rows, columns, others, True, None)
+            for along, (_, *steps) in enumerate(summed):
+                # Elements that lie apart are put into a vector one by one, for which their number must be known.
+                if along != counted or all(step in (0, 1) for step in steps):
+                    yield Blocks(rows, columns, others, True, along)
+
+
+def _sizes(start: Blocks, lanes: int, registers: int) -> Iterator[Blocks]:
+    """Yield larger blocks that fit into registers: the vectors of one operand, and one of the other, must too."""
+    for width in range(1, min(WIDEST, start.vectors(lanes)) + 1):
+        fitting = [
+            height
+            for height in range(1, min(HIGHEST, start.rows[0]) + 1)
+            if height * width + min(height, width) < registers
+        ]
+        for height in fitting[-4:]:
+            yield Blocks(start.rows, start.columns, start.others, start.dotted, start.along, height, width)
+
+
+def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: int, item_bytes: int) -> float:
+    """Estimate the time of a sum of products."""
+    turns = math.prod([n for i, (n, *_) in enumerate(summed) if i != blocks.along])
+    steps = blocks.columns[1:-1]
+    if blocks.dotted:
+        turns *= 1 if blocks.along is None else -(-summed[blocks.along][0] // lanes)
+        steps = (0,) * len(steps) if blocks.along is None else summed[blocks.along][1:]
+    # Elements that lie apart are loaded and stored one by one.
+    loads = [1 if step in (0, 1) else 2 * lanes for step in steps]
+    store = 1 if blocks.dotted or blocks.columns[-1] == 1 else 2 * lanes
+    inner = [step * item_bytes for step in summed[-1][1:]] if summed else [0] * len(steps)
+    operands = list(zip(loads, blocks.rows[1:], blocks.columns[1:], inner, strict=False))
+
+    def block(height: int, width: int) -> float:
+        cells = height * width
+        loaded, lines = 0, 0.0
+        for load, row_step, column_step, distance in operands:
+            loaded += load * (height if row_step else 1) * (width if column_step else 1)
+            if blocks.dotted or load > 1:
+                continue
+            if column_step and not row_step:  # all rows use these vectors, if they stay in the nearest cache
+                size = width * lanes * item_bytes
+                apart = PAGE_BYTES // math.gcd(distance, PAGE_BYTES)
+                near = turns * size <= NEAREST_BYTES and turns <= WAYS * apart
+                lines += 0 if near else size / LINE_BYTES
+            elif row_step and not column_step:
+                size = height * item_bytes / LINE_BYTES
+                lines += size if distance == item_bytes else max(1, size) if row_step == 1 else height
+        step = max(cells / PER_CYCLE, loaded / PER_CYCLE, LINE * lines)
+        if blocks.dotted:
+            return START + turns * step + cells * (REDUCTION + store + accumulate)
+        return START + turns * max(step, CHAINS / PER_CYCLE) + cells * (store + accumulate) + height * RUN
+
+    down, across = pieces(blocks.rows[0], blocks.height), pieces(blocks.vectors(lanes), blocks.width)
+    total = sum(many * count * block(height, width) for many, height in down for count, width in across)
+    return total * math.prod([n for n, *_ in blocks.others]) * (1 + KIND * len(down) * len(across))
