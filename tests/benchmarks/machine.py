@@ -12,6 +12,11 @@ from typing import Any
 
 import numpy as np
 
+import primad
+
+CHAIN = 16
+"""Products in a chain."""
+
 
 class Limits:
     """The machine's speed as measured in this run: the best seen so far."""
@@ -21,15 +26,28 @@ class Limits:
         self.bandwidth = 0.0
 
     def measure(self, dtype: str) -> None:
-        """Measure again: matrix products, in flops per second, and a copy, in bytes per second."""
-        a = np.ones((1024, 1024), dtype)
-        self.flops[dtype] = max(self.flops.get(dtype, 0.0), 2 * 1024**3 / _best(lambda: a @ a))
+        """Measure again: matrix products, in flops per second, and a copy, in bytes per second.
+
+        The products are a large one by NumPy, and a chain of small ones on many rows by primad, which is faster where
+        BLAS does not know the processor: the better of the two counts.
+        """
+        a, rows, small = np.ones((1024, 1024), dtype), np.ones((2**15, 64), dtype), np.eye(64, dtype=dtype)
+        found = [2 * 1024**3 / _best(lambda: a @ a), CHAIN * 2 * rows.size * 64 / _best(lambda: _chain(rows, small))]
+        self.flops[dtype] = max(self.flops.get(dtype, 0.0), *found)
         source, target = np.ones(2**23), np.ones(2**23)
         self.bandwidth = max(self.bandwidth, 2 * source.nbytes / _best(lambda: np.copyto(target, source)))
 
     def least_seconds(self, dtype: str, flops: float, moved: float) -> float:
         """Return the least time for so many flops of matrix products and so many bytes."""
         return max(flops / self.flops[dtype], moved / self.bandwidth)
+
+
+@primad.jit
+def _chain(x: Any, w: Any) -> Any:
+    """Return the sum of many products, one after the other, with the same small matrix."""
+    for _ in range(CHAIN):
+        x = x @ w
+    return np.sum(x)
 
 
 def _best(call: Callable[[], Any]) -> float:
