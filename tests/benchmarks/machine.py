@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import primad
-
-CHAIN = 16
-"""Products in a chain."""
+from primad.explanation.machine import product_speed
 
 
 class Limits:
@@ -28,26 +25,15 @@ class Limits:
     def measure(self, dtype: str) -> None:
         """Measure again: matrix products, in flops per second, and a copy, in bytes per second.
 
-        The products are a large one by NumPy, and a chain of small ones on many rows by primad, which is faster where
-        BLAS does not know the processor: the better of the two counts.
+        The products are NumPy's or primad's own, whichever are faster.
         """
-        a, rows, small = np.ones((1024, 1024), dtype), np.ones((2**15, 64), dtype), np.eye(64, dtype=dtype)
-        found = [2 * 1024**3 / _best(lambda: a @ a), CHAIN * 2 * rows.size * 64 / _best(lambda: _chain(rows, small))]
-        self.flops[dtype] = max(self.flops.get(dtype, 0.0), *found)
+        self.flops[dtype] = max(self.flops.get(dtype, 0.0), product_speed(dtype))
         source, target = np.ones(2**23), np.ones(2**23)
         self.bandwidth = max(self.bandwidth, 2 * source.nbytes / _best(lambda: np.copyto(target, source)))
 
     def least_seconds(self, dtype: str, flops: float, moved: float) -> float:
         """Return the least time for so many flops of matrix products and so many bytes."""
         return max(flops / self.flops[dtype], moved / self.bandwidth)
-
-
-@primad.jit
-def _chain(x: Any, w: Any) -> Any:
-    """Return the sum of many products, one after the other, with the same small matrix."""
-    for _ in range(CHAIN):
-        x = x @ w
-    return np.sum(x)
 
 
 def _best(call: Callable[[], Any]) -> float:
