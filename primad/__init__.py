@@ -1,5 +1,7 @@
 """primad: a derivative compiler for scientific Python."""
 
+from typing import TYPE_CHECKING
+
 from primad import nn as nn
 from primad import numpy as numpy
 from primad import ops as ops
@@ -11,8 +13,6 @@ from primad.errors import PrimadError as PrimadError
 from primad.errors import ProgramError as ProgramError
 from primad.errors import ShapeError as ShapeError
 from primad.errors import TracingError as TracingError
-from primad.explanation import Explanation as Explanation
-from primad.explanation import explain as explain
 from primad.functional.checks import check_grads as check_grads
 from primad.functional.compile import checkpoint as checkpoint
 from primad.functional.compile import jit as jit
@@ -57,3 +57,19 @@ from primad.types import ArrayType as ArrayType
 from primad.verify import verify as verify
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from primad.explanation import Explanation as Explanation
+    from primad.explanation import explain as explain
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import what explains functions when it is first asked for: most programs never do."""
+        if name in ("Explanation", "explain"):
+            from primad import explanation
+
+            return getattr(explanation, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), "Explanation", "explain"})

@@ -364,7 +364,10 @@ def type_of(value: Any) -> ArrayType:
         return value
     if isinstance(value, TracedArray):
         return value.type
-    if isinstance(value, (np.ma.MaskedArray, np.matrix)):
+    if type(value) is np.ndarray:
+        return ArrayType(value.shape, value.dtype)
+    # Only where it can be one: the first look at np.ma imports it, which takes as long as recording a program.
+    if isinstance(value, np.ndarray) and isinstance(value, (np.ma.MaskedArray, np.matrix)):
         raise TracingError(
             f"an argument of type {type(value).__name__} cannot be traced",
             why="Its operators mean something else than an array's.",

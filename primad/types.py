@@ -48,6 +48,10 @@ class ArrayType:
         shape: lengths of the axes.
         dtype: anything that NumPy takes for a dtype.
 
+    Attributes:
+        size: number of elements.
+        nbytes: bytes of the elements.
+
     Raises:
         TracingError: for dtypes that are not supported.
         ShapeError: for a type larger than any memory.
@@ -58,31 +62,23 @@ class ArrayType:
         float64[2,3]
     """
 
-    __slots__ = ("_hash", "dtype", "shape")
+    __slots__ = ("_hash", "dtype", "nbytes", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape = shape
         self.dtype: np.dtype[Any] = check_dtype(dtype)
+        self.size = math.prod(shape)
+        self.nbytes: int = self.size * self.dtype.itemsize
         self._hash = hash((shape, self.dtype))
         if min(shape, default=0) < 0:
             raise ShapeError(f"an array cannot have the shape {shape}: a length is negative")
-        if math.prod(shape) * self.dtype.itemsize > MAX_BYTES:
+        if self.nbytes > MAX_BYTES:
             raise ShapeError(f"an array of shape {shape} and dtype {self.dtype} is larger than any memory")
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the elements."""
-        return math.prod(self.shape) * self.dtype.itemsize
 
     @property
     def is_float(self) -> bool:

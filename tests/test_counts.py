@@ -54,6 +54,30 @@ def test_order_ten_builds_few_nodes(monkeypatch):
     assert len(built) < 30_000, "all intermediate programs together; building that doubles with the order has millions"
 
 
+def test_all_outputs_of_a_derivative_replay_it_once(monkeypatch):
+    built, new = [], []
+    build, make = Trace.build, Trace._new
+    monkeypatch.setattr(Trace, "build", lambda self, *args: built.append(1) or build(self, *args))
+    monkeypatch.setattr(Trace, "_new", lambda self, *args: new.append(1) or make(self, *args))
+    parameters = network_parameters([2, 64, 64, 64, 64, 1], seed=2)
+    x, v = np.ones((50, 2)), np.ones((50, 2))
+
+    def further(f):
+        def both(y):
+            values, tangents = primad.jvp(f, (y,), (v,))
+            return (*values, tangents[-1])
+
+        return both
+
+    def derivatives(y):
+        return (network(parameters, y),)
+
+    for _ in range(6):
+        derivatives = further(derivatives)
+    cost(derivatives, x)
+    assert len(built) < 2 * len(new)
+
+
 def hessian_trace(parameters, x):
     return np.trace(primad.hessian(lambda y: network(parameters, y))(x))
 

@@ -14,7 +14,7 @@ from primad import tree
 from primad.functional import calls
 from primad.ir.node import LITERAL
 from primad.ops import products
-from primad.runtime import frames, fusion, interpreter, lanes, tiling
+from primad.runtime import frames, fusion, interpreter, lanes, tiles, tiling
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.entry import Signature
 from primad.runtime.interpreter import Plan
@@ -38,6 +38,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
         for module in (fusion, tiling):
             monkeypatch.setattr(module, "WORTHWHILE_SIZE", smallest)
         monkeypatch.setattr(tiling, "tile_length", lambda dimension: tile)
+        monkeypatch.setattr(tiles, "NATIVE_LENGTHS", choose.among(((1,), (2, 3), (4, 8), ())))
         monkeypatch.setattr(frames, "LANE_WORK", choose.among((64, 1 << 20)))
         least = {
             fusion: {"WORTHWHILE_OPS": 0},
@@ -197,7 +198,7 @@ def test_plans_of_random_programs(forced: Callable[[Seeded], None], start: int) 
             functions += [primad.grad(loss(f)), primad.grad(primad.checkpoint(loss(f)))][choose.integer(0, 1) :]
         for function in functions:
             seen.update(check(function, arguments, choose, f"seed {seed}"))
-    assert seen["TiledPlan"] and seen["Plan"]
+    assert seen["NativeTiles"] + seen["InterpretedTiles"] and seen["Plan"]
 
 
 def check(function: Callable[..., Any], arguments: list[Any], choose: Seeded, what: str) -> Iterator[str]:
@@ -213,7 +214,7 @@ def check(function: Callable[..., Any], arguments: list[Any], choose: Seeded, wh
     wanted = Plan(lowered).run([*arrays, *sources])
     single = any(node.type.dtype == np.float32 for node in lowered.nodes)
     for plan, scalars in plans_of(program, signature):
-        kind = type(plan).__name__
+        kind = type(plan.tiles if isinstance(plan, tiling.TiledPlan) else plan).__name__
         rest = sources if scalars else constants
         lanes.set_num_threads(1)
         first = plan.run([*arrays, *rest])

@@ -12,15 +12,16 @@ from threadpoolctl import threadpool_limits
 
 import primad
 from primad.functional import calls
-from primad.runtime import lanes, tiling
+from primad.runtime import lanes, tiles, tiling
 from primad.runtime.axes import tileable_dimensions
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
 
 
-@pytest.fixture
-def small_tiles(monkeypatch):
-    """Cut even small programs."""
+@pytest.fixture(params=["native", "interpreted"])
+def small_tiles(monkeypatch, request):
+    """Cut even small programs, into tiles that are native functions where that can be, or that never are."""
+    monkeypatch.setattr(tiles, "NATIVE_LENGTHS", (4,) if request.param == "native" else ())
     monkeypatch.setattr(tiling, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiling, "LARGE_BYTES", 0)
     monkeypatch.setattr(tiling, "tile_length", lambda dimension: 4)

@@ -15,6 +15,7 @@ from primad.ir.program import Program
 from primad.runtime.fusion import Group
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import thread_count
+from primad.runtime.tiles import NativeTiles
 from primad.runtime.tiling import AnyPlan, StagedPlan, TiledPlan
 from primad.runtime.vectors import NEEDS
 from primad.runtime.whole import WholePlan
@@ -62,10 +63,13 @@ def predict(plan: AnyPlan | WholePlan, machine: Machine) -> Prediction:
         first, second = plan.parts
         return predict(first, machine) + predict(second, machine)
     if isinstance(plan, TiledPlan):
-        before, tile, after = plan.parts
-        rounds = plan.dimension.length / plan.tile / min(thread_count(), plan.lanes)
-        in_tiles = _by_steps(tile, machine, machine.peak_alone).times(rounds)
-        return _by_steps(before, machine, machine.peak) + in_tiles + _by_steps(after, machine, machine.peak)
+        before, tiles, after = plan.parts
+        rounds = plan.dimension.length / tiles.length / min(thread_count(), tiles.lanes)
+        if isinstance(tiles, NativeTiles):
+            tile = _as_one_function(tiles.program, machine)
+        else:
+            tile = _by_steps(tiles.plan, machine, machine.peak_alone)
+        return _by_steps(before, machine, machine.peak) + tile.times(rounds) + _by_steps(after, machine, machine.peak)
     return _by_steps(plan, machine, machine.peak)
 
 

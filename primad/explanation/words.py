@@ -7,6 +7,7 @@ import os
 from primad.runtime.fusion import Group
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import thread_count
+from primad.runtime.tiles import NativeTiles
 from primad.runtime.tiling import AnyPlan, StagedPlan, TiledPlan
 from primad.runtime.whole import WholePlan
 
@@ -18,9 +19,10 @@ def summary(plan: AnyPlan | WholePlan) -> str:
     if isinstance(plan, StagedPlan):
         return "two stages, one after the other: complete sums over the axis are needed along it again"
     if isinstance(plan, TiledPlan):
+        tiles = plan.tiles
         return (
-            f"{several(plan.tiles, 'tile')} of {plan.tile} along an axis of {plan.dimension.length}, in "
-            f"{several(plan.lanes, 'lane')} on {several(min(plan.lanes, thread_count()), 'thread')}"
+            f"{several(tiles.count, 'tile')} of {tiles.length} along an axis of {plan.dimension.length}, in "
+            f"{several(tiles.lanes, 'lane')} on {several(min(tiles.lanes, thread_count()), 'thread')}"
         )
     return "step by step, untiled"
 
@@ -34,9 +36,18 @@ def details(plan: AnyPlan | WholePlan) -> list[str]:
             for line in (f"{name}: {summary(part)}", *[f"  {line}" for line in details(part)])
         ]
     if isinstance(plan, TiledPlan):
-        named = zip(("before the tiles", "each tile", "after the tiles"), plan.parts, strict=True)
-        return [f"{name}: {_steps(part)}" for name, part in named if part.units]
+        before, tiles, after = plan.parts
+        lines = [f"before the tiles: {_steps(before)}"] if before.units else []
+        lines.append(f"each tile: {_as_function(tiles) if isinstance(tiles, NativeTiles) else _steps(tiles.plan)}")
+        return [*lines, f"after the tiles: {_steps(after)}"] if after.units else lines
     return [] if isinstance(plan, WholePlan) else [_steps(plan)]
+
+
+def _as_function(tiles: NativeTiles) -> str:
+    text = f"one native function of {several(tiles.loops, 'loop')}"
+    if tiles.products:
+        text += f" and {several(tiles.products, 'matrix product')}"
+    return f"{text}, {size(tiles.scratch)} of memory for a thread"
 
 
 def _steps(plan: Plan) -> str:

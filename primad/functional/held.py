@@ -110,12 +110,15 @@ def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> P
 
 def inline(program: Program, operands: Sequence[TracedArray], indices: Sequence[int]) -> list[TracedArray]:
     """Replay a closed program on operands and return the chosen outputs."""
-    nodes = [operand.node for operand in operands]
-    mapping = dict(zip(program.inputs, nodes, strict=True))
+    nodes = tuple([operand.node for operand in operands])
     trace = newest(nodes, nodes[0].trace)
-    replay(program.nodes, mapping, trace)
-    carry_lines(program, mapping, trace)
-    return [TracedArray(mapping[program.outputs[i]]) for i in indices]
+    outputs = trace.inlined.get((program, nodes))
+    if outputs is None:
+        mapping = dict(zip(program.inputs, nodes, strict=True))
+        replay(program.nodes, mapping, trace)
+        carry_lines(program, mapping, trace)
+        outputs = trace.inlined[program, nodes] = [mapping[node] for node in program.outputs]
+    return [TracedArray(outputs[i]) for i in indices]
 
 
 def _alone(node: Node) -> Program:

@@ -11,6 +11,7 @@ import itertools
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -129,10 +130,13 @@ class Trace:
         age: later traces have greater ages.
         values: values of nodes, where the inputs' values are known; filled on demand by `evaluator`.
         lines: the user's line for each node, recorded only while `recording`.
+        inlined: the outputs of programs replayed here, by the program and its operands: a node stands for one output of
+            a held program, and the nodes for its other outputs need not replay it again.
     """
 
     __slots__ = (
-        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "lines", "origin", "recording", "size", "values"
+        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "inlined", "lines", "origin", "recording",
+        "size", "values",
     )  # fmt: skip
 
     def __init__(
@@ -142,6 +146,7 @@ class Trace:
         self.closed = False
         self.values: dict[Node, Any] = {}
         self.lines: dict[Node, str] = {}
+        self.inlined: dict[Any, list[Node]] = {}
         self.evaluator = evaluator
         self.recording = recording
         self.origin = origin
@@ -245,6 +250,7 @@ class Trace:
         self._captures = {}
         self.values = {}
         self.lines = {}
+        self.inlined = {}
         self.evaluator = None
 
 
@@ -274,25 +280,21 @@ def reachable(outputs: Iterable[Node], trace: Trace) -> tuple[list[Node], list[N
     """
     inside: list[Node] = []
     captured: list[Node] = []
-    seen: set[Node] = set()
-    stack = list(outputs)
+    stack = list(dict.fromkeys(outputs))
+    seen = set(stack)
     while stack:
         node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.trace is trace:
-            inside.append(node)
-            stack.extend(node.inputs)
-        else:
+        if node.trace is not trace:
             captured.append(node)
-    inside.sort(key=_index)
+            continue
+        inside.append(node)
+        for operand in node.inputs:
+            if operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
+    inside.sort(key=attrgetter("index"))
     captured.sort(key=lambda node: (node.trace.age, node.index))
     return inside, captured
-
-
-def _index(node: Node) -> int:
-    return node.index
 
 
 def uses(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[Node, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,8 +49,11 @@ def save(path: str | os.PathLike[str], values: Tree) -> None:
         raise ShapeError(f"save: two leaves have the same name, one of {names}", fix="use keys without slashes.")
     arrays = {name: np.ascontiguousarray(leaf, type_of(leaf).dtype) for name, leaf in zip(names, leaves, strict=True)}
     shaped = {name: array.reshape(np.shape(leaf)) for (name, array), leaf in zip(arrays.items(), leaves, strict=True)}
+    # Each with a dozen modules: only when something is saved.
+    import tempfile
+    from pathlib import Path
+
     target = Path(path)
-    import tempfile  # and its dozen modules: only when something is saved
 
     handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -82,7 +84,8 @@ def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     from safetensors.numpy import load as decode
 
     try:
-        arrays: dict[str, Any] = decode(Path(path).read_bytes())
+        with open(path, "rb") as file:
+            arrays: dict[str, Any] = decode(file.read())
     except SafetensorError as error:
         raise ShapeError(f"load: {os.fspath(path)} is not a file of arrays", why=str(error)) from None
     if like is None:

@@ -14,8 +14,6 @@ from primad.ir.node import CAPTURED, INPUT, Leaf, Node
 from primad.ir.program import Program
 from primad.ops.contraction import split
 
-Axis = tuple[Node, int]
-
 
 @dataclass(frozen=True)
 class Dimension:
@@ -37,19 +35,34 @@ class Dimension:
 
 
 class _Union:
+    """Axes that are the same index: each axis has a number, and numbers are joined."""
+
     def __init__(self) -> None:
-        self._parent: dict[Axis, Axis] = {}
+        self._first: dict[Node, int] = {}
+        self._parent: list[int] = []
 
-    def find(self, item: Axis) -> Axis:
-        parent = self._parent.setdefault(item, item)
-        while parent != item:
-            grand = self._parent[parent]
-            self._parent[item] = grand
-            item, parent = parent, grand
-        return item
+    def first(self, node: Node) -> int:
+        """Return the number of a value's first axis; the others follow."""
+        found = self._first.get(node)
+        if found is None:
+            found = self._first[node] = len(self._parent)
+            self._parent.extend(range(found, found + len(node.type.shape)))
+        return found
 
-    def join(self, x: Axis, y: Axis) -> None:
-        self._parent[self.find(x)] = self.find(y)
+    def find(self, node: Node, axis: int) -> int:
+        """Return the number that stands for all axes that an axis was joined with."""
+        return self._root(self.first(node) + axis)
+
+    def join(self, x: int, y: int) -> None:
+        """Say that two numbered axes are the same index."""
+        self._parent[self._root(x)] = self._root(y)
+
+    def _root(self, number: int) -> int:
+        parent = self._parent
+        while parent[number] != number:
+            parent[number] = parent[parent[number]]
+            number = parent[number]
+        return number
 
 
 def _labels(node: Node) -> tuple[tuple[tuple[object, ...], ...], tuple[object, ...]]:
@@ -68,30 +81,37 @@ def tileable_dimensions(program: Program) -> list[Dimension]:
     """Return the dimensions that can be tiled, largest total size first."""
     union = _Union()
     ops_in_order = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    maps = {}
+    mixing = []
     for node in ops_in_order:
         if node.op.axes is None:
             return []
-        before, after = maps[node] = _labels(node)
-        first: dict[object, Axis] = {}
+        if node.op.pointwise:
+            _join_all(node, union)
+        else:
+            mixing.append((node, _labels(node)))
+    for node, (before, after) in mixing:
+        first: dict[object, int] = {}
         for value, labels in [*zip(node.inputs, before, strict=True), (node, after)]:
-            for axis, label in enumerate(labels):
+            for number, label in enumerate(labels, union.first(value)):
                 if label is not None:
-                    union.join((value, axis), first.setdefault(label, (value, axis)))
-    members: dict[Axis, dict[Node, int]] = {}
-    bad: set[Axis] = set()
-    values = {*program.nodes, *program.inputs}
-    for node in values:
+                    union.join(number, first.setdefault(label, number))
+    members: dict[int, dict[Node, int]] = {}
+    bad: set[int] = set()
+    for node in dict.fromkeys((*program.inputs, *program.nodes)):
         for axis in range(node.type.ndim):
-            root = union.find((node, axis))
-            if node in members.setdefault(root, {}):
+            root = union.find(node, axis)
+            axes = members.setdefault(root, {})
+            if node in axes:
                 bad.add(root)
-            members[root][node] = axis
-    reductions: dict[Axis, set[Node]] = {}
-    sources: dict[Axis, set[Node]] = {}
+            axes[node] = axis
+    reductions: dict[int, set[Node]] = {}
+    sources: dict[int, set[Node]] = {}
+    for node, labels in mixing:
+        _classify(node, labels, union, bad, reductions, sources)
     for node in ops_in_order:
-        _classify(node, maps[node], union, bad, reductions, sources)
-        bad.update(_beside_windows(node, union))
+        for operand in node.inputs:
+            if operand.op is ops.windows:
+                bad.update(_beside_windows(node, operand, union))
     found = []
     for root, axes in members.items():
         node, axis = next(iter(axes.items()))
@@ -108,34 +128,41 @@ def tileable_dimensions(program: Program) -> list[Dimension]:
     return found
 
 
-def _beside_windows(node: Node, union: _Union) -> Iterator[Axis]:
+def _join_all(node: Node, union: _Union) -> None:
+    """Join the axes of a pointwise op: every index of the result is the same index of each operand."""
+    first = union.first(node)
+    for operand in node.inputs:
+        other = union.first(operand)
+        for axis in range(len(node.type.shape)):
+            union.join(other + axis, first + axis)
+
+
+def _beside_windows(node: Node, windows: Node, union: _Union) -> Iterator[int]:
     """Yield the dimensions of a node for which windows among its operands would be made whole, before the tiles.
 
     They are a view that is many times as large as its array, and whoever reads it takes a block at a time.
     """
-    for operand in node.inputs:
-        if operand.op is ops.windows:
-            slid = dict(operand.params)["axes"]
-            ndim = operand.inputs[0].type.ndim
-            mapped = {union.find((operand, axis)) for axis in range(ndim) if axis not in slid}
-            for value in (node, *node.inputs):
-                yield from {union.find((value, axis)) for axis in range(value.type.ndim)} - mapped
+    slid = dict(windows.params)["axes"]
+    ndim = windows.inputs[0].type.ndim
+    mapped = {union.find(windows, axis) for axis in range(ndim) if axis not in slid}
+    for value in (node, *node.inputs):
+        yield from {union.find(value, axis) for axis in range(value.type.ndim)} - mapped
 
 
 def _classify(
     node: Node,
     labels: tuple[tuple[tuple[object, ...], ...], tuple[object, ...]],
     union: _Union,
-    bad: set[Axis],
-    reductions: dict[Axis, set[Node]],
-    sources: dict[Axis, set[Node]],
+    bad: set[int],
+    reductions: dict[int, set[Node]],
+    sources: dict[int, set[Node]],
 ) -> None:
     before, after = labels
     summed = set(dict(node.params)["axes"]) if node.op is ops.sum else set()
-    carried: set[Axis] = set()
+    carried: set[int] = set()
     for operand, part in zip(node.inputs, before, strict=True):
         for axis, label in enumerate(part):
-            root = union.find((operand, axis))
+            root = union.find(operand, axis)
             if label is not None and label in after:
                 carried.add(root)
             elif (node.op is ops.sum and axis in summed) or (node.op is ops.contract and label not in after):
@@ -143,7 +170,7 @@ def _classify(
             else:
                 bad.add(root)
     for axis in range(len(after)):
-        root = union.find((node, axis))
+        root = union.find(node, axis)
         if root in reductions and node in reductions[root]:
             bad.add(root)
         if root not in carried and node.op is not ops.broadcast:
@@ -151,6 +178,6 @@ def _classify(
     for operand in node.inputs:
         # A value cannot meet its own dimension whole and in tiles at once.
         for axis in range(operand.type.ndim):
-            root = union.find((operand, axis))
+            root = union.find(operand, axis)
             if root in sources and node in sources[root]:
                 bad.add(root)

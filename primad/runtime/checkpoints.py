@@ -36,7 +36,7 @@ def late_order(steps: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:
     users: dict[Node, list[Node]] = {}
     behind: set[Node] = set()
     for node in steps:
-        if node.op is ops.barrier or any(operand in behind for operand in node.inputs):
+        if node.op is ops.barrier or not behind.isdisjoint(node.inputs):
             behind.add(node)
             for operand in node.inputs:
                 users.setdefault(operand, []).append(node)

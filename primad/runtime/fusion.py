@@ -111,43 +111,55 @@ def is_pointwise(nodes: Sequence[Node], smallest: float = WORTHWHILE_SIZE) -> bo
 def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
     """Return the shape and float type of the steps that can be in a group."""
     keys: dict[Node, Key] = {}
+    able: dict[Any, bool] = {}  # whether there is code for an op, by the dtypes that it meets: a plan has few of them
     for node in steps:
-        if node.type.size < smallest or not has_code(node):
+        if node.type.size < smallest:
             continue
-        floats = [x.type.dtype for x in (node, *node.inputs) if x.type.dtype.kind == "f"]
-        inherited = [keys[x][1] for x in node.inputs if x in keys]
-        if floats or inherited:
-            keys[node] = (node.type.shape, (floats or inherited)[0])
+        dtypes = [x.type.dtype for x in (node, *node.inputs)]
+        alike = (node.op, *dtypes)
+        if alike not in able:
+            able[alike] = has_code(node)
+        if not able[alike]:
+            continue
+        floats = [dtype for dtype in dtypes if dtype.kind == "f"]
+        inherited = floats or [keys[x][1] for x in node.inputs if x in keys]
+        if inherited:
+            keys[node] = (node.type.shape, inherited[0])
     return keys
 
 
 def components(steps: Sequence[Node], keys: dict[Node, Key]) -> Iterator[list[Node]]:
     """Yield the groups: steps of equal key and count that are connected by values or by operands that they share."""
+    numbers: dict[Key, int] = {}
+    kind = {node: numbers.setdefault(key, len(numbers)) for node, key in keys.items()}
     count: dict[Node, int] = {}
-    parent: dict[Any, Any] = {}
+    parent = {node: node for node in kind}
+    readers: dict[tuple[Node, int, int], Node] = {}
 
-    def root(item: Any) -> Any:
-        while parent.setdefault(item, item) is not item:
-            parent[item] = parent[parent[item]]
-            item = parent[item]
-        return item
+    def root(node: Node) -> Node:
+        while parent[node] is not node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
 
     for node in steps:
-        key = keys.get(node)
+        own = kind.get(node)
         # Only the edges out of a group count: what comes after them can never lead back into it.
-        count[node] = max(
-            [count[x] + (x in keys and keys[x] != key) for x in node.inputs if x in count],
-            default=0,
-        )
-        if key is None:
+        level = 0
+        for x in node.inputs:
+            if x in count:
+                level = max(level, count[x] + (x in kind and kind[x] != own))
+        count[node] = level
+        if own is None:
             continue
-        for operand in node.inputs:
-            if operand.op is not LITERAL:
-                inside = keys.get(operand) == key and count[operand] == count[node]
-                parent[root(operand if inside else (operand, key, count[node]))] = root(node)
-    found: dict[Any, list[Node]] = {}
+        for x in node.inputs:
+            if x.op is not LITERAL:
+                inside = kind.get(x) == own and count[x] == level
+                other = x if inside else readers.setdefault((x, own, level), node)
+                parent[root(other)] = node  # which nothing has joined yet, so that it stands for itself
+    found: dict[Node, list[Node]] = {}
     for node in steps:
-        if node in keys:
+        if node in kind:
             found.setdefault(root(node), []).append(node)
     yield from found.values()
 

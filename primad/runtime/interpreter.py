@@ -90,7 +90,8 @@ class Plan:
             fresh = makes_new_array(node) and node not in seen
             seen.add(node)
             self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
-        products = [node.op.cost(node).matmul_flops for node in steps]
+        # An op that does not say what it costs multiplies no matrices.
+        products = [node.op.cost(node).matmul_flops for node in steps if node.op.flops is not None]
         self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
         self._spare: list[Frame] = []
 

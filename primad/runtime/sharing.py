@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from inspect import signature
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -33,4 +34,7 @@ def takes(function: Any, name: str) -> bool:
 
 def lanes_for(function: Any) -> dict[str, Any]:
     """Return the argument that lets a definition share its blocks among threads, if it can."""
+    # Python finds the parameters of built-in functions by reading a text, for which it compiles its tokenizer first.
+    if isinstance(function, (np.ufunc, BuiltinFunctionType)):
+        return {}
     return {"each": on_lanes} if takes(function, "each") else {}

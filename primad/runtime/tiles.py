@@ -7,7 +7,6 @@ any number of threads.
 from __future__ import annotations
 
 import ctypes
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from primad.runtime.lanes import MAX_LANES, run_lanes, run_on_threads, thread_co
 from primad.runtime.layout import Layout, Slices, layout_of
 from primad.runtime.native import compiler
 from primad.runtime.parts import needed_between
-from primad.runtime.worker import Job, Steps, worker_text
+from primad.runtime.worker import Job, Table, worker_text
 from primad.runtime.writing import Writer
 from primad.types import ArrayType
 
@@ -36,6 +35,10 @@ SCRATCH_BYTES = 1024 * 1024
 """Memory of a native tile: about what a core's second-level cache holds."""
 NATIVE_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Lengths of native tiles. There are few, so that other numbers of points find their function compiled."""
+FEWEST_TILES = 12
+"""Native tiles are made shorter to have so many of them for threads to share,"""
+SHORT_LENGTH = 32
+"""but no shorter than this."""
 LARGEST_MATRIX = 256 * 1024
 """Products with larger matrices are BLAS's, which reads them in blocks."""
 SHORT_WORK = 1e9
@@ -50,9 +53,11 @@ class Cut:
         program: the whole program.
         dimension: what is cut.
         before: what is computed whole, before the tiles.
-        after: what is computed from the sums over all tiles.
+        after: what is computed from the totals of all tiles.
         inputs: values that tiles read.
-        sums: values that are sums over all tiles.
+        totals: values that are sums over all tiles, or sums of several such.
+        sums: the sums that they are made of.
+        total_of: for each of these, the place of its total.
         sliced: values that tiles write slices of.
         into: for each of these, the input of the program whose memory it takes, or None.
     """
@@ -62,7 +67,9 @@ class Cut:
     before: frozenset[Node]
     after: frozenset[Node]
     inputs: Sequence[Node]
+    totals: Sequence[Node]
     sums: Sequence[Node]
+    total_of: Sequence[int]
     sliced: Sequence[Node]
     into: Sequence[int | None]
 
@@ -115,11 +122,14 @@ def cut_of(program: Program, dimension: Dimension, donated: Donated) -> Cut:
         for node in program.nodes
         if node in dimension.axis and node not in dimension.sources and node.op is not LITERAL
     }
+    total = _totals(program, sums)
     after: set[Node] = set()
     for node in program.nodes:
-        if node not in inside and node not in sums and any(x in sums or x in after for x in node.inputs):
+        if node not in inside and node not in total and any(x in total or x in after for x in node.inputs):
             after.add(node)
-    before = frozenset([x for x in program.nodes if x not in inside and x not in after and x not in sums])
+    before = frozenset([x for x in program.nodes if x not in inside and x not in after and x not in total])
+    parts = [node for node in program.nodes if node in sums]
+    totals = list(dict.fromkeys([total[node] for node in parts]))
     used = [operand for node in program.nodes if node in inside or node in sums for operand in node.inputs]
     outer = {*before, *program.inputs}
     sliced = [node for node in dict.fromkeys(program.outputs) if node in inside]
@@ -132,10 +142,36 @@ def cut_of(program: Program, dimension: Dimension, donated: Donated) -> Cut:
         before=before,
         after=frozenset(after),
         inputs=[node for node in dict.fromkeys(used) if node in outer and node.op is not LITERAL],
-        sums=[node for node in program.nodes if node in sums],
+        totals=totals,
+        sums=parts,
+        total_of=[totals.index(total[node]) for node in parts],
         sliced=sliced,
         into=[places.get(node) for node in sliced],
     )
+
+
+def _totals(program: Program, sums: frozenset[Node]) -> dict[Node, Node]:
+    """Return, for each sum over the tiles and for what only adds such sums up, the value that they end in.
+
+    The weight gradients of a layer are a sum of products, one for each stream of derivatives: all of them are added to
+    the same memory.
+    """
+    users: dict[Node, list[Node]] = {}
+    for node in program.nodes:
+        for operand in node.inputs:
+            users.setdefault(operand, []).append(node)
+    outputs = set(program.outputs)
+    adds = set(sums)
+    for node in program.nodes:
+        if node.op is ops.add and all(x in adds and users[x] == [node] and x not in outputs for x in node.inputs):
+            adds.add(node)
+    total: dict[Node, Node] = {}
+    for node in reversed(program.nodes):
+        if node in adds:
+            above = users.get(node, [])
+            joins = len(above) == 1 and above[0] in adds and node not in outputs
+            total[node] = total[above[0]] if joins else node
+    return total
 
 
 def _donated_slices(program: Program, dimension: Dimension, donated: Donated, elsewhere: set[Node]) -> dict[Node, int]:
@@ -171,7 +207,10 @@ class InterpretedTiles:
     Attributes:
         cut: what runs.
         length: indices of a tile.
+        count: number of tiles.
+        lanes: how many independent runs of tiles there are.
         plan: how a tile runs.
+        last: how the last tile runs.
     """
 
     def __init__(self, cut: Cut, length: int) -> None:
@@ -191,26 +230,27 @@ class InterpretedTiles:
     @property
     def peak_bytes(self) -> int:
         """Memory of a run, on as many threads as there are now."""
-        sums = self.lanes * sum(node.type.nbytes for node in self.cut.sums)
+        sums = self.lanes * sum(node.type.nbytes for node in self.cut.totals)
         last = 0 if self.last is self.plan else self.last.peak_bytes
         return sums + min(self.lanes, thread_count()) * self.plan.peak_bytes + last
 
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
-        """Compute all tiles from whole inputs; fill whole outputs and return the sums."""
+        """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
 
         def work(lane: int, stopped: Callable[[], bool]) -> list[Any]:
             return self._run_lane(lane, values, full, stopped)
 
-        totals: list[Any] = []
-        for partial in run_lanes(work, self.lanes):
-            totals = _accumulate(totals, partial)
-        return totals
+        first, *others = run_lanes(work, self.lanes)
+        for partial in others:
+            for i, value in enumerate(partial):
+                first[i] += value
+        return list(first)
 
     def _run_lane(
         self, lane: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]
     ) -> list[Any]:
-        totals: list[Any] = []
         cut = self.cut
+        totals: list[Any] = [None] * len(cut.totals)
         count = len(cut.sums)
         for index in range(lane * self.count // self.lanes, (lane + 1) * self.count // self.lanes):
             if stopped():
@@ -223,7 +263,11 @@ class InterpretedTiles:
                 for value, node in zip(values, cut.inputs, strict=True)
             ]
             results = plan.run(pieces)
-            totals = _accumulate(totals, results[:count])
+            for i, value in zip(cut.total_of, results[:count], strict=True):
+                if totals[i] is None:
+                    totals[i] = value
+                else:
+                    totals[i] += value
             for target, node, piece in zip(full, cut.sliced, results[count:], strict=True):
                 target[_slice(cut.dimension.axis[node], start, stop)] = piece
         return totals
@@ -233,22 +277,17 @@ def _slice(axis: int, start: int, stop: int) -> tuple[slice, ...]:
     return (*(slice(None),) * axis, slice(start, stop))
 
 
-def _accumulate(totals: list[Any], partial: Sequence[Any]) -> list[Any]:
-    """Add partial sums to totals, in place where they are arrays."""
-    if not totals:
-        return list(partial)
-    for i, value in enumerate(partial):
-        totals[i] += value
-    return totals
-
-
 class NativeTiles:
     """Tiles that one native function runs, reading whole inputs and writing whole outputs in place.
 
     Attributes:
         cut: what runs.
         length: indices of a tile.
+        count: number of tiles.
+        lanes: how many independent runs of tiles there are.
         program: the program of a tile.
+        products: how many matrix products it has.
+        loops: how many loops beside.
         scratch: bytes of memory that a thread needs beside.
     """
 
@@ -261,31 +300,24 @@ class NativeTiles:
         self.count = -(-cut.dimension.length // length)
         self.lanes = min(self.count, MAX_LANES)
         self._rest = cut.dimension.length - (self.count - 1) * length
+        heads = [unit.nodes[0] for unit in layout.units]
+        self.products = sum(node.op is ops.contract and node.op.cost(node).matmul_flops > 0 for node in heads)
+        self.loops = len(heads) - self.products
         text = Writer(layout).write()
         self.scratch = text.scratch
         self._places: list[tuple[int, Node]] = []
         place = 0
-        for node in cut.sums:
+        for node in cut.totals:
             self._places.append((place, node))
             place += -(-node.type.nbytes // ALIGNMENT) * ALIGNMENT
         self._lane_bytes = place
-        arrays = [*cut.inputs, *cut.sliced]
-        steps = Steps(
-            tuple([self._step(node) for node in arrays]),
-            tuple([place for place, _ in self._places]),
-            self._lane_bytes,
-            len(cut.inputs),
-        )
-        (self._kernel,) = host.kernels([worker_text(text, steps, length)])
+        places = tuple([self._places[i][0] for i in cut.total_of])
+        table = Table(len(cut.inputs), places, self._lane_bytes, len(cut.sliced))
+        (self._kernel,) = host.kernels([worker_text(text, table, length)])
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._kernel.address)
         self._joins = cut.program.cost().flops < SHORT_WORK
         self._scratches: list[Frame] = []
         self._sums: list[Frame] = []
-
-    def _step(self, node: Node) -> int:
-        """Return the bytes between the slices of an array for neighbouring tiles."""
-        axis = self.cut.axis(node)
-        return 0 if axis is None else self.length * math.prod(node.type.shape[axis + 1 :]) * node.type.dtype.itemsize
 
     @property
     def peak_bytes(self) -> int:
@@ -295,22 +327,24 @@ class NativeTiles:
         return self.lanes * self._lane_bytes + min(self.lanes, thread_count()) * self.scratch + copies
 
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
-        """Compute all tiles from whole inputs; fill whole outputs and return the sums."""
+        """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
         cut = self.cut
-        given = [_plain(value, node.type) for value, node in zip(values, cut.inputs, strict=True)]
+        given = [self._plain(value, node) for value, node in zip(values, cut.inputs, strict=True)]
         inputs, outputs = self._for_last_tile(given) if self._rest < self.length else ([], [])
         sums = SPARE_FRAMES.take(self._sums) or _memory(self.lanes * self._lane_bytes)
-        table, last = _table([*given, *full]), _table([*inputs, *outputs])
+        table, last = _addresses([*given, *full]), _addresses([*inputs, *outputs])
+        steps = self._steps([*given, *full])
         job = Job(
             lanes=self.lanes,
             tiles=self.count,
             table=table.ctypes.data,
+            steps=steps.ctypes.data,
             last=last.ctypes.data,
             rest=self._rest,
             sums=_aligned(sums),
         )
         # What the addresses lead to lives as long as the work does, even when the caller has given up waiting for it.
-        held = (given, full, inputs, outputs, sums, table, last)
+        held = (given, full, inputs, outputs, sums, table, steps, last)
 
         def work(held: Any = held) -> None:
             scratch = SPARE_FRAMES.take(self._scratches) or _memory(self.scratch)
@@ -329,6 +363,26 @@ class NativeTiles:
         SPARE_FRAMES.give(sums, self._sums)
         return totals
 
+    def _plain(self, value: Any, node: Node) -> Any:
+        """Return an input as a plain array: arguments may be of any kind.
+
+        Of an array that repeats one element along the tiled axis, as long as a tile is: it serves all tiles.
+        """
+        if value.shape != node.type.shape:
+            value = np.broadcast_to(value, node.type.shape)
+        if self.cut.axis(node) == 0 and value.strides[0] == 0:
+            value = value[: self.length]
+        return np.ascontiguousarray(value, node.type.dtype)
+
+    def _steps(self, arrays: Sequence[Any]) -> Any:
+        """Return the bytes from one tile's slice to the next one's, in each array."""
+        steps = []
+        for node, array in zip((*self.cut.inputs, *self.cut.sliced), arrays, strict=True):
+            axis = self.cut.axis(node)
+            moves = axis is not None and array.shape == node.type.shape
+            steps.append(self.length * array.strides[axis] if moves else 0)
+        return np.array(steps, np.int64)
+
     def _for_last_tile(self, given: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return inputs and outputs for a last tile that is shorter than the others: arrays as long as theirs.
 
@@ -338,7 +392,7 @@ class NativeTiles:
         start, stop = self.cut.dimension.length - self._rest, self.cut.dimension.length
         for node, array in zip(self.cut.inputs, given, strict=True):
             axis = self.cut.axis(node)
-            if axis is not None:
+            if axis is not None and array.shape == node.type.shape:
                 copy = self._empty_for_tile(node, axis)
                 copy[_slice(axis, 0, self._rest)] = array[_slice(axis, start, stop)]
                 copy[_slice(axis, self._rest, self.length)] = array[_slice(axis, stop - 1, stop)]
@@ -361,13 +415,7 @@ class NativeTiles:
         return total.reshape(type.shape) if type.shape else total[0]
 
 
-def _plain(value: Any, type: ArrayType) -> Any:
-    """Return a value as a contiguous array of its full shape: arguments and views may be of any kind."""
-    array = np.ascontiguousarray(value, type.dtype)
-    return array if array.shape == type.shape else np.ascontiguousarray(np.broadcast_to(value, type.shape), type.dtype)
-
-
-def _table(arrays: Sequence[Any]) -> Any:
+def _addresses(arrays: Sequence[Any]) -> Any:
     return np.array([array.ctypes.data for array in arrays], np.uint64)
 
 
@@ -395,7 +443,8 @@ def native_tiles(cut: Cut) -> NativeTiles | None:
     if layout is None:
         return None
     fitting = SCRATCH_BYTES * guess // max(1, Writer(layout).scratch)
-    length = max([n for n in lengths if n <= fitting], default=lengths[0])
+    shared = max(SHORT_LENGTH, cut.dimension.length // FEWEST_TILES)
+    length = max([n for n in lengths if n <= min(fitting, shared)], default=lengths[0])
     if length != guess:
         program, slices = cut.tile(length)
         layout = layout_of(program, slices)

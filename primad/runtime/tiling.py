@@ -200,7 +200,7 @@ class TiledPlan:
         self._late_outputs = [
             node for node in dict.fromkeys(program.outputs) if node in cut.after or node.op is LITERAL
         ]
-        self._late_inputs = [*program.inputs, *self._prologue_outputs, *cut.sums, *cut.sliced]
+        self._late_inputs = [*program.inputs, *self._prologue_outputs, *cut.totals, *cut.sliced]
         epilogue = part_of_program(program, self._late_inputs, self._late_outputs)
         self._epilogue = Plan(epilogue, WORTHWHILE_SIZE, self._donated_late())
 
@@ -240,7 +240,7 @@ class TiledPlan:
             for node, place in zip(self._cut.sliced, self._cut.into, strict=True)
         ]
         totals = self.tiles.run([np.asarray(known[node]) for node in self._cut.inputs], full)
-        known.update(zip(self._cut.sums, totals, strict=True))
+        known.update(zip(self._cut.totals, totals, strict=True))
         known.update(zip(self._cut.sliced, full, strict=True))
         late = self._epilogue.run([known[node] for node in self._late_inputs])
         known.update(zip(self._late_outputs, late, strict=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from primad.runtime.native import DECLARATIONS
@@ -19,7 +18,8 @@ class Job(ctypes.Structure):
         lanes: number of lanes; each runs its tiles in order and adds up their sums.
         tiles: number of tiles.
         table: addresses of the whole inputs, and of the whole outputs that are no sums.
-        last: the same for the last tile, if that is shorter than the others: addresses of copies that are long enough.
+        steps: the bytes from one tile's slice to the next one's, in each of these arrays.
+        last: addresses for the last tile, if that is shorter than the others: of copies that are long enough.
         rest: how many indices the last tile has; the others have all.
         sums: memory for the sums of all lanes.
     """
@@ -30,6 +30,7 @@ class Job(ctypes.Structure):
         ("lanes", ctypes.c_int64),
         ("tiles", ctypes.c_int64),
         ("table", ctypes.c_void_p),
+        ("steps", ctypes.c_void_p),
         ("last", ctypes.c_void_p),
         ("rest", ctypes.c_int64),
         ("sums", ctypes.c_void_p),
@@ -37,44 +38,51 @@ class Job(ctypes.Structure):
 
 
 @dataclass(frozen=True)
-class Steps:
-    """How the addresses of a tile's arrays follow from those of the whole arrays.
+class Table:
+    """What the table of a tile's addresses has: inputs, then sums, then other outputs.
 
     Attributes:
-        arrays: of each input and each output that is no sum, the bytes from one tile's slice to the next one's.
-        sums: place of each sum in the memory of a lane.
+        inputs: number of inputs.
+        sums: place of each sum in the memory of a lane; sums that are added up share one.
         lane_bytes: size of that memory.
-        inputs: how many of the arrays are inputs.
+        sliced: number of outputs that are no sums.
     """
 
-    arrays: tuple[int, ...]
+    inputs: int
     sums: tuple[int, ...]
     lane_bytes: int
-    inputs: int
+    sliced: int
+
+    @property
+    def whole(self) -> list[int]:
+        """The entries for whole arrays, in the order of the job's table."""
+        return [*range(self.inputs), *range(self.inputs + len(self.sums), self.size)]
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.inputs + len(self.sums) + self.sliced
 
 
-def worker_text(tile: Text, steps: Steps, length: int) -> str:
+def worker_text(tile: Text, table: Table, length: int) -> str:
     """Write the worker: a function of the job and of scratch memory.
 
     Args:
         tile: the functions of one tile.
-        steps: how its arrays lie.
+        table: the arrays that they take.
         length: indices of a tile.
     """
-    count = len(steps.arrays) + len(steps.sums)
     w = _Lines()
     job = {name: w.emit(f"getelementptr i8, ptr %job, i64 {getattr(Job, name).offset}") for name, _ in Job._fields_}
     lanes, tiles, rest = (w.emit(f"load i64, ptr {job[name]}") for name in ("lanes", "tiles", "rest"))
-    table, last_table, sums = (w.emit(f"load ptr, ptr {job[name]}") for name in ("table", "last", "sums"))
-    w.lines += [f"  %local = alloca ptr, i64 {count + 1}"]
-    w.lines += [f"  %last = sub i64 {tiles}, 1"]
-    # Nothing before the tiles depends on which tile it is: whole inputs and sums stand for theirs.
-    for i, place in enumerate(_order(steps)):
-        if place < len(steps.arrays):
-            source = w.emit(f"getelementptr ptr, ptr {table}, i64 {place}")
-            w.store(w.emit(f"load ptr, ptr {source}"), i)
-        else:
-            w.store("null", i)
+    addresses, steps, last, sums = (w.emit(f"load ptr, ptr {job[name]}") for name in ("table", "steps", "last", "sums"))
+    w.lines += [f"  %local = alloca ptr, i64 {table.size + 1}"]
+    w.lines += [f"  %final = sub i64 {tiles}, 1"]
+    # What is done before the tiles reads only inputs that are the same for all of them.
+    for i, entry in enumerate(table.whole):
+        w.store(w.item("ptr", addresses, i), entry)
+    for entry in range(table.inputs, table.inputs + len(table.sums)):
+        w.store("null", entry)
     w.lines += [
         "  call void @KERNEL.before(ptr %local, ptr %scratch)",
         "  br label %take",
@@ -87,11 +95,11 @@ def worker_text(tile: Text, steps: Steps, length: int) -> str:
         f"  %start = udiv i64 %from, {lanes}",
         f"  %to = add i64 %from, {tiles}",
         f"  %end = udiv i64 %to, {lanes}",
-        f"  %place = mul i64 %lane, {steps.lane_bytes}",
+        f"  %place = mul i64 %lane, {table.lane_bytes}",
         f"  %own = getelementptr i8, ptr {sums}, i64 %place",
     ]
-    if steps.lane_bytes:
-        w.lines.append(f"  call void @llvm.memset.p0.i64(ptr %own, i8 0, i64 {steps.lane_bytes}, i1 false)")
+    if table.lane_bytes:
+        w.lines.append(f"  call void @llvm.memset.p0.i64(ptr %own, i8 0, i64 {table.lane_bytes}, i1 false)")
     w.lines += [
         "  br label %tile",
         "tile:",
@@ -101,22 +109,17 @@ def worker_text(tile: Text, steps: Steps, length: int) -> str:
         "  br i1 %going, label %ready, label %done",
         "ready:",
         f"  %short = icmp ult i64 {rest}, {length}",
-        "  %final = icmp eq i64 %i, %last",
-        "  %copied = and i1 %short, %final",
-        f"  %from.table = select i1 %copied, ptr {last_table}, ptr {table}",
+        "  %ending = icmp eq i64 %i, %final",
+        "  %copied = and i1 %short, %ending",
+        f"  %from.table = select i1 %copied, ptr {last}, ptr {addresses}",
         "  %index = select i1 %copied, i64 0, i64 %i",
         f"  %count = select i1 %copied, i64 {rest}, i64 {length}",
     ]
-    for i, place in enumerate(_order(steps)):
-        if place < len(steps.arrays):
-            source = w.emit(f"getelementptr ptr, ptr %from.table, i64 {place}")
-            address = w.emit(f"load ptr, ptr {source}")
-            if steps.arrays[place]:
-                offset = w.emit(f"mul i64 %index, {steps.arrays[place]}")
-                address = w.emit(f"getelementptr i8, ptr {address}, i64 {offset}")
-        else:
-            address = w.emit(f"getelementptr i8, ptr %own, i64 {steps.sums[place - len(steps.arrays)]}")
-        w.store(address, i)
+    for i, entry in enumerate(table.whole):
+        offset = w.emit(f"mul i64 %index, {w.item('i64', steps, i)}")
+        w.store(w.emit(f"getelementptr i8, ptr {w.item('ptr', '%from.table', i)}, i64 {offset}"), entry)
+    for place, entry in zip(table.sums, range(table.inputs, table.inputs + len(table.sums)), strict=True):
+        w.store(w.emit(f"getelementptr i8, ptr %own, i64 {place}"), entry)
     w.lines += [
         "  call void @KERNEL.tile(ptr %local, ptr %scratch, i64 %count)",
         "  %further = add i64 %i, 1",
@@ -130,13 +133,6 @@ def worker_text(tile: Text, steps: Steps, length: int) -> str:
     return f"{tile.functions}\n{text}{DECLARATIONS}{tile.declarations}\n{declared}"
 
 
-def _order(steps: Steps) -> Sequence[int]:
-    """Return, for each entry of a tile's table (inputs, sums, other outputs), which array or sum it is."""
-    arrays = range(len(steps.arrays))
-    sums = range(len(steps.arrays), len(steps.arrays) + len(steps.sums))
-    return [*arrays[: steps.inputs], *sums, *arrays[steps.inputs :]]
-
-
 class _Lines:
     """Instructions with numbered values."""
 
@@ -147,6 +143,9 @@ class _Lines:
         name = f"%w{len(self.lines)}"
         self.lines.append(f"  {name} = {code}")
         return name
+
+    def item(self, type: str, array: str, place: int) -> str:
+        return self.emit(f"load {type}, ptr {self.emit(f'getelementptr {type}, ptr {array}, i64 {place}')}")
 
     def store(self, address: str, place: int) -> None:
         slot = self.emit(f"getelementptr ptr, ptr %local, i64 {place}")

@@ -48,7 +48,7 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
     for node in program.nodes:
         if node in mapping:
             continue
-        if isinstance(node.op, Leaf) or not any(operand in wide for operand in node.inputs):
+        if isinstance(node.op, Leaf) or wide.isdisjoint(node.inputs):
             mapping[node] = rebuild(node, mapping, trace, copy=True)
             continue
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]

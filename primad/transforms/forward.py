@@ -50,7 +50,7 @@ def push_tangents(
             moving[node] = marks[node]
         if isinstance(node.op, Leaf) or not node.type.is_float:
             continue
-        if not any(operand in moving for operand in node.inputs):
+        if moving.keys().isdisjoint(node.inputs):
             continue
         if node.op.jvp is None:
             raise missing_rule(node.op, "JVP rule")

@@ -55,7 +55,7 @@ def active_nodes(program: Program, active: Sequence[bool]) -> set[Node]:
     result = {node for node, on in zip(program.inputs, active, strict=True) if on and node.type.is_float}
     for node in program.nodes:
         passes = node.type.is_float and not isinstance(node.op, Leaf) and node.op.kind != "piecewise constant"
-        if passes and any(operand in result for operand in node.inputs):
+        if passes and not result.isdisjoint(node.inputs):
             result.add(node)
     return result
 

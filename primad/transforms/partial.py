@@ -22,7 +22,7 @@ def split(program: Program, late: Sequence[bool], late_outputs: Sequence[bool]) 
     """
     depends = {node for node, on in zip(program.inputs, late, strict=True) if on}
     for node in program.nodes:
-        if any(operand in depends for operand in node.inputs):
+        if not depends.isdisjoint(node.inputs):
             depends.add(node)
     residuals: dict[Node, None] = {}
     needed = [node for node in program.nodes if node in depends]

@@ -24,9 +24,7 @@ def pull_cotangents(
     Returns:
         the cotangents of the inputs, `Zero` where the outputs do not depend on them.
     """
-    outputs = _lowered(trace, outputs, inputs)
-    nodes, _ = reachable(outputs, trace)
-    linear = _dependent(nodes, inputs)
+    outputs, nodes, linear = _lowered(trace, outputs, inputs)
     pending: dict[Node, TracedArray] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
         if output in linear:
@@ -79,18 +77,24 @@ def _dependent(nodes: Sequence[Node], inputs: Sequence[Node]) -> set[Node]:
     """Return the nodes that depend on the inputs, among nodes in order."""
     found = set(inputs)
     for node in nodes:
-        if any(operand in found for operand in node.inputs):
+        if not found.isdisjoint(node.inputs):
             found.add(node)
     return found
 
 
-def _lowered(trace: Trace, outputs: Sequence[Node], inputs: Sequence[Node]) -> Sequence[Node]:
-    """Lower the composites through which the outputs depend on the inputs: a user's JVP may be written with them."""
+def _lowered(
+    trace: Trace, outputs: Sequence[Node], inputs: Sequence[Node]
+) -> tuple[Sequence[Node], list[Node], set[Node]]:
+    """Lower the composites through which the outputs depend on the inputs: a user's JVP may be written with them.
+
+    Returns:
+        the outputs, the nodes behind them in order, and those of them that depend on the inputs.
+    """
     while True:
         nodes, _ = reachable(outputs, trace)
         linear = _dependent(nodes, inputs)
         if not any(node in linear and node.op is not INPUT and node.op.kind == "composite" for node in nodes):
-            return outputs
+            return outputs, nodes, linear
         mapping: dict[Node, Node] = {node: node for node in inputs}
         for node in nodes:
             if node not in linear or node in mapping:

@@ -19,8 +19,9 @@ Written by `python -m tests.benchmarks --report`, from the runs of {date} on one
 of its own, on all cores, in turn with the others after a warm-up, and all agreed on values and gradients (relative
 difference below 1e-6 in float64, 1e-2 in float32). Times are medians of the rounds. *Ratio* is the time of the best
 form of the best peer over primad's, *share of the limit* is the least time that the matrix products of the best known
-method (or, without any, the bytes of arguments and results) take on this machine, over primad's time. *First call*
-records, derives, plans and runs. *Memory* is the peak above what the imported library holds.
+method (or, without any, the bytes of arguments and results) take on this machine, over primad's time; products are as
+fast as NumPy's or primad's own, whichever are faster, and bytes as a copy. *First call* records, derives, plans and
+runs. *Memory* is the peak above what the imported library holds.
 
 """
 COMMANDS = """\

@@ -1,0 +1,231 @@
+"""Tiles as one native function: last tiles of any length, slices of any axis, sums, and what may go wrong between."""
+
+import itertools
+import signal
+
+import numpy as np
+import pytest
+
+import primad
+from primad import ops
+from primad.functional import calls
+from primad.runtime import lanes, native, tiles, tiling
+from primad.runtime.interpreter import Plan
+from primad.simplify import simplify
+
+pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
+
+POINTS = [8, 9, 15, 16, 17, 31, 40, 67]
+DTYPES = [np.float64, np.float32]
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Cut even small programs, into tiles of 4 or 8."""
+    monkeypatch.setattr(tiles, "NATIVE_LENGTHS", (4, 8))
+    monkeypatch.setattr(tiling, "WORTHWHILE_BYTES", 1)
+    monkeypatch.setattr(tiling, "LARGE_BYTES", 0)
+    monkeypatch.setattr(tiling, "tile_length", lambda dimension: 4)
+    monkeypatch.setattr(tiling, "is_pointwise", lambda nodes: False)
+
+
+def prepared(function, *arguments):
+    """Return a lowered program and its arguments."""
+    program = primad.trace(function)(*arguments)
+    return simplify(program.hoisted()), [*arguments, *calls.source_values(program)]
+
+
+def check(function, *arguments, tolerance=200):
+    """Compare a plan with the reference, for several numbers of threads bit by bit; return the plan."""
+    program, given = prepared(function, *arguments)
+    plan = tiling.make_plan(program)
+    assert isinstance(plan, tiling.TiledPlan) and isinstance(plan.tiles, tiles.NativeTiles)
+    wanted = Plan(program).run(given)
+    before = lanes.get_num_threads()
+    kept = None
+    try:
+        for threads in (1, 2, 3):
+            lanes.set_num_threads(threads)
+            found = plan.run([np.array(x) for x in given])
+            for got, want in zip(found, map(np.asarray, wanted), strict=True):
+                assert np.shape(got) == want.shape and got.dtype == want.dtype
+                if want.dtype.kind == "f":
+                    scale = float(np.max(np.abs(want[np.isfinite(want)]), initial=1.0))
+                    error = tolerance * np.finfo(want.dtype).eps
+                    np.testing.assert_allclose(got, want, rtol=error, atol=error * scale)
+                else:
+                    np.testing.assert_array_equal(got, want)
+            kept = kept or [np.asarray(x).tobytes() for x in found]
+            assert [np.asarray(x).tobytes() for x in found] == kept
+    finally:
+        lanes.set_num_threads(before)
+    return plan
+
+
+def normal(*shape, dtype=np.float64, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("points", POINTS)
+def test_sums_and_slices_of_every_form(points, dtype):
+    def f(x, w, v):
+        y = np.tanh(x @ w)
+        return y, y.T, y @ v, np.sum(y), np.sum(y, axis=0), y.T @ x, np.sum(y @ v), y[:, ::2], x @ w > 0.1
+
+    check(f, normal(points, 3, dtype=dtype), normal(3, 5, dtype=dtype), normal(5, dtype=dtype, seed=1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("points", POINTS)
+def test_points_along_the_last_axis(points, dtype):
+    def f(x, w):
+        y = np.sin(w @ x)
+        return y, np.sum(y, axis=1), y * y, np.sum(y * x[:1]), np.concatenate([y, x], axis=0)
+
+    check(f, normal(3, points, dtype=dtype), normal(5, 3, dtype=dtype))
+
+
+@pytest.mark.parametrize("points", POINTS)
+def test_vectors_of_points(points):
+    check(lambda x, y: (np.sum(np.exp(x) * y), np.dot(x, y), np.maximum(x, y)), normal(points), normal(points, seed=1))
+
+
+@pytest.mark.parametrize("points", POINTS)
+def test_directions_between_points_and_widths(points):
+    def f(x, w, u):
+        y = np.einsum("td,dij->tij", x, w)
+        z = np.einsum("tij,jk->tik", np.tanh(y), u)
+        return np.einsum("tik,tij->kj", z, y), np.sum(z, axis=1), np.swapaxes(z, 0, 1)
+
+    check(f, normal(points, 3), normal(3, 4, 5), normal(5, 6))
+
+
+def test_equal_layers_share_their_functions():
+    def network(x, ws):
+        for i in range(ws.shape[0]):
+            x = np.tanh(x @ ws[i])
+        return np.sum(x)
+
+    texts = []
+    for depth in (3, 9):
+        program = simplify(primad.trace(network)(normal(64, 6), normal(depth, 6, 6)))
+        cut = tiling.make_plan(program).tiles.cut
+        layout = tiles.layout_of(*cut.tile(8))
+        texts.append(tiles.Writer(layout).write().functions.count("define internal"))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("points", [8, 9, 21])
+def test_what_is_repeated_for_a_short_tile_is_in_no_sum(points):
+    x = normal(points, 3)
+    for value, place in itertools.product((np.inf, np.nan, 0.0, -np.inf), (-1, 0)):
+        x[place] = value
+        check(lambda x: (np.sum(x, axis=0), np.sum(np.exp(x) @ np.ones((3, 2))), x.T @ np.tanh(x)), x)
+
+
+def test_arrays_that_repeat_along_the_points_are_read_once():
+    x = normal(1000, 8)
+    row = np.broadcast_to(np.arange(8.0), x.shape)
+    f = lambda x, row: np.sum(np.sort(np.full(8, 2.0)) @ (np.sin(x) * row).T)  # noqa: E731
+    program, given = prepared(f, x, row)
+    plan = tiling.make_plan(program)
+    (found,) = plan.run(given)
+    np.testing.assert_allclose(found, f(x, row), rtol=1e-12)
+    assert plan.tiles._plain(row, plan.program.inputs[1]).shape == (plan.tiles.length, 8)
+
+
+@pytest.mark.parametrize("points", POINTS)
+def test_a_donated_argument_is_read_before_it_is_written(points):
+    def f(x, w):
+        y = x @ w
+        return np.tanh(y) + x[:, ::-1], np.sum(y)
+
+    x, w = normal(points, 6), normal(6, 6)
+    expected = f(x, w)
+    compiled = primad.jit(f, donate=0)
+    given = x.copy()
+    found = compiled(given, w)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    assert found[0] is given or np.shares_memory(found[0], given)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+
+
+def test_operands_that_have_no_native_loop_are_interpreted():
+    def f(x):
+        return np.sum(np.cumsum(np.tanh(x), axis=1))
+
+    plan = tiling.make_plan(simplify(primad.trace(f)(normal(40, 3))))
+    assert isinstance(plan.tiles, tiles.InterpretedTiles)
+
+
+def test_large_matrices_are_for_blas(monkeypatch):
+    arguments = normal(40, 6), normal(6, 6)
+    f = lambda x, w: np.sum(np.tanh(x @ w))  # noqa: E731
+    check(f, *arguments)
+    monkeypatch.setattr(tiles, "LARGEST_MATRIX", 6 * 6 * 8 - 1)
+    assert isinstance(tiling.make_plan(simplify(primad.trace(f)(*arguments))).tiles, tiles.InterpretedTiles)
+
+
+def test_a_number_of_points_compiled_before_serves_others():
+    f = lambda x: np.sum(np.tanh(x @ np.full((3, 3), 0.5)), axis=0)  # noqa: E731
+    functions = [tiling.make_plan(simplify(primad.trace(f)(normal(n, 3)))).tiles._kernel for n in (40, 48, 1001)]
+    assert functions[0] is functions[1] is functions[2]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signal.setitimer")
+def test_an_interrupt_ends_a_long_run(monkeypatch):
+    monkeypatch.setattr(tiles, "SHORT_WORK", 0)
+    x, w = np.ones((400_000, 64)), np.eye(64)
+
+    def f(x, w):
+        for _ in range(40):
+            x = x @ w
+        return x
+
+    compiled = primad.jit(f, donate=0)
+    compiled(x, w)
+    before = (
+        signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT)),
+    )
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            compiled(x, 2.0 * w)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGALRM, before[1])
+    written = x.copy()
+    assert set(np.unique(written)) <= {1.0, 2.0**40} and 1.0 in written
+    np.testing.assert_array_equal(x, written)
+
+
+def test_truth_values_and_masks():
+    def f(x, chosen):
+        y = x @ np.full((4, 4), 0.25)
+        return np.where(chosen, y, 0.0), np.sum(np.where(y > x, x, y), axis=0), np.logical_and(chosen, y > 0.0)
+
+    check(f, normal(37, 4), normal(37, 4, seed=3) > 0)
+
+
+def test_a_reduction_beside_its_terms():
+    """Sums that are read again along the points make two stages, each in native tiles."""
+
+    def f(x):
+        y = x @ np.full((3, 3), 0.5)
+        return (y - np.mean(y, axis=0)) / np.std(y, axis=0)
+
+    x = normal(40, 3)
+    program, given = prepared(f, x)
+    plan = tiling.make_plan(program)
+    assert isinstance(plan, tiling.StagedPlan)
+    assert isinstance(plan.parts[0].tiles, tiles.NativeTiles)
+    np.testing.assert_allclose(plan.run(given)[0], f(x), rtol=1e-12)
+
+
+def test_views_need_no_loop():
+    x = normal(24, 4)
+    plan = check(lambda x: (ops.flip(x, axes=(1,)) * 2.0, np.sum(x[:, 1:3].T @ x)), x)
+    assert plan.tiles.loops == 1
