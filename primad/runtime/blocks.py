@@ -27,7 +27,7 @@ START, RUN = 6, 2
 """Beginning and end of a block; going from one place in memory to another."""
 REDUCTION = 2
 """Adding the lanes of a vector of partial sums."""
-KIND = 0.01
+KIND = 0.02
 """The part of the time that must be saved by blocks of one more size, which must be compiled."""
 HIGHEST = WIDEST = 8
 """Rows of a block, and vectors in a row, at most."""
@@ -142,19 +142,21 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
 
     def block(height: int, width: int) -> float:
         cells = height * width
-        loaded, lines = 0, 0.0
+        loaded = lines = 0.0
         for load, row_step, column_step, distance in operands:
             loaded += load * (height if row_step else 1) * (width if column_step else 1)
             if blocks.dotted or load > 1:
                 continue
+            apart = 1 if distance % LINE_BYTES else 0  # then what is read begins and ends inside of lines
             if column_step and not row_step:  # all rows use these vectors, if they stay in the nearest cache
                 size = width * lanes * item_bytes
-                apart = PAGE_BYTES // math.gcd(distance, PAGE_BYTES)
-                near = turns * size <= NEAREST_BYTES and turns <= WAYS * apart
-                lines += 0 if near else size / LINE_BYTES
+                loaded += apart * size / LINE_BYTES
+                places = PAGE_BYTES // math.gcd(distance, PAGE_BYTES)
+                near = turns * size <= NEAREST_BYTES and turns <= WAYS * places
+                lines += 0 if near else size / LINE_BYTES + apart
             elif row_step and not column_step:
                 least = height * item_bytes / LINE_BYTES
-                lines += least if distance == item_bytes else max(1, least) if row_step == 1 else height
+                lines += least if distance == item_bytes else max(1, least + apart) if row_step == 1 else height
         if blocks.dotted and loaded * turns * lanes * item_bytes > NEAREST_BYTES:
             lines = loaded * lanes * item_bytes / LINE_BYTES
         step = max(cells / PER_CYCLE, loaded / PER_CYCLE, LINE * lines)
