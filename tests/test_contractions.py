@@ -5,11 +5,12 @@ import ctypes
 import numpy as np
 import pytest
 
-from primad.runtime import native, vectors
-from primad.runtime.contractions import contraction, packing, write_contraction
-from primad.runtime.copies import write_copy
-from primad.runtime.loops import Code, View, contiguous
-from primad.runtime.native import DECLARATIONS
+from primad.native import compiler as native
+from primad.native import vectors
+from primad.native.compiler import DECLARATIONS
+from primad.native.contractions import contraction, packing, write_contraction
+from primad.native.copies import write_copy
+from primad.native.loops import Code, View, contiguous
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 

@@ -46,7 +46,8 @@ def test_every_data_flow(flow: str, size: str, native: bool, monkeypatch: pytest
     monkeypatch.setattr("primad.functional.calls.PLANS", Cache(8))
     if not native:
         monkeypatch.setattr("primad.runtime.fusion.compiler", lambda: None)
-        monkeypatch.setattr("primad.runtime.native.compiler", lambda: None)
+        monkeypatch.setattr("primad.native.compiler.compiler", lambda: None)
+        monkeypatch.setattr("primad.runtime.tiles.compiler", lambda: None)
     function = FLOWS[flow]
     x, y = arrays(SHAPES[size], 2)
     expected = [np.array(leaf) for leaf in primad.tree.leaves(function(x.copy(), y.copy()))]

@@ -11,7 +11,9 @@ import pytest
 import primad
 import primad.numpy as pnp
 from primad import ops, tree
-from primad.runtime import fusion, native, tiles, vectors
+from primad.native import compiler as native
+from primad.native import vectors
+from primad.runtime import fusion, tiles
 from primad.runtime.interpreter import Plan
 from primad.runtime.tiles import InterpretedTiles
 from primad.runtime.tiling import make_plan

@@ -13,10 +13,10 @@ import primad
 from primad import tree
 from primad.functional import calls
 from primad.ir.node import LITERAL
+from primad.native.entry import Signature
 from primad.ops import products
 from primad.runtime import frames, fusion, interpreter, lanes, tiles, tiling
 from primad.runtime.checkpoints import without_barriers
-from primad.runtime.entry import Signature
 from primad.runtime.interpreter import Plan
 from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify

@@ -9,7 +9,8 @@ import pytest
 import primad
 from primad import ops
 from primad.functional import calls
-from primad.runtime import lanes, native, tiles, tiling
+from primad.native import compiler as native
+from primad.runtime import lanes, tiles, tiling
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
 

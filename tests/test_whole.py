@@ -10,8 +10,10 @@ import pytest
 import primad
 from primad import ops, tree
 from primad.ir.node import LITERAL
-from primad.runtime import native, vectors, whole
-from primad.runtime.entry import Signature
+from primad.native import compiler as native
+from primad.native import vectors
+from primad.native.entry import Signature
+from primad.runtime import whole
 from primad.runtime.interpreter import Plan
 from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify

@@ -12,7 +12,7 @@ from primad.explanation.layers import Layered
 from primad.explanation.words import below_here, count
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
-from primad.runtime.vectors import NEEDS
+from primad.native.vectors import NEEDS
 
 WIDTH, MARGIN = 1200, 36
 COLUMN, LONGEST_BAR = 720, 190

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from primad.explanation.machine import Machine
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
+from primad.native.vectors import NEEDS
 from primad.runtime.fusion import Group
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import thread_count
 from primad.runtime.tiles import NativeTiles
 from primad.runtime.tiling import AnyPlan, StagedPlan, TiledPlan
-from primad.runtime.vectors import NEEDS
 from primad.runtime.whole import WholePlan
 
 IN_REGISTERS = 0.5

@@ -16,10 +16,10 @@ from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value, param_key
 from primad.ir.program import ClosedProgram, Program, replay
+from primad.native.entry import Signature
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, WHOLE
 from primad.runtime.donation import Donated
-from primad.runtime.entry import Signature
 from primad.runtime.interpreter import evaluate_node
 from primad.runtime.tiling import AnyPlan, Hint, make_plan
 from primad.runtime.whole import WholePlan, whole_plan

@@ -15,10 +15,10 @@ from primad.errors import ShapeError, TracingError
 from primad.functional.calls import Call, arrays, compiled_plan, source_values, traced_operands
 from primad.functional.held import held, jvp_, vmap_
 from primad.ir.program import ClosedProgram
+from primad.native.entry import is_plain
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
 from primad.runtime.donation import Donated, check, match, settle
-from primad.runtime.entry import is_plain
 from primad.runtime.lanes import check_thread_count, threads_for_call
 from primad.runtime.memory import check_limit, check_memory
 from primad.runtime.tiling import Hint, make_plan

@@ -14,8 +14,8 @@ import numpy as np
 from primad.errors import TracingError
 from primad.ir.node import Node
 from primad.ir.program import Program
+from primad.native.space import LOOPS
 from primad.runtime.fusion import Group
-from primad.runtime.space import LOOPS
 from primad.types import ArrayType
 
 Donated = tuple[tuple[int, int], ...]

@@ -14,9 +14,9 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import Node
+from primad.native.space import LOOPS
 from primad.runtime.fusion import Group
 from primad.runtime.lanes import MAX_LANES, run_lanes
-from primad.runtime.space import LOOPS
 from primad.types import ArrayType
 
 

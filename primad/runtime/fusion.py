@@ -1,17 +1,14 @@
 """Grouping a plan's pointwise steps, so that each group runs as one native loop over its elements.
 
-Steps with equal shape and float type belong together when no other step lies between them. Counting, for each step, how
-often a path to it changes from group work to other work and back gives that at once: every edge that leaves a group
-leads to a larger count, so groups of equal counts never wait for each other in a circle. A group reads each of its
-operands once and writes only what others need; a broadcast operand is read from the small array, and a sum of a value
-over some of its axes is accumulated beside it.
+A group reads each of its operands once and writes only what others need; a broadcast operand is read from the small
+array, and a sum of a value over some of its axes is accumulated beside it.
 """
 
 from __future__ import annotations
 
 import heapq
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,16 +16,17 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node
-from primad.runtime.native import Kernel, Read, compiler, has_code, kernel_text
+from primad.native.compiler import Kernel, compiler, has_code
+from primad.native.grouping import Key, components
+from primad.native.kernels import Read, kernel_text
+from primad.native.space import Space
+from primad.native.vectors import NEEDS
 from primad.runtime.recompute import recompute
-from primad.runtime.space import Space
-from primad.runtime.vectors import NEEDS
 
 WORTHWHILE_SIZE = 4096
 """Groups on fewer elements stay with NumPy: a kernel saves less than compiling it costs."""
 WORTHWHILE_OPS = 32
 """So many ops on so many elements, in all groups together, make kernels worth building; a function counts as eight."""
-Key = tuple[tuple[int, ...], np.dtype[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,42 +124,6 @@ def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
         if inherited:
             keys[node] = (node.type.shape, inherited[0])
     return keys
-
-
-def components(steps: Sequence[Node], keys: dict[Node, Key]) -> Iterator[list[Node]]:
-    """Yield the groups: steps of equal key and count that are connected by values or by operands that they share."""
-    numbers: dict[Key, int] = {}
-    kind = {node: numbers.setdefault(key, len(numbers)) for node, key in keys.items()}
-    count: dict[Node, int] = {}
-    parent = {node: node for node in kind}
-    readers: dict[tuple[Node, int, int], Node] = {}
-
-    def root(node: Node) -> Node:
-        while parent[node] is not node:
-            parent[node] = parent[parent[node]]
-            node = parent[node]
-        return node
-
-    for node in steps:
-        own = kind.get(node)
-        # Only the edges out of a group count: what comes after them can never lead back into it.
-        level = 0
-        for x in node.inputs:
-            if x in count:
-                level = max(level, count[x] + (x in kind and kind[x] != own))
-        count[node] = level
-        if own is None:
-            continue
-        for x in node.inputs:
-            if x.op is not LITERAL:
-                inside = kind.get(x) == own and count[x] == level
-                other = x if inside else readers.setdefault((x, own, level), node)
-                parent[root(other)] = node  # which nothing has joined yet, so that it stands for itself
-    found: dict[Node, list[Node]] = {}
-    for node in steps:
-        if node in kind:
-            found.setdefault(root(node), []).append(node)
-    yield from found.values()
 
 
 def _is_worthwhile(members: Sequence[Node]) -> bool:

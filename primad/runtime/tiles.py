@@ -17,19 +17,19 @@ import numpy as np
 from primad import ops
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines, newest
+from primad.native.compiler import compiler
+from primad.native.entry import ALIGNMENT
+from primad.native.layout import Layout, Slices, layout_of
+from primad.native.places import VIEWS
+from primad.native.worker import Job, Table, worker_text
+from primad.native.writing import Writer
 from primad.runtime.axes import Dimension
 from primad.runtime.donation import Donated
-from primad.runtime.entry import ALIGNMENT
 from primad.runtime.frames import SPARE_FRAMES, Frame
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import MAX_LANES, run_lanes, run_on_threads, thread_count
-from primad.runtime.layout import Layout, Slices, layout_of
-from primad.runtime.native import compiler
 from primad.runtime.parts import needed_between
-from primad.runtime.places import VIEWS
-from primad.runtime.worker import Job, Table, worker_text
-from primad.runtime.writing import Writer
 from primad.types import ArrayType
 
 SCRATCH_BYTES = 1024 * 1024

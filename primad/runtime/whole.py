@@ -11,12 +11,12 @@ import numpy as np
 
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.native.compiler import compiler
+from primad.native.entry import ALIGNMENT, Entry, Signature, builtin, write_entry
+from primad.native.layout import layout_of
+from primad.native.vectors import NEEDS
+from primad.native.writing import Writer, kernel_of
 from primad.runtime.checkpoints import without_barriers
-from primad.runtime.entry import ALIGNMENT, Entry, Signature, builtin, write_entry
-from primad.runtime.layout import layout_of
-from primad.runtime.native import compiler
-from primad.runtime.vectors import NEEDS
-from primad.runtime.writing import Writer, kernel_of
 
 MOST_NODES = 600
 """Larger programs take too long to compile."""

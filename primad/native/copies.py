@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from primad.runtime.loops import Code, View, merged, pointwise
-from primad.runtime.vectors import Vector
+from primad.native.loops import Code, View, merged, pointwise
+from primad.native.vectors import Vector
 
 LONGEST_SIDE = 8
 """Larger blocks need more registers than there are, and much code."""

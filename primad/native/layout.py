@@ -15,11 +15,11 @@ import numpy as np
 from primad import ops
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
-from primad.runtime.fusion import components
-from primad.runtime.loops import View, contiguous
-from primad.runtime.native import has_code
-from primad.runtime.places import VIEWS, Place, Splat, part_of, view_of
-from primad.runtime.vectors import EMITTERS
+from primad.native.compiler import has_code
+from primad.native.grouping import components
+from primad.native.loops import View, contiguous
+from primad.native.places import VIEWS, Place, Splat, part_of, view_of
+from primad.native.vectors import EMITTERS
 
 GENERATORS = frozenset((ops.eye, ops.iota))
 MOST_CONSTANTS = 4096

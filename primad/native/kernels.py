@@ -1,29 +1,21 @@
-"""Kernels for the host processor: a group of pointwise ops as one loop, compiled by llvmlite where it is installed.
+"""Kernels: a group of pointwise ops as one loop over arrays.
 
 A kernel takes an array of pointers (what it reads, then what it writes) and the lengths of its three loops. An operand
 varies along some of them; a result that does not vary along all is a sum. Its text says nothing about sizes, so tiles
-of any length share it; compiled kernels are cached by their text.
+of any length share it.
 """
 
 from __future__ import annotations
 
-import ctypes
-import os
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from primad import ops
 from primad.ir.node import LITERAL, Node, literal_value
-from primad.runtime.vectors import EMITTERS, NEEDS, Vector, libmvec, symbol_of
-
-CACHED_KERNELS = 1024
-_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+from primad.native.compiler import DECLARATIONS
+from primad.native.vectors import EMITTERS, Vector
 
 
 @dataclass(frozen=True)
@@ -32,111 +24,11 @@ class Read:
 
     Attributes:
         source: the node that has the array.
-        layout: the loops along which it varies (see `primad.runtime.space`).
+        layout: the loops along which it varies (see `primad.native.space`).
     """
 
     source: Node
     layout: str
-
-
-class Kernel:
-    """A compiled kernel; it keeps the machine code alive."""
-
-    __slots__ = ("_engine", "address", "function")
-
-    def __init__(self, engine: Any, name: str) -> None:
-        self._engine = engine
-        self.address: int = engine.get_function_address(name)
-        self.function = _FUNCTION(self.address)
-
-
-class _Compiler:
-    """llvmlite and the host's description, loaded when the first kernel is wanted."""
-
-    def __init__(self) -> None:
-        import llvmlite.binding as llvm  # an optional dependency, and 30 ms
-
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        self._llvm = llvm
-        self._features = llvm.get_host_cpu_features()
-        self.has_avx2 = bool(self._features.get("avx2") and self._features.get("fma"))
-        self._lock = Lock()
-        self._cache: OrderedDict[str, Kernel] = OrderedDict()
-        self.symbols = libmvec() if self.has_avx2 else {}
-        for symbol, address in self.symbols.items():
-            llvm.add_symbol(symbol, address)
-
-    def kernels(self, texts: Sequence[str], level: int | None = None) -> list[Kernel]:
-        """Return the kernels with these texts, compiling in one module those that are new.
-
-        Args:
-            texts: what to compile.
-            level: LLVM's optimisation level, `OPTIMISATION` by default.
-        """
-        with self._lock:
-            missing = [text for text in dict.fromkeys(texts) if text not in self._cache]
-            compiled = self._compile(missing, OPTIMISATION if level is None else level) if missing else {}
-            found = [self._cache[text] if text in self._cache else compiled[text] for text in texts]
-            self._cache.update(compiled)
-            for text in texts:
-                self._cache.move_to_end(text)
-            while len(self._cache) > CACHED_KERNELS:
-                self._cache.popitem(last=False)
-            return found
-
-    def _compile(self, texts: Sequence[str], level: int) -> dict[str, Kernel]:
-        llvm = self._llvm
-        declared: dict[str, None] = {}
-        bodies: list[str] = []
-        for i, text in enumerate(texts):
-            body, _, declarations = text.partition(DECLARATIONS)
-            bodies.append(body.replace("@KERNEL", f"@kernel{i}"))
-            declared.update(dict.fromkeys(declarations.splitlines()))
-        module = llvm.parse_assembly("\n".join([*declared, *bodies]))
-        target = llvm.Target.from_default_triple()
-        # A machine belongs to the engine that it is given to.
-        machine = target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=self._features.flatten(), opt=level
-        )
-        engine = llvm.create_mcjit_compiler(module, machine)
-        engine.finalize_object()
-        return {text: Kernel(engine, f"kernel{i}") for i, text in enumerate(texts)}
-
-
-OPTIMISATION = 2
-"""LLVM's level: the lowest one spills most values, and costs a sixth of a kernel's time."""
-DECLARATIONS = "\n; declarations\n"
-
-
-@lru_cache(maxsize=1)
-def compiler() -> _Compiler | None:
-    """Return the compiler; None where llvmlite is missing, or where the variable PRIMAD_NATIVE is 0."""
-    if os.environ.get("PRIMAD_NATIVE") == "0":
-        return None
-    try:
-        return _Compiler()
-    except ImportError:
-        return None
-
-
-def has_code(node: Node) -> bool:
-    """Say whether an op on these types can be part of a kernel on this machine."""
-    name = node.op.name
-    if name not in EMITTERS or node.op is not ops.BY_NAME[name]:
-        return False
-    truths = [i for i, operand in enumerate(node.inputs) if operand.type.dtype.kind == "b"]
-    if truths and not name.startswith("logical") and (name not in ("select", "mask") or truths != [0]):
-        return False
-    host = compiler()
-    floats = {operand.type.dtype for operand in (*node.inputs, node) if operand.type.dtype.kind != "b"}
-    if host is None or len(floats) > 1 or any(dtype.str not in ("<f8", "<f4") for dtype in floats):
-        return False
-    scalar = "double" if np.dtype(np.float64) in floats else "float"
-    return all(symbol_of(needed, scalar) in host.symbols for needed in NEEDS.get(name, ()))
-
-
-# -- text --------------------------------------------------------------------------------------------------------------
 
 
 def kernel_text(

@@ -1,6 +1,6 @@
 """Sums of products over strided arrays, as LLVM text: matrix products, dot products, sums.
 
-A block of the result stays in registers while it runs along the summed axes (see `primad.runtime.blocks`).
+A block of the result stays in registers while it runs along the summed axes (see `primad.native.blocks`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from primad.runtime import vectors
-from primad.runtime.blocks import CHAINS, PER_CYCLE, Axis, Blocks, best_blocks, pieces
-from primad.runtime.copies import halves
-from primad.runtime.loops import Code, View, contiguous, lanes_mask, merged, pointwise
-from primad.runtime.vectors import Vector
+from primad.native import vectors
+from primad.native.blocks import CHAINS, PER_CYCLE, Axis, Blocks, best_blocks, pieces
+from primad.native.copies import halves
+from primad.native.loops import Code, View, contiguous, lanes_mask, merged, pointwise
+from primad.native.vectors import Vector
 
 COUNT = "%count"
 """The length of a counted axis: a value of the function that is written."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import Node
-from primad.runtime.loops import View, contiguous
+from primad.native.loops import View, contiguous
 
 VIEWS = frozenset((ops.broadcast, ops.permute, ops.slice_, ops.flip, ops.reshape, ops.stop_gradient))
 

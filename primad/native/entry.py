@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from primad import tree
-from primad.runtime.native import DECLARATIONS
+from primad.native.compiler import DECLARATIONS
 from primad.types import ArrayType
 
 DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 16, 24, 32, 56, 64

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.runtime.vectors import Vector
+from primad.native.vectors import Vector
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from primad.runtime.native import DECLARATIONS
-from primad.runtime.writing import Text
+from primad.native.compiler import DECLARATIONS
+from primad.native.writing import Text
 
 
 class Job(ctypes.Structure):
