@@ -151,6 +151,25 @@ def test_a_donated_argument_is_read_before_it_is_written(points):
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
 
 
+def test_views_of_donated_arguments_are_results_too():
+    """What is written over an argument comes after all that shows it, though a view has no loop of its own."""
+    functions = {
+        "itself, reversed": lambda x, y: (x[:, ::-1], y, np.sum(np.tanh(x) * y)),
+        "one exchanged for the other": lambda x, y: (y[:, ::-1], x[:, ::-1], np.sum(np.tanh(x) * y)),
+        "beside another result": lambda x, y: (np.tanh(x @ y.T @ y), x[:, ::-1], x[:, 2:4], np.sum(y)),
+    }
+    x, y, donated = normal(37, 20), normal(37, 20, seed=1), ((0, 0), (1, 1))
+    for name, f in functions.items():
+        program, given = prepared(f, x, y)
+        plan = tiling.make_plan(program, donated)
+        assert isinstance(plan, tiling.TiledPlan), name
+        given = [np.array(value) for value in given]
+        found = plan.run(given)
+        assert found[0] is given[0] and found[1] is given[1]
+        for got, want in zip(found, f(x, y), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12, err_msg=name)
+
+
 def test_operands_that_have_no_native_loop_are_interpreted():
     def f(x):
         return np.sum(np.cumsum(np.tanh(x), axis=1))

@@ -27,6 +27,7 @@ from primad.runtime.lanes import MAX_LANES, run_lanes, run_on_threads, thread_co
 from primad.runtime.layout import Layout, Slices, layout_of
 from primad.runtime.native import compiler
 from primad.runtime.parts import needed_between
+from primad.runtime.places import VIEWS
 from primad.runtime.worker import Job, Table, worker_text
 from primad.runtime.writing import Writer
 from primad.types import ArrayType
@@ -135,6 +136,8 @@ def cut_of(program: Program, dimension: Dimension, donated: Donated) -> Cut:
     sliced = [node for node in dict.fromkeys(program.outputs) if node in inside]
     elsewhere = {operand for node in program.nodes if node in after or node in before for operand in node.inputs}
     elsewhere.update(program.outputs)
+    # Views are no more than where they lie, until they are copied to the results: after some results were written.
+    elsewhere.update([_seen_through(node) for node in sliced])
     places = _donated_slices(program, dimension, donated, elsewhere)
     return Cut(
         program=program,
@@ -187,6 +190,13 @@ def _donated_slices(program: Program, dimension: Dimension, donated: Donated, el
         if same and source not in elsewhere:
             places.setdefault(node, place)
     return places
+
+
+def _seen_through(node: Node) -> Node:
+    """Return the value that a view, or a view of a view, shows."""
+    while node.op in VIEWS:
+        (node,) = node.inputs
+    return node
 
 
 def _resized_params(node: Node, axis: int | None, length: int) -> tuple[tuple[str, Any], ...]:
