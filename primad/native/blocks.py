@@ -19,10 +19,10 @@ PER_CYCLE = 2
 """Products, or loads, that start at a time."""
 CHAINS = 10
 """Sums that keep the processor busy: each waits four cycles for its last product."""
-LINE, LINE_BYTES = 2, 64
-"""Fetching a line of memory from the second cache."""
-NEAREST_BYTES, PAGE_BYTES, WAYS = 24 * 1024, 4096, 8
-"""Size of the nearest cache, of which a part is left for other data; so many of its lines may be whole pages apart."""
+LINE, FAR_LINE, LINE_BYTES = 2, 3, 64
+"""Fetching a line of memory from the second cache, or from farther away."""
+FIRST_CACHE, SECOND_CACHE = (24 * 1024, 4096, 8), (512 * 1024, 64 * 1024, 16)
+"""Size of a cache, without a part for other data; the distance of lines that share a place, and how many may."""
 START, RUN = 6, 2
 """Beginning and end of a block; going from one place in memory to another."""
 REDUCTION = 2
@@ -117,6 +117,10 @@ def _starts(operands: int, kept: tuple[Axis, ...], summed: tuple[Axis, ...], cou
 
 def _sizes(start: Blocks, lanes: int, registers: int) -> Iterator[Blocks]:
     """Yield larger blocks that fit into registers: the vectors of one operand, and one of the other, must too."""
+    steps = list(zip(start.rows[1:-1], start.columns[1:-1], strict=True))
+    if start.dotted and all(column and (row or start.rows[0] == 1) for row, column in steps):
+        yield start  # no vector is used twice: memory is best read in order
+        return
     for width in range(1, min(WIDEST, start.vectors(lanes)) + 1):
         fitting = [
             height
@@ -140,26 +144,32 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
     inner = [step * item_bytes for step in summed[-1][1:]] if summed else [0] * len(steps)
     operands = list(zip(loads, blocks.rows[1:], blocks.columns[1:], inner, strict=False))
 
+    vector_bytes = lanes * item_bytes
+
     def block(height: int, width: int) -> float:
         cells = height * width
-        loaded = lines = 0.0
+        loaded = fetched = 0.0
         for load, row_step, column_step, distance in operands:
             loaded += load * (height if row_step else 1) * (width if column_step else 1)
-            if blocks.dotted or load > 1:
+            if load > 1:
+                continue
+            if blocks.dotted:  # between two blocks with the same columns, the vectors of other rows pass
+                kept = 2 * width if not row_step else blocks.rows[0] if not column_step else math.inf
+                count = (height if row_step else 1) * (width if column_step else 1)
+                near = kept * turns * vector_bytes <= FIRST_CACHE[0]
+                fetched += 0 if near else LINE * count * vector_bytes / LINE_BYTES
                 continue
             apart = 1 if distance % LINE_BYTES else 0  # then what is read begins and ends inside of lines
-            if column_step and not row_step:  # all rows use these vectors, if they stay in the nearest cache
-                size = width * lanes * item_bytes
+            lines = 0.0
+            if column_step and not row_step:  # all rows use these vectors, if they stay in the first cache
+                size = width * vector_bytes
                 loaded += apart * size / LINE_BYTES
-                places = PAGE_BYTES // math.gcd(distance, PAGE_BYTES)
-                near = turns * size <= NEAREST_BYTES and turns <= WAYS * places
-                lines += 0 if near else size / LINE_BYTES + apart
+                lines = 0 if _fits(FIRST_CACHE, turns, size, distance) else size / LINE_BYTES + apart
             elif row_step and not column_step:
                 least = height * item_bytes / LINE_BYTES
-                lines += least if distance == item_bytes else max(1, least + apart) if row_step == 1 else height
-        if blocks.dotted and loaded * turns * lanes * item_bytes > NEAREST_BYTES:
-            lines = loaded * lanes * item_bytes / LINE_BYTES
-        step = max(cells / PER_CYCLE, loaded / PER_CYCLE, LINE * lines)
+                lines = least if distance == item_bytes else max(1, least + apart) if row_step == 1 else height
+            fetched += lines * (LINE if _fits(SECOND_CACHE, turns, distance, distance) else FAR_LINE)
+        step = max(cells / PER_CYCLE, loaded / PER_CYCLE, fetched)
         if blocks.dotted:
             return START + turns * step + cells * (REDUCTION + store + accumulate)
         return START + turns * max(step, CHAINS / PER_CYCLE) + cells * (store + accumulate) + height * RUN
@@ -167,3 +177,9 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
     down, across = pieces(blocks.rows[0], blocks.height), pieces(blocks.vectors(lanes), blocks.width)
     total = sum(many * count * block(height, width) for many, height in down for count, width in across)
     return total * math.prod([n for n, *_ in blocks.others]) * (1 + KIND * len(down) * len(across))
+
+
+def _fits(cache: tuple[int, int, int], count: int, size: int, distance: int) -> bool:
+    """Say whether some pieces of memory, equally far apart, stay in a cache."""
+    total, period, ways = cache
+    return count * size <= total and count <= ways * (period // math.gcd(distance, period))

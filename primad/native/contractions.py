@@ -137,7 +137,9 @@ def packing(
             shape, steps = (tuple([x[i] for i in places]) for x in (view.shape, view.strides))
             changed = list(operands)
             changed[k] = (View(None, 0, shape, contiguous(shape), view.dtype), order)
-            time, _ = _best(contraction(out, out_labels, changed, accumulate, counted), out.dtype)
+            time, blocks = _best(contraction(out, out_labels, changed, accumulate, counted), out.dtype)
+            if not blocks.dotted and blocks.columns[-1] != 1:  # the result would be scattered
+                continue
             time += 0 if k in known else COPY * math.prod(shape)
             if time < WORTH_COPYING * best:
                 best, found = time, Packing(k, View(view.buffer, view.offset, shape, steps, view.dtype), order)
