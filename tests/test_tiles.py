@@ -184,6 +184,10 @@ def test_large_matrices_are_for_blas(monkeypatch):
     f = lambda x, w: np.sum(np.tanh(x @ w))  # noqa: E731
     check(f, *arguments)
     monkeypatch.setattr(tiles, "LARGEST_MATRIX", 6 * 6 * 8 - 1)
+    monkeypatch.setattr(tiles, "WIDTH_BYTES", 64)
+    monkeypatch.setattr(tiles, "blas_has_long_vectors", lambda: False)
+    check(f, *arguments)
+    monkeypatch.setattr(tiles, "blas_has_long_vectors", lambda: True)
     assert isinstance(tiling.make_plan(simplify(primad.trace(f)(*arguments))).tiles, tiles.InterpretedTiles)
 
 

@@ -56,6 +56,10 @@ class _Product:
 class Writer:
     """Writes the functions of a laid-out program.
 
+    Attributes:
+        scratch: bytes of scratch memory.
+        copied_before: how many of them hold what is copied once for all tiles.
+
     Args:
         layout: the program's units and places.
     """
@@ -180,6 +184,7 @@ class Writer:
                 sizes[packed.buffer] = int(np.prod(packed.shape)) * packed.dtype.itemsize
             for buffer in unit.reads:
                 last[buffer] = i
+        self.copied_before = sum(sizes[buffer] for buffer, start in first.items() if start == BEFORE)
         for node in layout.program.outputs:
             place = layout.places[node]
             if isinstance(place, View):

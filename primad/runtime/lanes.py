@@ -107,6 +107,20 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
+@lru_cache(maxsize=1)
+def blas_has_long_vectors() -> bool:
+    """Say whether BLAS uses the 512-bit vectors of a processor that has them.
+
+    OpenBLAS may not know the processor, and take its code for an older one.
+    """
+    found = [library.get("architecture", "") for library in _blas().info() if library["internal_api"] == "openblas"]
+    return not found or any(name in LONG_VECTORS for name in found)
+
+
+LONG_VECTORS = ("SkylakeX", "Cooperlake", "SapphireRapids")
+"""The names that OpenBLAS gives to its code for such processors."""
+
+
 class _BlasLimit:
     """BLAS on one thread while any caller needs it, restored when the last one leaves."""
 

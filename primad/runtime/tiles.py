@@ -21,6 +21,7 @@ from primad.native.compiler import compiler
 from primad.native.entry import ALIGNMENT
 from primad.native.layout import Layout, Slices, layout_of
 from primad.native.places import VIEWS
+from primad.native.vectors import WIDTH_BYTES
 from primad.native.worker import Job, Table, worker_text
 from primad.native.writing import Writer
 from primad.runtime.axes import Dimension
@@ -28,7 +29,7 @@ from primad.runtime.donation import Donated
 from primad.runtime.frames import SPARE_FRAMES, Frame
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import MAX_LANES, run_lanes, run_on_threads, thread_count
+from primad.runtime.lanes import MAX_LANES, blas_has_long_vectors, run_lanes, run_on_threads, thread_count
 from primad.runtime.parts import needed_between
 from primad.types import ArrayType
 
@@ -41,7 +42,7 @@ FEWEST_TILES = 12
 SHORT_LENGTH = 32
 """but no shorter than this."""
 LARGEST_MATRIX = 256 * 1024
-"""Products with larger matrices are BLAS's, which reads them in blocks."""
+"""Products with larger matrices are BLAS's, which reads them in blocks, unless its vectors are only half as long."""
 SHORT_WORK = 1e9
 """Flops that take well below a second: nobody misses an interrupt meanwhile."""
 
@@ -445,14 +446,15 @@ def native_tiles(cut: Cut) -> NativeTiles | None:
     """Return native tiles that fit into cache; None where an op has no loop, or BLAS is better."""
     host = compiler()
     lengths = [length for length in NATIVE_LENGTHS if 2 * length <= cut.dimension.length]
-    if host is None or not host.has_avx2 or not lengths or _has_large_matrix(cut):
+    if host is None or not host.has_avx2 or not lengths or _is_for_blas(cut):
         return None
     guess = min(64, lengths[-1])
     program, slices = cut.tile(guess)
     layout = layout_of(program, slices)
     if layout is None:
         return None
-    fitting = SCRATCH_BYTES * guess // max(1, Writer(layout).scratch)
+    writer = Writer(layout)
+    fitting = SCRATCH_BYTES * guess // max(1, writer.scratch - writer.copied_before)
     shared = max(SHORT_LENGTH, cut.dimension.length // FEWEST_TILES)
     length = max([n for n in lengths if n <= min(fitting, shared)], default=lengths[0])
     if length != guess:
@@ -466,11 +468,12 @@ def native_tiles(cut: Cut) -> NativeTiles | None:
         return None
 
 
-def _has_large_matrix(cut: Cut) -> bool:
+def _is_for_blas(cut: Cut) -> bool:
     """Say whether a product reads a matrix that is the same for all tiles and too large for a cache."""
-    return any(
+    found = any(
         operand not in cut.dimension.axis and operand.type.nbytes > LARGEST_MATRIX
         for node in cut.program.nodes
         if node.op is ops.contract and (node in cut.dimension.axis or node in cut.sums)
         for operand in node.inputs
     )
+    return found and (WIDTH_BYTES < 64 or blas_has_long_vectors())
