@@ -179,6 +179,16 @@ def test_operands_that_have_no_native_loop_are_interpreted():
     assert isinstance(plan.tiles, tiles.InterpretedTiles)
 
 
+def test_arrays_that_grow_in_many_steps():
+    def f(x):
+        y = np.sin(x)
+        for _ in range(1100):
+            y = np.pad(y, ((0, 0), (0, 1))) * 1.0
+        return np.sum(y, axis=0)
+
+    check(lambda x: (f(x),), normal(9, 3))
+
+
 def test_large_matrices_are_for_blas(monkeypatch):
     arguments = normal(40, 6), normal(6, 6)
     f = lambda x, w: np.sum(np.tanh(x @ w))  # noqa: E731
