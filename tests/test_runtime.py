@@ -1,7 +1,9 @@
 """Tiled plans agree with the reference interpreter, and with themselves for any number of threads."""
 
+import itertools
 import os
 import signal
+import sys
 import threading
 import time
 import tracemalloc
@@ -360,3 +362,43 @@ def test_a_forked_child_has_threads_of_its_own(small_tiles):
         signal.alarm(20)
         os._exit(0 if f(np.ones(40)) == expected else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_may_come_anywhere(monkeypatch, threads):
+    class Impatient(lanes.Condition):
+        def wait_for(self, predicate, timeout=None):
+            assert super().wait_for(predicate, 10)
+
+    monkeypatch.setattr(lanes, "Condition", Impatient)
+    before = lanes.get_num_threads()
+    lanes.set_num_threads(threads)
+    lines = itertools.count()
+
+    def interrupts_at(line):
+        def trace(frame, event, _):
+            if frame.f_code.co_filename != lanes.__file__:
+                return None
+            if event == "line" and next(lines) == line:
+                raise KeyboardInterrupt
+            return trace
+
+        return trace
+
+    try:
+        for line in range(1000):
+            lines = itertools.count()
+            outer = sys.gettrace()
+            sys.settrace(interrupts_at(line))
+            try:
+                lanes.run_on_threads(lambda: None, 2, lambda: None, joins=True)
+            except KeyboardInterrupt:
+                pass
+            else:
+                break
+            finally:
+                sys.settrace(outer)
+            assert not getattr(lanes._THREAD, "lane", False)
+        assert 10 < line < 1000
+    finally:
+        lanes.set_num_threads(before)

@@ -179,6 +179,29 @@ def test_operands_that_have_no_native_loop_are_interpreted():
     assert isinstance(plan.tiles, tiles.InterpretedTiles)
 
 
+def test_arrays_that_grow_in_many_steps():
+    def f(x):
+        y = np.sin(x)
+        for _ in range(1100):
+            y = np.pad(y, ((0, 0), (0, 1))) * 1.0
+        return np.sum(y, axis=0)
+
+    check(lambda x: (f(x),), normal(9, 3))
+
+
+def test_texts_that_take_long_to_compile_are_interpreted(monkeypatch):
+    def f(x):
+        y = x
+        for _ in range(8):
+            y = np.concatenate([np.sin(y[:, :1]), y], axis=1)
+        return np.sum(y, axis=0)
+
+    program = simplify(primad.trace(f)(normal(40, 3)))
+    assert isinstance(tiling.make_plan(program).tiles, tiles.NativeTiles)
+    monkeypatch.setattr(tiles, "LONGEST_TEXT", 1000)
+    assert isinstance(tiling.make_plan(program).tiles, tiles.InterpretedTiles)
+
+
 def test_large_matrices_are_for_blas(monkeypatch):
     arguments = normal(40, 6), normal(6, 6)
     f = lambda x, w: np.sum(np.tanh(x @ w))  # noqa: E731

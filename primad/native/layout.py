@@ -162,13 +162,15 @@ class Layout:
         return not (node.op in REDUCERS and any(isinstance(self.places[x], Splat) for x in node.inputs))
 
     def _home(self, node: Node) -> View:
-        if node in self.container:
-            whole, position = self.container[node]
-            place = self.places.get(whole)
-            if not isinstance(place, View):
-                place = self.places[whole] = self._home(whole)
-            return part_of(whole, position, place)
-        return alone(node)
+        nested = [node]  # each lies in the next; a loop, since arrays that grow step by step nest deeply
+        while nested[-1] in self.container and nested[-1] not in self.places:
+            nested.append(self.container[nested[-1]][0])
+        outermost = nested.pop()
+        found = self.places.setdefault(outermost, alone(outermost))
+        assert isinstance(found, View)
+        for part in reversed(nested):
+            found = self.places[part] = part_of(*self.container[part], found)
+        return found
 
     def whole(self, node: Node, buffer: Any) -> View:
         """Return the place of an input or output in memory of its own, or the first tile's in the whole array's."""

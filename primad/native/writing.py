@@ -6,6 +6,7 @@ that die inside share one block of scratch memory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,10 @@ class Text:
     scratch: int
 
 
+class TooLongError(Exception):
+    """Says that the text of a program is longer than it may be."""
+
+
 @dataclass(frozen=True)
 class _Product:
     """A contraction, and the operand that is copied before it, so that its elements lie as the product reads them."""
@@ -62,10 +67,12 @@ class Writer:
 
     Args:
         layout: the program's units and places.
+        most: how many characters its parts may have together.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, most: float = math.inf) -> None:
         self._layout = layout
+        self._left = most
         self._tiled = layout.slices is not NO_SLICES
         self._parts: dict[str, str] = {}
         self._called: dict[str, str] = {}
@@ -88,7 +95,11 @@ class Writer:
         self._pointers.update({buffer: f"%scratch{i}" for i, buffer in enumerate(places)})
 
     def write(self) -> Text:
-        """Return the text."""
+        """Return the text.
+
+        Raises:
+            TooLongError: if it is longer than it may be.
+        """
         layout = self._layout
         before: list[str] = []
         lines: list[str] = []
@@ -142,6 +153,10 @@ class Writer:
         counted = "%count" in body
         parameters = [f"ptr {name}" for name in code.places.values()] + ["i64 %count"] * counted
         text = f"define internal void @PART({', '.join(parameters)}) nounwind {{\nentry:\n{body}\n  ret void\n}}"
+        if text not in self._parts:
+            self._left -= len(text)
+            if self._left < 0:
+                raise TooLongError
         name = self._parts.setdefault(text, f"@KERNEL.part{len(self._parts)}")
         arguments = []
         for buffer, offset, cell in code.places:

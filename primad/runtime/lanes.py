@@ -236,12 +236,18 @@ def run_on_threads(work: Callable[[], None], most: int, stop: Callable[[], None]
     try:
         futures = _THREADS.submit(run, others) if others else []
         if joins:
-            run()
+            try:
+                _THREAD.lane = True
+                work()
+            finally:
+                _THREAD.lane = False
         for future in futures:
             future.result()
     except BaseException:
-        # What threads write to may be the caller's, who has it back with the error. An interrupt may also come before
-        # all work is handed over, so that it is counted where it runs.
+        # An interrupt may come anywhere in this thread, also in the block that ends a lane or before all work is handed
+        # over. So other threads count what they run where they run it, and this one is not counted at all.
+        _THREAD.lane = False
+        # What threads write to may be the caller's, who has it back with the error.
         with changed:
             ended = True
             stop()

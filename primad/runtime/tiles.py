@@ -23,7 +23,7 @@ from primad.native.layout import Layout, Slices, layout_of
 from primad.native.places import VIEWS
 from primad.native.vectors import WIDTH_BYTES
 from primad.native.worker import Job, Table, worker_text
-from primad.native.writing import Writer
+from primad.native.writing import TooLongError, Writer
 from primad.runtime.axes import Dimension
 from primad.runtime.donation import Donated
 from primad.runtime.frames import SPARE_FRAMES, Frame
@@ -43,6 +43,8 @@ SHORT_LENGTH = 32
 """but no shorter than this."""
 LARGEST_MATRIX = 256 * 1024
 """Products with larger matrices are BLAS's, which reads them in blocks, unless its vectors are only half as long."""
+LONGEST_TEXT = 1_000_000
+"""Characters of a native tile's loops that are not equal: more take seconds to compile."""
 SHORT_WORK = 1e9
 """Flops that take well below a second: nobody misses an interrupt meanwhile."""
 
@@ -314,7 +316,7 @@ class NativeTiles:
         heads = [unit.nodes[0] for unit in layout.units]
         self.products = sum(node.op is ops.contract and node.op.cost(node).matmul_flops > 0 for node in heads)
         self.loops = len(heads) - self.products
-        text = Writer(layout).write()
+        text = Writer(layout, LONGEST_TEXT).write()
         self.scratch = text.scratch
         self._places: list[tuple[int, Node]] = []
         place = 0
@@ -443,7 +445,7 @@ Tiles = InterpretedTiles | NativeTiles
 
 
 def native_tiles(cut: Cut) -> NativeTiles | None:
-    """Return native tiles that fit into cache; None where an op has no loop, or BLAS is better."""
+    """Return native tiles that fit into cache; None where an op has no loop, BLAS is better or the text too long."""
     host = compiler()
     lengths = [length for length in NATIVE_LENGTHS if 2 * length <= cut.dimension.length]
     if host is None or not host.has_avx2 or not lengths or _is_for_blas(cut):
@@ -463,6 +465,8 @@ def native_tiles(cut: Cut) -> NativeTiles | None:
         assert layout is not None
     try:
         return NativeTiles(cut, length, program, layout)
+    except TooLongError:
+        return None
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
         warnings.warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
         return None
