@@ -45,7 +45,7 @@ LARGEST_MATRIX = 256 * 1024
 """Products with larger matrices are BLAS's, which reads them in blocks, unless its vectors are only half as long."""
 LONGEST_TEXT = 1_000_000
 """Characters of a native tile's loops that are not equal: more take seconds to compile."""
-SHORT_WORK = 1e9
+SHORT_WORK = 1e10
 """Flops that take well below a second: nobody misses an interrupt meanwhile."""
 
 
