@@ -142,3 +142,13 @@ def test_a_training_step_updates_in_place() -> None:
         assert new is fast
         np.testing.assert_allclose(other, value, rtol=1e-12)
     np.testing.assert_allclose(fast, plain, rtol=1e-10)
+
+
+@pytest.mark.parametrize("rows", [3, 100_000])
+def test_memory_that_is_not_as_programs_have_it_takes_the_result_in_the_end(rows):
+    x = np.linspace(-1.0, 1.0, 6 * rows).reshape(rows, 6)
+    for given in (x.astype(">f8"), np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2]):
+        found, total = primad.jit(lambda x: (np.tanh(x) * 2.0, np.sum(np.exp(x), axis=0)), donate=0)(given)
+        assert found is given
+        np.testing.assert_allclose(found, np.tanh(x) * 2.0, rtol=1e-14)
+        np.testing.assert_allclose(total, np.sum(np.exp(x), axis=0), rtol=1e-12)

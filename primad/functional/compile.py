@@ -157,7 +157,8 @@ def jit(
             check(values, [place for _, place in donated], names)
         inputs = [*values, *captured]
         for _, place in donated:
-            inputs[place] = np.ascontiguousarray(values[place])
+            # What is written there goes by its address: row by row, in the machine's order of bytes.
+            inputs[place] = np.ascontiguousarray(values[place], types[place].dtype)
         with nullcontext() if threads is None else threads_for_call(threads):
             results = plan.run(inputs)
         return tree.unflatten(out_tree, settle(results, values, donated))
