@@ -126,6 +126,15 @@ def test_tiles_agree_with_the_reference(small_tiles, function, dtype, points):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("axis", [0, 1, None])
+@pytest.mark.parametrize("shape", [(8, 1_000_000), (1_000_000, 8)])
+def test_a_few_long_rows_are_cut_along_the_rows(shape, axis):
+    program = simplify(primad.trace(lambda x: np.sum(np.tanh(x) * x, axis=axis))(primad.ArrayType(shape, np.float64)))
+    plan = tiling.make_plan(program)
+    assert plan.dimension.length == 1_000_000
+    assert plan.tiles.peak_bytes < 4e6
+
+
 def test_no_points_at_all(small_tiles):
     assert primad.jit(lambda x: np.sum(np.sin(x), axis=0))(np.zeros((0, 3))).tolist() == [0.0, 0.0, 0.0]
 

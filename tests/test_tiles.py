@@ -202,6 +202,19 @@ def test_texts_that_take_long_to_compile_are_interpreted(monkeypatch):
     assert isinstance(tiling.make_plan(program).tiles, tiles.InterpretedTiles)
 
 
+def test_what_llvm_refuses_is_interpreted(monkeypatch):
+    def refuse(self, texts):
+        raise RuntimeError("no such instruction")
+
+    monkeypatch.setattr(type(native.compiler()), "kernels", refuse)
+    x = normal(40, 3)
+    program = simplify(primad.trace(lambda x: np.sum(np.tanh(x), axis=0))(x))
+    with pytest.warns(RuntimeWarning, match="NumPy runs instead: no such instruction"):
+        plan = tiling.make_plan(program)
+    assert isinstance(plan.tiles, tiles.InterpretedTiles)
+    np.testing.assert_allclose(plan.run([x])[0], np.sum(np.tanh(x), axis=0), rtol=1e-12)
+
+
 def test_large_matrices_are_for_blas(monkeypatch):
     arguments = normal(40, 6), normal(6, 6)
     f = lambda x, w: np.sum(np.tanh(x @ w))  # noqa: E731

@@ -336,9 +336,11 @@ class NativeTiles:
     @property
     def peak_bytes(self) -> int:
         """Memory of a run, on as many threads as there are now."""
-        arrays = [*self.cut.inputs, *self.cut.sliced]
-        copies = sum(node.type.nbytes * self.length // self.cut.dimension.length for node in arrays)
-        return self.lanes * self._lane_bytes + min(self.lanes, thread_count()) * self.scratch + copies
+        copied = [*self.cut.inputs, *self.cut.sliced] if self._rest < self.length else []
+        moving = sum(node.type.nbytes for node in copied if self.cut.axis(node) is not None)
+        copies = moving * self.length // self.cut.dimension.length
+        sums = (self.lanes + 1) * self._lane_bytes  # of each lane, and of all
+        return sums + min(self.lanes, thread_count()) * self.scratch + copies
 
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
@@ -445,8 +447,14 @@ def _aligned(memory: Frame) -> int:
 Tiles = InterpretedTiles | NativeTiles
 
 
-def native_tiles(cut: Cut) -> NativeTiles | None:
-    """Return native tiles that fit into cache; None where an op has no loop, BLAS is better or the text too long."""
+def native_tiles(cut: Cut, even_large: bool) -> NativeTiles | None:
+    """Return native tiles; None where an op has no loop, BLAS is better or the text too long.
+
+    Args:
+        cut: what runs in tiles.
+        even_large: whether tiles may be larger than a cache where the shortest are: of a few long rows they had better
+            not be, since the rows can be cut.
+    """
     host = compiler()
     lengths = [length for length in NATIVE_LENGTHS if 2 * length <= cut.dimension.length]
     if host is None or not host.has_avx2 or not lengths or _is_for_blas(cut):
@@ -458,6 +466,8 @@ def native_tiles(cut: Cut) -> NativeTiles | None:
         return None
     writer = Writer(layout)
     fitting = SCRATCH_BYTES * guess // max(1, writer.scratch - writer.copied_before)
+    if fitting < lengths[0] and not even_large:
+        return None
     shared = max(SHORT_LENGTH, cut.dimension.length // FEWEST_TILES)
     length = max([n for n in lengths if n <= min(fitting, shared)], default=lengths[0])
     if length != guess:

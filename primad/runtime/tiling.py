@@ -82,7 +82,7 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
         before = _sums_before(program, dimension)
         if not _needs_stages(program, dimension, before):
             cut = cut_of(program, dimension, donated)
-            tiles = native_tiles(cut) or (InterpretedTiles(cut, length) if pays else None)
+            tiles = native_tiles(cut, pays) or (InterpretedTiles(cut, length) if pays else None)
             if tiles is not None:
                 return TiledPlan(cut, tiles, donated)
             continue
