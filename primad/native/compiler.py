@@ -48,20 +48,15 @@ class _Compiler:
         self.has_avx2 = bool(self._features.get("avx2") and self._features.get("fma"))
         self._lock = Lock()
         self._cache: OrderedDict[str, Kernel] = OrderedDict()
-        self.symbols = libmvec() if self.has_avx2 else {}
+        self.symbols = libmvec()
         for symbol, address in self.symbols.items():
             llvm.add_symbol(symbol, address)
 
-    def kernels(self, texts: Sequence[str], level: int | None = None) -> list[Kernel]:
-        """Return the kernels with these texts, compiling in one module those that are new.
-
-        Args:
-            texts: what to compile.
-            level: LLVM's optimisation level, `OPTIMISATION` by default.
-        """
+    def kernels(self, texts: Sequence[str]) -> list[Kernel]:
+        """Return the kernels with these texts, compiling in one module those that are new."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._cache]
-            compiled = self._compile(missing, OPTIMISATION if level is None else level) if missing else {}
+            compiled = self._compile(missing) if missing else {}
             found = [self._cache[text] if text in self._cache else compiled[text] for text in texts]
             self._cache.update(compiled)
             for text in texts:
@@ -70,7 +65,7 @@ class _Compiler:
                 self._cache.popitem(last=False)
             return found
 
-    def _compile(self, texts: Sequence[str], level: int) -> dict[str, Kernel]:
+    def _compile(self, texts: Sequence[str]) -> dict[str, Kernel]:
         llvm = self._llvm
         declared: dict[str, None] = {}
         bodies: list[str] = []
@@ -82,7 +77,7 @@ class _Compiler:
         target = llvm.Target.from_default_triple()
         # A machine belongs to the engine that it is given to.
         machine = target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=self._features.flatten(), opt=level
+            cpu=llvm.get_host_cpu_name(), features=self._features.flatten(), opt=OPTIMISATION
         )
         engine = llvm.create_mcjit_compiler(module, machine)
         engine.finalize_object()
@@ -96,13 +91,14 @@ DECLARATIONS = "\n; declarations\n"
 
 @lru_cache(maxsize=1)
 def compiler() -> _Compiler | None:
-    """Return the compiler; None where llvmlite is missing, or where the variable PRIMAD_NATIVE is 0."""
+    """Return the compiler; None without llvmlite, on processors without AVX2, or if the variable PRIMAD_NATIVE is 0."""
     if os.environ.get("PRIMAD_NATIVE") == "0":
         return None
     try:
-        return _Compiler()
+        found = _Compiler()
     except ImportError:
         return None
+    return found if found.has_avx2 else None
 
 
 def has_code(node: Node) -> bool:

@@ -20,7 +20,7 @@ Emit = Callable[..., str]
 
 def _host_width() -> int:
     """Return 64 on a processor with AVX-512, 32 on others."""
-    features = np._core._multiarray_umath.__cpu_features__  # type: ignore[attr-defined]
+    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
     return 64 if all(features.get(f"AVX512{part}") for part in ("F", "DQ", "BW", "VL")) else 32
 
 

@@ -196,7 +196,7 @@ class Writer:
                 packed = product.packed
                 once = self._is_known_before(product.source)
                 first[packed.buffer], last[packed.buffer] = (BEFORE, end) if once else (i, i)
-                sizes[packed.buffer] = int(np.prod(packed.shape)) * packed.dtype.itemsize
+                sizes[packed.buffer] = math.prod(packed.shape) * packed.dtype.itemsize
             for buffer in unit.reads:
                 last[buffer] = i
         self.copied_before = sum(sizes[buffer] for buffer, start in first.items() if start == BEFORE)

@@ -455,9 +455,8 @@ def native_tiles(cut: Cut, even_large: bool) -> NativeTiles | None:
         even_large: whether tiles may be larger than a cache where the shortest are: of a few long rows they had better
             not be, since the rows can be cut.
     """
-    host = compiler()
     lengths = [length for length in NATIVE_LENGTHS if 2 * length <= cut.dimension.length]
-    if host is None or not host.has_avx2 or not lengths or _is_for_blas(cut):
+    if compiler() is None or not lengths or _is_for_blas(cut):
         return None
     guess = min(64, lengths[-1])
     program, slices = cut.tile(guess)

@@ -24,8 +24,6 @@ MOST_WORK = 4_000_000
 """Elements computed (a function counts as eight, two flops of a product as a quarter): about a millisecond. In larger
 programs the interpreter's price does not show, while threads and a tuned BLAS library do."""
 MOST_BYTES = 4 * 1024 * 1024
-OPTIMISATION = 2
-"""LLVM's level: the lowest one keeps nothing in registers."""
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -44,7 +42,7 @@ class WholePlan:
         self._scratch = scratch
         self._entry = entry
         texts = [text] if entry is None else [text, entry.text]
-        self._kernels = host.kernels(texts, OPTIMISATION)
+        self._kernels = host.kernels(texts)
         self._function = _FUNCTION(self._kernels[0].address)
 
     @property
@@ -96,9 +94,8 @@ def text_of(program: Program) -> tuple[str, int, int] | None:
         the text, the size of the scratch memory, and the work that it is; None if the program is too large, or has an
         op that has no loop.
     """
-    host = compiler()
     work = _work(program)
-    if host is None or not host.has_avx2 or work is None:
+    if compiler() is None or work is None:
         return None
     layout = layout_of(without_barriers(program))
     if layout is None:
