@@ -1,9 +1,8 @@
 """Running a program tile by tile along one dimension: in cache, on threads, in memory that does not grow with it.
 
 The program is cut into three programs. The prologue computes what does not have the dimension; the tile program runs on
-slices of the inputs and returns partial sums and slices of outputs; the epilogue finishes from the total sums. Each is
-an ordinary program for the reference interpreter. Lanes of tiles accumulate in a fixed order, so results are equal bit
-for bit for any number of threads.
+slices of the inputs and makes partial sums and slices of outputs; the epilogue finishes from the total sums. Prologue
+and epilogue are ordinary programs for the reference interpreter; for the tiles see `primad.runtime.tiles`.
 
 Where sums over the dimension are needed again along it (a variance, say), the program is split there: the first part
 computes the sums, the second starts again with them as inputs and recomputes what it needs.
@@ -30,12 +29,14 @@ from primad.runtime.parts import part_of_program
 from primad.runtime.tiles import Cut, InterpretedTiles, Tiles, cut_of, native_tiles
 from primad.simplify.outer import outer_products
 
+# Lengths of interpreted tiles.
 TILE_BYTES = 512 * 1024
 """Mean size of a tile's values: one of them fits into a core's second-level cache, all into the third."""
 SHORTEST_TILE = 64
 """Shorter tiles cost more in calls than they save."""
 SHORT_TILE = 256
 """Tiles up to this length are made longer though fewer than eight are left to share among threads."""
+
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Programs whose tiled values are smaller than this together stay whole."""
 WORTHWHILE_RECOMPUTATION = 1.5
@@ -111,7 +112,7 @@ def _chosen(program: Program, along: Hint) -> list[Dimension]:
 
 
 def tile_length(dimension: Dimension) -> int:
-    """Return how many indices make a tile: an even number of tiles, as equal as multiples of 8 can be."""
+    """Return how many indices make an interpreted tile: an even number of tiles, as equal as multiples of 8 can be."""
     length = SHORTEST_TILE
     while length < 8192 and 2 * length * dimension.bytes_per_index <= TILE_BYTES:
         fewest = 4 if 2 * length <= SHORT_TILE else 8
