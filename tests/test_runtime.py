@@ -14,10 +14,11 @@ from threadpoolctl import threadpool_limits
 
 import primad
 from primad.functional import calls
-from primad.runtime import lanes, tiles, tiling
+from primad.runtime import frames, lanes, tiles, tiling
 from primad.runtime.axes import tileable_dimensions
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
+from primad.types import ArrayType
 
 
 @pytest.fixture(params=["native", "interpreted"])
@@ -386,7 +387,8 @@ def test_an_interrupt_may_come_anywhere(monkeypatch, threads):
 
     def interrupts_at(line):
         def trace(frame, event, _):
-            if frame.f_code.co_filename != lanes.__file__:
+            code = frame.f_code
+            if code.co_filename != lanes.__file__ or code.co_name not in ("run_on_threads", "run"):
                 return None
             if event == "line" and next(lines) == line:
                 raise KeyboardInterrupt
@@ -411,3 +413,22 @@ def test_an_interrupt_may_come_anywhere(monkeypatch, threads):
         assert 10 < line < 1000
     finally:
         lanes.set_num_threads(before)
+
+
+def test_an_interrupt_between_spare_frames_leaves_them_usable():
+    class Interrupted(list):
+        def pop(self):
+            super().pop()
+            raise KeyboardInterrupt
+
+    spare = frames.SpareFrames(1000)
+    own = Interrupted()
+    frame = lambda: frames.Frame([ArrayType((300,), np.dtype(np.uint8))], [])  # noqa: E731
+    spare.give(frame(), own)
+    with pytest.raises(KeyboardInterrupt):
+        spare.take(own)
+    others = []
+    for _ in range(5):
+        spare.give(frame(), others)
+    assert len(others) == 3
+    assert all(spare.take(others) is not None for _ in range(3)) and spare.take(others) is None

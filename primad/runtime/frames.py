@@ -174,12 +174,13 @@ class SpareFrames:
         if 2 * frame.size > self._limit:
             return
         with self._lock:
-            own.append(frame)
             self._owners[frame] = own
             self._size += frame.size
+            own.append(frame)
             while self._size > self._limit:
                 oldest, owner = self._owners.popitem(last=False)
-                owner.remove(oldest)
+                if oldest in owner:  # an interrupt may have come when it was taken
+                    owner.remove(oldest)
                 self._size -= oldest.size
 
 
