@@ -9,28 +9,24 @@ from __future__ import annotations
 import ctypes
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from primad import ops
-from primad.ir.node import LITERAL, Node, Trace, literal_value
-from primad.ir.program import Program, carry_lines
+from primad.ir.node import Node
+from primad.ir.program import Program
 from primad.native.compiler import compiler
 from primad.native.entry import ALIGNMENT
-from primad.native.layout import Layout, Slices, layout_of
-from primad.native.places import VIEWS
+from primad.native.layout import Layout, layout_of
 from primad.native.vectors import WIDTH_BYTES
 from primad.native.worker import Job, Table, worker_text
 from primad.native.writing import TooLongError, Writer
-from primad.runtime.axes import Dimension
-from primad.runtime.donation import Donated
+from primad.runtime.cuts import Cut
 from primad.runtime.frames import SPARE_FRAMES, Frame
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import MAX_LANES, blas_has_long_vectors, run_lanes, run_on_threads, thread_count
-from primad.runtime.parts import needed_between
 from primad.types import ArrayType
 
 SCRATCH_BYTES = 1024 * 1024
@@ -47,172 +43,6 @@ LONGEST_TEXT = 1_000_000
 """Characters of a native tile's loops that are not equal: more take seconds to compile."""
 SHORT_WORK = 1e10
 """Flops that take well below a second: nobody misses an interrupt meanwhile."""
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A part of a program that runs in tiles.
-
-    Attributes:
-        program: the whole program.
-        dimension: what is cut.
-        before: what is computed whole, before the tiles.
-        after: what is computed from the totals of all tiles.
-        inputs: values that tiles read.
-        totals: values that are sums over all tiles, or sums of several such.
-        sums: the sums that they are made of.
-        total_of: for each of these, the place of its total.
-        sliced: values that tiles write slices of.
-        into: for each of these, the input of the program whose memory it takes, or None.
-    """
-
-    program: Program
-    dimension: Dimension
-    before: frozenset[Node]
-    after: frozenset[Node]
-    inputs: Sequence[Node]
-    totals: Sequence[Node]
-    sums: Sequence[Node]
-    total_of: Sequence[int]
-    sliced: Sequence[Node]
-    into: Sequence[int | None]
-
-    def tile(self, length: int) -> tuple[Program, Slices]:
-        """Return the program of a tile, and how it stands to the whole."""
-        trace = Trace()
-        inputs = [trace.input(self._resized(node, length)) for node in self.inputs]
-        mapping = dict(zip(self.inputs, inputs, strict=True))
-        needed = needed_between(self.inputs, [*self.sums, *self.sliced])
-        for node in self.program.nodes:
-            if node not in needed or node in mapping:
-                continue
-            if node.op is LITERAL:
-                mapping[node] = trace.literal(literal_value(node), self._resized(node, length))
-                continue
-            operands = tuple([mapping[operand] for operand in node.inputs])
-            params = _resized_params(node, self.dimension.axis.get(node), length)
-            # Laws that did not apply to the whole program are not tried: a sum over the tiles stays a sum.
-            mapping[node] = trace.place(node.op, operands, params)
-        carry_lines(self.program, mapping, trace)
-        part = Program(trace, inputs, [mapping[node] for node in (*self.sums, *self.sliced)])
-        trace.close()
-        slices = Slices(
-            axis={mapping[node]: axis for node, axis in self.dimension.axis.items() if node in mapping},
-            shapes={mapping[node]: node.type.shape for node in (*self.inputs, *self.sliced)},
-            sums=len(self.sums),
-            copied=frozenset(
-                [mapping[node] for node, place in zip(self.sliced, self.into, strict=True) if place is not None]
-            ),
-        )
-        return part, slices
-
-    def axis(self, node: Node) -> int | None:
-        """Return the tiled axis of a value."""
-        return self.dimension.axis.get(node)
-
-    def _resized(self, node: Node, length: int) -> ArrayType:
-        axis = self.axis(node)
-        if axis is None:
-            return node.type
-        shape = list(node.type.shape)
-        shape[axis] = length
-        return ArrayType(tuple(shape), node.type.dtype)
-
-
-def cut_of(program: Program, dimension: Dimension, donated: Donated) -> Cut:
-    """Return what of a program runs in tiles along a dimension."""
-    sums = dimension.reductions
-    inside = {
-        node
-        for node in program.nodes
-        if node in dimension.axis and node not in dimension.sources and node.op is not LITERAL
-    }
-    total = _totals(program, sums)
-    after: set[Node] = set()
-    for node in program.nodes:
-        if node not in inside and node not in total and any(x in total or x in after for x in node.inputs):
-            after.add(node)
-    before = frozenset([x for x in program.nodes if x not in inside and x not in after and x not in total])
-    parts = [node for node in program.nodes if node in sums]
-    totals = list(dict.fromkeys([total[node] for node in parts]))
-    used = [operand for node in program.nodes if node in inside or node in sums for operand in node.inputs]
-    outer = {*before, *program.inputs}
-    sliced = [node for node in dict.fromkeys(program.outputs) if node in inside]
-    elsewhere = {operand for node in program.nodes if node in after or node in before for operand in node.inputs}
-    elsewhere.update(program.outputs)
-    # Views are no more than where they lie, until they are copied to the results: after some results were written.
-    elsewhere.update([_seen_through(node) for node in sliced])
-    places = _donated_slices(program, dimension, donated, elsewhere)
-    return Cut(
-        program=program,
-        dimension=dimension,
-        before=before,
-        after=frozenset(after),
-        inputs=[node for node in dict.fromkeys(used) if node in outer and node.op is not LITERAL],
-        totals=totals,
-        sums=parts,
-        total_of=[totals.index(total[node]) for node in parts],
-        sliced=sliced,
-        into=[places.get(node) for node in sliced],
-    )
-
-
-def _totals(program: Program, sums: frozenset[Node]) -> dict[Node, Node]:
-    """Return, for each sum over the tiles and for what only adds such sums up, the value that they end in.
-
-    The weight gradients of a layer are a sum of products, one for each stream of derivatives: all of them are added to
-    the same memory.
-    """
-    users: dict[Node, list[Node]] = {}
-    for node in program.nodes:
-        for operand in node.inputs:
-            users.setdefault(operand, []).append(node)
-    outputs = set(program.outputs)
-    adds = set(sums)
-    for node in program.nodes:
-        if node.op is ops.add and all(x in adds and users[x] == [node] and x not in outputs for x in node.inputs):
-            adds.add(node)
-    total: dict[Node, Node] = {}
-    for node in reversed(program.nodes):
-        if node in adds:
-            above = users.get(node, [])
-            joins = len(above) == 1 and above[0] in adds and node not in outputs
-            total[node] = total[above[0]] if joins else node
-    return total
-
-
-def _donated_slices(program: Program, dimension: Dimension, donated: Donated, elsewhere: set[Node]) -> dict[Node, int]:
-    """Return the input whose memory an output takes that tiles write.
-
-    A tile has read its slice of the input before it writes it, if the slice lies along the same axis and nothing else
-    reads the input.
-    """
-    places: dict[Node, int] = {}
-    for output, place in donated:
-        node, source = program.outputs[output], program.inputs[place]
-        same = node in dimension.axis and dimension.axis.get(source) == dimension.axis[node]
-        if same and source not in elsewhere:
-            places.setdefault(node, place)
-    return places
-
-
-def _seen_through(node: Node) -> Node:
-    """Return the value that a view, or a view of a view, shows."""
-    while node.op in VIEWS:
-        (node,) = node.inputs
-    return node
-
-
-def _resized_params(node: Node, axis: int | None, length: int) -> tuple[tuple[str, Any], ...]:
-    """Return a node's params when the axis of its result has another length."""
-    if axis is None or node.op not in (ops.broadcast, ops.reshape, ops.slice_):
-        return node.params
-    name = "stop" if node.op is ops.slice_ else "shape"
-    params = dict(node.params)
-    entries = list(params[name])
-    entries[axis] = length
-    params[name] = tuple(entries)
-    return tuple(sorted(params.items()))
 
 
 class InterpretedTiles:

@@ -21,12 +21,13 @@ from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program
 from primad.runtime.axes import Dimension, tileable_dimensions
 from primad.runtime.checkpoints import without_barriers
+from primad.runtime.cuts import cut_of
 from primad.runtime.donation import Donated, settle
 from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreter import Plan
 from primad.runtime.memory import check_memory
 from primad.runtime.parts import part_of_program
-from primad.runtime.tiles import Cut, InterpretedTiles, Tiles, cut_of, native_tiles
+from primad.runtime.tiles import InterpretedTiles, Tiles, native_tiles
 from primad.simplify.outer import outer_products
 
 # Lengths of interpreted tiles.
@@ -85,7 +86,7 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
             cut = cut_of(program, dimension, donated)
             tiles = native_tiles(cut, pays) or (InterpretedTiles(cut, length) if pays else None)
             if tiles is not None:
-                return TiledPlan(cut, tiles, donated)
+                return TiledPlan(tiles, donated)
             continue
         if not pays:
             continue
@@ -182,7 +183,8 @@ class TiledPlan:
         tiles: what runs in tiles, and how.
     """
 
-    def __init__(self, cut: Cut, tiles: Tiles, donated: Donated) -> None:
+    def __init__(self, tiles: Tiles, donated: Donated) -> None:
+        cut = tiles.cut
         program = cut.program
         self.program = program
         self.dimension = cut.dimension
