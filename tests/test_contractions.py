@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from primad.native import compiler as native
-from primad.native import vectors
 from primad.native.compiler import DECLARATIONS
 from primad.native.contractions import contraction, packing, write_contraction
 from primad.native.copies import write_copy
@@ -19,12 +18,6 @@ PRODUCTS = ["tj,ji->ti", "tj,ij->ti", "ti,tj->ij", "sti,tj->sij", "tdi,tdj->ij",
 DOTS = ["ti,t->i", "ti,ti->", "ti,ti->i", "ti,ti->t", "t,ti->", "t,t->", "t,->"]
 SUMS = ["ti->i", "ti->t", "ti->", "t->"]
 LABELS = [*PRODUCTS, *DOTS, *SUMS]
-
-
-@pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
-def width(request, monkeypatch):
-    """Every width of vectors that the host allows."""
-    monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
 
 
 def view_of(name, array):

@@ -12,7 +12,6 @@ import primad
 import primad.numpy as pnp
 from primad import ops, tree
 from primad.native import compiler as native
-from primad.native import vectors
 from primad.runtime import fusion, tiles
 from primad.runtime.interpreter import Plan
 from primad.runtime.tiles import InterpretedTiles
@@ -40,12 +39,6 @@ EXACT = {
 ROUNDING = {"neg", "add", "sub", "mul", "div", "abs", "floor", "sign", "maximum", "minimum", "sqrt"}
 TWO_OPERANDS = {"add", "sub", "mul", "div", "maximum", "minimum", "less", "less_equal", "equal"}
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-40, -1e-40, 3e38, -3e38, 88.0, -88.0, 2.5]
-
-
-@pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
-def width(request, monkeypatch):
-    """Every width of vectors that the host allows."""
-    monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
 
 
 def points(name, dtype):

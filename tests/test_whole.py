@@ -11,7 +11,6 @@ import primad
 from primad import ops, tree
 from primad.ir.node import LITERAL
 from primad.native import compiler as native
-from primad.native import vectors
 from primad.native.entry import Signature
 from primad.runtime import whole
 from primad.runtime.interpreter import Plan
@@ -25,12 +24,6 @@ from primad.verify.programs import draw_program
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
 SIZES = [1, 2, 3, 4, 5, 8, 13, 17, 20, 33]
-
-
-@pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
-def width(request, monkeypatch):
-    """Every width of vectors that the host allows."""
-    monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
 
 
 def plan_of(function, *args):
