@@ -215,9 +215,9 @@ def test_what_llvm_refuses_is_interpreted(monkeypatch):
     np.testing.assert_allclose(plan.run([x])[0], np.sum(np.tanh(x), axis=0), rtol=1e-12)
 
 
-def test_large_matrices_are_for_blas(monkeypatch):
-    arguments = normal(40, 6), normal(6, 6)
-    f = lambda x, w: np.sum(np.tanh(x @ w))  # noqa: E731
+@pytest.mark.parametrize("arguments", [(normal(40, 6), normal(6, 6)), (normal(40, 6, 6), normal(40, 6, 6))])
+def test_large_matrices_are_for_blas(monkeypatch, arguments):
+    f = lambda x, w: np.sum(np.tanh(x @ w), axis=-1)  # noqa: E731
     check(f, *arguments)
     monkeypatch.setattr(tiles, "LARGEST_MATRIX", 6 * 6 * 8 - 1)
     monkeypatch.setattr(tiles, "WIDTH_BYTES", 64)

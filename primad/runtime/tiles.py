@@ -313,11 +313,19 @@ def native_tiles(cut: Cut, even_large: bool) -> NativeTiles | None:
 
 
 def _is_for_blas(cut: Cut) -> bool:
-    """Say whether a product reads a matrix that is the same for all tiles and too large for a cache."""
+    """Say whether a product reads a matrix again and again that is too large for a cache."""
+    axis = cut.dimension.axis
     found = any(
-        operand not in cut.dimension.axis and operand.type.nbytes > LARGEST_MATRIX
+        _matrix_bytes(cut, node) > LARGEST_MATRIX
         for node in cut.program.nodes
-        if node.op is ops.contract and (node in cut.dimension.axis or node in cut.sums)
-        for operand in node.inputs
+        if node.op is ops.contract and (node in axis or node in cut.sums)
     )
     return found and (WIDTH_BYTES < 64 or blas_has_long_vectors())
+
+
+def _matrix_bytes(cut: Cut, node: Node) -> int:
+    """Return the size of the largest matrix that a product reads again and again."""
+    axis, length = cut.dimension.axis, cut.dimension.length
+    if node in axis and all(operand in axis for operand in node.inputs):  # a product for each index
+        return min(operand.type.nbytes // length for operand in node.inputs)
+    return max([operand.type.nbytes for operand in node.inputs if operand not in axis], default=0)
