@@ -289,3 +289,11 @@ def test_views_need_no_loop():
     x = normal(24, 4)
     plan = check(lambda x: (ops.flip(x, axes=(1,)) * 2.0, np.sum(x[:, 1:3].T @ x)), x)
     assert plan.tiles.loops == 1
+
+
+def test_tiles_of_large_slices_are_short(monkeypatch):
+    x, y = normal(40, 5, 6), normal(40, 6, 7)
+    f = lambda x, y: np.einsum("tij,tjk->tik", x, y)  # noqa: E731
+    assert check(f, x, y).tiles.length == 8
+    monkeypatch.setattr(tiles, "SLICES_BYTES", 4 * (x.nbytes + y.nbytes + 40 * 35 * 8) // 40)
+    assert check(f, x, y).tiles.length == 4

@@ -18,7 +18,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import Node
-from primad.native.vectors import EMITTERS, NEEDS, libmvec, symbol_of
+from primad.native.vectors import EMITTERS, NEEDS, WIDTH_BYTES, libmvec, symbol_of
 
 CACHED_KERNELS = 1024
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -45,7 +45,8 @@ class _Compiler:
         llvm.initialize_native_asmprinter()
         self._llvm = llvm
         self._features = llvm.get_host_cpu_features()
-        self.has_avx2 = bool(self._features.get("avx2") and self._features.get("fma"))
+        wanted = ("avx512f",) if WIDTH_BYTES == 64 else ("avx2", "fma")
+        self.has_vectors = all(self._features.get(name) for name in wanted)
         self._lock = Lock()
         self._cache: OrderedDict[str, Kernel] = OrderedDict()
         self.symbols = libmvec()
@@ -98,7 +99,7 @@ def compiler() -> _Compiler | None:
         found = _Compiler()
     except ImportError:
         return None
-    return found if found.has_avx2 else None
+    return found if found.has_vectors else None
 
 
 def has_code(node: Node) -> bool:

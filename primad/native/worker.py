@@ -83,7 +83,11 @@ def worker_text(tile: Text, table: Table, length: int) -> str:
         w.store(w.item("ptr", addresses, i), entry)
     for entry in range(table.inputs, table.inputs + len(table.sums)):
         w.store("null", entry)
+    taken = w.emit(f"load atomic i64, ptr {job['next']} monotonic, align 8")
     w.lines += [
+        f"  %late = icmp uge i64 {taken}, {lanes}",
+        "  br i1 %late, label %done, label %prepare",
+        "prepare:",
         "  call void @KERNEL.before(ptr %local, ptr %scratch)",
         "  br label %take",
         "take:",

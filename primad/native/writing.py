@@ -62,6 +62,7 @@ class Writer:
     """Writes the functions of a laid-out program.
 
     Attributes:
+        layout: the program's units and places.
         scratch: bytes of scratch memory.
         copied_before: how many of them hold what is copied once for all tiles.
 
@@ -71,7 +72,7 @@ class Writer:
     """
 
     def __init__(self, layout: Layout, most: float = math.inf) -> None:
-        self._layout = layout
+        self.layout = layout
         self._left = most
         self._tiled = layout.slices is not NO_SLICES
         self._parts: dict[str, str] = {}
@@ -100,7 +101,7 @@ class Writer:
         Raises:
             TooLongError: if it is longer than it may be.
         """
-        layout = self._layout
+        layout = self.layout
         before: list[str] = []
         lines: list[str] = []
         copied: set[View] = set()
@@ -134,7 +135,7 @@ class Writer:
 
     def _function(self, name: str, lines: Sequence[str], more: str = "") -> str:
         """Return a function of the table of addresses (inputs, then outputs) and of scratch memory."""
-        program = self._layout.program
+        program = self.layout.program
         head = [f"define void {name}(ptr %table, ptr %scratch{more}) nounwind {{", "entry:"]
         names = [f"in{i}" for i in range(len(program.inputs))] + [f"out{k}" for k in range(len(program.outputs))]
         for i, place in enumerate(names):
@@ -173,14 +174,12 @@ class Writer:
     def _is_known_before(self, source: View) -> bool:
         """Say whether a value is the same for all tiles."""
         return (
-            self._tiled
-            and source.buffer in self._layout.program.inputs
-            and source.buffer not in self._layout.slices.axis
+            self._tiled and source.buffer in self.layout.program.inputs and source.buffer not in self.layout.slices.axis
         )
 
     def _places_in_scratch(self) -> tuple[dict[Any, int], int]:
         """Return the place of each buffer in the scratch memory, and its size."""
-        layout = self._layout
+        layout = self.layout
         first: dict[Any, int] = {}
         last: dict[Any, int] = {}
         sizes: dict[Any, int] = {}
@@ -227,7 +226,7 @@ class Writer:
 
     def _product(self, unit: Unit) -> _Product:
         """Return the contraction of a unit, and what should be copied first."""
-        layout = self._layout
+        layout = self.layout
         (node, *_) = unit.nodes
         out = layout.view(node)
         operands = _labelled(node, [layout.view(x) for x in node.inputs])
@@ -247,11 +246,11 @@ class Writer:
 
     def _counted_letter(self, node: Node, labels: Sequence[str]) -> str:
         """Return the letter of the tiled axis, over which a product sums."""
-        axis = self._layout.slices.axis
+        axis = self.layout.slices.axis
         return next(letters[axis[x]] for x, letters in zip(node.inputs, labels, strict=True) if x in axis)
 
     def _write_unit(self, code: Code, unit: Unit) -> None:
-        layout = self._layout
+        layout = self.layout
         (node, *_) = unit.nodes
         if unit in self._products:
             write_contraction(code, self._products[unit].form, node.type.dtype)
@@ -270,7 +269,7 @@ class Writer:
                     _copy(code, layout.places[operand], part_of(node, i, whole))
 
     def _write_group(self, code: Code, unit: Unit) -> None:
-        places = self._layout.places
+        places = self.layout.places
         inside = set(unit.nodes)
         outside = dict.fromkeys(x for node in unit.nodes for x in node.inputs if x not in inside)
         loaded = [x for x in outside if isinstance(places[x], View)]
@@ -294,7 +293,7 @@ class Writer:
             return [known[node] for node in unit.results]
 
         dtype = (floats or [np.dtype(np.float64)])[0]
-        pointwise(code, reads, [self._layout.view(node) for node in unit.results], dtype, compute)
+        pointwise(code, reads, [self.layout.view(node) for node in unit.results], dtype, compute)
 
 
 def kernel_of(text: Text) -> str:

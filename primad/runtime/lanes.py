@@ -241,6 +241,7 @@ def run_on_threads(work: Callable[[], None], most: int, stop: Callable[[], None]
                 work()
             finally:
                 _THREAD.lane = False
+            futures = [future for future in futures if not future.cancel()]  # nothing is left for late threads
         for future in futures:
             future.result()
     except BaseException:

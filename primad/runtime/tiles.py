@@ -18,7 +18,7 @@ from primad.ir.node import Node
 from primad.ir.program import Program
 from primad.native.compiler import compiler
 from primad.native.entry import ALIGNMENT
-from primad.native.layout import Layout, layout_of
+from primad.native.layout import layout_of
 from primad.native.vectors import WIDTH_BYTES
 from primad.native.worker import Job, Table, worker_text
 from primad.native.writing import TooLongError, Writer
@@ -31,6 +31,8 @@ from primad.types import ArrayType
 
 SCRATCH_BYTES = 1024 * 1024
 """Memory of a native tile: about what a core's second-level cache holds."""
+SLICES_BYTES = 8 * 1024 * 1024
+"""What a native tile may read and write of whole arrays, of which a short last tile has copies."""
 NATIVE_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Lengths of native tiles. There are few, so that other numbers of points find their function compiled."""
 FEWEST_TILES = 12
@@ -135,7 +137,7 @@ class NativeTiles:
         scratch: bytes of memory that a thread needs beside.
     """
 
-    def __init__(self, cut: Cut, length: int, program: Program, layout: Layout) -> None:
+    def __init__(self, cut: Cut, length: int, program: Program, writer: Writer) -> None:
         host = compiler()
         assert host is not None
         self.cut = cut
@@ -144,10 +146,10 @@ class NativeTiles:
         self.count = -(-cut.dimension.length // length)
         self.lanes = min(self.count, MAX_LANES)
         self._rest = cut.dimension.length - (self.count - 1) * length
-        heads = [unit.nodes[0] for unit in layout.units]
+        heads = [unit.nodes[0] for unit in writer.layout.units]
         self.products = sum(node.op is ops.contract and node.op.cost(node).matmul_flops > 0 for node in heads)
         self.loops = len(heads) - self.products
-        text = Writer(layout, LONGEST_TEXT).write()
+        text = writer.write()
         self.scratch = text.scratch
         self._places: list[tuple[int, Node]] = []
         place = 0
@@ -293,18 +295,22 @@ def native_tiles(cut: Cut, even_large: bool) -> NativeTiles | None:
     layout = layout_of(program, slices)
     if layout is None:
         return None
-    writer = Writer(layout)
+    writer = Writer(layout, LONGEST_TEXT)
     fitting = SCRATCH_BYTES * guess // max(1, writer.scratch - writer.copied_before)
     if fitting < lengths[0] and not even_large:
         return None
+    arrays = [node for node in (*cut.inputs, *cut.sliced) if node in cut.dimension.axis]
+    slices_bytes = sum(node.type.nbytes for node in arrays) // cut.dimension.length
     shared = max(SHORT_LENGTH, cut.dimension.length // FEWEST_TILES)
-    length = max([n for n in lengths if n <= min(fitting, shared)], default=lengths[0])
+    longest = min(fitting, shared, SLICES_BYTES // max(1, slices_bytes))
+    length = max([n for n in lengths if n <= longest], default=lengths[0])
     if length != guess:
         program, slices = cut.tile(length)
         layout = layout_of(program, slices)
         assert layout is not None
+        writer = Writer(layout, LONGEST_TEXT)
     try:
-        return NativeTiles(cut, length, program, layout)
+        return NativeTiles(cut, length, program, writer)
     except TooLongError:
         return None
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
