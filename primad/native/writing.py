@@ -25,6 +25,8 @@ from primad.native.places import VIEWS, Place, Splat, part_of
 from primad.native.vectors import EMITTERS, Vector
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LONG_PART = 100_000
+"""Characters of a part for which compiling takes twice as long as for so many in short parts; the rest is quadratic."""
 BEFORE = -1
 """The position, among the units, of what is copied once for all tiles."""
 
@@ -68,7 +70,7 @@ class Writer:
 
     Args:
         layout: the program's units and places.
-        most: how many characters its parts may have together.
+        most: how many characters its parts may have together, long parts counting for more.
     """
 
     def __init__(self, layout: Layout, most: float = math.inf) -> None:
@@ -155,7 +157,7 @@ class Writer:
         parameters = [f"ptr {name}" for name in code.places.values()] + ["i64 %count"] * counted
         text = f"define internal void @PART({', '.join(parameters)}) nounwind {{\nentry:\n{body}\n  ret void\n}}"
         if text not in self._parts:
-            self._left -= len(text)
+            self._left -= len(text) * (1 + len(text) / LONG_PART)
             if self._left < 0:
                 raise TooLongError
         name = self._parts.setdefault(text, f"@KERNEL.part{len(self._parts)}")
