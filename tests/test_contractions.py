@@ -7,9 +7,10 @@ import pytest
 
 from primad.native import compiler as native
 from primad.native.compiler import DECLARATIONS
-from primad.native.contractions import contraction, packing, write_contraction
+from primad.native.contractions import contraction, packing
 from primad.native.copies import write_copy
 from primad.native.loops import Code, View, contiguous
+from primad.native.products import write_contraction
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 

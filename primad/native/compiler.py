@@ -85,8 +85,8 @@ class _Compiler:
         return {text: Kernel(engine, f"kernel{i}") for i, text in enumerate(texts)}
 
 
-OPTIMISATION = 2
-"""LLVM's level: the lowest one spills most values, and costs a sixth of a kernel's time."""
+OPTIMISATION = 1
+"""LLVM's level: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes longer."""
 DECLARATIONS = "\n; declarations\n"
 
 

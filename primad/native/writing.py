@@ -16,12 +16,13 @@ import numpy as np
 from primad import ops
 from primad.ir.node import CAPTURED, Node
 from primad.native.compiler import DECLARATIONS
-from primad.native.contractions import Contraction, contraction, packing, write_contraction
+from primad.native.contractions import Contraction, contraction, packing
 from primad.native.copies import write_copy
 from primad.native.entry import ALIGNMENT
 from primad.native.layout import EMITTED, NO_SLICES, REDUCERS, Layout, Unit, alone
 from primad.native.loops import Code, View, contiguous, pointwise
 from primad.native.places import VIEWS, Place, Splat, part_of
+from primad.native.products import write_contraction
 from primad.native.vectors import EMITTERS, Vector
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
