@@ -1,5 +1,6 @@
 """Tiled plans agree with the reference interpreter, and with themselves for any number of threads."""
 
+import gc
 import itertools
 import os
 import signal
@@ -14,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import primad
 from primad.functional import calls
-from primad.runtime import frames, lanes, tiles, tiling
+from primad.runtime import collection, frames, lanes, tiles, tiling
 from primad.runtime.axes import tileable_dimensions
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
@@ -432,3 +433,28 @@ def test_an_interrupt_between_spare_frames_leaves_them_usable():
         spare.give(frame(), others)
     assert len(others) == 3
     assert all(spare.take(others) is not None for _ in range(3)) and spare.take(others) is None
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_planning_leaves_the_collector_as_it_was(enabled):
+    def fail(x):
+        states.append(gc.isenabled())
+        raise ArithmeticError("boom")
+
+    states = []
+    rule = primad.custom_jvp(lambda x: x * 2.0)
+    rule.defjvp(lambda primals, tangents: fail(primals))
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        primad.jit(lambda x: np.sum(np.sin(x)))(np.ones(7))
+        assert gc.isenabled() == enabled
+        with pytest.raises(ArithmeticError):
+            primad.jit(primad.grad(lambda x: rule(x)))(1.0)
+        assert gc.isenabled() == enabled
+        with collection.collector_paused(), collection.collector_paused():
+            assert not gc.isenabled()
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert states

@@ -19,6 +19,7 @@ from primad.ir.program import ClosedProgram, Program, replay
 from primad.native.entry import Signature
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, WHOLE
+from primad.runtime.collection import collector_paused
 from primad.runtime.donation import Donated
 from primad.runtime.interpreter import evaluate_node
 from primad.runtime.tiling import AnyPlan, Hint, make_plan
@@ -112,11 +113,12 @@ def compiled_plan(
             simplified.append(simplify(program.hoisted(scalars=False)))
         return simplified[0]
 
-    whole: WholePlan | None = WHOLE.get((of.key, scalars, signature), lambda: whole_plan(lowered(), signature))
-    if whole is not None:
-        return whole, values
-    plan: AnyPlan = PLANS.get((None, of.key, donated, along, scalars), lambda: make_plan(lowered(), donated, along))
-    return plan, values
+    with collector_paused():
+        whole: WholePlan | None = WHOLE.get((of.key, scalars, signature), lambda: whole_plan(lowered(), signature))
+        if whole is not None:
+            return whole, values
+        plan: AnyPlan = PLANS.get((None, of.key, donated, along, scalars), lambda: make_plan(lowered(), donated, along))
+        return plan, values
 
 
 def _as_array(leaf: Any) -> Any:
