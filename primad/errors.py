@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -71,6 +73,10 @@ class TracingError(PrimadError, TypeError):
     """A value was needed where only a type is known, or something was traced that cannot be."""
 
 
+class MissingAttributeError(TracingError, AttributeError):
+    """An attribute that a traced or lazy array does not have."""
+
+
 class NotDifferentiableError(PrimadError, TypeError):
     """The derivative that was asked for does not exist or has no rule."""
 
@@ -81,3 +87,14 @@ class MemoryLimitError(PrimadError, MemoryError):
 
 class ProgramError(PrimadError, RuntimeError):
     """A program is not well formed: a bug in primad or in a rule, or program text that was damaged."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean …?" with the names that are nearest to one that is not known; "" if none is near."""
+    near = difflib.get_close_matches(name, [other for other in known if not other.startswith("_")], 3)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def no_attribute(owner: str, name: str, known: Iterable[str], fix: str = "") -> MissingAttributeError:
+    """Return the error for an attribute that an object does not have."""
+    return MissingAttributeError(f"{owner} has no attribute {name!r}", fix=fix or suggestion(name, known))

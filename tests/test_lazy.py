@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import pickle
+import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import hypothesis.extra.numpy as hnp
@@ -9,8 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import linalg as sparse
 
 import primad
+from primad.functional.lazy import LazyMatrix
+from primad.runtime import memory, tiling
+from primad.runtime.interpreter import Plan
 
 RNG = np.random.default_rng(5)
 W = RNG.standard_normal((4, 3))
@@ -250,3 +259,147 @@ def test_empty() -> None:
     assert primad.jacobian(lambda x: x[:0])(X).shape == (0, 3)
     assert np.asarray(primad.jacobian(lambda x: x[:0])(X)).shape == (0, 3)
     assert np.asarray(primad.hessian(lambda x: np.sum(x**2))(np.ones(0))).shape == (0, 0)
+
+
+# -- looking computes nothing ------------------------------------------------------------------------------------------
+
+MANY = 200_000
+
+
+def looks() -> dict[str, Callable[[Any], Any]]:
+    """Return ways in which notebooks, editors and Python look at objects."""
+
+    def every_attribute(lazy: Any) -> None:
+        for name in {*dir(lazy), *dir(np.ndarray), "_repr_html_", "_repr_mimebundle_", "_ipython_display_", "mispelt"}:
+            getattr(lazy, name, None)
+
+    return {
+        "repr": repr,
+        "str": str,
+        "format": lambda lazy: f"{lazy}",
+        "attributes": every_attribute,
+        "inspect": lambda lazy: inspect.getmembers(lazy),
+        "hasattr": lambda lazy: [hasattr(lazy, name) for name in ("toarray", "sparse", "numpy", "__array_interface__")],
+        "copy": lambda lazy: (copy.copy(lazy), copy.deepcopy([lazy])),
+        "sizes": lambda lazy: (lazy.shape, lazy.size, lazy.nbytes, lazy.ndim, lazy.dtype, len(lazy)),
+        "transposed": lambda lazy: repr(lazy.T),
+        "linear operator": sparse.aslinearoperator,
+    }
+
+
+@pytest.mark.parametrize("look", looks())
+@pytest.mark.parametrize("make", [primad.hessian, lambda f: primad.jacobian(primad.grad(f))], ids=["H", "J"])
+def test_looking_at_a_derivative_computes_nothing(make: Any, look: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lazy = make(lambda x: np.sum(np.sin(x)) ** 2)(np.ones(MANY))
+    monkeypatch.setattr(LazyMatrix, "apply", None)
+    monkeypatch.setattr(LazyMatrix, "__array__", None)
+    looks()[look](lazy)
+    assert "not computed" in repr(lazy)
+
+
+def test_an_unknown_attribute_is_an_attribute_error_with_a_suggestion() -> None:
+    for lazy in (fresh("jacobian"), fresh("hessian"), fresh("jacobian").T):
+        with pytest.raises(AttributeError, match=r"no attribute 'diagonl'(?s:.)*did you mean diagonal") as caught:
+            lazy.diagonl  # noqa: B018
+        assert isinstance(caught.value, primad.PrimadError)
+        with pytest.raises(AttributeError, match=r"np.asarray\(H\).flat"):
+            lazy.flat  # noqa: B018
+        with pytest.raises(AttributeError, match=r"change a copy: np.array\(H\)"):
+            lazy.fill(0.0)
+        with pytest.raises(primad.TracingError, match=r"pickle the array that it stands for: np.asarray\(H\)"):
+            pickle.dumps(lazy)
+
+
+def test_it_is_computed_once_and_shared_read_only() -> None:
+    lazy = fresh("hessian")
+    whole = np.asarray(lazy)
+    assert np.shares_memory(whole, np.asarray(lazy)) and not whole.flags.writeable
+    mine = np.array(lazy)
+    mine[0] = 0.0
+    close(lazy, DENSE_H)
+    for transposed in (fresh("jacobian").T, fresh("jacobian of a matrix").T):
+        close(transposed, np.asarray(transposed.T).T)
+        assert np.shares_memory(np.asarray(transposed), np.asarray(transposed.T))
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_the_whole_takes_the_memory_that_its_plan_says_and_no_more(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lazy = primad.jacobian(lambda x: [np.sum(x), np.tanh(x) * np.sum(x)], mode=mode)(np.ones(1003))[1]
+    said = []
+    monkeypatch.setattr(tiling, "check_memory", lambda plan: said.append(plan.peak_bytes))
+    tracemalloc.start()
+    try:
+        np.asarray(lazy)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert lazy.nbytes <= said[0] and peak < said[0] + 0.2 * lazy.nbytes
+
+
+def test_a_whole_that_does_not_fit_is_refused_before_it_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    lazy = primad.jacobian(lambda x: [np.sum(x), np.tanh(x) * np.sum(x)])(np.ones(1001))[1]
+    monkeypatch.setattr(memory, "physical_memory", lambda: lazy.nbytes - 1)
+    with pytest.raises(primad.MemoryLimitError, match="MB for its arrays"):
+        np.asarray(lazy)
+
+
+def test_a_containers_limit_counts(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [tmp_path / name for name in ("memory.max", "limit_in_bytes", "none")]
+    names[0].write_text("max\n")
+    names[1].write_text("1000\n")
+    monkeypatch.setattr(memory, "_CONTAINER_LIMITS", tuple(map(str, names)))
+    assert memory.physical_memory.__wrapped__() == 1000
+
+
+# -- SciPy's iterative solvers -----------------------------------------------------------------------------------------
+
+
+def solvers() -> dict[str, Callable[[Any, Any], Any]]:
+    """Return what SciPy does with a symmetric positive definite operator, as numbers that do not depend on signs."""
+    return {
+        "cg": lambda a, b: sparse.cg(a, b, rtol=1e-12)[0],
+        "gmres": lambda a, b: sparse.gmres(a, b, rtol=1e-12)[0],
+        "lsqr": lambda a, b: sparse.lsqr(a, b, atol=1e-13, btol=1e-13, iter_lim=200)[0],
+        "lsmr": lambda a, b: sparse.lsmr(a, b, atol=1e-13, btol=1e-13, maxiter=200)[0],
+        "eigsh": lambda a, b: np.sort(sparse.eigsh(a, k=3, v0=b)[0]),
+        "svds": lambda a, b: np.sort(sparse.svds(a, k=3, v0=b)[1]),
+        "matvec": lambda a, b: sparse.aslinearoperator(a).matvec(b),
+        "rmatvec": lambda a, b: sparse.aslinearoperator(a).rmatvec(b),
+        "matmat": lambda a, b: sparse.aslinearoperator(a).matmat(np.stack([b, 2 * b, b**2], 1)),
+        "rmatmat": lambda a, b: sparse.aslinearoperator(a).rmatmat(np.stack([b, 2 * b, b**2], 1)),
+        "adjoint": lambda a, b: sparse.aslinearoperator(a).H @ b,
+        "a column": lambda a, b: sparse.aslinearoperator(a).matvec(b[:, None]),
+    }
+
+
+@pytest.mark.parametrize("solver", solvers())
+@pytest.mark.parametrize("which", ["hessian", "jacobian", "transposed jacobian"])
+def test_scipys_solvers_never_form_the_matrix(which: str, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    n, rng = 12, np.random.default_rng(7)
+    a = rng.standard_normal((n, n))
+    a = a @ a.T + n * np.eye(n)
+    b = rng.standard_normal(n)
+    f = lambda x: x @ (a @ x) / 2 + np.sum(x**4)  # noqa: E731
+    point = rng.standard_normal(n)
+    skew = np.triu(np.ones((n, n))) if which != "hessian" and solver not in ("cg", "eigsh") else np.eye(n)
+    make = {
+        "hessian": lambda: primad.hessian(f)(point),
+        "jacobian": lambda: primad.jacobian(lambda x: skew @ primad.grad(f)(x))(point),
+        "transposed jacobian": lambda: primad.jacobian(lambda x: skew @ primad.grad(f)(x))(point).T,
+    }[which]
+    dense, lazy = np.asarray(make()), make()
+    monkeypatch.setattr(LazyMatrix, "__array__", None)
+    computed = Plan.run
+    sizes = []
+
+    def counting(plan: Any, values: Any) -> Any:
+        results = computed(plan, values)
+        sizes.extend(np.size(result) for result in results)
+        return results
+
+    monkeypatch.setattr(Plan, "run", counting)
+    found = solvers()[solver](lazy, b)
+    monkeypatch.undo()
+    assert sizes and max(sizes) <= 3 * n  # products with up to three vectors, and never the n × n matrix
+    assert "not computed" in repr(lazy)
+    np.testing.assert_allclose(found, solvers()[solver](dense, b), rtol=1e-8, atol=1e-9)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from primad import tree
-from primad.errors import ShapeError, TracingError
+from primad.errors import ShapeError, TracingError, no_attribute
 from primad.functional.calls import Call, Selected, check_differentiable, source_values
 from primad.functional.compile import run_once
 from primad.functional.matrices import hessian_, jacobian_, whole
@@ -21,13 +22,24 @@ from primad.types import ArrayType
 Function = Callable[..., Any]
 
 _LAZY_FUNCTIONS = (np.trace, np.diagonal, np.diag, np.dot, np.einsum, np.tensordot, np.inner, np.vdot)
+_LAZY_METHODS = ("trace", "diagonal", "dot")
+_IN_PLACE = ("byteswap", "fill", "partition", "put", "resize", "setfield", "setflags", "sort", "view")
+"""Methods of an array that would change it, or its memory."""
+_WHOLE_METHODS = frozenset(
+    name
+    for name in dir(np.ndarray)
+    if not name.startswith("_") and callable(getattr(np.ndarray, name)) and name not in (*_LAZY_METHODS, *_IN_PLACE)
+)
+"""Methods of an array that are called on the whole, computed when they are called and not when they are looked up."""
 
 
 class LazyMatrix(NDArrayOperatorsMixin):
     """A derivative array that behaves as a NumPy array and computes only what is asked of it.
 
     Indexing computes rows, columns or blocks; `@`, `np.dot`, `np.trace`, `np.diagonal` and `np.einsum` use derivative
-    products. Anything else (`np.asarray(J)`, arithmetic, printing) computes the whole array, once.
+    products, and so do SciPy's iterative solvers (`cg`, `eigsh`, `svds`, `lsqr`), which take a matrix as a linear
+    operator. Showing it, looking up an attribute and copying it compute nothing. Anything else (`np.asarray(J)`,
+    arithmetic) computes the whole array, once, and shares it read-only; `np.array(J)` is a copy.
     """
 
     __array_priority__ = 900
@@ -60,9 +72,14 @@ class LazyMatrix(NDArrayOperatorsMixin):
         return self._type.size
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the whole array."""
+        return self._type.nbytes
+
+    @property
     def T(self) -> Any:
-        """The whole array, transposed."""
-        return np.asarray(self).T
+        """The array with its axes reversed, as lazy as this one."""
+        return _Transposed(self)
 
     def apply(self, function: Function, *others: Any) -> Any:
         """Compute a function of this array and others, through the laws that avoid building it."""
@@ -74,8 +91,32 @@ class LazyMatrix(NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self._array is None:
-            self._array = np.asarray(run_once(self._record, self._operands))
-        return np.array(self._array, dtype)
+            array = np.asarray(run_once(self._record, self._operands))
+            array.flags.writeable = False  # shared by whoever asks: a copy would need the memory once more
+            self._array = array
+        if copy:
+            return np.array(self._array, dtype)
+        return np.asarray(self._array, dtype, copy=copy)
+
+    # -- as a linear operator ------------------------------------------------------------------------------------------
+
+    def matvec(self, v: Any) -> Any:
+        """Return the matrix times a vector (or a column), by a derivative product."""
+        return self @ np.ravel(v)
+
+    def rmatvec(self, v: Any) -> Any:
+        """Return the transposed matrix times a vector (or a column), by a derivative product."""
+        return np.ravel(v) @ self
+
+    def matmat(self, columns: Any) -> Any:
+        """Return the matrix times others' columns, by one derivative product for all."""
+        return self @ columns
+
+    def rmatmat(self, columns: Any) -> Any:
+        """Return the transposed matrix times others' columns, by one derivative product for all."""
+        return (np.transpose(columns) @ self).T
+
+    # -- as an array ---------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         if not self.shape:
@@ -114,11 +155,32 @@ class LazyMatrix(NDArrayOperatorsMixin):
         return self.apply(compute, *[np.asarray(args[i]) for i in values])
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("trace", "diagonal", "dot"):
-            return lambda *args, **kwargs: getattr(np, name)(self, *args, **kwargs)
-        if name.startswith("__"):
+        if name in _LAZY_METHODS:
+            return partial(getattr(np, name), self)
+        if name in _WHOLE_METHODS:
+            return lambda *args, **kwargs: getattr(np.asarray(self), name)(*args, **kwargs)
+        if name.startswith("_"):  # what notebooks, copy and NumPy look for
             raise AttributeError(name)
-        return getattr(np.asarray(self), name)
+        fix = "change a copy: np.array(H)." if name in _IN_PLACE else ""
+        if hasattr(np.ndarray, name):
+            fix = fix or f"compute the array: np.asarray(H).{name}."
+        raise no_attribute(f"a lazy {self._title}", name, dir(self), fix)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *_LAZY_METHODS, *_WHOLE_METHODS]
+
+    def __copy__(self) -> LazyMatrix:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> LazyMatrix:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TracingError(
+            f"a lazy {self._title} cannot be pickled",
+            why="It holds the recorded function, not numbers.",
+            fix="pickle the array that it stands for: np.asarray(H).",
+        )
 
     def __float__(self) -> float:
         return float(np.asarray(self))
@@ -129,11 +191,40 @@ class LazyMatrix(NDArrayOperatorsMixin):
     def __iter__(self) -> Any:
         return iter(np.asarray(self))
 
+    @property
+    def _title(self) -> str:
+        return type(self).__name__
+
     def __repr__(self) -> str:
         state = "computed" if self._array is not None else "not computed"
-        return f"<{type(self).__name__} {self._type}, {state}>"
+        return f"<{self._title} {self._type}, {state}>"
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class _Transposed(LazyMatrix):
+    """A derivative array with its axes reversed; the whole is computed once for both."""
+
+    def __init__(self, of: LazyMatrix) -> None:
+        self._of = of
+        self._operands = of._operands
+        self._record = lambda *operands: np.transpose(of._record(*operands))
+        self._type = ArrayType(of.shape[::-1], of.dtype)
+        self._array = None if of._array is None else of._array.T
+
+    @property
+    def T(self) -> Any:
+        """The array itself."""
+        return self._of
+
+    @property
+    def _title(self) -> str:
+        return f"{self._of._title}.T"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self._array is None:
+            self._array = np.asarray(self._of).T
+        return super().__array__(dtype, copy)
 
 
 class Jacobian(LazyMatrix):
