@@ -1,6 +1,7 @@
 """Tiled plans agree with the reference interpreter, and with themselves for any number of threads."""
 
 import gc
+import inspect
 import itertools
 import os
 import signal
@@ -14,7 +15,10 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import primad
+from primad.deferred import loaded
 from primad.functional import calls
+from primad.ir.node import Trace
+from primad.ir.program import Program
 from primad.runtime import collection, frames, lanes, tiles, tiling
 from primad.runtime.axes import tileable_dimensions
 from primad.runtime.interpreter import Plan
@@ -361,6 +365,50 @@ def test_threads_may_change_while_programs_run(small_tiles):
         stop.set()
         changer.join()
         lanes.set_num_threads(before)
+
+
+def operand_types(op, shape):
+    """Return types of operands that an op without params takes; None where it has params."""
+    for dtypes in itertools.chain(*[itertools.product((float, bool), repeat=count) for count in (1, 2, 3)]):
+        types = [ArrayType(shape, np.dtype(dtype)) for dtype in dtypes]
+        try:
+            inspect.signature(op.numpy).bind(*types)
+            op.infer(*types)
+        except (primad.PrimadError, TypeError):
+            continue
+        return types
+    return None
+
+
+DEFINED_IN_STEPS = [
+    op for op in primad.ops.ALL if op.pointwise and not op.views and not isinstance(loaded(op.numpy), np.ufunc)
+]
+
+
+@pytest.mark.parametrize("shape", [(100_000,), (2, 50_000)])
+@pytest.mark.parametrize("op", DEFINED_IN_STEPS, ids=lambda op: op.name)
+def test_no_pointwise_definition_takes_more_memory_than_planned(op, shape):
+    types = operand_types(op, shape)
+    if types is None:
+        return
+    rng = np.random.default_rng(0)
+    arguments = [
+        (rng.uniform(0.1, 1.9, shape)).round(0 if type.dtype.kind == "b" else 9).astype(type.dtype) for type in types
+    ]
+    trace = Trace()
+    inputs = [trace.input(type) for type in types]
+    plan = Plan(Program(trace, inputs, [trace.place(op, tuple(inputs), ())], names=["x", "y", "z"][: len(inputs)]))
+    with np.errstate(all="ignore"):
+        whole = op.numpy(*arguments)
+    plan.run(arguments)  # what comes with a first call is no array
+    tracemalloc.start()
+    try:
+        (result,) = plan.run(arguments)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(result, whole)
+    assert peak <= plan.peak_bytes + result.nbytes / 2 + 20_000
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")

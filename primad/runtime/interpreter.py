@@ -21,7 +21,7 @@ from primad.runtime.donation import Donated, direct, settle
 from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
-from primad.runtime.sharing import lanes_for, takes
+from primad.runtime.sharing import BLOCK_BYTES, in_blocks, lanes_for, takes
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -83,6 +83,8 @@ class Plan:
                 if place == -1 and not unit.type.shape and unit.type.is_float:
                     function = SCALAR_FUNCTIONS.get(function, function)
                 params = {**dict(unit.params), **lanes_for(function)}
+                if _makes_more_than_its_result(unit) and unit.type.nbytes >= 2 * BLOCK_BYTES:
+                    function = in_blocks(function, unit.type)
                 self._steps.append((function, operands, params, slot[unit], last, place))
         seen: set[Node] = set()
         self._finish: list[tuple[int, Any, bool, bool]] = []
@@ -209,6 +211,11 @@ def _writes_into(node: Node) -> bool:
     """Say whether the op's definition can write its result into an existing array: ufuncs, and functions with `out`."""
     function = loaded(node.op.numpy)
     return isinstance(function, np.ufunc) or (takes(function, "out") and not _makes_another_order(node))
+
+
+def _makes_more_than_its_result(node: Node) -> bool:
+    """Say whether a pointwise op is computed in several steps, with an array for what lies between."""
+    return node.op.pointwise and node.op in _BUILT_IN and not isinstance(loaded(node.op.numpy), np.ufunc)
 
 
 def _makes_another_order(node: Node) -> bool:

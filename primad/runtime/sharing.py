@@ -1,4 +1,4 @@
-"""Large steps on several threads: functions that compute their result in blocks get the lanes to compute them on."""
+"""Large steps in blocks: pointwise ones one block after the other, and others that can on the threads of lanes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 from primad.runtime.lanes import run_lanes
+from primad.types import ArrayType
+
+BLOCK_BYTES = 128 * 1024
+"""What `in_blocks` computes at once."""
 
 
 def on_lanes(work: Callable[[int], Any], count: int) -> list[Any]:
@@ -21,6 +25,30 @@ def on_lanes(work: Callable[[int], Any], count: int) -> list[Any]:
             return work(lane)
 
     return list(run_lanes(silent, count))
+
+
+def in_blocks(function: Callable[..., Any], type: ArrayType) -> Callable[..., Any]:
+    """Return a pointwise definition that computes a large array of a type block by block.
+
+    What it makes on the way to the result then takes a block's memory, not the array's.
+    """
+    axis = int(np.argmax(type.shape))
+    length = type.shape[axis]
+    step = max(1, BLOCK_BYTES * length // type.nbytes)
+    writes = takes(function, "out")
+
+    def blocks(*operands: Any, out: Any = None, **params: Any) -> Any:
+        result = np.empty(type.shape, type.dtype) if out is None else out
+        for start in range(0, length, step):
+            place = (slice(None),) * axis + (slice(start, start + step),)
+            parts = [np.broadcast_to(x, type.shape)[place] for x in operands]
+            if writes:
+                function(*parts, out=result[place], **params)
+            else:
+                result[place] = function(*parts, **params)
+        return result
+
+    return blocks
 
 
 @lru_cache(maxsize=1024)
