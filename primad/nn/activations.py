@@ -27,12 +27,15 @@ from primad.trace import TracedArray
 _ROOT_HALF = math.sqrt(0.5)
 
 
+# Conditions are written so that NaN, of which every comparison is false, takes the branch that keeps it.
+
+
 def _relu(x: Any) -> Any:
-    return ops.select(x > 0, x, x.__class__(x.node.trace.literal(0, x.type)))
+    return ops.select(x <= 0, x.__class__(x.node.trace.literal(0, x.type)), x)
 
 
 relu_: Primitive = composite(
-    "relu", numpy=lambda x: np.where(x > 0, x, 0), lower=_relu, doc="x where positive, else 0; relu′(0) = 0."
+    "relu", numpy=lambda x: np.where(x <= 0, 0, x), lower=_relu, doc="x where positive, else 0; relu′(0) = 0."
 )
 silu_: Primitive = composite(
     "silu", numpy=lambda x: x * special.expit(x), lower=lambda x: x * ops.logistic(x), doc="x · logistic(x)."
@@ -69,7 +72,7 @@ def _hard_sigmoid(x: Any, *, slope: float, offset: float) -> Any:
 
 def _inside(x: Any, *, low: float, high: float) -> Any:
     """Limit x by choices, not by maximum and minimum: at an edge the derivative is that outside, 0."""
-    return where(x > low, where(x < high, x, high), low)
+    return where(x <= low, low, where(x >= high, high, x))
 
 
 def _hard_swish(x: Any) -> Any:
@@ -77,11 +80,11 @@ def _hard_swish(x: Any) -> Any:
 
 
 def _hardshrink(x: Any, *, threshold: float) -> Any:
-    return where(absolute(x) > threshold, x, 0.0)
+    return where(absolute(x) <= threshold, 0.0, x)
 
 
 def _softshrink(x: Any, *, threshold: float) -> Any:
-    return where(x > threshold, x - threshold, where(x < -threshold, x + threshold, 0.0))
+    return where(x > threshold, x - threshold, where(x >= -threshold, 0.0, x + threshold))
 
 
 def _mish(x: Any) -> Any:
@@ -110,7 +113,7 @@ hardshrink_ = _defined("hardshrink", _hardshrink, "x where |x| exceeds the thres
 softshrink_ = _defined("softshrink", _softshrink, "x moved towards 0 by the threshold, as far as 0.")
 thresholded_relu_ = _defined(
     "thresholded_relu",
-    lambda x, *, threshold, value: where(x > threshold, x, value),
+    lambda x, *, threshold, value: where(x <= threshold, value, x),
     "x where it exceeds the threshold, else a value.",
 )
 softsign_ = _defined("softsign", lambda x: x / (1.0 + absolute(x)), "x/(1 + |x|).")

@@ -1038,3 +1038,165 @@ def gradient_penalty(mx):
         penalty = mx.nd.square(dx).sum()
     penalty.backward()
     return dx, penalty, x.grad
+
+
+# -- forms that programs use -------------------------------------------------------------------------------------------
+
+
+@program
+def extrema_of_nan(mx):
+    a, b = mx.nd.array([np.nan, 1, np.nan, 3]), mx.nd.array([1, np.nan, np.nan, 2])
+    pairs = [mx.nd.maximum(a, b), mx.nd.minimum(a, b), mx.nd.broadcast_maximum(a, b), mx.nd.broadcast_minimum(a, b)]
+    return [*pairs, mx.nd.maximum(a, 2), mx.nd.minimum(2, a), mx.nd.relu(a), mx.nd.clip(a, 0, 2)]
+
+
+@program
+def integer_ranges(mx):
+    cases = [(0, 45.7, 1.3), (0.5, 10, 0.3), (-2.5, 3, 1), (2.7, 9, 2.2), (5.5, None, 1), (0, 1, 0.1)]
+    made = [mx.nd.arange(a, b, c, dtype=kind) for a, b, c in cases for kind in ("int32", "int64", "float32")]
+    symbols = [mx.sym.arange(a, b, c, dtype="int32", repeat=2).eval(mx.cpu()) for a, b, c in cases]
+    return made, symbols
+
+
+@program
+def numpy_numbers_as_parameters(mx):
+    a = mx.sym.Variable("a")
+    one, zero = np.int64(1), np.int32(0)
+    made = [
+        mx.sym.transpose(a, axes=(one, zero)),
+        mx.sym.broadcast_axis(a, axis=(zero,), size=(np.int64(4),)),
+        mx.sym.reshape(a, shape=[np.int64(-1), one]),
+        mx.sym.clip(a, np.float32(0.1), np.float64(0.2)),
+        mx.sym.sum(a, axis=one, keepdims=True),
+        a * np.float32(0.1),
+    ]
+    x = mx.nd.ones((1, 3))
+    arrays = [x.transpose(axes=(one, zero)), mx.nd.broadcast_axis(x, axis=zero, size=np.int64(4)), x.sum(axis=(one,))]
+    return [symbol.tojson() for symbol in made], arrays, mx.nd.zeros((np.int64(2), one)), mx.nd.zeros(np.int64(2))
+
+
+@program
+def slopes_of_two_axes(mx):
+    data = [np.float32([[-1, -2, -3], [-4, 5, -6]]), -np.ones((2, 3, 4), np.float32)]
+    gammas = [np.float32([[0.1, 0.2, 0.3]]), np.float32([[1, 2, 3], [4, 5, 6]]), np.float32([0.5])]
+    return [mx.nd.LeakyReLU(mx.nd.array(x), mx.nd.array(gamma), act_type="prelu") for x in data for gamma in gammas]
+
+
+@program
+def slopes_that_do_not_fit(mx):
+    return mx.nd.LeakyReLU(mx.nd.ones((2, 3, 4)), mx.nd.ones((3, 1)), act_type="prelu")
+
+
+@program
+def assigned_with_surplus_axes(mx):
+    x, y = mx.nd.zeros(3), mx.nd.zeros((2, 3))
+    x[0] = np.array([5.0])
+    x[1] = mx.nd.array([6])
+    y[1] = np.ones((1, 1, 3))
+    x[1:] = np.array([[7.0, 8.0]])
+    return x, y
+
+
+@program
+def partly_known_arrays_from_nothing(mx):
+    a = mx.sym.Variable("a")
+    made = mx.sym.ones(shape=[-1, -1]) + a
+    return [
+        mx.sym.ones(shape=[-1, -1]).infer_shape_partial()[1],
+        made.infer_shape(a=(2, 3)),
+        made.tojson(),
+        made.eval(mx.cpu(), a=mx.nd.ones((2, 3))),
+        (mx.sym.zeros(shape=(0, 3)) + a).eval(mx.cpu(), a=mx.nd.ones((2, 3))),
+    ]
+
+
+@program
+def unknown_arrays_from_nothing(mx):
+    return mx.sym.ones(shape=[-1, -1]).eval(mx.cpu())
+
+
+@program
+def sliced_like_another_dtype(mx):
+    x = mx.nd.ones((4, 4), dtype="int32")
+    return mx.nd.slice_like(x, mx.nd.ones((2, 3))), mx.nd.slice_like(mx.nd.ones((4, 4)), x[:2])
+
+
+family(
+    "refused",
+    {
+        "take outside": (lambda mx: mx.nd.take(mx.nd.arange(5), mx.nd.array([7]), mode="raise"),),
+        "take before": (lambda mx: mx.nd.take(mx.nd.arange(5), mx.nd.array([-1]), mode="raise"),),
+        "take in a symbol": (
+            lambda mx: (
+                mx.sym.take(mx.sym.Variable("a"), mx.sym.Variable("i"), mode="raise")
+                .eval(mx.cpu(), a=mx.nd.arange(5), i=mx.nd.array([7]))[0]
+                .asnumpy()
+            ),
+        ),
+        "take inside": (lambda mx: mx.nd.take(mx.nd.arange(5), mx.nd.array([4, 0]), mode="raise"),),
+        "space_to_depth": (lambda mx: mx.nd.space_to_depth(mx.nd.ones((1, 1, 2, 2)), 0),),
+        "depth_to_space": (lambda mx: mx.nd.depth_to_space(mx.nd.ones((1, 4, 2, 2)), 0),),
+        "out of another shape": (lambda mx: mx.nd.sum(mx.nd.ones(4), out=mx.nd.zeros(3)),),
+    },
+    lambda mx, call: call(mx),
+)
+
+
+@program
+def monitored_inputs(mx):
+    net = mx.sym.FullyConnected(mx.sym.Variable("x"), mx.sym.Variable("w"), num_hidden=2, name="f")
+    net = mx.sym.FullyConnected(net, num_hidden=3, name="g", bias=mx.sym.Variable("b"))
+    seen = []
+    texec = net.simple_bind(mx.cpu(), x=(1, 2))
+    texec.set_monitor_callback(lambda name, array: seen.append(name if isinstance(name, str) else name.decode()), True)
+    texec.forward()
+    return seen
+
+
+def recorded_writing(mx, write):
+    x, y = mx.nd.array([1, 2]), mx.nd.zeros(2)
+    x.attach_grad()
+    with mx.autograd.record():
+        write(mx, x, y)
+        z = y * 2 + x
+    z.backward()
+    return y, x.grad
+
+
+def _write_part(mx, x, y):
+    y[0:1] = x[0:1] * 3
+
+
+def _write_all(mx, x, y):
+    y[:] = x * 3
+
+
+def _add_to(mx, x, y):
+    y += x * 3
+
+
+family(
+    "recorded_writing",
+    {
+        "out": (lambda mx, x, y: mx.nd.exp(x, out=y),),
+        "copyto": (lambda mx, x, y: (x * 3).copyto(y),),
+        "whole": (_write_all,),
+        "part": (_write_part,),
+        "sum": (_add_to,),
+    },
+    recorded_writing,
+)
+
+
+@program
+def outputs_given(mx):
+    x = mx.nd.zeros(3)
+    made = [mx.nd.ones(3, out=x) is x, x.copy(), mx.nd.full(3, 2, out=x) is x, x.copy(), mx.nd.zeros(3, out=x) is x]
+    return [*made, x.copy(), mx.nd.uniform(0, 1, out=x) is x, mx.nd.random_normal(0, 1, out=x) is x]
+
+
+@program
+def ordered_over_all_axes(mx):
+    x = mx.nd.array([[3, 1, 2], [6, 5, 4]])
+    made = [mx.nd.sort(x, axis=None), mx.nd.argsort(x, axis=None), mx.nd.topk(x, axis=None, k=2)]
+    return [*made, mx.sym.sort(mx.sym.Variable("a"), axis=None).eval(mx.cpu(), a=x)]

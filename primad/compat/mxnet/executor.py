@@ -84,6 +84,7 @@ class Executor:
         arrays = [*self.arg_arrays, *self.aux_arrays]
         leaves = [*self._graph.arguments, *self._graph.states]
         shapes = infer_shapes(self._graph.nodes, {n: a.shape for n, a in zip(leaves, arrays, strict=True)})
+        self._graph.complete(shapes)
         types = infer_types(self._graph.nodes, {n: np.dtype(a.dtype) for n, a in zip(leaves, arrays, strict=True)})
         self._output_types = [
             ArrayType(shapes[entry] or (), types[entry] or np.float32) for entry in self._graph.entries
@@ -173,8 +174,8 @@ class Executor:
             if is_train not in self._plans:
                 self._plans[is_train] = self._planned(lambda: ForwardPlan(self._graph, self._types, is_train))
             self._write_outputs(self._plans[is_train].run(self._values, self._keys))
-        if self._monitor is not None:
-            self._tell_monitor(is_train)
+        if self._monitor is not None or self._graph.checked:
+            self._run_by_steps(is_train)
         return self.outputs
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
@@ -333,24 +334,26 @@ class Executor:
         """
         self._monitor = (callback, monitor_all)
 
-    def _tell_monitor(self, is_train: bool) -> None:
-        assert self._monitor is not None
-        callback, everything = self._monitor
-
-        def watch(node: Node, inputs: Sequence[Any], results: Sequence[Any]) -> None:
-            assert node.operator is not None
-            if everything:
-                names = node.operator.input_names(node.settings, len(inputs))
-                for name, value, (source, index) in zip(names, inputs, node.inputs, strict=True):
-                    if source.operator is None:
-                        callback(source.output_name(index), NDArray(np.array(value)))
-                    if source.operator is not None or name == names[0]:
-                        callback(f"{node.name}_{name}", NDArray(np.array(value)))
-            for i, value in enumerate(results):
-                callback(node.output_name(i), NDArray(np.array(value)))
-
+    def _run_by_steps(self, is_train: bool) -> None:
+        """Compute the graph again, operator by operator, for the monitor and for operators that check values."""
         with np.errstate(all="ignore"):
-            self._graph.evaluate(self._values, self._keys, is_train, watch)
+            self._graph.evaluate(self._values, self._keys, is_train, self._watch)
+
+    def _watch(self, node: Node, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+        assert node.operator is not None
+        if node.operator.check is not None:
+            node.operator.check(node.settings, *inputs)
+        if self._monitor is None:
+            return
+        callback, everything = self._monitor
+        if everything:
+            names = node.operator.input_names(node.settings, len(inputs))
+            for name, value, (source, index) in zip(names, inputs, node.inputs, strict=True):
+                if source.operator is None:
+                    callback(source.output_name(index), NDArray(np.array(value)))
+                callback(f"{node.name}_{name}", NDArray(np.array(value)))
+        for i, value in enumerate(results):
+            callback(node.output_name(i), NDArray(np.array(value)))
 
     def debug_str(self) -> str:
         """Return the graph, and how much memory the arrays take, as a text."""

@@ -10,14 +10,17 @@ heads as cotangents, so no rule of the engine is bent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from primad import tree
+from primad.compat.mxnet.errors import MXNetError
 from primad.compat.mxnet.graph import Entry, Node, topological
+from primad.compat.mxnet.parameters import Settings
+from primad.compat.mxnet.shapes import Shape, known, written
 from primad.functional.calls import plan_of, source_values
 from primad.functional.compile import stop_gradient
 from primad.functional.derivatives import vjp
@@ -58,6 +61,7 @@ class Graph:
         states: the variables that are auxiliary states.
         random: the nodes that draw random numbers.
         losses: the nodes whose gradient is an override.
+        checked: whether an operator refuses some values.
     """
 
     def __init__(self, entries: Sequence[Entry], arguments: Sequence[Node], states: Sequence[Node]) -> None:
@@ -67,6 +71,25 @@ class Graph:
         self.states = list(states)
         self.random = [node for node in self.nodes if node.operator is not None and node.operator.key]
         self.losses = [node for node in self.nodes if node.operator is not None and node.operator.override is not None]
+        self.checked = any(node.operator is not None and node.operator.check is not None for node in self.nodes)
+        self._completed: dict[Node, Settings] = {}
+
+    def complete(self, shapes: Mapping[Entry, Shape]) -> None:
+        """Note the shapes of arrays that are made from nothing, where they were inferred.
+
+        Raises:
+            MXNetError: for one that is not known.
+        """
+        for node in self.nodes:
+            if node.operator is not None and "shape" in node.operator.parameters and not node.inputs:
+                shape = shapes[Entry(node, 0)]
+                if not known(shape):
+                    raise MXNetError(
+                        f"the shape of {node.name} is not known: {written(shape)}",
+                        fix="give it whole, or use the array where an operator says what it must be.",
+                    )
+                if shape != node.settings.shape:
+                    self._completed[node] = node.settings.replaced(shape=shape)
 
     @property
     def key_type(self) -> ArrayType:
@@ -97,7 +120,7 @@ class Graph:
                 continue
             inputs = [known[entry] for entry in node.inputs]
             key = keys[self.random.index(node)] if operator.key else None
-            results = operator.apply(node.settings, inputs, training, key)
+            results = operator.apply(self._completed.get(node, node.settings), inputs, training, key)
             count = operator.output_count(node.settings)
             states.update(zip(node.auxiliary_inputs(), results[count:], strict=True))
             results = results[:count]

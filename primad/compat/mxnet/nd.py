@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,9 @@ from primad.compat.mxnet.errors import unsupported
 from primad.compat.mxnet.ndarray import NDArray as NDArray
 from primad.compat.mxnet.ndarray import apply, operator_function
 from primad.compat.mxnet.ndarray import array as array
+from primad.compat.mxnet.operand import function_of_two
 from primad.compat.mxnet.operators import TABLE
+from primad.compat.mxnet.operators.shaping import spaced
 
 # -- creation ----------------------------------------------------------------------------------------------------------
 
@@ -24,15 +25,15 @@ def _lengths(shape: Any) -> tuple[int, ...]:
 
 
 def zeros(
-    shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None, **kwargs: Any
+    shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None, out: NDArray | None = None
 ) -> NDArray:
     """Return an array of zeros, float32 unless a dtype is given."""
-    return full(shape, 0, ctx, dtype)
+    return full(shape, 0, ctx, dtype, out)
 
 
-def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, out: NDArray | None = None) -> NDArray:
     """Return an array of ones, float32 unless a dtype is given."""
-    return full(shape, 1, ctx, dtype)
+    return full(shape, 1, ctx, dtype, out)
 
 
 def full(shape: Any, val: float, ctx: Context | None = None, dtype: Any = None, out: NDArray | None = None) -> NDArray:
@@ -56,9 +57,7 @@ def arange(
     dtype: Any = None,
 ) -> NDArray:
     """Return evenly spaced numbers, each `repeat` times, float32 unless a dtype is given."""
-    if stop is None:
-        start, stop = 0, start
-    return NDArray(np.repeat(np.arange(start, stop, step), repeat).astype(dtype or np.float32), ctx)
+    return NDArray(spaced(start, stop, step, repeat, np.dtype(dtype or np.float32)), ctx)
 
 
 def linspace(
@@ -92,48 +91,30 @@ def waitall() -> None:
 # -- functions of two operands, each an array or a number --------------------------------------------------------------
 
 
-def _binary(name: str, operation: str) -> Callable[[Any, Any], Any]:
-    def function(lhs: Any, rhs: Any) -> Any:
-        if isinstance(lhs, NDArray):
-            return lhs._with(rhs, operation)
-        if isinstance(rhs, NDArray):
-            swapped = {"greater": "lesser", "lesser": "greater", "greater_equal": "lesser_equal",
-                       "lesser_equal": "greater_equal"}  # fmt: skip
-            return rhs._with(lhs, swapped.get(operation, operation), operation not in swapped)
-        return FLOATS[operation](lhs, rhs)
+uniform = random_uniform = random.uniform
+normal = random_normal = random.normal
+random_randint = random.randint
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name}(lhs, rhs): of two arrays that broadcast, or an array and a number."
-    return function
-
-
-FLOATS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "mod": operator.mod,
-    "power": operator.pow, "maximum": max, "minimum": min,
-    "equal": operator.eq, "not_equal": operator.ne, "greater": operator.gt, "greater_equal": operator.ge,
-    "lesser": operator.lt, "lesser_equal": operator.le,
-}  # fmt: skip
-"""The functions of two operands, on numbers."""
-
-add = _binary("add", "add")
-subtract = _binary("subtract", "sub")
-multiply = _binary("multiply", "mul")
-divide = true_divide = _binary("divide", "div")
-modulo = _binary("modulo", "mod")
-power = pow = _binary("power", "power")
-maximum = _binary("maximum", "maximum")
-minimum = _binary("minimum", "minimum")
-equal = _binary("equal", "equal")
-not_equal = _binary("not_equal", "not_equal")
-greater = _binary("greater", "greater")
-greater_equal = _binary("greater_equal", "greater_equal")
-lesser = _binary("lesser", "lesser")
-lesser_equal = _binary("lesser_equal", "lesser_equal")
+add = function_of_two("add", "add")
+subtract = function_of_two("subtract", "sub")
+multiply = function_of_two("multiply", "mul")
+divide = true_divide = function_of_two("divide", "div")
+modulo = function_of_two("modulo", "mod")
+power = pow = function_of_two("power", "power")
+maximum = function_of_two("maximum", "maximum")
+minimum = function_of_two("minimum", "minimum")
+equal = function_of_two("equal", "equal")
+not_equal = function_of_two("not_equal", "not_equal")
+greater = function_of_two("greater", "greater")
+greater_equal = function_of_two("greater_equal", "greater_equal")
+lesser = function_of_two("lesser", "lesser")
+lesser_equal = function_of_two("lesser_equal", "lesser_equal")
 
 _PUBLIC = [
     "NDArray", "add", "arange", "array", "concatenate", "divide", "empty", "equal", "eye", "full", "greater",
     "greater_equal", "lesser", "lesser_equal", "linspace", "maximum", "minimum", "modulo", "moveaxis",
-    "multiply", "not_equal", "ones", "pow", "power", "random", "subtract", "true_divide", "waitall", "zeros",
+    "multiply", "normal", "not_equal", "ones", "pow", "power", "random", "random_normal", "random_randint",
+    "random_uniform", "subtract", "true_divide", "uniform", "waitall", "zeros",
 ]  # fmt: skip
 
 

@@ -5,26 +5,23 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from primad.compat.mxnet import recording
 from primad.compat.mxnet.calling import function_of, sort_arguments
 from primad.compat.mxnet.context import Context, current_context
-from primad.compat.mxnet.errors import MXNetError, unsupported
+from primad.compat.mxnet.errors import MXNetError
+from primad.compat.mxnet.operand import Operand
 from primad.compat.mxnet.operators import TABLE, Operator
-from primad.compat.mxnet.operators.fluent import FLUENT
 from primad.compat.mxnet.operators.indexing import GETITEM, Index, plain_index
-from primad.compat.mxnet.operators.operands import binary_name
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.recording import Memory
 from primad.compat.mxnet.shapes import written
 
-Scalar = (int, float, np.integer, np.floating, bool)
 
-
-class NDArray:
+class NDArray(Operand):
     """An array. Made by `array`, `zeros`, …, by operators, and by indexing.
 
     Writing (`x[:] = …`, `x += …`) changes the array in place; executors and slices that share its memory see it.
@@ -41,7 +38,11 @@ class NDArray:
     """
 
     __slots__ = ("_context", "_grad", "memory")
-    __array_priority__ = 1000.0
+    _written = "an NDArray"
+
+    @staticmethod
+    def _pairs(operation: str) -> tuple[str, str]:
+        return f"broadcast_{operation}", ""
 
     def __init__(self, memory: Memory | np.ndarray[Any, Any], context: Context | None = None) -> None:
         self.memory = memory if isinstance(memory, Memory) else Memory(memory)
@@ -125,7 +126,7 @@ class NDArray:
             return bool(self.asscalar())
         raise ValueError("The truth value of an NDArray with multiple elements is ambiguous.")
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         return id(self)
 
     def __reduce__(self) -> Any:
@@ -167,11 +168,7 @@ class NDArray:
         """
         if isinstance(other, Context):
             return NDArray(np.array(self.values), other)
-        if other.shape != self.shape:
-            raise MXNetError(
-                f"Incompatible attr in node  at 0-th output: expected {written(self.shape)}, got {written(other.shape)}"
-            )
-        other[:] = self
+        other._receive(self.copy() if self.memory.active else self)
         return other
 
     def astype(self, dtype: Any, copy: bool = True) -> NDArray:
@@ -216,28 +213,64 @@ class NDArray:
         return NDArray(Memory(found, self.memory.counter if shared else None), self._context)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._write()
         index = plain_index(key)
-        given = value.values if isinstance(value, NDArray) else np.asarray(value)
+        if isinstance(value, NDArray):
+            if _recorded(value) and index == slice(None) and value.shape == self.shape:
+                value.copyto(self)
+                return
+            self._write(value)
+            given = value.values
+        else:
+            self._write()
+            given = np.asarray(value)
+        target = np.shape(self.values[index])
+        surplus = given.ndim - len(target)
+        if surplus > 0 and given.shape[:surplus] == (1,) * surplus:
+            given = given.reshape(given.shape[surplus:])
         try:
             self.values[index] = given
         except ValueError:
-            target = self.values[index].shape
             raise ValueError(f"shape mismatch: a value of shape {given.shape} does not fit {target}") from None
 
-    def _write(self) -> None:
+    def _write(self, value: NDArray | None = None) -> None:
         """Note that the memory is about to be written.
 
+        Args:
+            value: what is written, if it is an array.
+
         Raises:
-            MXNetError: if the array is part of a computation that is being recorded.
+            MXNetError: if the array or the value is part of a computation that is being recorded.
         """
-        if recording.modes.recording and self.memory.active:
+        if _recorded(self):
             raise MXNetError(
                 "Assigning to NDArrays that are already in a computational graph will cause undefined behavior when "
                 "evaluating gradients. Please call backward first to clear the graph or do this out side of a record "
                 "section."
             )
+        if value is not None and _recorded(value):
+            raise MXNetError(
+                "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd.",
+                why="What was written would count as a constant.",
+                fix="make a new array: x = x + y, or join parts with concat or where.",
+            )
         self.memory.counter[0] += 1
+
+    def _receive(self, result: NDArray) -> None:
+        """Take the values of another array, and its place in what is recorded.
+
+        Raises:
+            MXNetError: if the shapes differ, or the array is part of a computation that is being recorded.
+        """
+        if result.shape != self.shape:
+            raise MXNetError(
+                f"Incompatible attr in node  at 0-th output: expected {written(self.shape)}, got "
+                f"{written(result.shape)}"
+            )
+        self._write()
+        self.values[...] = result.values
+        if _recorded(result):
+            entry = result.astype(self.dtype, copy=False).memory
+            self.memory = Memory(self.values, self.memory.counter, entry.active, entry.call, entry.index)
 
     # -- gradients -----------------------------------------------------------------------------------------------------
 
@@ -260,110 +293,52 @@ class NDArray:
 
     # -- Python's operators --------------------------------------------------------------------------------------------
 
-    def _with(self, other: Any, operation: str, reflected: bool = False) -> NDArray:
-        if isinstance(other, NDArray):
-            pair = (other, self) if reflected else (self, other)
-            return apply(f"broadcast_{operation}", pair)
+    def _apply(self, name: str, hint: str, inputs: Sequence[Any], parameters: dict[str, Any]) -> Any:
+        return apply(name, inputs, parameters)
+
+    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        return call(TABLE[name], name, (self, *args), kwargs)
+
+    def _with(self, other: Any, operation: str, reflected: bool = False) -> Self:
         if isinstance(other, np.ndarray):
             other = array(other, self._context, self.values.dtype)
-            return self._with(other, operation, reflected)
-        if isinstance(other, Scalar):
-            name, _ = binary_name(operation, "reflected" if reflected else "scalar")
-            return apply(name, (self,), {"scalar": other})
-        raise TypeError(f"type {type(other)} not supported")
+        return super()._with(other, operation, reflected)
 
-    def _in_place(self, other: Any, operation: str) -> NDArray:
+    def _in_place(self, other: Any, operation: str) -> Self:
         result = self._with(other, operation)
-        self._write()
+        self._write(result)
         self.values[...] = result.values
         return self
 
-    def __add__(self, other: Any) -> NDArray:
-        return self._with(other, "add")
-
-    __radd__ = __add__
-
-    def __iadd__(self, other: Any) -> NDArray:
+    def __iadd__(self, other: Any) -> Self:
         return self._in_place(other, "add")
 
-    def __sub__(self, other: Any) -> NDArray:
-        return self._with(other, "sub")
-
-    def __rsub__(self, other: Any) -> NDArray:
-        return self._with(other, "sub", True)
-
-    def __isub__(self, other: Any) -> NDArray:
+    def __isub__(self, other: Any) -> Self:
         return self._in_place(other, "sub")
 
-    def __mul__(self, other: Any) -> NDArray:
-        return self._with(other, "mul")
-
-    __rmul__ = __mul__
-
-    def __imul__(self, other: Any) -> NDArray:
+    def __imul__(self, other: Any) -> Self:
         return self._in_place(other, "mul")
 
-    def __truediv__(self, other: Any) -> NDArray:
-        return self._with(other, "div")
-
-    def __rtruediv__(self, other: Any) -> NDArray:
-        return self._with(other, "div", True)
-
-    def __itruediv__(self, other: Any) -> NDArray:
+    def __itruediv__(self, other: Any) -> Self:
         return self._in_place(other, "div")
 
-    def __mod__(self, other: Any) -> NDArray:
-        return self._with(other, "mod")
-
-    def __rmod__(self, other: Any) -> NDArray:
-        return self._with(other, "mod", True)
-
-    def __imod__(self, other: Any) -> NDArray:
+    def __imod__(self, other: Any) -> Self:
         return self._in_place(other, "mod")
-
-    def __pow__(self, other: Any) -> NDArray:
-        return self._with(other, "power")
-
-    def __rpow__(self, other: Any) -> NDArray:
-        return self._with(other, "power", True)
 
     def __neg__(self) -> NDArray:
         return apply("negative", (self,))
 
-    def __abs__(self) -> NDArray:
-        return apply("abs", (self,))
-
-    def __eq__(self, other: Any) -> NDArray:  # type: ignore[override]
-        return self._with(other, "equal")
-
-    def __ne__(self, other: Any) -> NDArray:  # type: ignore[override]
-        return self._with(other, "not_equal")
-
-    def __gt__(self, other: Any) -> NDArray:
-        return self._with(other, "greater")
-
-    def __ge__(self, other: Any) -> NDArray:
-        return self._with(other, "greater_equal")
-
-    def __lt__(self, other: Any) -> NDArray:
-        return self._with(other, "lesser")
-
-    def __le__(self, other: Any) -> NDArray:
-        return self._with(other, "lesser_equal")
-
-    def reshape(self, *args: Any, **kwargs: Any) -> NDArray:
+    def reshape(self, *args: Any, **kwargs: Any) -> Self:
         """Return the array in another shape, given as one tuple or as lengths; it shares the memory."""
-        if args:
-            kwargs["shape"] = tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
-        result: NDArray = call(TABLE["Reshape"], "reshape", (self,), kwargs)
-        if result.memory.active:
-            return result
-        return NDArray(Memory(self.values.reshape(result.shape), self.memory.counter), self._context)
+        result = super().reshape(*args, **kwargs)
+        if not result.memory.active:
+            result.memory = Memory(self.values.reshape(result.shape), self.memory.counter)
+        return result
 
-    def __getattr__(self, name: str) -> Any:
-        if name in FLUENT:
-            return lambda *args, **kwargs: call(TABLE[name], name, (self, *args), kwargs)
-        raise unsupported("an NDArray", name, [*FLUENT, *dir(NDArray)])
+
+def _recorded(array: NDArray) -> bool:
+    """Say whether an array is part of a computation that is being recorded."""
+    return recording.modes.recording and array.memory.active
 
 
 def _kept(index: Any, shape: tuple[int, ...]) -> tuple[slice, ...]:
@@ -408,7 +383,7 @@ def call(record: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any
     if out is not None:
         targets = out if isinstance(out, (list, tuple)) else [out]
         for target, result in zip(targets, results, strict=True):
-            target[:] = result
+            target._receive(result)
         return out
     return results[0] if len(results) == 1 else results
 

@@ -32,14 +32,25 @@ class Parameter:
     minimum: float | None = None
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value with Python's numbers in place of NumPy's, at any depth; a float keeps the digits it prints."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(plain, value)) if type(value) in (list, tuple) else tuple(map(plain, value))
+    if isinstance(value, np.ndarray):
+        return tuple(map(plain, value)) if value.ndim else plain(value[()])
+    if isinstance(value, np.floating):
+        return float(str(value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _spelt(value: Any) -> Any:
     """Return the Python value that a string spells."""
     return ast.literal_eval(value) if isinstance(value, str) else value
 
 
 def _integer(value: Any) -> int:
-    value = _plain(value)
-    if isinstance(value, (bool, np.bool_, int, np.integer)) or (isinstance(value, float) and value.is_integer()):
+    value = _spelt(value)
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     raise ValueError(value)
 
@@ -48,21 +59,16 @@ def _real(value: Any) -> float | int:
     """Return a number; an integer stays one, and big integers keep their digits."""
     if isinstance(value, str) and value.strip().lower() in ("inf", "-inf", "nan"):
         return float(value)
-    value = _plain(value)
-    if isinstance(value, (bool, np.bool_)):
-        return int(value)
+    value = _spelt(value)
     if isinstance(value, (int, float)):
-        return value
-    if isinstance(value, (np.integer, np.floating)):
-        number: float | int = value.item()
-        return number
+        return int(value) if isinstance(value, bool) else value
     raise ValueError(value)
 
 
 def _boolean(value: Any) -> bool:
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
-    value = _plain(value)
+    value = _spelt(value)
     if value in (0, 1):
         return bool(value)
     raise ValueError(value)
@@ -70,16 +76,16 @@ def _boolean(value: Any) -> bool:
 
 def read_shape(value: Any) -> tuple[int, ...]:
     """Return the shape that a tuple, a number or a string spells."""
-    value = _plain(value)
-    if isinstance(value, (int, np.integer)):
-        return (int(value),)
+    value = _spelt(value)
+    if isinstance(value, int):
+        return (value,)
     return tuple([_integer(entry) for entry in value])
 
 
 def _optional_shape(value: Any) -> tuple[int | None, ...]:
-    value = _plain(value)
-    if value is None or isinstance(value, (int, np.integer)):
-        return (None if value is None else int(value),)
+    value = _spelt(value)
+    if value is None or isinstance(value, int):
+        return (value,)
     return tuple([None if entry is None else _integer(entry) for entry in value])
 
 
@@ -97,6 +103,11 @@ def integer(default: Any = REQUIRED, minimum: int | None = None) -> Parameter:
     return Parameter("int", _integer if default is not None else _or_none(_integer), default, minimum)
 
 
+def optional_integer(default: int | None) -> Parameter:
+    """Declare an integer or None."""
+    return Parameter("int or None", _or_none(_integer), default)
+
+
 def real(default: Any = REQUIRED) -> Parameter:
     """Declare a number."""
     return Parameter("float", _real if default is not None else _or_none(_real), default)
@@ -110,6 +121,11 @@ def boolean(default: Any = REQUIRED) -> Parameter:
 def shape(default: Any = REQUIRED) -> Parameter:
     """Declare a tuple of integers; one integer stands for a tuple of one."""
     return Parameter("Shape(tuple)", read_shape if default is not None else _or_none(read_shape), default)
+
+
+def partly_known(default: Any = REQUIRED) -> Parameter:
+    """Declare a shape in which a length may be unknown: 0, or in other words −1."""
+    return Parameter("Shape(tuple)", lambda value: tuple([max(n, 0) for n in read_shape(value)]), default)
 
 
 def optional_shape(default: Any = REQUIRED) -> Parameter:
@@ -163,6 +179,10 @@ class Settings:
     def __hash__(self) -> int:
         return self._hash
 
+    def replaced(self, **values: Any) -> Settings:
+        """Return the settings with other values for some parameters."""
+        return Settings({**self._values, **values})
+
     def texts(self) -> dict[str, str]:
         """Return the values as the strings that a symbol keeps; those that are None are left out."""
         return {
@@ -181,9 +201,11 @@ def read_settings(operator: str, parameters: Mapping[str, Parameter], given: Map
     Raises:
         MXNetError: for one that is missing, unknown, of a wrong format, too small or not among the allowed words.
     """
-    where = "in operator {}({})".format(
-        operator, ", ".join([f'name="{given.get("name", "")}"', *(f'{key}="{given[key]}"' for key in given)])
-    )
+
+    def where() -> str:
+        listed = [f'name="{given.get("name", "")}"', *(f'{key}="{given[key]}"' for key in given)]
+        return f"in operator {operator}({', '.join(listed)})"
+
     for name in given:
         if name not in parameters:
             listed = "\n".join(
@@ -192,26 +214,26 @@ def read_settings(operator: str, parameters: Mapping[str, Parameter], given: Map
                 for known, parameter in parameters.items()
             )
             raise MXNetError(
-                f"Cannot find argument '{name}', Possible Arguments:\n----------------\n{listed}\n, {where}"
+                f"Cannot find argument '{name}', Possible Arguments:\n----------------\n{listed}\n, {where()}"
             )
     values = {}
     for name, parameter in parameters.items():
         if name not in given:
             if parameter.default is REQUIRED:
-                raise MXNetError(f"Required parameter {name} of {parameter.type} is not presented, {where}")
+                raise MXNetError(f"Required parameter {name} of {parameter.type} is not presented, {where()}")
             values[name] = parameter.default
             continue
         try:
-            value = parameter.read(given[name])
+            value = parameter.read(plain(given[name]))
         except MXNetError as error:
-            raise MXNetError(f"{error.what}, {where}") from None
+            raise MXNetError(f"{error.what}, {where()}") from None
         except (ValueError, TypeError, SyntaxError):
             raise MXNetError(
-                f"Invalid Parameter format for {name} expect {parameter.type} but value='{given[name]}', {where}"
+                f"Invalid Parameter format for {name} expect {parameter.type} but value='{given[name]}', {where()}"
             ) from None
         if parameter.minimum is not None and value is not None and value < parameter.minimum:
             raise MXNetError(
-                f"value {value} for Parameter {name} should be greater equal to {parameter.minimum}, {where}"
+                f"value {value} for Parameter {name} should be greater equal to {parameter.minimum}, {where()}"
             )
         values[name] = value
     return Settings(values)

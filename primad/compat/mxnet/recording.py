@@ -196,7 +196,7 @@ def zeros_like(memory: Memory) -> Memory:
 
 
 def _check(operator: Operator, settings: Settings, arrays: Sequence[Any], count: int) -> None:
-    """Let the operator's own rules object to shapes and dtypes that NumPy would broadcast or promote."""
+    """Let the operator's own rules object to shapes, dtypes and values that NumPy would broadcast, promote or take."""
     shapes: list[Shape] = [array.shape for array in arrays]
     operator.shapes(settings, shapes, [None] * count)
     types: list[Any] = [array.dtype for array in arrays[:1]] + [None] * (len(arrays) - 1)
@@ -207,6 +207,8 @@ def _check(operator: Operator, settings: Settings, arrays: Sequence[Any], count:
                 f"Incompatible attr in node  at {place}-th input: expected {expected}, got {array.dtype}",
                 fix="convert with .astype.",
             )
+    if operator.check is not None:
+        operator.check(settings, *arrays)
 
 
 def note(operator: Any, operands: Sequence[Entry], outputs: Sequence[Entry]) -> Step | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from primad.compat.mxnet.errors import unsupported
 from primad.compat.mxnet.graph import Entry, Node, stored
 from primad.compat.mxnet.naming import current_scope
+from primad.compat.mxnet.operand import function_of_two
 from primad.compat.mxnet.operators import TABLE
 from primad.compat.mxnet.symbol import Symbol as Symbol
 from primad.compat.mxnet.symbol import compose, operator_function
@@ -91,31 +91,10 @@ def load(fname: str) -> Symbol:
 # -- functions of two operands, each a symbol or a number --------------------------------------------------------------
 
 
-def _binary(name: str, operation: str) -> Callable[[Any, Any], Any]:
-    def function(left: Any, right: Any) -> Any:
-        if isinstance(left, Symbol):
-            return left._with(right, operation)
-        if isinstance(right, Symbol):
-            return right._with(left, operation, True)
-        return FLOATS[operation](left, right)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name}(left, right): of two symbols of one shape, or a symbol and a number."
-    return function
-
-
-FLOATS: dict[str, Callable[[Any, Any], Any]] = {
-    "maximum": max,
-    "minimum": min,
-    "power": operator.pow,
-    "hypot": np.hypot,
-}
-"""The functions of two operands, on numbers."""
-
-maximum = _binary("maximum", "maximum")
-minimum = _binary("minimum", "minimum")
-power = pow = _binary("power", "power")
-hypot = _binary("hypot", "hypot")
+maximum = function_of_two("maximum", "maximum")
+minimum = function_of_two("minimum", "minimum")
+power = pow = function_of_two("power", "power")
+hypot = function_of_two("hypot", "hypot")
 
 
 # -- arrays from nothing -----------------------------------------------------------------------------------------------

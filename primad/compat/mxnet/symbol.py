@@ -11,21 +11,18 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from primad.compat.mxnet.calling import function_of, sort_arguments, unknown_input
-from primad.compat.mxnet.errors import MXNetError, NotImplementedForSymbol, unsupported
+from primad.compat.mxnet.errors import MXNetError, NotImplementedForSymbol
 from primad.compat.mxnet.graph import HIDDEN_KEYS, Entry, Node, stored, substitute, topological, variables
 from primad.compat.mxnet.inference import infer_shapes, infer_types
 from primad.compat.mxnet.naming import current_manager, current_scope
+from primad.compat.mxnet.operand import Operand, elementwise_pair
 from primad.compat.mxnet.operators import TABLE, Operator
-from primad.compat.mxnet.operators.fluent import FLUENT
-from primad.compat.mxnet.operators.operands import binary_name
-from primad.compat.mxnet.parameters import read_shape
+from primad.compat.mxnet.parameters import plain, read_shape
 from primad.compat.mxnet.serialization import from_json, to_json
 from primad.compat.mxnet.shapes import Shape, known
 
-Scalar = (int, float, np.integer, np.floating, bool)
 
-
-class Symbol:
+class Symbol(Operand):
     """One or more outputs of a graph of operators.
 
     Symbols are made by `Variable`, by the operators' functions and by Python's operators; `bind` gives them values.
@@ -44,8 +41,8 @@ class Symbol:
     eval: ClassVar[Callable[..., Any]]
 
     __slots__ = ("_entries",)
-    __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
+    _pairs = staticmethod(elementwise_pair)
+    _written = "a Symbol"
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = tuple(entries)
@@ -329,72 +326,14 @@ class Symbol:
 
     # -- Python's operators --------------------------------------------------------------------------------------------
 
-    def _with(self, other: Any, operation: str, reflected: bool = False) -> Symbol:
-        if isinstance(other, Symbol):
-            pair = (other, self) if reflected else (self, other)
-            return apply(*binary_name(operation, "array"), pair)
-        if isinstance(other, Scalar):
-            name, hint = binary_name(operation, "reflected" if reflected else "scalar")
-            return apply(name, hint, (self,), {"scalar": other})
-        raise TypeError(f"type {type(other)} not supported")
+    def _apply(self, name: str, hint: str, inputs: Sequence[Any], parameters: dict[str, Any]) -> Any:
+        return compose(TABLE[name], hint, inputs, {}, parameters, None, None)
 
-    def __add__(self, other: Any) -> Symbol:
-        return self._with(other, "add")
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Symbol:
-        return self._with(other, "sub")
-
-    def __rsub__(self, other: Any) -> Symbol:
-        return self._with(other, "sub", True)
-
-    def __mul__(self, other: Any) -> Symbol:
-        return self._with(other, "mul")
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Symbol:
-        return self._with(other, "div")
-
-    def __rtruediv__(self, other: Any) -> Symbol:
-        return self._with(other, "div", True)
-
-    def __mod__(self, other: Any) -> Symbol:
-        return self._with(other, "mod")
-
-    def __rmod__(self, other: Any) -> Symbol:
-        return self._with(other, "mod", True)
-
-    def __pow__(self, other: Any) -> Symbol:
-        return self._with(other, "power")
-
-    def __rpow__(self, other: Any) -> Symbol:
-        return self._with(other, "power", True)
+    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        return call(TABLE[name], name, (self, *args), kwargs)
 
     def __neg__(self) -> Symbol:
         return self * -1.0
-
-    def __abs__(self) -> Symbol:
-        return apply("abs", "abs", (self,))
-
-    def __eq__(self, other: Any) -> Symbol:  # type: ignore[override]
-        return self._with(other, "equal")
-
-    def __ne__(self, other: Any) -> Symbol:  # type: ignore[override]
-        return self._with(other, "not_equal")
-
-    def __gt__(self, other: Any) -> Symbol:
-        return self._with(other, "greater")
-
-    def __ge__(self, other: Any) -> Symbol:
-        return self._with(other, "greater_equal")
-
-    def __lt__(self, other: Any) -> Symbol:
-        return self._with(other, "lesser")
-
-    def __le__(self, other: Any) -> Symbol:
-        return self._with(other, "lesser_equal")
 
     def __bool__(self) -> bool:
         raise NotImplementedForSymbol('__bool__ (namely operator "bool")')
@@ -410,20 +349,13 @@ class Symbol:
 
     def astype(self, dtype: Any) -> Symbol:
         """Return the symbol cast to a dtype."""
-        return apply("Cast", "cast", (self,), {"dtype": np.dtype(dtype).name})
-
-    def reshape(self, *args: Any, **kwargs: Any) -> Symbol:
-        """Return the symbol in another shape, given as one tuple or as lengths."""
-        if args:
-            kwargs["shape"] = tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
-        return call(TABLE["Reshape"], "reshape", (self,), kwargs)
+        made: Symbol = self._call("cast", dtype=dtype)
+        return made
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_VALUES:
             return partial(_refuse, name)
-        if name in FLUENT:
-            return lambda *args, **kwargs: call(TABLE[name], name, (self, *args), kwargs)
-        raise unsupported("a Symbol", name, [*FLUENT, *dir(Symbol)])
+        return super().__getattr__(name)
 
 
 _OF_VALUES = ("as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read")
@@ -450,11 +382,6 @@ def _single(symbol: Symbol, name: str) -> Entry:
     if len(symbol) != 1:
         raise MXNetError(f"Argument {name} is a tuple, single value is required", fix="choose an output: symbol[0].")
     return symbol.entries[0]
-
-
-def apply(name: str, hint: str, inputs: Sequence[Symbol], parameters: Mapping[str, Any] | None = None) -> Symbol:
-    """Return the symbol of an operator applied to inputs, all by place."""
-    return compose(TABLE[name], hint, list(inputs), {}, dict(parameters or {}), None, None)
 
 
 def call(operator: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Symbol:
@@ -514,7 +441,7 @@ def compose(
 
 def _text(value: Any) -> str:
     """Return the string that a symbol keeps for a parameter."""
-    return np.dtype(value).name if isinstance(value, (type, np.dtype)) else str(value)
+    return np.dtype(value).name if isinstance(value, (type, np.dtype)) else str(plain(value))
 
 
 @cache

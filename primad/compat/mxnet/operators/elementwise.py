@@ -141,6 +141,11 @@ def _hypot(x: Any, y: Any) -> Any:
     return pnp.hypot(x, y).astype(x.dtype)
 
 
+def _leads(x: Any, condition: Any) -> Any:
+    """Say where the first of two operands is the extremum: where the condition says so, and where it is NaN."""
+    return pnp.logical_or(condition, x != x)
+
+
 ARITHMETIC: dict[str, Binary] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
@@ -148,8 +153,8 @@ ARITHMETIC: dict[str, Binary] = {
     "div": _divide,
     "mod": lambda x, y: pnp.mod(x, y),
     "power": lambda x, y: pnp.power(x, y),
-    "maximum": lambda x, y: pnp.where(x >= y, x, y),
-    "minimum": lambda x, y: pnp.where(x <= y, x, y),
+    "maximum": lambda x, y: pnp.where(_leads(x, x >= y), x, y),
+    "minimum": lambda x, y: pnp.where(_leads(x, x <= y), x, y),
     "hypot": _hypot,
     "equal": lambda x, y: _as(x == y, x),
     "not_equal": lambda x, y: _as(x != y, x),

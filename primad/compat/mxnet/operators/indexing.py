@@ -8,6 +8,7 @@ import numpy as np
 
 from primad import nn
 from primad import numpy as pnp
+from primad.compat.mxnet.errors import MXNetError
 from primad.compat.mxnet.operators.record import DType, Operator, operator
 from primad.compat.mxnet.parameters import Parameter, Settings, boolean, choice, dtype, integer, optional_shape, real
 from primad.compat.mxnet.shapes import Shape, known, unify
@@ -97,7 +98,7 @@ def slice_axis(settings: Settings, data: Any) -> Any:
     return data[(*[slice(None)] * place, slice(settings.begin, settings.end))]
 
 
-@operator("slice_like", inputs=("data", "shape_like"), parameters={"axes": optional_shape(())})
+@operator("slice_like", inputs=("data", "shape_like"), parameters={"axes": optional_shape(())}, types=index_free)
 def slice_like(settings: Settings, data: Any, like: Any) -> Any:
     """The first elements along each axis (or along some), as many as another array has."""
     axes = [axis % data.ndim for axis in settings.axes] or list(range(data.ndim))
@@ -115,14 +116,22 @@ def _held(index: Any, count: int, mode: str) -> Any:
     return pnp.where(index < 0, 0, pnp.where(index >= count, count - 1, index))
 
 
+def _inside(settings: Settings, a: Any, indices: Any) -> None:
+    """Refuse indices outside, if they are to be."""
+    count = a.shape[settings.axis % a.ndim]
+    if settings.mode == "raise" and indices.size and not 0 <= indices.min() <= indices.max() < count:
+        raise MXNetError("Check failed: is_valid: take operator contains indices out of bound")
+
+
 @operator(
     "take",
     inputs=("a", "indices"),
     parameters={"axis": integer(0), "mode": choice("clip", "raise", "wrap", default="clip")},
     types=index_free,
+    check=_inside,
 )
 def take(settings: Settings, a: Any, indices: Any) -> Any:
-    """Elements at indices along an axis; indices outside are clipped or wrapped."""
+    """Elements at indices along an axis; indices outside are clipped or wrapped, or an error."""
     place = settings.axis % a.ndim
     return pnp.take(a, _held(indices, a.shape[place], settings.mode), axis=place)
 

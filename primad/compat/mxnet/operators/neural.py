@@ -14,7 +14,7 @@ from primad.compat.mxnet.errors import MXNetError
 from primad.compat.mxnet.operators.elementwise import UNARY
 from primad.compat.mxnet.operators.record import DType, operator
 from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, real, shape, text
-from primad.compat.mxnet.shapes import Shape, first_input, same, size, unify
+from primad.compat.mxnet.shapes import Shape, first_input, same, size, unify, written
 from primad.functional.compile import stop_gradient
 from primad.numpy import special
 
@@ -98,8 +98,17 @@ def leaky_relu(settings: Settings, data: Any, gamma: Any = None) -> Any:
         return pnp.where(data > 0, data, settings.slope * pnp.expm1(data))
     if kind == "leaky":
         return pnp.where(data > 0, data, settings.slope * data)
-    wide = gamma if gamma.ndim == data.ndim else pnp.reshape(gamma, (-1,) + (1,) * max(data.ndim - 2, 0))
-    return pnp.where(data > 0, data, wide * data)
+    return pnp.where(data > 0, data, pnp.reshape(gamma, _gamma_shape(gamma.shape, data.shape)) * data)
+
+
+def _gamma_shape(gamma: tuple[int, ...], data: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape in which gamma broadcasts to the data: its axes are among the first two, the last one first."""
+    left, found = list(gamma), []
+    for n in reversed(data[:2]):
+        found.append(left.pop() if left and left[-1] in (1, n) else 1)
+    if left:
+        raise MXNetError(f"Cannot broadcast gamma to data. gamma: {written(gamma)}, data: {written(data)}")
+    return (*reversed(found), *[1] * (len(data) - 2))
 
 
 # -- softmax -----------------------------------------------------------------------------------------------------------

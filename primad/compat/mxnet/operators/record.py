@@ -47,6 +47,7 @@ class Operator:
         types: completes partly known dtypes.
         override: `(settings, inputs, outputs)` -> what a loss head sends back to its first input, instead of anything
             that depends on the head gradient.
+        check: `(settings, *arrays)`, which refuses values of NumPy arrays.
         training: whether `compute` takes `training`.
         key: whether `compute` takes `key`, an integer array of which random numbers are a function.
     """
@@ -65,6 +66,7 @@ class Operator:
     shapes: Rule = forward_only
     types: TypeRule = one_type
     override: Callable[..., Any] | None = None
+    check: Callable[..., None] | None = None
     training: bool = False
     key: bool = False
 

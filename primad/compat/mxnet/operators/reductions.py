@@ -12,7 +12,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.compat.mxnet.operators.record import DType, operator
-from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, real, shape
+from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, optional_integer, real, shape
 from primad.compat.mxnet.shapes import Clash, Shape, known, unify, written
 
 
@@ -123,7 +123,7 @@ def _along(settings: Settings, data: Any) -> tuple[Any, int]:
     return (pnp.reshape(data, (-1,)), 0) if settings.axis is None else (data, settings.axis % data.ndim)
 
 
-@operator("sort", parameters={"axis": integer(-1), "is_ascend": boolean(True)})
+@operator("sort", parameters={"axis": optional_integer(-1), "is_ascend": boolean(True)})
 def sort(settings: Settings, data: Any) -> Any:
     """The elements in order along an axis."""
     data, axis = _along(settings, data)
@@ -141,7 +141,7 @@ def _index_type(settings: Settings, inputs: list[DType], outputs: list[DType]) -
 
 @operator(
     "argsort",
-    parameters={"axis": integer(-1), "is_ascend": boolean(True), "dtype": dtype(np.float32)},
+    parameters={"axis": optional_integer(-1), "is_ascend": boolean(True), "dtype": dtype(np.float32)},
     types=_index_type,
 )
 def argsort(settings: Settings, data: Any) -> Any:
@@ -159,7 +159,7 @@ def _topk_types(settings: Settings, inputs: list[DType], outputs: list[DType]) -
 @operator(
     "topk",
     parameters={
-        "axis": integer(-1),
+        "axis": optional_integer(-1),
         "k": integer(1),
         "ret_typ": choice("both", "indices", "mask", "value", default="indices"),
         "is_ascend": boolean(False),

@@ -11,7 +11,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.compat.mxnet.operators.indexing import index_free
 from primad.compat.mxnet.operators.record import DType, operator
-from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, real, shape
+from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, partly_known, real, shape
 from primad.compat.mxnet.shapes import Clash, Shape, join, known, permuted, size, unify
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def diag(settings: Settings, data: Any) -> Any:
     return pnp.diagonal(data, settings.k, settings.axis1, settings.axis2)
 
 
-@operator("depth_to_space", parameters={"block_size": integer()})
+@operator("depth_to_space", parameters={"block_size": integer(minimum=1)})
 def depth_to_space(settings: Settings, data: Any) -> Any:
     """Blocks of channels as blocks of pixels."""
     n, c, h, w = data.shape
@@ -191,7 +191,7 @@ def depth_to_space(settings: Settings, data: Any) -> Any:
     return pnp.reshape(pnp.transpose(parts, (0, 3, 4, 1, 5, 2)), (n, c // (b * b), h * b, w * b))
 
 
-@operator("space_to_depth", parameters={"block_size": integer()})
+@operator("space_to_depth", parameters={"block_size": integer(minimum=1)})
 def space_to_depth(settings: Settings, data: Any) -> Any:
     """Blocks of pixels as blocks of channels."""
     n, c, h, w = data.shape
@@ -287,7 +287,8 @@ def _given_shape(settings: Settings, inputs: list[Shape], outputs: list[Shape]) 
     outputs[0] = unify(settings.shape or None, outputs[0])
 
 
-_MADE: dict[str, Any] = {"shape": shape(()), "ctx": choice("cpu(0)", "cpu", "", default=""), "dtype": dtype(np.float32)}
+_PLACED = {"ctx": choice("cpu(0)", "cpu", "", default=""), "dtype": dtype(np.float32)}
+_MADE = {"shape": partly_known(()), **_PLACED}
 
 
 @operator("_zeros", inputs=(), parameters=_MADE, shapes=_given_shape, types=_given_type)
@@ -308,6 +309,14 @@ def full(settings: Settings) -> Any:
     return np.full(settings.shape, settings.value, settings.dtype)
 
 
+def spaced(start: float, stop: float | None, step: float, repeat: int, dtype: np.dtype[Any]) -> Any:
+    """Return evenly spaced numbers, each several times; their first and their distance are rounded to the dtype."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    count = max(math.ceil((stop - start) / step), 0)
+    first, distance = np.array([start, step]).astype(dtype)
+    return np.repeat((first + np.arange(count) * distance).astype(dtype), repeat)
+
+
 @operator(
     "_arange",
     inputs=(),
@@ -317,15 +326,13 @@ def full(settings: Settings) -> Any:
         "step": real(1.0),
         "repeat": integer(1),
         "infer_range": boolean(False),
-        "ctx": choice("cpu(0)", "cpu", "", default=""),
-        "dtype": dtype(np.float32),
+        **_PLACED,
     },
     types=_given_type,
 )
 def arange(settings: Settings) -> Any:
     """Evenly spaced numbers, each several times."""
-    start, stop = (0, settings.start) if settings.stop is None else (settings.start, settings.stop)
-    return np.repeat(np.arange(start, stop, settings.step), settings.repeat).astype(settings.dtype)
+    return spaced(settings.start, settings.stop, settings.step, settings.repeat, settings.dtype)
 
 
 @operator(
@@ -335,8 +342,7 @@ def arange(settings: Settings) -> Any:
         "N": integer(),
         "M": integer(0),
         "k": integer(0),
-        "ctx": choice("cpu(0)", "cpu", "", default=""),
-        "dtype": dtype(np.float32),
+        **_PLACED,
     },
     types=_given_type,
 )
