@@ -6,6 +6,7 @@ from primad import nn as nn
 from primad import numpy as numpy
 from primad import ops as ops
 from primad import transforms as transforms
+from primad.errors import DomainError as DomainError
 from primad.errors import IndexShapeError as IndexShapeError
 from primad.errors import MemoryLimitError as MemoryLimitError
 from primad.errors import NotDifferentiableError as NotDifferentiableError

@@ -69,6 +69,10 @@ class IndexShapeError(ShapeError, IndexError):
     """An index that does not fit the array (also an IndexError, which Python's iteration protocol expects)."""
 
 
+class DomainError(PrimadError, ValueError):
+    """A value for which a function is not defined, as a negative power of an integer among the integers."""
+
+
 class TracingError(PrimadError, TypeError):
     """A value was needed where only a type is known, or something was traced that cannot be."""
 

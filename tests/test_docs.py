@@ -77,6 +77,8 @@ KINKS = [
     (np.floor, (1.0,), (0,)),
     (np.sign, (0.0,), (0,)),
     (np.mod, (6.0, 2.0), (1, -3)),
+    (np.fmod, (-6.0, 2.0), (1, 3)),
+    (np.arctan2, (0.0, 0.0), (0, 0)),
     (primad.numpy.special.logsumexp, (np.array([-np.inf, 0.0]),), ([0, 1],)),
     (primad.numpy.special.xlogy, (0.0, 0.0), (0, 0)),
 ]

@@ -129,6 +129,16 @@ def _truncate(n: Numbers, x: Any, dtype: str) -> Any:
     return -n.floor(-x) if n.less(x, 0) else n.floor(x)
 
 
+def _fmod(n: Numbers, x: Any, y: Any) -> Any:
+    quotient = n.divide(x, y)
+    return x - y * (-n.floor(-quotient) if n.less(quotient, 0) else n.floor(quotient))
+
+
+def _angle(n: Numbers, y: Any, x: Any) -> Any:
+    """Twice the angle at the circumference, measured from the axis that the point does not lie on."""
+    return 2 * n.atan(n.divide(y, n.sqrt(x * x + y * y) + x))
+
+
 def extremum(better: Callable[[Numbers, Any, Any], bool]) -> Definition:
     """Return the reduction to the best element along axes."""
 
@@ -217,12 +227,21 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.expm1: pointwise(lambda n, x: n.exp(x) - 1),
     ops.log: pointwise(lambda n, x: n.log(x)),
     ops.log1p: pointwise(lambda n, x: n.log(1 + x)),
+    ops.exp2: pointwise(lambda n, x: n.exp(n.log(n.number(2)) * x)),
+    ops.log2: pointwise(lambda n, x: n.log(x) / n.log(n.number(2))),
+    ops.log10: pointwise(lambda n, x: n.log(x) / n.log(n.number(10))),
     ops.sqrt: pointwise(lambda n, x: n.sqrt(x)),
     ops.sin: pointwise(lambda n, x: n.sin(x)),
     ops.cos: pointwise(lambda n, x: n.cos(x)),
+    ops.tan: pointwise(lambda n, x: n.sin(x) / n.cos(x)),
+    ops.sinh: pointwise(lambda n, x: (n.exp(x) - n.exp(-x)) / 2),
+    ops.cosh: pointwise(lambda n, x: (n.exp(x) + n.exp(-x)) / 2),
     ops.tanh: pointwise(lambda n, x: n.tanh(x)),
     ops.sech2: pointwise(lambda n, x: 4 / (n.exp(x) + n.exp(-x)) ** 2),
     ops.arctan: pointwise(lambda n, x: n.atan(x)),
+    ops.hypot: pointwise(lambda n, x, y: n.sqrt(x * x + y * y)),
+    ops.arctan2: pointwise(_angle),
+    ops.direction: pointwise(lambda n, x, y: n.divide(x, n.sqrt(x * x + y * y))),
     ops.erf: pointwise(lambda n, x: n.erf(x)),
     ops.erfc: pointwise(lambda n, x: n.erfc(x)),
     ops.arcsin: pointwise(lambda n, x: n.atan(n.divide(x, n.sqrt(1 - x * x)))),
@@ -239,6 +258,8 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.sign: pointwise(_sign),
     ops.floor: pointwise(lambda n, x: n.number(n.floor(x))),
     ops.floor_divide: pointwise(lambda n, x, y: n.number(n.floor(n.divide(x, y)))),
+    ops.remainder: pointwise(lambda n, x, y: x - y * n.floor(n.divide(x, y))),
+    ops.fmod: pointwise(_fmod),
     ops.less: pointwise(lambda n, x, y: n.less(x, y), bool),
     ops.less_equal: pointwise(lambda n, x, y: not n.less(y, x), bool),
     ops.equal: pointwise(lambda n, x, y: n.equal(x, y), bool),

@@ -28,8 +28,13 @@ WIDTH_BYTES = _host_width()
 """How long vectors are. Twice as long is about twice as fast where the processor has them; sums, and functions of the C
 library, then end in other bits than on processors without."""
 
-LIBMVEC = ("exp", "expm1", "log", "log1p", "sin", "cos", "erf", "erfc", "atan")
+LIBMVEC = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "erf", "erfc", "atan",
+    "atan2", "hypot",
+)  # fmt: skip
 """Functions that glibc has for vectors; each stays below 4 ulp for both widths, which the tests check."""
+OF_TWO = frozenset(("atan2", "hypot"))
+"""Those of two operands."""
 
 
 @lru_cache(maxsize=1)
@@ -53,7 +58,8 @@ def symbol_of(name: str, scalar: str, width: int | None = None) -> str:
     """Return the name of libmvec's function of vectors of a width, by default of `WIDTH_BYTES`."""
     width = width or WIDTH_BYTES
     size, end = (8, "") if scalar == "double" else (4, "f")
-    return f"_ZGV{'e' if width == 64 else 'd'}N{width // size}v_{name}{end}"
+    operands = "vv" if name in OF_TWO else "v"
+    return f"_ZGV{'e' if width == 64 else 'd'}N{width // size}{operands}_{name}{end}"
 
 
 class Vector:
@@ -111,9 +117,9 @@ class Vector:
         arguments = ", ".join(f"{self.type} {x}" for x in operands)
         return self.emit(f"call {self.type} @{symbol}({arguments})")
 
-    def function(self, name: str, x: str) -> str:
+    def function(self, name: str, *operands: str) -> str:
         """Call a vector function of the C library."""
-        return self.call(symbol_of(name, self.scalar), x)
+        return self.call(symbol_of(name, self.scalar), *operands)
 
     def compare(self, name: str, x: str, y: str) -> str:
         """Compare two vectors of floats."""
@@ -133,12 +139,13 @@ def _plain(name: str) -> Emit:
 
 
 def _called(name: str) -> Emit:
-    return lambda v, x: v.function(name, x)
+    return lambda v, *operands: v.function(name, *operands)
 
 
 def _larger(order: str) -> Emit:
     def emit(v: Vector, x: str, y: str) -> str:
-        # A NaN in y fails the comparison and is chosen; one in x is chosen by being unordered with itself.
+        # A NaN in y fails the comparison and is chosen; one in x is chosen by being unordered with itself. Of equal
+        # operands y is chosen, as NumPy does: it shows where they are zeros of different signs.
         return v.choose(v.logic("or", v.compare(order, x, y), v.compare("uno", x, x)), x, y)
 
     return emit
@@ -235,6 +242,17 @@ def _sign(v: Vector, x: str) -> str:
     return v.choose(v.compare("ogt", x, zero), v.constant(1), negative)
 
 
+def _direction(v: Vector, x: str, y: str) -> str:
+    """x/hypot(x, y), with the limits at infinity and 0 at the origin."""
+    zero, one, infinity = v.constant(0), v.constant(1), v.constant(math.inf)
+    far_x = v.compare("oeq", v.intrinsic("fabs", x), infinity)
+    far_y = v.compare("oeq", v.intrinsic("fabs", y), infinity)
+    near = v.choose(far_y, one, v.op("fmul", y, zero))
+    x, y = v.choose(far_x, v.intrinsic("copysign", one, x), x), v.choose(far_x, near, y)
+    length = v.function("hypot", x, y)
+    return v.op("fdiv", x, v.choose(v.compare("oeq", length, zero), one, length))
+
+
 EMITTERS: dict[str, Emit] = {
     "neg": _plain("fneg"),
     "add": _plain("fadd"),
@@ -245,8 +263,8 @@ EMITTERS: dict[str, Emit] = {
     "sqrt": lambda v, x: v.intrinsic("sqrt", x),
     "floor": lambda v, x: v.intrinsic("floor", x),
     "sign": _sign,
-    "maximum": _larger("oge"),
-    "minimum": _larger("ole"),
+    "maximum": _larger("ogt"),
+    "minimum": _larger("olt"),
     "less": lambda v, x, y: v.compare("olt", x, y),
     "less_equal": lambda v, x, y: v.compare("ole", x, y),
     "equal": lambda v, x, y: v.compare("oeq", x, y),
@@ -256,12 +274,21 @@ EMITTERS: dict[str, Emit] = {
     "select": lambda v, c, x, y: v.choose(c, x, y),
     "mask": lambda v, c, x: v.choose(c, x, v.constant(0)),
     "exp": _called("exp"),
+    "exp2": _called("exp2"),
     "expm1": _called("expm1"),
     "log": _called("log"),
+    "log2": _called("log2"),
+    "log10": _called("log10"),
     "log1p": _called("log1p"),
     "sin": _called("sin"),
     "cos": _called("cos"),
+    "tan": _called("tan"),
+    "sinh": _called("sinh"),
+    "cosh": _called("cosh"),
     "arctan": _called("atan"),
+    "arctan2": _called("atan2"),
+    "hypot": _called("hypot"),
+    "direction": _direction,
     "erf": _called("erf"),
     "erfc": _called("erfc"),
     "tanh": _tanh,
@@ -272,8 +299,10 @@ EMITTERS: dict[str, Emit] = {
 """The pointwise ops that have native code, by name."""
 
 NEEDS: dict[str, tuple[str, ...]] = {
-    **{name: (name,) for name in ("exp", "expm1", "log", "log1p", "sin", "cos", "erf", "erfc")},
+    **{name: (name,) for name in LIBMVEC if not name.startswith("atan")},
     "arctan": ("atan",),
+    "arctan2": ("atan2",),
+    "direction": ("hypot",),
     "tanh": ("exp",),
     "sech2": ("exp",),
     "logistic": ("exp",),

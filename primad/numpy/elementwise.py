@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import TracingError
+from primad.errors import DomainError, TracingError
+from primad.ir.node import LITERAL, literal_value
 from primad.kinds import composite
 from primad.numpy.promotion import (
     any_traced,
@@ -88,6 +89,12 @@ greater_equal = binary(ops.less_equal, np.greater_equal, swap=True)
 equal = binary(ops.equal, np.equal)
 not_equal = binary(ops.equal, np.not_equal, invert=True)
 floor_divide = binary(ops.floor_divide, np.floor_divide)
+remainder = mod = binary(ops.remainder, np.remainder)
+fmod = binary(ops.fmod, np.fmod)
+hypot = binary(ops.hypot, np.hypot, floats=True)
+arctan2 = binary(ops.arctan2, np.arctan2, floats=True)
+left_shift = binary(ops.left_shift, np.left_shift)
+right_shift = binary(ops.right_shift, np.right_shift)
 
 
 def _bitwise(primitive: Primitive, ufunc: np.ufunc) -> Any:
@@ -123,14 +130,21 @@ def logical_xor(x: Any, y: Any, /, out: Any = None) -> Any:
 
 
 negative = unary(ops.neg, np.negative)
-absolute = unary(ops.abs, np.absolute, np.fabs)
+absolute = unary(ops.abs, np.absolute)
+fabs = unary(ops.abs, np.fabs)
 exp = unary(ops.exp, np.exp)
 expm1 = unary(ops.expm1, np.expm1)
+exp2 = unary(ops.exp2, np.exp2)
 log = unary(ops.log, np.log)
+log2 = unary(ops.log2, np.log2)
+log10 = unary(ops.log10, np.log10)
 log1p = unary(ops.log1p, np.log1p)
 sqrt = unary(ops.sqrt, np.sqrt)
 sin = unary(ops.sin, np.sin)
 cos = unary(ops.cos, np.cos)
+tan = unary(ops.tan, np.tan)
+sinh = unary(ops.sinh, np.sinh)
+cosh = unary(ops.cosh, np.cosh)
 tanh = unary(ops.tanh, np.tanh)
 arctan = unary(ops.arctan, np.arctan)
 arcsin = unary(ops.arcsin, np.arcsin)
@@ -154,13 +168,13 @@ def power(x: Any, y: Any, /, out: Any = None) -> Any:
     if constant and result_dtype(x, y) == x.dtype:
         return ops.power(x, float(y))
     a, b = harmonize("power", x, y, dtype=loop_dtype(np.power, x, y))
-    if is_float(a.dtype):
-        return ops.power(a, b)
-    if np.ndim(y) == 0 and type(y) is not TracedArray and y < 0:
-        raise TracingError(
-            "power: integers to negative integer powers are not allowed", fix="convert with .astype(float)."
+    if b.node.op is LITERAL and literal_value(b.node) < 0 and not is_float(b.dtype):
+        raise DomainError(
+            "power: integers to negative integer powers",
+            why="They are no integers.",
+            fix="convert with .astype(float).",
         )
-    return convert(ops.power(convert(a, np.float64), convert(b, np.float64)), a.dtype)
+    return ops.power(a, b)
 
 
 @implements(np.float_power, ufunc=True)
@@ -203,38 +217,11 @@ logical_not = _logical(None, np.logical_not)
 
 square: Primitive = composite("square", numpy=np.square, lower=lambda x: x * x, doc="x².")
 reciprocal: Primitive = composite("reciprocal", numpy=np.reciprocal, lower=lambda x: _reciprocal(x), doc="1/x.")
-tan: Primitive = composite("tan", numpy=np.tan, lower=lambda x: ops.sin(x) / ops.cos(x), doc="sin x / cos x.")
-sinh: Primitive = composite("sinh", numpy=np.sinh, lower=lambda x: _sinh(x), doc="(eˣ − e⁻ˣ)/2, accurate near 0.")
-cosh: Primitive = composite(
-    "cosh", numpy=np.cosh, lower=lambda x: 0.5 * ops.exp(x) + 0.5 * ops.exp(-x), doc="(eˣ + e⁻ˣ)/2."
-)
-exp2: Primitive = composite("exp2", numpy=np.exp2, lower=lambda x: ops.exp(math.log(2.0) * x), doc="2ˣ.")
-log2: Primitive = composite(
-    "log2", numpy=np.log2, lower=lambda x: ops.log(x) / math.log(2.0), doc="Logarithm to base 2."
-)
-log10: Primitive = composite(
-    "log10", numpy=np.log10, lower=lambda x: ops.log(x) / math.log(10.0), doc="Logarithm to base 10."
-)
 logaddexp: Primitive = composite(
     "logaddexp",
     numpy=np.logaddexp,
     lower=lambda x, y: _logaddexp(x, y),
     doc="log(eˣ + eʸ), without overflow.",
-)
-remainder: Primitive = composite(
-    "remainder",
-    numpy=np.remainder,
-    lower=lambda x, y: _remainder(x, y),
-    doc="x − y·⌊x/y⌋.",
-)
-hypot: Primitive = composite(
-    "hypot", numpy=np.hypot, lower=lambda x, y: _hypot(x, y), doc="√(x² + y²), without overflow."
-)
-arctan2: Primitive = composite(
-    "arctan2",
-    numpy=np.arctan2,
-    lower=lambda y, x: _arctan2(y, x),
-    doc="The angle of the point (x, y), in (−π, π]; at the origin 0, with derivative 0.",
 )
 
 
@@ -244,39 +231,11 @@ def _reciprocal(x: Any) -> Any:
     return ops.select(ops.equal(ops.abs(x), 1), x, x - x)
 
 
-def _remainder(x: Any, y: Any) -> Any:
-    rest = x - y * ops.floor_divide(x, y)
-    return rest if is_float(x.dtype) else ops.select(ops.equal(y, 0), x - x, rest)
-
-
 def _logaddexp(x: Any, y: Any) -> Any:
     """The larger one + log(1 + e^−|x − y|), written so that infinities are harmless and ties have all derivatives."""
     same = ops.equal(x, y) & ops.equal(ops.abs(x), math.inf)
     d = ops.select(same, full(0.0, x), x - y)
     return ops.select(d > 0, x + ops.softplus(-d), y + ops.softplus(d))
-
-
-def _sinh(x: Any) -> Any:
-    e = ops.expm1(x)
-    return 0.5 * (e - ops.expm1(-x))
-
-
-def _hypot(x: Any, y: Any) -> Any:
-    scale = ops.stop_gradient(ops.maximum(ops.abs(x), ops.abs(y)))
-    scale = ops.select((scale > 0) & (scale < math.inf), scale, full(1.0, scale))
-    u, v = x / scale, y / scale
-    return scale * safe_sqrt(u * u + v * v)
-
-
-def _arctan2(y: Any, x: Any) -> Any:
-    """The arctangent of the smaller coordinate by the larger one, turned into the right octant."""
-    steep = ops.less(ops.abs(x), ops.abs(y))
-    over = ops.select(steep, y, x)
-    over = ops.select(ops.equal(over, 0), full(1.0, over), over)
-    angle = ops.arctan(ops.select(steep, x, y) / over)
-    up = ops.select(y < 0, full(-1.0, y), full(1.0, y))
-    flat = ops.select(x < 0, angle + math.pi * up, angle)
-    return ops.select(steep, (0.5 * math.pi) * up - angle, flat)
 
 
 def safe_sqrt(x: Any) -> Any:
@@ -287,7 +246,7 @@ def safe_sqrt(x: Any) -> Any:
     return ops.select(zero, nothing, ops.sqrt(ops.select(zero, one, x)))
 
 
-COMPOSITES = [square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, hypot, arctan2]
+COMPOSITES = [square, reciprocal, logaddexp]
 
 
 def _by_definition(primitive: Primitive, ufunc: np.ufunc) -> Callable[..., Any]:
@@ -300,28 +259,15 @@ def _by_definition(primitive: Primitive, ufunc: np.ufunc) -> Callable[..., Any]:
     return implements(ufunc, ufunc=True)(function)
 
 
-square, reciprocal, tan, sinh, cosh, exp2, log2, log10, logaddexp, remainder, hypot, arctan2 = (  # type: ignore[assignment]
-    _by_definition(primitive, ufunc)
-    for primitive, ufunc in zip(
-        COMPOSITES,
-        (
-            np.square,
-            np.reciprocal,
-            np.tan,
-            np.sinh,
-            np.cosh,
-            np.exp2,
-            np.log2,
-            np.log10,
-            np.logaddexp,
-            np.remainder,
-            np.hypot,
-            np.arctan2,
-        ),
-        strict=True,
-    )
-)
-mod = remainder
+square = _by_definition(square, np.square)  # type: ignore[assignment]
+reciprocal = _by_definition(reciprocal, np.reciprocal)  # type: ignore[assignment]
+logaddexp = _by_definition(logaddexp, np.logaddexp)  # type: ignore[assignment]
+
+
+@implements(np.divmod, ufunc=True)
+def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
+    """np.divmod: the quotient rounded down, and the remainder."""
+    return floor_divide(x, y), remainder(x, y)
 
 
 @implements(np.isnan, ufunc=True)
@@ -351,9 +297,10 @@ def ceil(x: Any, /, out: Any = None) -> Any:
 
 @implements(np.heaviside, ufunc=True)
 def heaviside(x: Any, at_zero: Any, /) -> Any:
-    """np.heaviside: 0 below 0, 1 above 0, `at_zero` at 0."""
-    x, at_zero = harmonize("heaviside", x, at_zero, floats=True)
-    return ops.select(x > 0, full(1.0, x), ops.select(ops.equal(x, 0), at_zero, full(0.0, x)))
+    """np.heaviside: 0 below 0, 1 above 0, `at_zero` at 0, NaN at NaN."""
+    x, at_zero = harmonize("heaviside", x, at_zero, dtype=loop_dtype(np.heaviside, x, at_zero))
+    elsewhere = ops.select(x > 0, full(1.0, x), ops.select(x < 0, full(0.0, x), full(math.nan, x)))
+    return ops.select(ops.equal(x, 0), at_zero, elsewhere)
 
 
 @implements(np.where)

@@ -479,15 +479,23 @@ def _power_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     if exponent in (2, 3):
         square = apply(trace, mul, x, x)
         return square if exponent == 2 else apply(trace, mul, square, x)
-    return apply(trace, div, trace.literal(1, x.type), x) if exponent == -1 else None
+    return apply(trace, div, trace.literal(1, x.type), x) if exponent == -1 and x.type.is_float else None
+
+
+def _number_type(*types: ArrayType) -> ArrayType:
+    type = same_type(*types)
+    if type.dtype.kind == "b":
+        raise ShapeError("power: booleans have no powers of their own type", fix="convert with .astype(int).")
+    return type
 
 
 power: Primitive = elementwise(
     "power",
     numpy=np.power,
     partials=[_power_base, _power_exponent],
+    infer=_number_type,
     static_operands=(1,),
-    doc="x to the power y.",
+    doc="x to the power y. Integers stay integers; one to a negative power is an error.",
     laws=[
         Law(
             "x⁰ = 1, x¹ = x, x² = x·x, x³ = x·x·x, x⁻¹ = 1/x",

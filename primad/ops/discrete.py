@@ -1,4 +1,4 @@
-"""Piecewise constant ops: sign, floor, comparisons, logic, and stop_gradient (constant by decree)."""
+"""Piecewise constant ops: sign, floor, comparisons, logic, shifts, and stop_gradient (constant by decree)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,6 @@ def _only_bool(*types: ArrayType) -> ArrayType:
 
 sign: Primitive = piecewise_constant("sign", numpy=np.sign, doc="−1, 0 or 1.")
 floor: Primitive = piecewise_constant("floor", numpy=np.floor, doc="The largest integer not above x.")
-floor_divide: Primitive = piecewise_constant(
-    "floor_divide",
-    numpy=np.floor_divide,
-    doc="⌊x/y⌋, rounded as NumPy does: 1 divided by 0.1 is 9, since 0.1 is a little more than a tenth.",
-)
 less: Primitive = piecewise_constant("less", numpy=np.less, infer=_to_bool, doc="x < y.")
 less_equal: Primitive = piecewise_constant("less_equal", numpy=np.less_equal, infer=_to_bool, doc="x ≤ y.")
 equal: Primitive = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, doc="x = y.")
@@ -66,6 +61,21 @@ logical_or: Primitive = piecewise_constant(
     ],
 )
 logical_not: Primitive = piecewise_constant("logical_not", numpy=np.invert, infer=_only_bool, doc="not x, bit by bit.")
+
+
+def _only_integers(*types: ArrayType) -> ArrayType:
+    type = same_type(*types)
+    if type.dtype.kind not in "iu":
+        raise ShapeError(f"a shift of bits needs integers, got {type}")
+    return type
+
+
+left_shift: Primitive = piecewise_constant(
+    "left_shift", numpy=np.left_shift, infer=_only_integers, doc="The bits of x moved left y times."
+)
+right_shift: Primitive = piecewise_constant(
+    "right_shift", numpy=np.right_shift, infer=_only_integers, doc="The bits of x moved right y times."
+)
 
 stop_gradient: Primitive = piecewise_constant(
     "stop_gradient",

@@ -1,7 +1,8 @@
-"""Elementary functions: exp, expm1, log, log1p, sqrt, sin, cos, tanh (with sech²), arctan."""
+"""Elementary functions: exponentials, logarithms, sqrt, sines, hyperbolic sines (tanh with sech²), arctan."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,13 @@ log: Primitive = elementwise("log", numpy=np.log, partials=[lambda out, x: 1.0 /
 log1p: Primitive = elementwise(
     "log1p", numpy=np.log1p, partials=[lambda out, x: 1.0 / (1.0 + x)], doc="log(1 + x), accurate near 0."
 )
+exp2: Primitive = elementwise("exp2", numpy=np.exp2, partials=[lambda out, x: math.log(2.0) * out], doc="2ˣ.")
+log2: Primitive = elementwise(
+    "log2", numpy=np.log2, partials=[lambda out, x: (1.0 / x) / math.log(2.0)], doc="Logarithm to base 2."
+)
+log10: Primitive = elementwise(
+    "log10", numpy=np.log10, partials=[lambda out, x: (1.0 / x) / math.log(10.0)], doc="Logarithm to base 10."
+)
 sqrt: Primitive = elementwise(
     "sqrt", numpy=np.sqrt, partials=[lambda out, x: 0.5 / out], doc="√x; its derivative at 0 is ∞."
 )
@@ -24,6 +32,9 @@ sin: Primitive = elementwise("sin", numpy=np.sin, partials=[lambda out, x: cos(x
 cos: Primitive = elementwise(
     "cos", numpy=np.cos, partials=[lambda out, x: -sin(x)], doc="Cosine of an angle in radians."
 )
+tan: Primitive = elementwise("tan", numpy=np.tan, partials=[lambda out, x: 1.0 + out * out], doc="sin x / cos x.")
+sinh: Primitive = elementwise("sinh", numpy=np.sinh, partials=[lambda out, x: cosh(x)], doc="(eˣ − e⁻ˣ)/2.")
+cosh: Primitive = elementwise("cosh", numpy=np.cosh, partials=[lambda out, x: sinh(x)], doc="(eˣ + e⁻ˣ)/2.")
 
 
 def _sech2(x: Any, out: Any = None) -> Any:

@@ -377,10 +377,11 @@ _LIFTS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("log", "sqrt", "log1p", "log2", "log10", "reciprocal", "cbrt", "gammaln"), positive),
 }
 _UNARY = (
-    ops.neg, ops.abs, ops.exp, ops.expm1, ops.log, ops.log1p, ops.sqrt, ops.sin, ops.cos, ops.tanh, ops.sech2,
+    ops.neg, ops.abs, ops.exp, ops.exp2, ops.expm1, ops.log, ops.log2, ops.log10, ops.log1p, ops.sqrt,
+    ops.sin, ops.cos, ops.tan, ops.sinh, ops.cosh, ops.tanh, ops.sech2,
     ops.arctan, ops.arcsin, ops.arccos, ops.arcsinh, ops.arccosh, ops.arctanh, ops.cbrt, ops.erfinv, ops.gammaln,
     ops.erf, ops.erfc, ops.logistic, ops.softplus, ops.sign, ops.floor, ops.stop_gradient,
-    *(COMPOSITES[name] for name in ("square", "reciprocal", "tan", "sinh", "cosh", "exp2", "log2", "log10")),
+    *(COMPOSITES[name] for name in ("square", "reciprocal")),
     *(COMPOSITES[name] for name in ("relu", "silu", "gelu", "gelu_tanh", "selu", "hard_swish", "softsign")),
     *(COMPOSITES[name] for name in ("tanhshrink", "mish", "log_sigmoid")),
 )  # fmt: skip
@@ -403,9 +404,9 @@ STEPS: dict[str, Step] = {
     **{op.name: _unary(op, _LIFTS.get(op.name, lambda x: x)) for op in _UNARY},
     **{
         op.name: _binary(op)
-        for op in (ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum, COMPOSITES["hypot"], COMPOSITES["arctan2"])
+        for op in (ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum, ops.hypot, ops.arctan2, ops.direction)
     },
-    **{op.name: _binary(op, right=positive) for op in (ops.div, ops.floor_divide, COMPOSITES["remainder"])},
+    **{op.name: _binary(op, right=positive) for op in (ops.div, ops.floor_divide, ops.remainder, ops.fmod)},
     "polygamma": _digamma,
     "xlogy": _binary(COMPOSITES["xlogy"], right=positive),
     "logaddexp": _binary(COMPOSITES["logaddexp"], tame, tame),

@@ -53,6 +53,11 @@ def _logical(arity: int) -> Any:
     return draw
 
 
+def _shift(choose: Choices) -> Example:
+    common = choose.among(((2, 2), (2, 3), (2,), ()))
+    return Example((integers(choose, common, -100, 100), integers(choose, common, 0, 70)))
+
+
 def _eye(choose: Choices) -> Example:
     return Example((), {"n": choose.integer(2, 4), "dtype": "float64"})
 
@@ -255,13 +260,22 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.exp: pointwise(ANY),
     ops.expm1: pointwise(ANY),
     ops.log: pointwise(POSITIVE),
+    ops.exp2: pointwise(ANY),
+    ops.log2: pointwise(POSITIVE),
+    ops.log10: pointwise(POSITIVE),
     ops.log1p: pointwise((-0.875, 3.0)),
     ops.sqrt: pointwise(POSITIVE),
     ops.sin: pointwise(ANY),
     ops.cos: pointwise(ANY),
+    ops.tan: pointwise((-1.25, 1.25)),
+    ops.sinh: pointwise(ANY),
+    ops.cosh: pointwise(ANY),
     ops.tanh: pointwise(ANY),
     ops.sech2: pointwise(ANY),
     ops.arctan: pointwise(ANY),
+    ops.hypot: pointwise(ANY, ANY),
+    ops.arctan2: pointwise(ANY, ANY),
+    ops.direction: pointwise(ANY, ANY),
     ops.erf: pointwise(ANY),
     ops.erfc: pointwise(ANY),
     ops.arcsin: pointwise((-0.875, 0.875)),
@@ -278,12 +292,16 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.sign: pointwise(ANY),
     ops.floor: pointwise(ANY),
     ops.floor_divide: pointwise(ANY, ANY),
+    ops.remainder: pointwise(ANY, ANY),
+    ops.fmod: pointwise(ANY, ANY),
     ops.less: pointwise(ANY, ANY),
     ops.less_equal: pointwise(ANY, ANY),
     ops.equal: pointwise(ANY, ANY),
     ops.logical_and: _logical(2),
     ops.logical_or: _logical(2),
     ops.logical_not: _logical(1),
+    ops.left_shift: _shift,
+    ops.right_shift: _shift,
     ops.stop_gradient: pointwise(ANY),
     ops.truncate: _truncate,
     ops.argsort: _along,
@@ -313,16 +331,7 @@ PRIMITIVES: dict[Primitive, Any] = {
 COMPOSITES: dict[str, Any] = {
     "square": pointwise(ANY),
     "reciprocal": pointwise(ANY),
-    "tan": pointwise((-1.25, 1.25)),
-    "sinh": pointwise(ANY),
-    "cosh": pointwise(ANY),
-    "exp2": pointwise(ANY),
-    "log2": pointwise(POSITIVE),
-    "log10": pointwise(POSITIVE),
     "logaddexp": pointwise(ANY, ANY),
-    "remainder": pointwise(ANY, ANY),
-    "hypot": pointwise(ANY, ANY),
-    "arctan2": pointwise(ANY, ANY),
     "mean": _reduction(),
     "var": _variance,
     "std": _variance,
