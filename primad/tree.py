@@ -1,4 +1,7 @@
-"""Pytrees (optree): trees of dicts, tuples, lists and dataclasses are arguments and results, as arrays are."""
+"""Pytrees (optree): trees of dicts, tuples, lists and dataclasses are arguments and results, as arrays are.
+
+Dicts keep the order of their keys, which functions can see: the same keys in another order are another structure.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import optree
 from primad.errors import ShapeError
 
 NAMESPACE = "primad"
+_IN_ORDER = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
+_IN_ORDER.__enter__()  # for good: optree sorts keys again when this object dies
 
 
 def _register(cls: type) -> None:
@@ -30,17 +35,69 @@ def _register(cls: type) -> None:
 _registered: set[type] = set()
 
 
-def _is_dataclass_to_register(value: Any) -> bool:
-    cls = type(value)
-    if dataclasses.is_dataclass(cls) and cls not in _registered and not hasattr(cls, "__array_function__"):
-        _registered.add(cls)
-        _register(cls)
-    return False
+def _register_new(leaves: list[Any]) -> bool:
+    """Register the dataclasses among leaves, and say whether there were any."""
+    found = False
+    for cls in {type(leaf) for leaf in leaves}:
+        if dataclasses.is_dataclass(cls) and cls not in _registered and not hasattr(cls, "__array_function__"):
+            _registered.add(cls)
+            _register(cls)
+            found = True
+    return found
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
-    """Return the leaves of a tree and its structure. None is an empty tree. Dataclasses count as trees."""
-    return optree.tree_flatten(tree, is_leaf=_is_dataclass_to_register, namespace=NAMESPACE)
+    """Return the leaves of a tree and its structure. None is an empty tree. Dataclasses count as trees.
+
+    Raises:
+        ShapeError: if the tree contains itself or is too deep.
+    """
+    try:
+        found, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
+        while _register_new(found):
+            found, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
+    except RecursionError as error:
+        raise _endless(tree) or error from None
+    return found, structure
+
+
+def _endless(tree: Any) -> ShapeError | None:
+    """Return the error for a tree that is too deep to be flattened; None if it is not."""
+    heights: dict[int, int] = {}
+    kept: list[Any] = []  # what the numbers stand for must live as long
+    open_: set[int] = set()
+    stack = [(tree, False)]
+    while stack:
+        value, done = stack.pop()
+        children = _children(value)
+        kept.append(children)
+        if done:
+            open_.discard(id(value))
+            heights[id(value)] = 1 + max([heights[id(child)] for child in children], default=-1)
+        elif id(value) in open_ and children:
+            return ShapeError(
+                f"a tree of type {type(tree).__name__} contains itself (a {type(value).__name__} in it does)",
+                why="Arguments and results are flattened to their arrays, of which there would be no end.",
+                fix="pass a tree without cycles.",
+            )
+        elif id(value) not in heights:
+            open_.add(id(value))
+            stack.append((value, True))
+            stack.extend([(child, False) for child in children])
+    if heights[id(tree)] < optree.MAX_RECURSION_DEPTH:
+        return None
+    return ShapeError(
+        f"a tree of type {type(tree).__name__} is nested {heights[id(tree)]} deep",
+        why=f"Trees of arrays may be {optree.MAX_RECURSION_DEPTH} deep.",
+        fix="keep the arrays in a list or a dict instead of a chain.",
+    )
+
+
+def _children(value: Any) -> list[Any]:
+    """Return what stands in a tree one level down; nothing for a leaf."""
+    first = iter([False])
+    found, structure = optree.tree_flatten(value, is_leaf=lambda _: next(first, True), namespace=NAMESPACE)
+    return [] if structure.is_leaf() else found
 
 
 def unflatten(structure: Any, leaves: Any) -> Any:
@@ -61,15 +118,21 @@ def map(function: Any, tree: Any, *rest: Any) -> Any:
 
 
 def flatten_as(structure: Any, tree: Any, what: str) -> list[Any]:
-    """Return the leaves of a tree that must have the given structure.
+    """Return the leaves of a tree that must have the given structure, in its order: keys of dicts stand in any.
 
     Raises:
         ShapeError: if its structure is another one.
     """
     found, other = flatten(tree)
-    if other != structure:
-        raise ShapeError(f"{what}: expected the tree {structure}, got {other}")
-    return found
+    if other == structure:
+        return found
+    try:
+        found = list(structure.flatten_up_to(tree))
+        if optree.all_leaves(found, namespace=NAMESPACE):
+            return found
+    except ValueError:
+        pass
+    raise ShapeError(f"{what}: expected the tree {structure}, got {other}")
 
 
 def paths(structure: Any) -> list[tuple[Any, ...]]:

@@ -187,7 +187,11 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
         raise ShapeError("a Program takes positional arguments only")
     leaves, in_tree = tree.flatten(args)
     if len(leaves) != len(program.inputs) or (program.in_tree is not None and in_tree != program.in_tree):
-        raise ShapeError(f"the program takes {program.in_tree or len(program.inputs)} arguments, got {in_tree}")
+        reordered = program.in_tree is not None and set(tree.paths(in_tree)) == set(tree.paths(program.in_tree))
+        raise ShapeError(
+            f"the program takes {program.in_tree or len(program.inputs)} arguments, got {in_tree}",
+            why="The order of keys is part of what was recorded: a function can see it." if reordered else "",
+        )
     leaves = [leaf if type(leaf) in _ARRAYS else _as_array(leaf) for leaf in leaves]
     for name, leaf, expected in zip(program.names, leaves, program.in_types, strict=True):
         found = type_of(leaf)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import wraps
@@ -11,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from primad import ops, tree
-from primad.errors import ShapeError, TracingError
+from primad.errors import ShapeError
 from primad.functional.calls import Call, arrays, compiled_plan, source_values, traced_operands
 from primad.functional.held import held, jvp_, vmap_
+from primad.functional.keys import static_key, structure_key
 from primad.ir.program import ClosedProgram
 from primad.native.entry import is_plain
 from primad.primitive import Primitive
@@ -50,7 +50,9 @@ def jit(
 
     Args:
         function: a function of arrays and pytrees of arrays.
-        static_argnums: positions of arguments that are constants (hashable, part of the cache's key).
+        static_argnums: positions of arguments that are constants (hashable, part of the cache's key). They are compared
+            by what Python can tell apart, not by `==`: 2, 2.0 and True are three. Objects without an equality of their
+            own are themselves only.
         donate: positions of arguments whose arrays may be overwritten. Each array of the result takes the memory of the
             first donated array of its shape and dtype that is left: it is then that same array, changed in place.
             Where nothing needs the old values afterwards, no other memory is used.
@@ -61,12 +63,12 @@ def jit(
             largest that is only mapped over and summed.
 
     Returns:
-        a function with the same arguments and result. Arrays that the function closes over are taken when it is
-        recorded.
+        a function with the same arguments and result. What the function reads without its being an argument, such as
+        the arrays that it closes over, is taken when it is recorded.
 
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line; where a donated array is read-only
-            or shares memory with another argument.
+            or shares memory with another argument; for a static argument that cannot be compared.
         ShapeError: if the program cannot be cut along the axis that `along` names; if `donate` names no argument.
         MemoryLimitError: if its arrays would not fit, with the op whose value is the largest.
 
@@ -99,9 +101,8 @@ def jit(
     ) -> tuple[Any, list[Any], Any, Donated, list[str]] | None:
         def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
             values = list(positional)
-            for i in sorted(fixed):
-                if i < len(args):
-                    values.insert(i, args[i])
+            for i in sorted(set(fixed)):
+                values.insert(i, args[i])
             return function(*values, **named)
 
         flat.__qualname__ = getattr(function, "__qualname__", "function")
@@ -118,7 +119,7 @@ def jit(
         hint = None if along is None else _hint(along, args, fixed, types)
         plan, captured = compiled_plan(program, in_tree.children()[0], types, weak, donated, hint)
         check_memory(plan, memory)
-        plain = not (fixed or donated or in_tree.children()[1].num_leaves)
+        plain = not (fixed or donated or kwargs)
         entry = plan.entry(captured) if isinstance(plan, WholePlan) and plain else None
         if entry is not None and len(entries) < MOST_ENTRIES:
             entries.append(entry if is_plain(program.out_tree) else _rebuilding(entry, program.out_tree))
@@ -134,20 +135,16 @@ def jit(
         return general(args, kwargs)
 
     def general(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        fixed = tuple([i if i >= 0 else i + len(args) for i in listed])
+        fixed = tuple([place for i in listed if 0 <= (place := i if i >= 0 else i + len(args)) < len(args)])
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
-        static = tuple([_exactly(args[i]) for i in fixed if i < len(args)])
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         if any(isinstance(leaf, TracedArray) for leaf in leaves):
             return function(*args, **kwargs)
         types = tuple([type_of(leaf) for leaf in leaves])
         weak = tuple([is_weak(leaf) for leaf in leaves])
-        try:
-            key = (types, weak, in_tree, static)
-            hash(key)
-        except TypeError:
-            given_static = tuple([args[i] for i in fixed if i < len(args)])
-            raise TracingError(f"jit: the static arguments {given_static!r} are not hashable") from None
+        static = static_key(function, fixed, [args[i] for i in fixed]) if fixed else ()
+        nested = in_tree.num_nodes - in_tree.num_leaves > 3  # than the tuple of both, the arguments and the keywords
+        key = (types, weak, in_tree, structure_key(in_tree) if nested else (), fixed, static)
         made = cache.get(key, lambda: make(args, kwargs, fixed, types, weak, in_tree))
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return function(*args, **kwargs)
@@ -164,13 +161,6 @@ def jit(
         return tree.unflatten(out_tree, settle(results, values, donated))
 
     return compiled
-
-
-def _exactly(value: Any) -> Any:
-    """Return what stands for a static argument in keys: 1 is not 1.0 and not True, and 0.0 is not −0.0."""
-    if type(value) is tuple:
-        return tuple, tuple([_exactly(item) for item in value])
-    return type(value), value, isinstance(value, float) and math.copysign(1.0, value)
 
 
 def _rebuilding(entry: Function, out_tree: Any) -> Function:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -28,11 +28,15 @@ CONTIGUOUS = 0x0001 | 0x0100
 NEW_FROM_DESCR, SCALAR = 94, 60
 """Places in the table of NumPy's C functions."""
 FASTCALL = 0x0080
+EQUAL = 2
+"""Python's number for `==`."""
 UNLOCKED_WORK = 200_000
 """Programs with more work than this let other threads run meanwhile."""
 SCRATCH_ON_STACK = 32 * 1024
 ALIGNMENT = 64
 MOST_LEAVES = 64
+MOST_PARTS = 256
+"""Leaves and containers of arguments, and of results that the function makes itself."""
 
 
 class _MethodDef(ctypes.Structure):
@@ -124,34 +128,49 @@ class _Writer:
         """Check an argument and put the addresses of its leaves' elements into slots."""
         if structure.is_leaf():
             self.leaves.append(object)
-            type, weak = leaves.pop(0)
+            expected, weak = leaves.pop(0)
             slot = slots.pop(0)
             if weak:
-                return self._read_number(object, type, slot)
-            self._read_array(object, type, slot)
+                return self._read_number(object, expected, slot)
+            self._read_array(object, expected, slot)
             return True
         kind = structure.type
         children = structure.children()
         if kind not in (tuple, list, dict):
             return False
+        if kind is dict and any(type(key) not in (str, int) for key in structure.entries()):
+            return False
         self.equal("ptr", self.field(object, 8, "ptr"), self.object(kind))
-        size, item = {
-            tuple: ("PyTuple_Size", "PyTuple_GetItem"),
-            list: ("PyList_Size", "PyList_GetItem"),
-            dict: ("PyDict_Size", "PyDict_GetItem"),
-        }[kind]
+        size = {tuple: "PyTuple_Size", list: "PyList_Size", dict: "PyDict_Size"}[kind]
         found = self.emit(f"call i64 {self.python(size)}(ptr {object})")
         self.equal("i64", found, len(children))
-        for key, child in zip(structure.entries(), children, strict=True):
-            function = self.python(item)
-            if kind is dict:
-                part = self.emit(f"call ptr {function}(ptr {object}, ptr {self.object(key)})")
-                self.require(self.emit(f"icmp ne ptr {part}, null"), "no")
-            else:
-                part = self.emit(f"call ptr {function}(ptr {object}, i64 {key})")
-            if not self.read(part, child, leaves, slots):
-                return False
-        return True
+        item = self._items(object) if kind is dict else self._item_at(object, kind)
+        return all(
+            self.read(item(key), child, leaves, slots) for key, child in zip(structure.entries(), children, strict=True)
+        )
+
+    def _item_at(self, object: str, kind: type) -> Callable[[Any], str]:
+        """Return what reads an item of a tuple or a list."""
+        name = "PyTuple_GetItem" if kind is tuple else "PyList_GetItem"
+        return lambda place: self.emit(f"call ptr {self.python(name)}(ptr {object}, i64 {place})")
+
+    def _items(self, object: str) -> Callable[[Any], str]:
+        """Return what reads the next value of a dict, whose key must be the one that is expected in this place."""
+        self._labels += 1
+        at, key, value = (f"%{name}{self._labels}" for name in ("at", "key", "value"))
+        self.lines += [f"  {at} = alloca i64", f"  {key} = alloca ptr", f"  {value} = alloca ptr"]
+        self.lines.append(f"  store i64 0, ptr {at}")
+
+        def item(expected: Any) -> str:
+            step = f"(ptr {object}, ptr {at}, ptr {key}, ptr {value})"
+            self.equal("i32", self.emit(f"call i32 {self.python('PyDict_Next')}{step}"), 1)
+            found = self.emit(f"load ptr, ptr {key}")
+            self.equal("ptr", self.field(found, 8, "ptr"), self.object(type(expected)))
+            compared = f"(ptr {found}, ptr {self.object(expected)}, i32 {EQUAL})"
+            self.equal("i32", self.emit(f"call i32 {self.python('PyObject_RichCompareBool')}{compared}"), 1)
+            return self.emit(f"load ptr, ptr {value}")
+
+        return item
 
     def _read_number(self, object: str, type: ArrayType, slot: str) -> bool:
         if type.dtype.str != "<f8":
@@ -252,7 +271,8 @@ def write_entry(signature: Signature, outputs: Sequence[ArrayType], scratch: int
     """
     table = _numpy_table()
     inputs, constants = signature.inputs, signature.constants
-    if table is None or max(len(inputs), len(outputs)) > MOST_LEAVES:
+    large = max(len(inputs), len(outputs)) > MOST_LEAVES or signature.structure.num_nodes > MOST_PARTS
+    if table is None or large:
         return None
     e = _Writer(table)
     e.lines += ["define ptr @KERNEL(ptr %self, ptr %args, i64 %count) nounwind {", "entry:"]
@@ -348,9 +368,11 @@ _LEAF = tree.flatten(0)[1]
 
 
 def is_plain(structure: Any) -> bool:
-    """Say whether a tree has only tuples and lists above its leaves."""
+    """Say whether a tree has only tuples and lists above its leaves, and not too many."""
     return structure.is_leaf() or (
-        structure.type in (tuple, list) and all(is_plain(child) for child in structure.children())
+        structure.num_nodes <= MOST_PARTS
+        and structure.type in (tuple, list)
+        and all(is_plain(child) for child in structure.children())
     )
 
 
