@@ -42,6 +42,7 @@ from primad.functional.reading import parse as parse
 from primad.ir.program import Cost as Cost
 from primad.ir.program import Program as Program
 from primad.kinds import composite as composite
+from primad.kinds import custom as custom
 from primad.kinds import elementwise as elementwise
 from primad.kinds import linear as linear
 from primad.kinds import multilinear as multilinear

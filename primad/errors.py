@@ -8,23 +8,26 @@ import sys
 from collections.abc import Iterable
 from functools import lru_cache
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_DEMOS = _PACKAGE + "demos" + os.sep
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_DEMOS = PACKAGE + "demos" + os.sep
+_PYTHON = os.path.dirname(os.__file__) + os.sep
 _PLUMBING = (
     f"{os.sep}numpy{os.sep}",
     f"{os.sep}scipy{os.sep}",
     f"{os.sep}optree{os.sep}",
     f"{os.sep}typer{os.sep}",
     f"{os.sep}click{os.sep}",
-    f"{os.sep}functools.py",
     "<frozen",
     "<__array_function__",
 )
 
 
 @lru_cache(maxsize=4096)
-def _is_users(filename: str) -> bool:
-    if filename.startswith(_PACKAGE) and not filename.startswith(_DEMOS):
+def is_users(filename: str) -> bool:
+    """Say whether a file is the user's own code: not primad's, NumPy's, SciPy's or Python's."""
+    if filename.startswith(PACKAGE) and not filename.startswith(_DEMOS):
+        return False
+    if filename.startswith(_PYTHON) and "-packages" not in filename:
         return False
     return not any(part in filename for part in _PLUMBING)
 
@@ -38,7 +41,7 @@ def user_line(depth: int = 1) -> str | None:
     frame = sys._getframe(depth)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if _is_users(filename):
+        if is_users(filename):
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None

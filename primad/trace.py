@@ -16,9 +16,10 @@ import numpy as np
 
 from primad import tree
 from primad.deferred import special
-from primad.errors import TracingError
+from primad.errors import PrimadError, TracingError, no_attribute
 from primad.ir.node import Constant, Node, Trace
 from primad.ir.program import Program
+from primad.refusals import explained, lost
 from primad.types import ArrayType
 
 UFUNCS: dict[Any, Callable[..., Any]] = {}
@@ -28,12 +29,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 """What a method or an indexing of a traced array records."""
 
-_WAY_OUT = (
-    "a traced array needs no np.asarray; primad.numpy.set_at writes into an array; "
-    "primad.value(x) reads a number on purpose (its derivative is then zero); primad.numpy.stack joins traced values; "
-    "of SciPy's functions that are not ufuncs (softmax, logsumexp, …), call those in primad.numpy.special."
-)
-
 
 def _recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callable[..., Any] | None:
     """Return what a NumPy or SciPy function records; SciPy's stand in the tables under deferred names."""
@@ -41,10 +36,23 @@ def _recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callabl
     return found if found is not None else table.get(special.deferred(function))
 
 
+def _missing(ufunc: np.ufunc) -> Any:
+    """Return an operator that has no primitive: it raises the error that names it."""
+
+    def apply(self: TracedArray, *others: Any) -> Any:
+        return self.__array_ufunc__(ufunc, "__call__", self, *others)
+
+    return apply
+
+
+_EQUALITIES = (np.equal, np.not_equal)
+
+
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
     def apply(self: TracedArray, other: Any) -> Any:
         if type(other) is not TracedArray and not isinstance(other, _OPERANDS):
-            return NotImplemented
+            # Nothing is equal to None or a text, element by element, as in NumPy.
+            return np.full(self.shape, ufunc is np.not_equal)[()] if ufunc in _EQUALITIES else NotImplemented
         return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
 
     return apply
@@ -109,14 +117,31 @@ class TracedArray:
     def __getattr__(self, name: str) -> Any:
         method = METHODS.get(name)
         if method is None:
-            raise AttributeError(f"a traced array has no attribute {name!r}; see primad.numpy for what is supported")
-        return partial(method, self)
+            if name.startswith("__"):  # what NumPy, copy and notebooks look for
+                raise AttributeError(name)
+            raise no_attribute("a traced array", name, dir(self), _instead_of(name))
+
+        def bound(*args: Any, **kwargs: Any) -> Any:
+            return method(self, *args, **kwargs)
+
+        return bound
 
     def __dir__(self) -> list[str]:
         return [*object.__dir__(self), *METHODS]
 
     def __getitem__(self, index: Any) -> Any:
         return METHODS["__getitem__"](self, index)
+
+    @property
+    def real(self) -> TracedArray:
+        """The array itself: traced arrays are real."""
+        return self
+
+    def conj(self) -> TracedArray:
+        """Return the array itself: traced arrays are real."""
+        return self
+
+    conjugate = conj
 
     # -- operators -----------------------------------------------------------------------------------------------------
 
@@ -135,6 +160,23 @@ class TracedArray:
     __gt__, __ge__ = _operator(np.greater), _operator(np.greater_equal)
     __eq__, __ne__ = _operator(np.equal), _operator(np.not_equal)
     __hash__ = None  # type: ignore[assignment]
+
+    __lshift__ = __rlshift__ = _missing(np.left_shift)
+    __rshift__ = __rrshift__ = _missing(np.right_shift)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, digits: int = 0) -> Any:
+        scale = 10**digits
+        raise TracingError(
+            f"round(x, {digits}) of a traced array" if digits else "round(x) of a traced array",
+            fix=f"np.floor(x * {scale} + 0.5) / {scale} rounds; its derivative is 0." if digits else
+            "np.floor(x + 0.5) rounds; its derivative is 0.",
+        )  # fmt: skip
 
     def __neg__(self) -> Any:
         return UFUNCS[np.negative](self)
@@ -190,7 +232,8 @@ class TracedArray:
             raise TracingError(
                 f"{name} has no implementation for traced arrays",
                 why="primad can differentiate only what it records; docs/limitations.md lists what is missing.",
-                fix="write it with functions that dir(primad.numpy) lists, or give it a rule with primad.custom_jvp.",
+                fix="write it with functions that dir(primad.numpy) lists, or make it an op with rules of its own: "
+                "primad.custom (docs/adding_a_primitive.md).",
             )
         if kwargs.get("out") is not None:
             raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")
@@ -239,6 +282,8 @@ class TracedArray:
     def __float__(self) -> NoReturn:
         raise self._lost("float(x)")
 
+    __trunc__ = __floor__ = __ceil__ = __float__
+
     def __format__(self, spec: str) -> str:
         return format(np.asarray(self._value("the printed value"))[()], spec) if spec else repr(self)
 
@@ -255,9 +300,13 @@ class TracedArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.dtype.kind == "f":
-            raise self._lost("np.asarray(x), np.array([x, y]), a[i] = x, or a function that converts its arguments,")
+            raise self._lost("np.asarray(x), np.array([x, y]), a[i] = x, or a function that converts its arguments")
         # Integers and booleans have no derivative to lose: their values may index a plain array.
         return np.array(self._value("the elements"), dtype)
+
+    def _lost(self, what: str) -> TracingError:
+        refusal = self.node.trace.refusal = lost(what, self.type)
+        return refusal.error()
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise TracingError(
@@ -266,18 +315,35 @@ class TracedArray:
             fix="x = primad.numpy.set_at(x, i, value), or add_at; both work on plain arrays too.",
         )
 
-    def __reduce__(self) -> NoReturn:
-        raise TracingError("a traced array cannot be pickled")
+    def __copy__(self) -> TracedArray:
+        return self  # recorded values are immutable
 
-    def _lost(self, what: str) -> TracingError:
-        return TracingError(
-            f"{what} on a traced array of type {self.type}",
-            why="A plain number would silently lose the derivative.",
-            fix=_WAY_OUT,
+    def __deepcopy__(self, memo: Any) -> TracedArray:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TracingError(
+            "a traced array cannot be pickled",
+            why="It stands for a value inside the function that is being recorded.",
+            fix="return it from the function; primad.value(x) is a plain array.",
         )
 
 
 _OPERANDS = (TracedArray, np.ndarray, np.generic, int, float, complex, list, tuple)
+
+
+def _instead_of(name: str) -> str:
+    """Say what to write for an array's attribute that traced arrays do not have; "" for other names."""
+    if not hasattr(np.ndarray, name):
+        return ""
+    function = getattr(np, name, None)
+    if function in FUNCTIONS or function in UFUNCS:
+        return f"write np.{name}(x)."
+    if name == "round":
+        return "np.floor(x + 0.5) rounds; its derivative is 0."
+    return (
+        f"primad.value(x).{name} is that of the plain array, without a derivative; dir(x) lists what traced ones have."
+    )
 
 
 def escaped(node: Node) -> TracingError:
@@ -421,6 +487,13 @@ def record(
         outputs = [_output(leaf, trace) for leaf in leaves]
         names = partial(argument_names, function, in_tree)
         return Program(trace, nodes, outputs, in_tree, out_tree, names, origin)
+    except PrimadError:
+        raise
+    except Exception as error:
+        ours = explained(error, args, trace.refusal)
+        if ours is None:
+            raise
+        raise ours.with_traceback(error.__traceback__) from None
     finally:
         trace.close()
 

@@ -14,6 +14,7 @@ from scipy import special
 import primad
 import primad.numpy as pnp
 from primad import IndexShapeError, NotDifferentiableError, PrimadError, ShapeError, TracingError
+from primad.errors import MissingAttributeError
 from primad.numpy.special import logsumexp
 
 X = np.array([1.0, 2.0, 3.0])
@@ -69,18 +70,26 @@ no_jvp = primad.Primitive(
 
 LOST = "would silently lose the derivative"
 TRACING: dict[str, Case] = {
-    "float(x)": (under_grad(lambda x: float(x[0])), TracingError, r"float\(x\).*" + LOST + r".*primad\.value\(x\)"),
-    "complex(x)": (under_grad(lambda x: complex(x[0])), TracingError, r"complex\(x\).*" + LOST),
-    "x.item()": (under_grad(lambda x: x[0].item()), TracingError, r"x\.item\(\).*" + LOST),
+    "float(x)": (
+        under_grad(lambda x: float(x[0])),
+        TracingError,
+        r"float\(x\[0\]\) needs.*" + LOST + r".*primad\.value\(x\)",
+    ),
+    "complex(x)": (under_grad(lambda x: complex(x[0])), TracingError, r"complex\(x\[0\]\) needs.*" + LOST),
+    "x.item()": (under_grad(lambda x: x[0].item()), TracingError, r"x\[0\]\.item\(\) needs.*" + LOST),
     "x.tolist()": (under_grad(lambda x: x.tolist()), TracingError, r"x\.tolist\(\).*" + LOST),
-    "math.sin(x)": (under_grad(lambda x: math.sin(x[0])), TracingError, r"float\(x\).*" + LOST),
+    "math.sin(x)": (
+        under_grad(lambda x: math.sin(x[0])),
+        TracingError,
+        r"math\.sin\(x\[0\]\) needs.*" + LOST + ".*use np.sin",
+    ),
     "np.array of traced": (
         under_grad(lambda x: np.array([x[0], x[1]])),
         TracingError,
         r"np\.array.*primad\.numpy\.stack",
     ),
     "np.asarray(x)": (under_grad(lambda x: np.asarray(x)), TracingError, r"np\.asarray\(x\).*" + LOST),
-    "a[:2] = x": (under_grad(write_slice), TracingError, r"a\[i\] = x.*" + LOST),
+    "a[:2] = x": (under_grad(write_slice), TracingError, r"a\[:2\] = x\[:2\] needs.*" + LOST + r".*np\.s_\[:2\]"),
     "x[0] = 1": (under_grad(write_to_traced), TracingError, r"written to in place.*immutable.*set_at"),
     "a += x": (under_grad(add_in_place), TracingError, r"add .*existing array.*lose the derivative.*a = a \+ x"),
     "out= of a ufunc": (under_grad(lambda x: np.sin(x, out=np.zeros(3))), TracingError, r"np\.sin.*existing array"),
@@ -109,7 +118,7 @@ TRACING: dict[str, Case] = {
     "unsupported SciPy ufunc": (under_grad(lambda x: special.jv(1.0, x)), TracingError, "jv.*no primitive"),
     "unsupported function": (under_grad(lambda x: np.histogram(x)), TracingError, r"np\.histogram.*primad\.numpy"),
     "unsupported ufunc method": (under_grad(lambda x: np.subtract.accumulate(x)), TracingError, "accumulate"),
-    "unsupported attribute": (under_grad(lambda x: x.partition(1)), AttributeError, "partition"),
+    "unsupported attribute": (under_grad(lambda x: x.partition(1)), MissingAttributeError, "partition"),
     "one-argument where": (under_grad(lambda x: np.where(x > 0)), TracingError, "unknown shape"),
     "complex input": (lambda: primad.grad(np.sum)(X + 1j), TracingError, "complex128 are not supported"),
     "complex constant": (under_grad(lambda x: x * 1j), TracingError, "complex128 are not supported"),
@@ -315,8 +324,8 @@ INDEXING: dict[str, Case] = {
         "broadcast",
     ),
     "take": (under_jit(lambda x: np.take(x, 7)), IndexShapeError, "out of range"),
-    "slice by floats": (under_jit(lambda x: x[0.5:]), TypeError, ""),
-    "add_at": (under_jit(lambda x: pnp.add_at(x, 5, 1.0)), IndexError, "out of bounds|out of range"),
+    "slice by floats": (under_jit(lambda x: x[0.5:]), TracingError, "slice indices must be integers"),
+    "add_at": (under_jit(lambda x: pnp.add_at(x, 5, 1.0)), IndexShapeError, "out of bounds|out of range"),
 }
 
 ALL = {f"{kind}: {name}": case for kind, table in
@@ -329,9 +338,8 @@ def test_mistake(name: str) -> None:
     make, cls, message = ALL[name]
     with pytest.raises(cls, match=f"(?s){message}") as caught:
         make()
-    if isinstance(caught.value, PrimadError):
-        assert type(caught.value) is cls
-        assert f"\n  in {__file__}:" in str(caught.value)
+    assert isinstance(caught.value, PrimadError) and type(caught.value) is cls
+    assert f"\n  in {__file__}:" in str(caught.value)
 
 
 def test_message_shape() -> None:
@@ -340,20 +348,12 @@ def test_message_shape() -> None:
     lines = str(caught.value).splitlines()
     line = caught.traceback[1].lineno + 1
     assert len(lines) == 4
-    assert lines[0] == "float(x) on a traced array of type float64[]"
+    assert lines[0] == "float(x) needs the numbers of a traced array of type float64[]"
     assert lines[1].startswith("  A plain number")
     assert lines[2].startswith("  Fix: ")
     assert lines[3].startswith(f"  in {__file__}:")
     assert line > 0
     assert caught.value.what == lines[0]
-
-
-def test_writing_one_traced_number_into_an_array() -> None:
-    """NumPy itself turns the error into a ValueError; the cause and its advice are printed with it."""
-    with pytest.raises(ValueError, match="setting an array element") as caught:
-        primad.grad(lambda x: np.sum(write_in_place(x)))(X)
-    cause = caught.value.__cause__
-    assert isinstance(cause, TracingError) and "silently lose the derivative" in str(cause)
 
 
 def test_classes_are_the_ones_that_numpy_users_expect() -> None:
@@ -362,6 +362,7 @@ def test_classes_are_the_ones_that_numpy_users_expect() -> None:
     assert issubclass(TracingError, TypeError)
     assert issubclass(NotDifferentiableError, TypeError)
     assert issubclass(primad.ProgramError, RuntimeError)
+    assert issubclass(MissingAttributeError, (AttributeError, TypeError))
 
 
 def test_too_few_arguments_is_pythons_own_error() -> None:

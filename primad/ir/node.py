@@ -132,11 +132,12 @@ class Trace:
         lines: the user's line for each node, recorded only while `recording`.
         inlined: the outputs of programs replayed here, by the program and its operands: a node stands for one output of
             a held program, and the nodes for its other outputs need not replay it again.
+        refusal: where a traced array was last asked for its numbers, and what was answered (`primad.refusals`).
     """
 
     __slots__ = (
         "_captures", "_lawful", "_table", "age", "closed", "evaluator", "inlined", "lines", "origin", "recording",
-        "size", "values",
+        "refusal", "size", "values",
     )  # fmt: skip
 
     def __init__(
@@ -150,6 +151,7 @@ class Trace:
         self.evaluator = evaluator
         self.recording = recording
         self.origin = origin
+        self.refusal: Any = None
         self.size = 0
         self._lawful = LOCAL not in LEFT_OUT.get()
         self._table: dict[Any, Node] = {}

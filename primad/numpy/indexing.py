@@ -183,11 +183,13 @@ def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 
 
 @implements(np.take_along_axis)
-def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
-    """np.take_along_axis."""
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
+    """np.take_along_axis; without an axis, of all elements in a row."""
     like = first_traced([x, indices])
     x = as_traced(x, like)
     indices = as_traced(indices, like)
+    if axis is None:
+        x, axis = ops.reshape(x, shape=(x.size,)), 0
     place = normalize_axis("take_along_axis", axis, x.ndim)
     order = (*(i for i in range(x.ndim) if i != place), place)
     back = tuple([order.index(i) for i in range(x.ndim)])

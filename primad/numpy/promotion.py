@@ -30,13 +30,23 @@ def any_traced(values: Sequence[Any]) -> bool:
     return False
 
 
-def implements(*originals: Any, method: str | None = None, ufunc: bool = False) -> Callable[[F], F]:
+def joined(value: Any) -> Any:
+    """Return a list or tuple with traced values in it as one array; anything else as it is."""
+    if not isinstance(value, (list, tuple)) or not any_traced(value):
+        return value
+    return FUNCTIONS[np.stack]([joined(item) for item in value])
+
+
+def implements(
+    *originals: Any, method: str | None = None, ufunc: bool = False, of_arrays: bool = False
+) -> Callable[[F], F]:
     """Register an implementation for traced arrays; on plain arrays the function is NumPy's own.
 
     Args:
         originals: the NumPy or SciPy functions; the first one computes on plain arrays.
         method: name of the traced array's method, if there is one.
         ufunc: whether the originals are ufuncs.
+        of_arrays: whether the first argument is a sequence of arrays; elsewhere a list there is an array, as in NumPy.
     """
 
     def decorate(function: F) -> F:
@@ -50,6 +60,10 @@ def implements(*originals: Any, method: str | None = None, ufunc: bool = False) 
         @wraps(function)
         def dispatch(*args: Any, **kwargs: Any) -> Any:
             if any_traced(args) or (kwargs and any_traced(list(kwargs.values()))):
+                if ufunc:
+                    args = tuple([joined(arg) for arg in args])
+                elif args and not of_arrays:
+                    args = (joined(args[0]), *args[1:])
                 return function(*args, **kwargs)
             return plain(*args, **kwargs)
 
@@ -195,6 +209,11 @@ def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) 
             value = as_traced(value, like)
         result.append(expand(convert(value, dtype), shape))
     return result
+
+
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """Return a shape that is given as one length or several."""
+    return tuple(map(operator.index, shape)) if np.ndim(shape) else (operator.index(shape),)
 
 
 def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from primad.numpy.promotion import (
     convert,
     first_traced,
     implements,
+    joined,
     keep_axes,
     normalize_axes,
     normalize_axis,
@@ -364,8 +365,4 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 @implements(np.append)
 def append(x: Any, values: Any, axis: Any = None) -> Any:
     """np.append."""
-    if axis is None:
-        return concatenate(
-            [ravel(x) if isinstance(x, TracedArray) else np.ravel(x), values if np.ndim(values) else [values]]
-        )
-    return concatenate([x, values], axis)
+    return concatenate([joined(x), joined(values)], axis)

@@ -13,6 +13,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.numpy.promotion import (
+    as_shape,
     as_traced,
     convert,
     expand,
@@ -111,7 +112,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 @implements(np.broadcast_to)
 def broadcast_to(x: Any, shape: Any) -> Any:
     """np.broadcast_to."""
-    return expand(x, (shape,) if isinstance(shape, int) else tuple(shape))
+    return expand(x, as_shape(shape))
 
 
 def _joined(name: str, arrays: Any) -> list[TracedArray]:
@@ -123,7 +124,7 @@ def _joined(name: str, arrays: Any) -> list[TracedArray]:
     return [convert(as_traced(array, like), dtype) for array in arrays]
 
 
-@implements(np.concatenate)
+@implements(np.concatenate, of_arrays=True)
 def concatenate(arrays: Sequence[Any], axis: Any = 0, dtype: Any = None) -> Any:
     """np.concatenate."""
     operands = _joined("concatenate", arrays)
@@ -134,7 +135,7 @@ def concatenate(arrays: Sequence[Any], axis: Any = 0, dtype: Any = None) -> Any:
     return ops.concatenate(*operands, axis=normalize_axis("concatenate", axis, operands[0].ndim))
 
 
-@implements(np.stack)
+@implements(np.stack, of_arrays=True)
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """np.stack: join arrays of one shape along a new axis; also joins traced scalars into a vector."""
     operands = _joined("stack", arrays)
@@ -144,20 +145,20 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     return ops.concatenate(*[expand_dims(x, place) for x in operands], axis=place)
 
 
-@implements(np.hstack)
+@implements(np.hstack, of_arrays=True)
 def hstack(arrays: Sequence[Any]) -> Any:
     """np.hstack."""
     operands = [_at_least(x, 1) for x in _joined("hstack", arrays)]
     return ops.concatenate(*operands, axis=0 if operands[0].ndim == 1 else 1)
 
 
-@implements(np.vstack)
+@implements(np.vstack, of_arrays=True)
 def vstack(arrays: Sequence[Any]) -> Any:
     """np.vstack."""
     return ops.concatenate(*[_at_least(x, 2) for x in _joined("vstack", arrays)], axis=0)
 
 
-@implements(np.column_stack)
+@implements(np.column_stack, of_arrays=True)
 def column_stack(arrays: Sequence[Any]) -> Any:
     """np.column_stack: one-dimensional arrays become columns."""
     operands = [expand_dims(_at_least(x, 1), 1) if x.ndim < 2 else x for x in _joined("column_stack", arrays)]
@@ -210,7 +211,8 @@ def split(x: Any, sections: Any, axis: int = 0) -> Any:
     """np.split: into equal parts, or at the given places."""
     place = normalize_axis("split", axis, x.ndim)
     length = x.shape[place]
-    if isinstance(sections, int):
+    if not np.ndim(sections):
+        sections = _parts("split", sections)
         if length % sections:
             raise ShapeError(f"split: axis of length {length} cannot be split into {sections} equal parts")
         cuts = [length // sections * i for i in range(sections + 1)]
@@ -219,11 +221,19 @@ def split(x: Any, sections: Any, axis: int = 0) -> Any:
     return [_part(x, place, a, max(a, b)) for a, b in pairwise(cuts)]
 
 
+def _parts(name: str, number: Any) -> int:
+    count = operator.index(number)
+    if count < 1:
+        raise ShapeError(f"{name}: an axis cannot be split into {count} parts")
+    return count
+
+
 @implements(np.array_split)
 def array_split(x: Any, sections: Any, axis: int = 0) -> Any:
     """np.array_split: as split, into parts whose lengths differ by at most one."""
-    if not isinstance(sections, int):
+    if np.ndim(sections):
         return split(x, sections, axis)
+    sections = _parts("array_split", sections)
     short, longer = divmod(x.shape[normalize_axis("array_split", axis, x.ndim)], sections)
     return split(x, [short * i + min(i, longer) for i in range(1, sections)], axis)
 
@@ -231,7 +241,7 @@ def array_split(x: Any, sections: Any, axis: int = 0) -> Any:
 @implements(np.tile)
 def tile(x: Any, reps: Any) -> Any:
     """np.tile."""
-    counts = (reps,) if isinstance(reps, int) else tuple(reps)
+    counts = as_shape(reps)
     x = _at_least(x, len(counts))
     counts = (1,) * (x.ndim - len(counts)) + counts
     mixed = tuple([n for pair in zip(counts, x.shape, strict=True) for n in pair])
@@ -262,6 +272,9 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     if mode != "constant" or rank:
         what = f"mode {mode!r}" if mode != "constant" else "more than one constant value"
         raise ShapeError(f"pad: {what} is not supported on traced arrays; only mode 'constant' with one value is")
+    if isinstance(pad_width, dict):
+        named = {normalize_axis("pad", axis, x.ndim): width for axis, width in pad_width.items()}
+        pad_width = [np.broadcast_to(named.get(axis, 0), 2) for axis in range(x.ndim)]
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     low, high = tuple(a for a, _ in widths), tuple(b for _, b in widths)
     none = (0,) * x.ndim
@@ -292,9 +305,8 @@ def full_like(
     """np.full_like."""
     like = first_traced([x, fill_value])
     filled = convert(as_traced(fill_value, like), dtype or x.dtype)
-    return expand(
-        filled, tuple(np.shape(x) if not isinstance(x, TracedArray) else x.shape) if shape is None else tuple(shape)
-    )
+    own = x.shape if isinstance(x, TracedArray) else np.shape(x)
+    return expand(filled, own if shape is None else as_shape(shape))
 
 
 @implements(np.shape)
@@ -317,8 +329,9 @@ def size(x: Any, axis: Any = None) -> Any:
 
 @implements(np.result_type)
 def result_type(*values: Any) -> Any:
-    """np.result_type."""
-    return result_dtype(*values)
+    """np.result_type of arrays, numbers and dtypes."""
+    described = (np.dtype, type, str)
+    return result_dtype(*[np.empty(0, value) if isinstance(value, described) else value for value in values])
 
 
 @implements(np.copy)
