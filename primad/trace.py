@@ -36,15 +36,6 @@ def _recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callabl
     return found if found is not None else table.get(special.deferred(function))
 
 
-def _missing(ufunc: np.ufunc) -> Any:
-    """Return an operator that has no primitive: it raises the error that names it."""
-
-    def apply(self: TracedArray, *others: Any) -> Any:
-        return self.__array_ufunc__(ufunc, "__call__", self, *others)
-
-    return apply
-
-
 _EQUALITIES = (np.equal, np.not_equal)
 
 
@@ -161,8 +152,8 @@ class TracedArray:
     __eq__, __ne__ = _operator(np.equal), _operator(np.not_equal)
     __hash__ = None  # type: ignore[assignment]
 
-    __lshift__ = __rlshift__ = _missing(np.left_shift)
-    __rshift__ = __rrshift__ = _missing(np.right_shift)
+    __lshift__, __rlshift__ = _operator(np.left_shift), _operator(np.left_shift, True)
+    __rshift__, __rrshift__ = _operator(np.right_shift), _operator(np.right_shift, True)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other

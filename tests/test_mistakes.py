@@ -242,14 +242,18 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: primad.numpy.special.softmax(x) * np.arange(3.0),
     ),
     "round": (
+        lambda x: round(x[0]),
+        "round(x) of a traced array\n  Fix: np.floor(x + 0.5) rounds; its derivative is 0.",
+        lambda x: np.floor(x[::2] + 0.5),
+    ),
+    "round to digits": (
         lambda x: round(x[0], 1),
         "round(x, 1) of a traced array\n  Fix: np.floor(x * 10 + 0.5) / 10 rounds; its derivative is 0.",
-        lambda x: np.floor((x + 0.025) * 10 + 0.5) / 10,
+        lambda x: np.floor(x[::2] / 10 + 0.5) * 10,
     ),
     "a shift": (
         lambda x: x << 1,
-        "the ufunc left_shift has no primitive, so it cannot be traced\n"
-        "  Fix: build it from supported functions, or make it a primitive with primad.elementwise.",
+        "a shift of bits needs integers, got float64[3]",
         lambda x: x * 2,
     ),
     "statistics": (

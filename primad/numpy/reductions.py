@@ -13,6 +13,7 @@ from primad.kinds import composite
 from primad.numpy.elementwise import isnan, safe_sqrt, where
 from primad.numpy.promotion import (
     accumulator,
+    any_traced,
     as_float,
     as_traced,
     convert,
@@ -365,4 +366,5 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 @implements(np.append)
 def append(x: Any, values: Any, axis: Any = None) -> Any:
     """np.append."""
-    return concatenate([joined(x), joined(values)], axis)
+    parts = [part if any_traced([part]) else np.asarray(part) for part in (x, values)]
+    return concatenate([joined(part) for part in parts], axis)
