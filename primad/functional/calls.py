@@ -198,6 +198,10 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
         if found.shape != expected.shape or (found != expected and isinstance(leaf, (np.ndarray, TracedArray))):
             raise ShapeError(f"argument {name} of the program must have type {expected}, got {found}")
     if any(isinstance(leaf, TracedArray) for leaf in leaves):
+        leaves = [
+            leaf if isinstance(leaf, TracedArray) else np.asarray(leaf, expected.dtype)[()]
+            for leaf, expected in zip(leaves, program.in_types, strict=True)
+        ]
         results: list[Any] = [TracedArray(node) for node in inlined(program, leaves)]
     else:
         plan = plan_of(ClosedProgram(program))
@@ -250,7 +254,7 @@ def choose_arguments(
 class Selected:
     """A recorded call, and which of its flattened arguments are differentiated.
 
-    Arguments that are not chosen and hold no arrays (strings, None, callables, …) are passed through as they are.
+    What is not chosen and no array (Python's numbers, strings, callables, …) is passed through as it is.
     """
 
     def __init__(
@@ -267,19 +271,15 @@ class Selected:
         self.argnums = choose_arguments(function, args, argnums, transform)
         if kwargs:
             function = partial(function, **kwargs)
-        dynamic = [i for i, arg in enumerate(args) if i in self.argnums or _holds_arrays(arg)]
-        inner = function if len(dynamic) == len(args) else _fix(function, list(args), dynamic)
-        if has_aux:
-            inner = self._with_aux(inner)
-        self.call = Call(inner, [args[i] for i in dynamic])
+        function, args = keep(function, args, [i in self.argnums for i in range(len(args))])
+        self.call = Call(self._with_aux(function) if has_aux else function, args)
         self.trees: list[Any] = []
         self.positions: list[list[int]] = []
         start = 0
-        spans = {}
-        for i in dynamic:
-            leaves, structure = tree.flatten(args[i])
-            spans[i] = (list(range(start, start + len(leaves))), structure)
-            start += len(leaves)
+        spans = []
+        for structure in self.call.in_tree.children():
+            spans.append((list(range(start, start + structure.num_leaves)), structure))
+            start += structure.num_leaves
         for number in self.argnums:
             positions, structure = spans[number]
             self.positions.append(positions)
@@ -315,17 +315,38 @@ def like_argument(value: Any, argument: Any) -> Any:
     return value
 
 
-def _holds_arrays(arg: Any) -> bool:
-    leaves = tree.leaves(arg)
-    return bool(leaves) and all(isinstance(leaf, _ARRAYS) or hasattr(leaf, "__array__") for leaf in leaves)
+def keep(
+    function: Callable[..., Any], args: Sequence[Any], chosen: Sequence[bool]
+) -> tuple[Callable[..., Any], Sequence[Any]]:
+    """Keep Python's numbers and whatever is no array from being traced, in arguments that are not chosen.
 
+    Returns:
+        a function of the arguments in which None stands for what is kept, and these arguments.
+    """
+    if all(on or type(arg) is np.ndarray or type(arg) is TracedArray for on, arg in zip(chosen, args, strict=True)):
+        return function, args
+    flat = [tree.flatten(arg) for arg in args]
+    kept = [[not on and not _is_array(leaf) for leaf in leaves] for on, (leaves, _) in zip(chosen, flat, strict=True)]
+    if not any(map(any, kept)):
+        return function, args
+    left = [
+        tree.unflatten(structure, [None if stays else leaf for leaf, stays in zip(leaves, stay, strict=True)])
+        for (leaves, structure), stay in zip(flat, kept, strict=True)
+    ]
 
-def _fix(function: Callable[..., Any], args: list[Any], dynamic: list[int]) -> Callable[..., Any]:
-    def fixed(*values: Any) -> Any:
-        full = list(args)
-        for i, value in zip(dynamic, values, strict=True):
-            full[i] = value
+    def filled(*values: Any) -> Any:
+        full = []
+        for value, (leaves, structure), stay in zip(values, flat, kept, strict=True):
+            given = iter(tree.leaves(value))
+            full.append(tree.unflatten(structure, [x if y else next(given) for x, y in zip(leaves, stay, strict=True)]))
         return function(*full)
 
-    fixed.__qualname__ = getattr(function, "__qualname__", "function")
-    return fixed
+    filled.__qualname__ = getattr(function, "__qualname__", "function")
+    filled.__wrapped__ = function  # type: ignore[attr-defined]  # the names of arguments are the function's
+    return filled, left
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (TracedArray, np.ndarray)) or (
+        hasattr(leaf, "__array__") and not isinstance(leaf, np.generic)
+    )

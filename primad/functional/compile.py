@@ -11,7 +11,7 @@ import numpy as np
 
 from primad import ops, tree
 from primad.errors import ShapeError
-from primad.functional.calls import Call, arrays, compiled_plan, source_values, traced_operands
+from primad.functional.calls import Call, arrays, compiled_plan, keep, source_values, traced_operands
 from primad.functional.held import held, jvp_, vmap_
 from primad.functional.keys import static_key, structure_key
 from primad.ir.program import ClosedProgram
@@ -278,8 +278,9 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def mapped(*args: Any) -> Any:
-        leaves, in_tree = tree.flatten(args)
         axes = _spread_axes(in_axes, args, "in_axes")
+        inner, args, axes = _keep_unmapped(function, args, axes) if None in axes else (function, args, axes)
+        leaves, in_tree = tree.flatten(args)
         size: int | None = None
         types: list[ArrayType] = []
         places: list[int | None] = []
@@ -301,7 +302,7 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
         fronted = [
             leaf if place in (None, 0) else _move(leaf, place, 0) for leaf, place in zip(leaves, places, strict=True)
         ]
-        program = record(function, types, in_tree)
+        program = record(inner, types, in_tree)
         of = ClosedProgram(program)
         batched = tuple([place is not None for place in places])
         if any(isinstance(leaf, TracedArray) for leaf in leaves) or program.captured:
@@ -329,6 +330,18 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
         return tree.unflatten(program.out_tree, moved)
 
     return mapped
+
+
+def _keep_unmapped(
+    function: Function, args: Sequence[Any], axes: list[Any]
+) -> tuple[Function, Sequence[Any], list[Any]]:
+    """Keep numbers, and whatever is no array, from being traced in arguments of which nothing is mapped."""
+    flat = iter(axes)
+    spread = [[next(flat) for _ in tree.leaves(arg)] for arg in args]
+    chosen = [any(axis is not None for axis in own) for own in spread]
+    inner, left = keep(function, args, chosen)
+    found = [own if on else [None] * len(tree.leaves(arg)) for arg, own, on in zip(left, spread, chosen, strict=True)]
+    return inner, tuple(left), [axis for own in found for axis in own]
 
 
 def _move(x: Any, source: int, target: int) -> Any:
