@@ -435,6 +435,12 @@ def type_of(value: Any) -> ArrayType:
             f"an argument of type {type(value).__name__} cannot be traced",
             fix="pass arrays, numbers, or trees of them.",
         )
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise TracingError(
+            f"the integer {value} does not fit into 64 bits with a sign",
+            why="A Python integer is an int64, which adopts the dtype of the arrays that it meets.",
+            fix="pass np.uint64(…), or a float.",
+        )
     array = np.asarray(value)
     return ArrayType(array.shape, array.dtype)
 

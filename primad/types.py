@@ -36,6 +36,11 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     return native
 
 
+def in_machine_order(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array in the machine's order of bytes: the array itself if that is its own."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def is_float(dtype: np.dtype[Any]) -> bool:
     """Say whether values of this dtype can carry a derivative."""
     return bool(dtype.kind == "f")

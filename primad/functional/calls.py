@@ -26,9 +26,9 @@ from primad.runtime.tiling import AnyPlan, Hint, make_plan
 from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift, record, type_of
-from primad.types import ArrayType
+from primad.types import ArrayType, in_machine_order
 
-_ARRAYS = (TracedArray, np.ndarray, np.generic, int, float, bool)
+_AS_THEY_ARE = (TracedArray, float, int, bool)
 
 
 class Call:
@@ -44,7 +44,7 @@ class Call:
         if not callable(function):
             raise TracingError(f"expected a function, got {type(function).__name__}", fix="pass the function itself.")
         self.leaves, self.in_tree = tree.flatten(tuple(args))
-        self.leaves = [leaf if type(leaf) in _ARRAYS else _as_array(leaf) for leaf in self.leaves]
+        self.leaves = [leaf if type(leaf) in _AS_THEY_ARE else _as_array(leaf) for leaf in self.leaves]
         types = [type_of(leaf) for leaf in self.leaves]
         values = self.leaves if known else None
         self.program = record(function, types, self.in_tree, values, evaluate_node if known else None)
@@ -122,17 +122,19 @@ def compiled_plan(
 
 
 def _as_array(leaf: Any) -> Any:
+    if type(leaf) is np.ndarray:
+        return leaf if leaf.dtype.isnative else in_machine_order(leaf)
     if isinstance(leaf, (np.ndarray, np.generic, float, int)):
         return leaf
     if hasattr(leaf, "__array__"):
-        return np.asarray(leaf)
+        return in_machine_order(np.asarray(leaf))
     type_of(leaf)
     return leaf
 
 
 def arrays(values: Sequence[Any]) -> list[Any]:
-    """Return values as NumPy arrays."""
-    return [np.asarray(value) for value in values]
+    """Return values as NumPy arrays in the machine's order of bytes."""
+    return [in_machine_order(np.asarray(value)) for value in values]
 
 
 def source_values(program: Program) -> list[Any]:
@@ -192,7 +194,7 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
             f"the program takes {program.in_tree or len(program.inputs)} arguments, got {in_tree}",
             why="The order of keys is part of what was recorded: a function can see it." if reordered else "",
         )
-    leaves = [leaf if type(leaf) in _ARRAYS else _as_array(leaf) for leaf in leaves]
+    leaves = [leaf if type(leaf) in _AS_THEY_ARE else _as_array(leaf) for leaf in leaves]
     for name, leaf, expected in zip(program.names, leaves, program.in_types, strict=True):
         found = type_of(leaf)
         if found.shape != expected.shape or (found != expected and isinstance(leaf, (np.ndarray, TracedArray))):
@@ -317,18 +319,18 @@ def like_argument(value: Any, argument: Any) -> Any:
 
 def keep(
     function: Callable[..., Any], args: Sequence[Any], chosen: Sequence[bool]
-) -> tuple[Callable[..., Any], Sequence[Any]]:
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Keep Python's numbers and whatever is no array from being traced, in arguments that are not chosen.
 
     Returns:
         a function of the arguments in which None stands for what is kept, and these arguments.
     """
     if all(on or type(arg) is np.ndarray or type(arg) is TracedArray for on, arg in zip(chosen, args, strict=True)):
-        return function, args
+        return function, tuple(args)
     flat = [tree.flatten(arg) for arg in args]
     kept = [[not on and not _is_array(leaf) for leaf in leaves] for on, (leaves, _) in zip(chosen, flat, strict=True)]
     if not any(map(any, kept)):
-        return function, args
+        return function, tuple(args)
     left = [
         tree.unflatten(structure, [None if stays else leaf for leaf, stays in zip(leaves, stay, strict=True)])
         for (leaves, structure), stay in zip(flat, kept, strict=True)
@@ -343,7 +345,7 @@ def keep(
 
     filled.__qualname__ = getattr(function, "__qualname__", "function")
     filled.__wrapped__ = function  # type: ignore[attr-defined]  # the names of arguments are the function's
-    return filled, left
+    return filled, tuple(left)
 
 
 def _is_array(leaf: Any) -> bool:

@@ -151,6 +151,8 @@ def jit(
         plan, captured, out_tree, donated, names = made
         values = arrays(leaves)
         if donated:
+            for _, place in donated:
+                values[place] = np.asarray(leaves[place])  # the array itself, also in another order of bytes
             check(values, [place for _, place in donated], names)
         inputs = [*values, *captured]
         for _, place in donated:
@@ -279,7 +281,9 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def mapped(*args: Any) -> Any:
         axes = _spread_axes(in_axes, args, "in_axes")
-        inner, args, axes = _keep_unmapped(function, args, axes) if None in axes else (function, args, axes)
+        inner = function
+        if None in axes:
+            inner, args, axes = _keep_unmapped(function, args, axes)
         leaves, in_tree = tree.flatten(args)
         size: int | None = None
         types: list[ArrayType] = []
@@ -334,14 +338,14 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
 
 def _keep_unmapped(
     function: Function, args: Sequence[Any], axes: list[Any]
-) -> tuple[Function, Sequence[Any], list[Any]]:
+) -> tuple[Function, tuple[Any, ...], list[Any]]:
     """Keep numbers, and whatever is no array, from being traced in arguments of which nothing is mapped."""
     flat = iter(axes)
     spread = [[next(flat) for _ in tree.leaves(arg)] for arg in args]
     chosen = [any(axis is not None for axis in own) for own in spread]
     inner, left = keep(function, args, chosen)
     found = [own if on else [None] * len(tree.leaves(arg)) for arg, own, on in zip(left, spread, chosen, strict=True)]
-    return inner, tuple(left), [axis for own in found for axis in own]
+    return inner, left, [axis for own in found for axis in own]
 
 
 def _move(x: Any, source: int, target: int) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 
 from primad.errors import user_line
 from primad.ir.families import LEFT_OUT, LOCAL
-from primad.types import ArrayType
+from primad.types import ArrayType, in_machine_order
 
 Params = tuple[tuple[str, Any], ...]
 
@@ -194,13 +194,13 @@ class Trace:
         Arrays with equal types and bits give the same node, whether or not they are the same array.
         """
         constant = array if isinstance(array, Constant) else None
-        content = array if constant is None else constant.array
+        content = in_machine_order(array) if constant is None else constant.array
         alike = self._captures.setdefault(_fingerprint(content), [])
         for known in alike:
             if same_bits(known.params[0][1].array, content):
                 return known
         if constant is None:
-            frozen = np.array(array, order="K")
+            frozen = np.array(content, order="K")
             frozen.flags.writeable = False
             constant = Constant(frozen)
         node = self._new(CAPTURED, (), (("array", constant),), ArrayType(constant.array.shape, constant.array.dtype))
