@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,13 @@ def _agree(x: Any, y: Any, floats: bool) -> bool:
     if first is TracedArray:
         type_ = x.node.type
         if second is TracedArray:
-            return (type_ is y.node.type or type_ == y.node.type) and (not floats or type_.dtype.kind == "f")
+            kind = type_.dtype.kind  # booleans may become numbers
+            return (type_ is y.node.type or type_ == y.node.type) and (kind == "f" or (kind != "b" and not floats))
         return (second is float or second is int) and type_.dtype.kind == "f"
     return second is TracedArray and (first is float or first is int) and y.node.type.dtype.kind == "f"
 
 
-def binary(
-    primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False, swap: bool = False, invert: bool = False
-) -> Any:
+def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any:
     """Make NumPy's function of two operands from a primitive, and register it for the ufuncs."""
     name = ufuncs[0].__name__
 
@@ -52,8 +52,7 @@ def binary(
         refuse_out(name, out)
         if not _agree(x, y, floats):
             x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
-        result = bind(primitive, (y, x) if swap else (x, y), {})
-        return bind(ops.logical_not, (result,), {}) if invert else result
+        return bind(primitive, (x, y), {})
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"np.{name}: {primitive.doc} Broadcasts and promotes as NumPy does."
@@ -76,18 +75,63 @@ def unary(primitive: Primitive, *ufuncs: Any) -> Any:
     return implements(*ufuncs, ufunc=True)(function)
 
 
+def comparison(primitive: Primitive, ufunc: np.ufunc, swap: bool = False, invert: bool = False) -> Any:
+    """Make NumPy's comparison from a primitive, and register it for the ufunc."""
+    name = ufunc.__name__
+
+    def function(x: Any, y: Any, /, out: Any = None) -> Any:
+        refuse_out(name, out)
+        compare: Callable[..., Any] = primitive
+        if not _agree(x, y, False):
+            x, y = _comparable(name, x, y)
+            if x.dtype != y.dtype:
+                compare = partial(_compared, primitive)
+        result = compare(y, x) if swap else compare(x, y)
+        return bind(ops.logical_not, (result,), {}) if invert else result
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"np.{name}: {primitive.doc} Broadcasts and promotes as NumPy does."
+    return implements(ufunc, ufunc=True)(function)
+
+
+def _comparable(name: str, x: Any, y: Any) -> list[TracedArray]:
+    """Promote and broadcast, but keep 64-bit integers with and without sign apart: no dtype holds both."""
+    x, y = _in_range(x, y), _in_range(y, x)
+    kinds = [operand.dtype.kind if hasattr(operand, "dtype") else "" for operand in (x, y)]
+    if sorted(kinds) != ["i", "u"] or not is_float(result_dtype(x, y)):
+        return harmonize(name, x, y)
+    like = first_traced([x, y])
+    shape = common_shape(name, [x.shape, y.shape])
+    return [expand(as_traced(operand, like), shape) for operand in (x, y)]
+
+
+def _in_range(x: Any, y: Any) -> Any:
+    """Return x, or ±∞ for a Python integer beyond the range of the integers y."""
+    if type(x) is not int or not hasattr(y, "dtype") or y.dtype.kind not in "iu":
+        return x
+    info = np.iinfo(y.dtype)
+    return x if info.min <= x <= info.max else math.copysign(math.inf, x)
+
+
+def _compared(primitive: Primitive, x: TracedArray, y: TracedArray) -> Any:
+    """Compare integers with and without sign: a negative one is to all of the others as it is to 0."""
+    if x.dtype.kind == "i":
+        return ops.select(x < 0, primitive(x, full(0, x)), primitive(convert(x, y.dtype), y))
+    return ops.select(y < 0, primitive(full(0, y), y), primitive(x, convert(y, x.dtype)))
+
+
 add = binary(ops.add, np.add)
 subtract = binary(ops.sub, np.subtract)
 multiply = binary(ops.mul, np.multiply)
 true_divide = divide = binary(ops.div, np.true_divide, floats=True)
 maximum = binary(ops.maximum, np.maximum)
 minimum = binary(ops.minimum, np.minimum)
-less = binary(ops.less, np.less)
-less_equal = binary(ops.less_equal, np.less_equal)
-greater = binary(ops.less, np.greater, swap=True)
-greater_equal = binary(ops.less_equal, np.greater_equal, swap=True)
-equal = binary(ops.equal, np.equal)
-not_equal = binary(ops.equal, np.not_equal, invert=True)
+less = comparison(ops.less, np.less)
+less_equal = comparison(ops.less_equal, np.less_equal)
+greater = comparison(ops.less, np.greater, swap=True)
+greater_equal = comparison(ops.less_equal, np.greater_equal, swap=True)
+equal = comparison(ops.equal, np.equal)
+not_equal = comparison(ops.equal, np.not_equal, invert=True)
 floor_divide = binary(ops.floor_divide, np.floor_divide)
 remainder = mod = binary(ops.remainder, np.remainder)
 fmod = binary(ops.fmod, np.fmod)
@@ -188,7 +232,7 @@ def float_power(x: Any, y: Any, /, out: Any = None) -> Any:
 def positive(x: Any, /, out: Any = None) -> Any:
     """np.positive: x."""
     refuse_out("positive", out)
-    return x
+    return convert(x, loop_dtype(np.positive, x))
 
 
 def _logical(combine: Primitive | None, ufunc: np.ufunc) -> Any:
@@ -233,6 +277,9 @@ def _reciprocal(x: Any) -> Any:
 
 def _logaddexp(x: Any, y: Any) -> Any:
     """The larger one + log(1 + e^−|x − y|), written so that infinities are harmless and ties have all derivatives."""
+    if x.dtype == np.float16:  # rounded once, as by NumPy
+        wide = [ops.cast(operand, dtype="float32") for operand in (x, y)]
+        return ops.cast(_logaddexp(*wide), dtype="float16")
     same = ops.equal(x, y) & ops.equal(ops.abs(x), math.inf)
     d = ops.select(same, full(0.0, x), x - y)
     return ops.select(d > 0, x + ops.softplus(-d), y + ops.softplus(d))
