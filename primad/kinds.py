@@ -25,7 +25,7 @@ from primad.ir.node import Node
 from primad.ir.program import Cost, Program
 from primad.primitive import Law, Primitive, tangent_sum
 from primad.trace import TracedArray, record
-from primad.types import ArrayType, Zero
+from primad.types import ArrayType, Linear, Zero
 
 Rule = Callable[..., Any]
 
@@ -68,11 +68,16 @@ def _by_position(name: str, rules: Sequence[Rule | None]) -> Rule:
     """Join one transpose per operand into the record's single function."""
     table = tuple(rules)
 
-    def transpose(position: int, cotangent: Any, *inputs: Any, **params: Any) -> Any:
-        rule = table[position]
-        if rule is None:
-            raise NotDifferentiableError(f"{name} is not linear in operand {position}")
-        return rule(cotangent, *inputs, **params)
+    def transpose(cotangent: Any, *inputs: Any, **params: Any) -> list[Any]:
+        found: list[Any] = []
+        for position, (rule, operand) in enumerate(zip(table, inputs, strict=True)):
+            if not isinstance(operand, Linear):
+                found.append(None)
+            elif rule is None:
+                raise NotDifferentiableError(f"{name} is not linear in operand {position}")
+            else:
+                found.append(rule(cotangent, *inputs, **params))
+        return found
 
     return transpose
 
@@ -183,7 +188,7 @@ def linear(
         numpy: the function of arrays; it also runs on object arrays.
         infer: `(*types, **params) -> ArrayType`, raising ShapeError.
         transpose: one rule `(cotangent, *inputs, **params)` per operand (None where not linear), or, for ops with any
-            number of operands, a single rule `(position, cotangent, *inputs, **params)`.
+            number of operands or several results, a single rule of the same form that returns one cotangent for each.
         axes: the axis map (see `primad.primitive`); pointwise by default.
         insert_axis: what a new leading axis does to the params.
         operands: positions of the linear operands; None for all.
@@ -332,13 +337,14 @@ def piecewise_constant(
 def custom(
     name: str,
     numpy: Rule,
-    infer: Callable[..., ArrayType],
+    infer: Callable[..., Any],
     jvp: Sequence[Rule],
     transpose: Sequence[Rule | None] = (),
     operands: Sequence[int] = (),
     axes: Any = pointwise_axes,
     insert_axis: Any = pointwise_insert,
     laws: Sequence[Law] = (),
+    flops: Callable[[Node], Cost] | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive from one JVP contribution `(tangent, out, *inputs, **params)` per operand.
@@ -346,14 +352,15 @@ def custom(
     Args:
         name: its name in program texts.
         numpy: the function of arrays.
-        infer: `(*types, **params) -> ArrayType`, raising ShapeError.
-        jvp: one contribution per operand, linear in the tangent.
+        infer: `(*types, **params) -> ArrayType`, or a `TupleType` for several results, raising ShapeError.
+        jvp: one contribution per operand, linear in the tangent; a tuple for an op with several results.
         transpose: where it is linear in some operands with the others fixed (as a quotient is in its numerator), one
             rule `(cotangent, *inputs, **params)` per operand, None elsewhere.
         operands: positions of those operands.
         axes: the axis map; pointwise by default.
         insert_axis: what a new leading axis does to the params.
         laws: constructor identities.
+        flops: how to count one application; by default one flop per element.
         doc: one line for the reference.
     """
     return Primitive(
@@ -368,6 +375,7 @@ def custom(
         laws=tuple(laws),
         pointwise=axes is pointwise_axes,
         linear_operands=tuple(operands),
+        flops=flops,
         doc=doc,
         partials=tuple(jvp),
     )

@@ -3,11 +3,13 @@
 A primitive is one frozen record. Arrays are operands (positional), everything static is a param (keyword). Its fields:
 
 - `numpy(*arrays, **params)`: the definition. It also runs on object arrays (of symbols, of high-precision numbers).
-- `infer(*types, **params)`: the output's type, or a ShapeError. Primitives do not broadcast and do not promote.
+- `infer(*types, **params)`: the output's type, or a ShapeError. Primitives do not broadcast and do not promote. An op
+  with several results infers a `TupleType`, and takes and gives tuples wherever others take or give one output.
 - `jvp(tangents, out, *inputs, **params)`: the output's tangent, with `Zero` for operands that have none; made by the
-kind.
-- `transpose(position, cotangent, *inputs, **params)`: for the linear operands, the cotangent of the operand at
-  `position`, which is passed as a `Linear` (a type without a value).
+  kind. Of an op with several results, a tuple with a tangent or a `Zero` for each.
+- `transpose(cotangent, *inputs, **params)`: the cotangents of all operands at once, one for each. Those in which it is
+  linear are passed as `Linear` (a type without a value); what is returned for others is not looked at. The cotangent
+  of an op with several results is a tuple, with `Zero` for those that nothing depends on.
 - `axes(*types, **params)`: the axis map, one tuple of labels for each operand and one for the output. Equal labels mean
   "the same index"; None means that the op mixes, makes or consumes that axis.
 - `insert_axis(batched, *types, **params)`: the params after every batched operand and the output got one more leading
@@ -33,10 +35,10 @@ from typing import Any, Literal
 import numpy as np
 
 from primad.errors import NotDifferentiableError
-from primad.ir.node import INPUT, LITERAL, Node, Params, Trace, literal_value
+from primad.ir.node import INPUT, LITERAL, PACK, Node, Params, Trace, literal_value
 from primad.ir.program import Cost, newest
-from primad.trace import TracedArray, bind
-from primad.types import ArrayType
+from primad.trace import TracedArray, bind, lift
+from primad.types import ArrayType, TupleType, Zero
 
 Kind = Literal["elementwise", "linear", "multilinear", "piecewise constant", "custom", "composite"]
 Labels = tuple[Any, ...]
@@ -83,7 +85,7 @@ class Primitive:
     name: str
     kind: Kind
     numpy: Callable[..., Any]
-    infer: Callable[..., ArrayType]
+    infer: Callable[..., Any]
     jvp: Callable[..., Any] | None
     transpose: Callable[..., Any] | None
     axes: Callable[..., tuple[tuple[Labels, ...], Labels]] | None
@@ -103,8 +105,11 @@ class Primitive:
     consume: Callable[..., Node | None] | None = None
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
-        """Apply the primitive: record it if an operand is traced, else compute it."""
-        return bind(self, operands, params)
+        """Apply the primitive: record it if an operand is traced, else compute it. Several results are a tuple."""
+        result = bind(self, operands, params)
+        if type(result) is TracedArray and isinstance(result.node.type, TupleType):
+            return results(result.node)
+        return result
 
     def __repr__(self) -> str:
         return f"<{self.kind} primitive {self.name}>"
@@ -169,7 +174,7 @@ class Primitive:
         if self.flops is not None:
             return self.flops(node)
         size = node.type.size
-        return Cost(0, 0, 0, 1) if self.views else Cost(size, 0, size * node.type.dtype.itemsize, 1)
+        return Cost(0, 0, 0, 1) if self.views else Cost(size, 0, node.type.nbytes, 1)
 
 
 def apply(trace: Trace, op: Any, *inputs: Node, **params: Any) -> Node:
@@ -215,6 +220,44 @@ def _without_axes(trace: Trace, node: Node, common: set[int], shape: tuple[int, 
     return apply(trace, node.op, node.inputs[0], shape=shape, axes=moved)
 
 
+# -- several results ---------------------------------------------------------------------------------------------------
+
+
+def results(node: Node) -> tuple[TracedArray, ...]:
+    """Return the results of a node that has several."""
+    if node.op is PACK:
+        return tuple([TracedArray(part) for part in node.inputs])
+    assert isinstance(node.type, TupleType)
+    return tuple([TracedArray(apply(node.trace, project, node, index=i)) for i in range(len(node.type.types))])
+
+
+def packed(value: Any, trace: Trace) -> Node:
+    """Return one node for what an op gave: an array, or a tuple of arrays for an op with several results."""
+    if isinstance(value, tuple):
+        return trace.pack(tuple([lift(item, trace) for item in value]))
+    return lift(value, trace)
+
+
+def _pull_projection(cotangent: Any, several: Any, *, index: int) -> tuple[tuple[Any, ...]]:
+    return (tuple([cotangent if i == index else Zero(type) for i, type in enumerate(several.type.types)]),)
+
+
+project = Primitive(
+    "project",
+    "linear",
+    numpy=lambda several, *, index: several[index],
+    infer=lambda several, *, index: several.types[index],
+    jvp=lambda tangents, out, several, *, index: tangents[0][index],
+    transpose=_pull_projection,
+    axes=None,
+    insert_axis=None,
+    linear_operands=(0,),
+    views=True,
+    batch=lambda flags, size, several, *, index: results(several.node)[index],
+    doc="One of the results of an op that has several.",
+)
+
+
 def missing_rule(primitive: Primitive, what: str) -> NotDifferentiableError:
     """Return the error for an op that lacks a rule."""
     return NotDifferentiableError(
@@ -226,11 +269,18 @@ def missing_rule(primitive: Primitive, what: str) -> NotDifferentiableError:
 
 
 def tangent_sum(terms: list[Any]) -> Any:
-    """Add tangent contributions from left to right."""
+    """Add tangent contributions from left to right, those of several results each to its own."""
     total = terms[0]
     for term in terms[1:]:
-        total = total + term
+        if isinstance(total, tuple):
+            total = tuple([_sum_of_two(x, y) for x, y in zip(total, term, strict=True)])
+        else:
+            total = total + term
     return total
+
+
+def _sum_of_two(x: Any, y: Any) -> Any:
+    return y if isinstance(x, Zero) else x if isinstance(y, Zero) else x + y
 
 
 def full(value: Any, like: Any) -> Any:

@@ -102,6 +102,41 @@ class ArrayType:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
+class TupleType:
+    """The type of the results of an op that has several: it has no shape. Immutable and hashable.
+
+    Args:
+        types: the type of each result.
+
+    Attributes:
+        size: number of elements of all results.
+        nbytes: bytes of all results.
+
+    Example:
+        >>> import primad
+        >>> primad.types.TupleType((primad.ArrayType((2,), float), primad.ArrayType((), int)))
+        (float64[2], int64[])
+    """
+
+    __slots__ = ("_hash", "is_float", "nbytes", "size", "types")
+
+    def __init__(self, types: tuple[ArrayType, ...]) -> None:
+        self.types = types
+        self.size = sum(type.size for type in types)
+        self.nbytes = sum(type.nbytes for type in types)
+        self.is_float = any(type.is_float for type in types)
+        self._hash = hash(types)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, TupleType) and self.types == other.types)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(str, self.types))}{',' if len(self.types) == 1 else ''})"
+
+
 class Zero:
     """The derivative of something that does not depend on the input: zero, with a type, never computed with."""
 

@@ -19,7 +19,7 @@ from primad.functional import compile, custom, derivatives, held, matrices
 from primad.primitive import Law, Primitive
 from primad.simplify import simplify
 from primad.transforms import jvp, vjp
-from primad.types import ArrayType, Zero
+from primad.types import ArrayType, TupleType, Zero
 from primad.verify.cases import Example, Seeded, floats
 from primad.verify.checker import check_row, rows
 from primad.verify.checks import CHECKS
@@ -74,22 +74,30 @@ def test_laws_of_passes() -> None:
 
 def _negative(rule: Callable[..., Any]) -> Callable[..., Any]:
     def corrupted(*args: Any, **params: Any) -> Any:
-        result = rule(*args, **params)
-        return result if isinstance(result, Zero) else -result
+        return _changed(lambda x: -x, rule(*args, **params))
 
     return corrupted
 
 
 def _twice(rule: Callable[..., Any]) -> Callable[..., Any]:
     def corrupted(*args: Any, **params: Any) -> Any:
-        result = rule(*args, **params)
-        return result if isinstance(result, Zero) else result + result
+        return _changed(lambda x: x + x, rule(*args, **params))
 
     return corrupted
 
 
+def _changed(change: Callable[[Any], Any], value: Any) -> Any:
+    """Change each of what a rule gives: one value, or several; zeros and what is absent stay."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_changed(change, part) for part in value)
+    return value if value is None or isinstance(value, Zero) else change(value)
+
+
 def _nothing(rule: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda tangents, out, *inputs, **params: Zero(out.type)
+    def corrupted(tangents: Any, out: Any, *inputs: Any, **params: Any) -> Any:
+        return tuple(Zero(part.type) for part in out) if isinstance(out, tuple) else Zero(out.type)
+
+    return corrupted
 
 
 def _without_last_term(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -137,26 +145,33 @@ def _refusing(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 def _single(rule: Callable[..., Any]) -> Callable[..., Any]:
     def corrupted(*types: Any, **params: Any) -> Any:
-        type = rule(*types, **params)
-        return ArrayType(type.shape, np.int32)
+        return _each_type(lambda type: ArrayType(type.shape, np.int32), rule(*types, **params))
 
     return corrupted
 
 
 def _longer(rule: Callable[..., Any]) -> Callable[..., Any]:
     def corrupted(*types: Any, **params: Any) -> Any:
-        type = rule(*types, **params)
-        return ArrayType((*type.shape, 2), type.dtype)
+        return _each_type(lambda type: ArrayType((*type.shape, 2), type.dtype), rule(*types, **params))
 
     return corrupted
+
+
+def _each_type(change: Callable[[ArrayType], ArrayType], type: Any) -> Any:
+    return TupleType(tuple(map(change, type.types))) if isinstance(type, TupleType) else change(type)
 
 
 def _other_value(rule: Callable[..., Any]) -> Callable[..., Any]:
     def corrupted(*arrays: Any, **params: Any) -> Any:
-        result = np.asarray(rule(*arrays, **params))
-        return ~result if result.dtype.kind == "b" else -result - 1 if result.dtype.kind in "iu" else 2 * result + 1
+        result = rule(*arrays, **params)
+        return tuple(map(_another, result)) if isinstance(result, tuple) else _another(result)
 
     return corrupted
+
+
+def _another(value: Any) -> Any:
+    result = np.asarray(value)
+    return ~result if result.dtype.kind == "b" else -result - 1 if result.dtype.kind in "iu" else 2 * result + 1
 
 
 def _seven(law: Law) -> Law:
@@ -201,7 +216,7 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
         if op.pointwise:
             yield "missing labels", "axis map", replace(op, axes=_unlabelled(op.axes))
     if op.insert_axis is not None and op.name not in ("eye", "iota", "draw"):
-        wrong = _refusing if op.pointwise or op.name in ("cast", "truncate") else _same_params
+        wrong = _refusing if op.pointwise or op.name in ("cast", "truncate", "qr", "solve_triangular") else _same_params
         yield "params of the batched op", "batching", replace(op, insert_axis=wrong(op.insert_axis))
     yield "inferred dtype", "type", replace(op, infer=_single(op.infer))
     yield "inferred shape", "type", replace(op, infer=_longer(op.infer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -39,10 +40,14 @@ class Precise:
         if isinstance(value, float) and (value != value or abs(value) == float("inf")):
             return self.context.mpf(value)
         ratio, names = recognize(float(value))
-        result = self.context.mpf(ratio.numerator) / ratio.denominator
+        result = self.exactly(ratio)
         for name in names:
             result = result * self._constants[name]
         return result
+
+    def exactly(self, ratio: Fraction) -> Any:
+        """Return the number that is a fraction."""
+        return self.context.mpf(ratio.numerator) / ratio.denominator
 
     def divide(self, x: Any, y: Any) -> Any:
         """Return x / y; NaN where y is zero."""

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from primad import ops
+from primad.backends.matrices import qr, solve_triangular
 from primad.backends.philox import draw
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
@@ -23,7 +24,7 @@ from primad.nn.activations import GELU_CUBIC, SELU_ALPHA, SELU_SCALE
 from primad.primitive import Primitive
 from primad.trace import trace
 from primad.transforms import lower
-from primad.types import ArrayType
+from primad.types import ArrayType, TupleType
 
 Array = np.ndarray[Any, Any]
 Definition = Callable[..., Any]
@@ -277,6 +278,9 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.reduce_max: extremum(lambda n, x, y: n.less(y, x)),
     ops.reduce_min: extremum(lambda n, x, y: n.less(x, y)),
     ops.window_argmax: first_largest,
+    ops.project: lambda n, several, *, index: several[index],
+    ops.solve_triangular: solve_triangular,
+    ops.qr: qr,
 }
 """What primitives mean where their NumPy function does not run on object arrays."""
 
@@ -322,8 +326,8 @@ class Evaluator:
             return frozen.setdefault(node, values[node.inputs[0]])
         return self.apply(node.op, [values[operand] for operand in node.inputs], dict(node.params), node.type)
 
-    def apply(self, op: Primitive, operands: Sequence[Any], params: dict[str, Any], type: ArrayType) -> Any:
-        """Apply one op."""
+    def apply(self, op: Primitive, operands: Sequence[Any], params: dict[str, Any], type: Any) -> Any:
+        """Apply one op; several results are a tuple."""
         definition = self.definitions.get(op)
         if definition is not None:
             return self.array(definition(self.numbers, *operands, **params), type)
@@ -339,8 +343,13 @@ class Evaluator:
             types = [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
             return self.run(trace(lambda *arrays: op.numpy(*arrays, **params))(*types), operands)[0]
 
-    def array(self, value: Any, type: ArrayType) -> Array:
-        """Return a value as an array of exact numbers (floats) or a plain array (integers, booleans)."""
+    def array(self, value: Any, type: Any) -> Any:
+        """Return a value as an array of exact numbers (floats) or a plain array (integers, booleans).
+
+        Of the results of an op that has several, each as its own.
+        """
+        if isinstance(type, TupleType):
+            return tuple([self.array(part, each) for part, each in zip(value, type.types, strict=True)])
         if not type.is_float:
             return np.asarray(value).astype(type.dtype)
         if not isinstance(value, np.ndarray):

@@ -20,6 +20,7 @@ from primad.ir.program import Program
 from primad.runtime.tiling import AnyPlan
 from primad.runtime.whole import WholePlan
 from primad.trace import TracedArray, is_weak, record, type_of
+from primad.types import ArrayType
 
 MEASURED_SECONDS = 0.3
 """Runs are repeated for about so long."""
@@ -208,7 +209,7 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
 
 
 def _dtype(program: Program) -> str:
-    floats = [node.type.dtype.name for node in program.nodes if node.type.is_float]
+    floats = [node.type.dtype.name for node in program.nodes if isinstance(node.type, ArrayType) and node.type.is_float]
     return max(set(floats), key=floats.count) if floats else "float64"
 
 

@@ -293,7 +293,7 @@ class Pullback:
         return hash(self._key())
 
 
-def _pull(position: int, cotangent: Any, *inputs: Any, pullback: Pullback, index: int) -> Any:
+def _pull(cotangent: Any, *inputs: Any, pullback: Pullback, index: int) -> list[Any]:
     rule = pullback.rule
     assert rule.backward is not None
     count = pullback.residuals.num_leaves
@@ -307,7 +307,7 @@ def _pull(position: int, cotangent: Any, *inputs: Any, pullback: Pullback, index
     if not isinstance(result, (tuple, list)):
         raise ShapeError(f"{what}: expected a tuple with one entry per argument, got {type(result).__name__}")
     types = [x.type for x in inputs[count:]]
-    return _matching_leaves(rule.in_tree, types, tuple(result), what, cotangent)[position - count]
+    return [None] * count + _matching_leaves(rule.in_tree, types, tuple(result), what, cotangent)
 
 
 def _forward_refused(*arrays: Any, pullback: Pullback, index: int) -> Any:

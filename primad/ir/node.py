@@ -18,7 +18,7 @@ import numpy as np
 
 from primad.errors import user_line
 from primad.ir.families import LEFT_OUT, LOCAL
-from primad.types import ArrayType, in_machine_order
+from primad.types import ArrayType, TupleType, in_machine_order
 
 Params = tuple[tuple[str, Any], ...]
 
@@ -30,8 +30,8 @@ class Operation(Protocol):
     def name(self) -> str:
         """Its name in program texts."""
 
-    def infer(self, *types: ArrayType, **params: Any) -> ArrayType:
-        """Return the type of the output, or raise ShapeError."""
+    def infer(self, *types: ArrayType, **params: Any) -> Any:
+        """Return the type of the result (of all results, where it has several), or raise ShapeError."""
 
     def rewrite(self, trace: Trace, inputs: tuple[Node, ...], params: Params) -> Node | None:
         """Return a simpler node that equals this application (a constructor law), or None."""
@@ -52,6 +52,8 @@ class Leaf:
 INPUT = Leaf("input")
 LITERAL = Leaf("literal")
 CAPTURED = Leaf("captured")
+PACK = Leaf("pack")
+"""Nodes that stand, while a program is built, for the results of an op that has several. No program contains it."""
 
 
 WEAK: Params = (("weak", True),)
@@ -68,7 +70,11 @@ class Constant:
 
 
 class Node:
-    """One value of a program: an op applied to nodes. Compared by identity; immutable by convention."""
+    """One value of a program: an op applied to nodes. Compared by identity; immutable by convention.
+
+    The application of an op with several results is one node, whose type is a `TupleType`; each result that is used is
+    a node of its own, a projection of it.
+    """
 
     __slots__ = ("index", "inputs", "op", "params", "trace", "type")
 
@@ -133,11 +139,12 @@ class Trace:
         inlined: the outputs of programs replayed here, by the program and its operands: a node stands for one output of
             a held program, and the nodes for its other outputs need not replay it again.
         refusal: where a traced array was last asked for its numbers, and what was answered (`primad.refusals`).
+        several: whether a node of the trace has several results.
     """
 
     __slots__ = (
         "_captures", "_lawful", "_table", "age", "closed", "evaluator", "inlined", "lines", "origin", "recording",
-        "refusal", "size", "values",
+        "refusal", "several", "size", "values",
     )  # fmt: skip
 
     def __init__(
@@ -153,13 +160,16 @@ class Trace:
         self.origin = origin
         self.refusal: Any = None
         self.size = 0
+        self.several = False
         self._lawful = LOCAL not in LEFT_OUT.get()
         self._table: dict[Any, Node] = {}
         self._captures: dict[Any, list[Node]] = {}
 
-    def _new(self, op: Any, inputs: tuple[Node, ...], params: Params, type: ArrayType) -> Node:
+    def _new(self, op: Any, inputs: tuple[Node, ...], params: Params, type: Any) -> Node:
         node = Node(op, inputs, params, type, self, self.size)
         self.size += 1
+        if type.__class__ is TupleType:
+            self.several = True
         if self.recording:
             line = user_line(3)
             if line is not None:
@@ -207,6 +217,10 @@ class Trace:
         self.values[node] = constant.array
         alike.append(node)
         return node
+
+    def pack(self, parts: tuple[Node, ...]) -> Node:
+        """Return a node that stands for the results of an op, given as nodes; what looks one up finds it."""
+        return self._new(PACK, parts, (), TupleType(tuple([part.type for part in parts])))
 
     def build(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
         """Return the node (op, inputs, params), simplified by the op's constructor laws; the same one every time."""
@@ -278,7 +292,8 @@ def reachable(outputs: Iterable[Node], trace: Trace) -> tuple[list[Node], list[N
     """Walk back from `outputs` without recursion.
 
     Returns:
-        the nodes of `trace` in an order where inputs come first, and the captured nodes of other traces.
+        the nodes of `trace` in an order where inputs come first, and the captured nodes of other traces. The results
+        of an op that has several follow it at once, in their order, whenever they were asked for.
     """
     inside: list[Node] = []
     captured: list[Node] = []
@@ -294,9 +309,16 @@ def reachable(outputs: Iterable[Node], trace: Trace) -> tuple[list[Node], list[N
             if operand not in seen:
                 seen.add(operand)
                 stack.append(operand)
-    inside.sort(key=attrgetter("index"))
+    inside.sort(key=_place if trace.several else attrgetter("index"))
     captured.sort(key=lambda node: (node.trace.age, node.index))
     return inside, captured
+
+
+def _place(node: Node) -> tuple[int, int]:
+    """Return where a node stands in a program whose ops may have several results."""
+    if len(node.inputs) == 1 and isinstance(node.inputs[0].type, TupleType) and node.inputs[0].trace is node.trace:
+        return node.inputs[0].index, 1 + int(node.params[0][1])
+    return node.index, 0
 
 
 def uses(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[Node, int]:

@@ -18,8 +18,8 @@ import numpy as np
 from primad.errors import ProgramError, TracingError
 from primad.ir.node import LITERAL, Node, Trace
 from primad.ir.program import ClosedProgram, Program
-from primad.ir.text import RESERVED_NAMES
-from primad.types import ArrayType
+from primad.ir.text import RESERVED_NAMES, UNUSED
+from primad.types import ArrayType, TupleType
 
 MAX_TEXT = 50_000_000
 """Longest text that `parse` reads, in characters."""
@@ -108,14 +108,17 @@ def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth
     tokens.take(")")
     tokens.take("{")
     while tokens.peek() != "return":
-        name = _new_name(tokens, names)
-        tokens.take(":")
-        type = _type(tokens)
+        left = [_result(tokens, names)]
+        while tokens.peek() == ",":
+            tokens.take()
+            left.append(_result(tokens, names))
         tokens.take("=")
-        node = _statement(tokens, ops, captured, names, trace, type, depth)
-        if node.type != type:
-            raise ProgramError(f"program text says {name}: {type}, but its op gives {node.type}")
-        names[name] = node
+        node = _statement(tokens, ops, captured, names, trace, left[0][1], depth)
+        for (name, type), part in zip(left, _parts(node, len(left), ops, trace), strict=True):
+            if part.type != type:
+                raise ProgramError(f"program text says {name}: {type}, but its op gives {part.type}")
+            if name != UNUSED and names.setdefault(name, part) is not part:
+                raise ProgramError(f"program text defines {name!r} twice")
     tokens.take("return")
     outputs: list[Node] = []
     while tokens.peek() != "}":
@@ -126,6 +129,25 @@ def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth
     program = Program(trace, inputs, outputs, names=input_names)
     trace.close()
     return program
+
+
+def _result(tokens: _Tokens, names: Mapping[str, Node]) -> tuple[str, ArrayType]:
+    """Read the name and the type of a result; of one that nothing uses, the name is `UNUSED`."""
+    unused = tokens.peek() == UNUSED
+    name = tokens.take() if unused else _new_name(tokens, names)
+    tokens.take(":")
+    return name, _type(tokens)
+
+
+def _parts(node: Node, count: int, ops: Mapping[str, Any], trace: Trace) -> list[Node]:
+    """Return the nodes of the results of a statement's op."""
+    if not isinstance(node.type, TupleType):
+        found = [node]
+    else:
+        found = [trace.place(ops["project"], (node,), (("index", i),)) for i in range(len(node.type.types))]
+    if len(found) != count:
+        raise ProgramError(f"program text: {node.op.name} has {len(found)} results, not {count}")
+    return found
 
 
 def _new_name(tokens: _Tokens, names: Mapping[str, Node]) -> str:

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from primad.errors import ProgramError
-from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node, Trace, literal_value, param_key, reachable
+from primad.ir.node import CAPTURED, INPUT, LITERAL, PACK, Leaf, Node, Trace, literal_value, param_key, reachable
 from primad.ir.text import render
-from primad.types import ArrayType
+from primad.types import ArrayType, TupleType
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,9 @@ class Program:
             ProgramError: naming the first node that is not well formed.
         """
         seen: set[Node] = set(self.inputs) | set(self.captured)
+        for node in self.outputs:
+            if isinstance(node.type, TupleType):
+                raise ProgramError(f"the output {node} is not an array", fix="return the op's results one by one.")
         for node in self.nodes:
             if not isinstance(node.op, Leaf):
                 for operand in node.inputs:
@@ -301,6 +304,9 @@ def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace, copy: bool =
     if op is INPUT:
         raise ProgramError(f"input {node} has no value in this context")
     inputs = tuple([mapping.get(operand, operand) for operand in node.inputs])
+    if len(inputs) == 1 and inputs[0].op is PACK:
+        part: Node = inputs[0].inputs[node.params[0][1]]
+        return part
     owner = trace
     for operand in inputs:
         if operand.trace is not trace:

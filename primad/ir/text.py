@@ -7,7 +7,8 @@
     }
 
 An operand is a name or a literal; a bare literal has the type of the first named operand, otherwise its type follows a
-colon. Params follow as name=value. Captured arrays of at most 16 elements show their values.
+colon. Params follow as name=value. Captured arrays of at most 16 elements show their values. The results of an op that
+has several stand before it in their order (`q: float64[3,2], r: float64[2,2] = qr a`), those that nothing uses as `_`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from typing import Any
 import numpy as np
 
 from primad.ir.node import CAPTURED, LITERAL, Node, literal_value
-from primad.types import ArrayType
+from primad.types import ArrayType, TupleType
 
 _SHOWN = 16
-RESERVED_NAMES = ("nan", "inf", "return", "True", "False", "None")
+UNUSED = "_"
+"""Stands for a result that nothing uses."""
+RESERVED_NAMES = ("nan", "inf", "return", "True", "False", "None", UNUSED)
 """Words of program texts that cannot name a value."""
 
 
@@ -42,10 +45,16 @@ def render(program: Any, lines: bool = False, indent: str = "", name: str = "pro
     for node in program.captured:
         names[node] = next(fresh)
         out.append(f"{indent}  {names[node]}: {node.type} = outer")
+    parts = _parts(program) if program.trace.several else {}
     for node in program.nodes:
         if node.op is LITERAL or node in names:
             continue
-        names[node] = next(fresh)
+        if node in parts:
+            names.update((part, next(fresh)) for part in parts[node].values())
+            result = ", ".join(_result_text(parts[node].get(i), names, type) for i, type in enumerate(node.type.types))
+        else:
+            names[node] = next(fresh)
+            result = f"{names[node]}: {node.type}"
         if node.op is CAPTURED:
             text = "captured" + _array_text(node.params[0][1].array)
         else:
@@ -54,11 +63,26 @@ def render(program: Any, lines: bool = False, indent: str = "", name: str = "pro
                 + [f"{key}={_param_text(value, indent + '  ')}" for key, value in node.params]
             )
         where = f"  # {program.lines[node]}" if lines and node in program.lines else ""
-        out.append(f"{indent}  {names[node]}: {node.type} = {text}{where}")
+        out.append(f"{indent}  {result} = {text}{where}")
     results = [_literal_text(node, None) if node.op is LITERAL else names[node] for node in program.outputs]
     out.append(f"{indent}  return {', '.join(results)}".rstrip())
     out.append(f"{indent}}}")
     return "\n".join(out)
+
+
+def _parts(program: Any) -> dict[Node, dict[int, Node]]:
+    """Return the nodes of the results that are used, by their number, for each node that has several."""
+    found: dict[Node, dict[int, Node]] = {}
+    for node in program.nodes:
+        if isinstance(node.type, TupleType):
+            found[node] = {}
+        elif node.inputs and node.inputs[0] in found:
+            found[node.inputs[0]][node.params[0][1]] = node
+    return found
+
+
+def _result_text(node: Node | None, names: Mapping[Node, str], type: ArrayType) -> str:
+    return f"{UNUSED if node is None else names[node]}: {type}"
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -74,11 +74,11 @@ def layout_of(program: Program, slices: Slices = NO_SLICES) -> Layout | None:
     """
     constants = {node for node in program.nodes if node.op is CAPTURED or node.op in GENERATORS}
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
+    if not all(node.op in VIEWS or node.op in WRITERS or has_code(node) for node in steps):
+        return None
     if any(node.type.dtype.str not in CELLS for node in program.nodes):
         return None
     if any(node.type.size > MOST_CONSTANTS for node in constants):
-        return None
-    if not all(node.op in VIEWS or node.op in WRITERS or has_code(node) for node in steps):
         return None
     layout = Layout(program, steps, constants, slices)
     return layout if layout.arrange() else None

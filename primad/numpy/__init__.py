@@ -5,7 +5,7 @@ finds
 the same implementation through NumPy's protocols, so user code need not change its imports.
 """
 
-from primad.numpy import elementwise, products, reductions, special
+from primad.numpy import elementwise, linalg, products, reductions, special
 from primad.numpy.elementwise import (
     absolute,
     add,
@@ -218,6 +218,7 @@ __all__ = [
     "kron",
     "less",
     "less_equal",
+    "linalg",
     "log",
     "log1p",
     "log2",

@@ -37,6 +37,7 @@ from primad.ops.elementary import (
     tan,
     tanh,
 )  # fmt: skip
+from primad.ops.factorization import qr, solve_triangular
 from primad.ops.gamma import gammaln, polygamma
 from primad.ops.generators import eye, iota
 from primad.ops.indexing import gather, scatter_add
@@ -50,7 +51,7 @@ from primad.ops.sorting import argsort
 from primad.ops.special import erf, erfc, logistic, softplus
 from primad.ops.structural import concatenate, flip, pad, permute, reshape, slice_
 from primad.ops.windows import overlap_add, window_argmax, windows
-from primad.primitive import Primitive
+from primad.primitive import Primitive, project
 
 ALL: tuple[Primitive, ...] = (
     neg, add, sub, mul, div, power, abs, maximum, minimum,
@@ -62,6 +63,7 @@ ALL: tuple[Primitive, ...] = (
     eye, iota, draw,
     select, mask, broadcast, sum, reshape, permute, slice_, pad, concatenate, flip, cast, barrier, cumsum, gather,
     scatter_add, contract, reduce_max, reduce_min, windows, overlap_add, window_argmax,
+    solve_triangular, qr, project,
 )  # fmt: skip
 
 BY_NAME: dict[str, Primitive] = {primitive.name: primitive for primitive in ALL}
@@ -128,6 +130,8 @@ __all__ = [
     "permute",
     "polygamma",
     "power",
+    "project",
+    "qr",
     "reduce_max",
     "reduce_min",
     "remainder",
@@ -141,6 +145,7 @@ __all__ = [
     "sinh",
     "slice_",
     "softplus",
+    "solve_triangular",
     "sqrt",
     "stop_gradient",
     "sub",

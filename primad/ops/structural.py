@@ -397,12 +397,15 @@ def _concatenate_type(*types: ArrayType, axis: int) -> ArrayType:
     return ArrayType((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
 
 
-def _concatenate_transpose(position: int, ct: Any, *inputs: Any, axis: int) -> Any:
-    start = sum(x.shape[axis] for x in inputs[:position])
+def _concatenate_transpose(ct: Any, *inputs: Any, axis: int) -> list[Any]:
     low = [0] * ct.ndim
     high = list(ct.shape)
-    low[axis], high[axis] = start, start + inputs[position].shape[axis]
-    return slice_(ct, start=tuple(low), stop=tuple(high), step=(1,) * ct.ndim)
+    found = []
+    for x in inputs:
+        high[axis] = low[axis] + x.shape[axis]
+        found.append(slice_(ct, start=tuple(low), stop=tuple(high), step=(1,) * ct.ndim))
+        low[axis] = high[axis]
+    return found
 
 
 def _concatenate_axes(*types: ArrayType, axis: int) -> Any:

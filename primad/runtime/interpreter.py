@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -23,7 +23,7 @@ from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
 from primad.runtime.sharing import BLOCK_BYTES, in_blocks, lanes_for, takes
 from primad.trace import TracedArray
-from primad.types import ArrayType
+from primad.types import ArrayType, TupleType
 
 Step = tuple[Callable[..., Any] | None, tuple[int, ...], dict[str, Any], int, tuple[int, ...], int]
 
@@ -80,9 +80,9 @@ class Plan:
                 operands = tuple([slot[operand] for operand in unit.inputs])
                 place = assigned.get(unit, -2 - taken[unit] if unit in taken else -1)
                 function = loaded(unit.op.numpy)
-                if place == -1 and not unit.type.shape and unit.type.is_float:
-                    function = SCALAR_FUNCTIONS.get(function, function)
-                params = {**dict(unit.params), **lanes_for(function)}
+                if place == -1 and function in SCALAR_FUNCTIONS and not unit.type.shape and unit.type.is_float:
+                    function = SCALAR_FUNCTIONS[function]
+                params = {**dict(unit.params), **lanes_for(function), **wanted_of(unit, function, slot)}
                 if _makes_more_than_its_result(unit) and unit.type.nbytes >= 2 * BLOCK_BYTES:
                     function = in_blocks(function, unit.type)
                 self._steps.append((function, operands, params, slot[unit], last, place))
@@ -163,6 +163,14 @@ def nearest_line(program: Program, node: Node) -> str | None:
     return None
 
 
+def wanted_of(node: Node, function: Any, known: Iterable[Node]) -> dict[str, Any]:
+    """Return the argument that tells an op with several results which are used, where it can save the others."""
+    if not isinstance(node.type, TupleType) or not takes(function, "wanted"):
+        return {}
+    used = {other.params[0][1] for other in known if other.inputs and other.inputs[0] is node}
+    return {"wanted": tuple([i in used for i in range(len(node.type.types))])}
+
+
 SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.add: operator.add,
     np.subtract: operator.sub,
@@ -195,8 +203,13 @@ def _last_uses(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> dict[N
 def makes_new_array(node: Node) -> bool:
     """Say whether computing the node makes an array that nothing else holds.
 
-    Of a user's own primitive that is not known: its function may return its argument.
+    Of a user's own primitive that is not known: its function may return its argument. What holds the results of an op
+    that has several is no array; each result is one, from where it is looked up.
     """
+    if isinstance(node.type, TupleType):
+        return False
+    if node.inputs and isinstance(node.inputs[0].type, TupleType):
+        return node.inputs[0].op in _BUILT_IN and not node.inputs[0].op.views
     return (
         not isinstance(node.op, Leaf)
         and not node.op.views

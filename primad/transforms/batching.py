@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from primad import ops
 from primad.errors import ProgramError
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, rebuild
-from primad.primitive import missing_rule
+from primad.primitive import missing_rule, packed
 from primad.trace import TracedArray
 from primad.transforms.lowering import finish, lower_nodes
 from primad.types import ArrayType
@@ -53,7 +54,7 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
             continue
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
         flags = tuple([operand in wide for operand in node.inputs])
-        mapping[node] = batch_node(node, operands, flags, size).node
+        mapping[node] = packed(batch_node(node, operands, flags, size), trace)
         wide.add(node)
     outputs = []
     for node in program.outputs:
@@ -75,12 +76,11 @@ def lower_for_batching(program: Program) -> Program:
         program = lower_nodes(program, set(composites))
 
 
-def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...], size: int) -> TracedArray:
-    """Apply a node's op to operands of which some have a leading batch axis."""
+def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...], size: int) -> Any:
+    """Apply a node's op to operands of which some have a leading batch axis; all its results have one."""
     op, params = node.op, dict(node.params)
     if op.batch is not None:
-        result: TracedArray = op.batch(flags, size, *operands, **params)
-        return result
+        return op.batch(flags, size, *operands, **params)
     if op.insert_axis is None:
         raise missing_rule(op, "axis map")
     shifted = None if op.pointwise and not all(flags) else op.insert_axis(flags, *[x.type for x in operands], **params)
@@ -89,8 +89,7 @@ def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...],
         shifted = op.insert_axis((True,) * len(operands), *[x.type for x in operands], **params)
         if shifted is None:
             raise ProgramError(f"{op.name}: its axis map refuses operands that are all batched")
-    result = op(*operands, **shifted)
-    return result
+    return op(*operands, **shifted)
 
 
 def widen(x: TracedArray, size: int) -> TracedArray:

@@ -7,10 +7,10 @@ from typing import Any
 
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines, rebuild
-from primad.primitive import missing_rule
+from primad.primitive import missing_rule, results
 from primad.trace import TracedArray
 from primad.transforms.lowering import finish, lower
-from primad.types import Zero
+from primad.types import ArrayType, Zero
 
 
 def push_tangents(
@@ -33,7 +33,7 @@ def push_tangents(
         the outputs and their tangents.
     """
     mapping: dict[Node, Node] = dict(zip(program.inputs, primals, strict=True))
-    moving: dict[Node, TracedArray] = {
+    moving: dict[Node, Any] = {
         node: tangent
         for node, tangent in zip(program.inputs, tangents, strict=True)
         if isinstance(tangent, TracedArray)
@@ -56,8 +56,12 @@ def push_tangents(
             raise missing_rule(node.op, "JVP rule")
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
         incoming = [moving[operand] if operand in moving else Zero(operand.type) for operand in node.inputs]
-        tangent = node.op.jvp(incoming, TracedArray(new), *operands, **dict(node.params))
-        if not isinstance(tangent, Zero):
+        out = TracedArray(new) if type(new.type) is ArrayType else results(new)
+        tangent = node.op.jvp(incoming, out, *operands, **dict(node.params))
+        if isinstance(tangent, tuple):
+            if not all(isinstance(part, Zero) for part in tangent):
+                moving[node] = tangent
+        elif not isinstance(tangent, Zero):
             moving[node] = tangent + moving[node] if node in moving else tangent
     carry_lines(program, mapping, trace)
     outputs = [mapping.get(node, node) for node in program.outputs]

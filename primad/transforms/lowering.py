@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from primad.errors import ProgramError, TracingError
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines, rebuild
-from primad.trace import TracedArray, lift
+from primad.primitive import packed
+from primad.trace import TracedArray
 
 MAX_ROUNDS = 200
 """Definitions nest less deeply than this; deeper means that one refers to itself."""
@@ -80,14 +81,19 @@ def lower_nodes(program: Program, chosen: set[Node]) -> Program:
         if node in mapping:
             continue
         if node in chosen:
-            operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
-            lowered = lift(node.op.lower(*operands, **dict(node.params)), trace)
-            if lowered.type != node.type:
-                raise ProgramError(f"{node.op.name}: its definition gives {lowered.type} instead of {node.type}")
-            mapping[node] = lowered
+            mapping[node] = definition(node, mapping, trace)
         else:
             mapping[node] = rebuild(node, mapping, trace)
     return finish(program, trace, inputs, [mapping.get(node, node) for node in program.outputs], mapping)
+
+
+def definition(node: Node, mapping: Mapping[Node, Node], trace: Trace) -> Node:
+    """Build the definition of a composite node on mapped operands."""
+    operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
+    lowered = packed(node.op.lower(*operands, **dict(node.params)), trace)
+    if lowered.type != node.type:
+        raise ProgramError(f"{node.op.name}: its definition gives {lowered.type} instead of {node.type}")
+    return lowered
 
 
 def finish(

@@ -10,9 +10,9 @@ from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
 from primad.ir.program import Program, rebuild
 from primad.primitive import missing_rule
-from primad.trace import TracedArray, lift
+from primad.trace import TracedArray
 from primad.transforms.forward import fresh_inputs, push_tangents, zero_node
-from primad.transforms.lowering import finish, lower
+from primad.transforms.lowering import definition, finish, lower
 from primad.types import Linear, Zero
 
 
@@ -25,7 +25,7 @@ def pull_cotangents(
         the cotangents of the inputs, `Zero` where the outputs do not depend on them.
     """
     outputs, nodes, linear = _lowered(trace, outputs, inputs)
-    pending: dict[Node, TracedArray] = {}
+    pending: dict[Node, Any] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
         if output in linear:
             pending[output] = _add(pending.get(output), cotangent)
@@ -38,34 +38,44 @@ def pull_cotangents(
         positions = [i for i, operand in enumerate(node.inputs) if operand in linear]
         _check_linear(node, positions)
         operands = [Linear(operand.type) if operand in linear else TracedArray(operand) for operand in node.inputs]
+        contributions = node.op.transpose(cotangent, *operands, **params)
+        masked = isinstance(cotangent, TracedArray) and cotangent.node.op is ops.mask
         for i in positions:
-            contribution = node.op.transpose(i, cotangent, *operands, **params)
-            operand = node.inputs[i]
-            if cotangent.node.op is ops.mask and operand not in wanted:
+            contribution, operand = contributions[i], node.inputs[i]
+            if isinstance(contribution, Zero):
+                continue
+            if masked and operand not in wanted:
                 contribution = _masked(node, i, cotangent, operands, params, contribution)
             pending[operand] = _add(pending.get(operand), contribution)
     return [pending[node] if node in pending else Zero(node.type) for node in inputs]
 
 
 def _masked(
-    node: Node, position: int, cotangent: TracedArray, operands: list[Any], params: dict[str, Any], found: TracedArray
-) -> TracedArray:
+    node: Node, position: int, cotangent: TracedArray, operands: list[Any], params: dict[str, Any], found: Any
+) -> Any:
     """Keep the zeros of a masked cotangent strong where a structural op (a sum, a pad, a scatter, …) hides its mask.
 
     What the op makes of the condition is nonzero exactly where something unmasked arrives.
     """
-    if node.op.kind != "linear" or found.node.op in (ops.mask, LITERAL):
+    if node.op.kind != "linear" or isinstance(found, tuple) or found.node.op in (ops.mask, LITERAL):
         return found
     condition = ops.cast(_condition(cotangent.node), dtype=str(cotangent.dtype))
-    arrives: TracedArray = node.op.transpose(position, condition, *operands, **params)
+    arrives: TracedArray = node.op.transpose(condition, *operands, **params)[position]
     result: TracedArray = ops.mask(~ops.equal(arrives, 0), found)
     return result
 
 
-def _add(total: TracedArray | None, term: TracedArray) -> TracedArray:
-    """Add cotangents; where both are masked the sum is masked too: it is zero where both are."""
-    if total is None:
+def _add(total: Any, term: Any) -> Any:
+    """Add cotangents, of several results each to its own.
+
+    Where both are masked the sum is masked too: it is zero where both are.
+    """
+    if total is None or isinstance(total, Zero):
         return term
+    if isinstance(term, Zero):
+        return total
+    if isinstance(term, tuple):
+        return tuple([_add(x, y) for x, y in zip(total, term, strict=True)])
     result: TracedArray = total + term
     x, y = total.node, term.node
     if x.op is ops.mask and y.op is ops.mask and x.inputs[0] is not y.inputs[0]:
@@ -100,8 +110,7 @@ def _lowered(
             if node not in linear or node in mapping:
                 continue
             if node.op.kind == "composite":
-                operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
-                mapping[node] = lift(node.op.lower(*operands, **dict(node.params)), trace)
+                mapping[node] = definition(node, mapping, trace)
             else:
                 mapping[node] = rebuild(node, mapping, trace)
         outputs = [mapping.get(node, node) for node in outputs]

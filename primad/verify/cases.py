@@ -93,6 +93,8 @@ class Case:
             not run on symbols; see `primad.backends.objects`.
         symbols_only: whether that definition needs symbols (it differentiates them), not just any numbers.
         reverse_only: whether the op refuses forward mode by design.
+        numeric: whether the op's formulas are too long for SymPy: it is checked at numbers of high precision.
+        through: for an op that takes the results of another one, that op: it makes the operand from the example's.
     """
 
     op: Primitive
@@ -101,6 +103,8 @@ class Case:
     symbolic: Callable[..., Any] | None = None
     symbols_only: bool = False
     reverse_only: bool = False
+    numeric: bool = False
+    through: Primitive | None = None
 
 
 def shape(choose: Choices, low: int = 0, high: int = 2, longest: int = 3) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from primad.transforms import jvp, lower, transpose, vjp, vmap
 from primad.types import ArrayType
 from primad.verify.decide import Wrong, decide
 from primad.verify.report import How
-from primad.verify.trial import Trial, is_float, run_floats
+from primad.verify.trial import STEP_DIGITS, Trial, is_float, listed, run_floats
 
 Check = Callable[[Trial], How | None]
 """None says that the check does not apply."""
@@ -32,9 +32,8 @@ def check_type(trial: Trial) -> How:
             value = operand.literal if operand.literal is not None else next(values)
             operands.append(np.asarray(value, type.dtype) if operand.literal is None else type.dtype.type(value))
             types.append(type)
-        result = np.asarray(trial.op.numpy(*operands, **trial.example.params))
-        inferred = trial.op.infer(*types, **trial.example.params)
-        found = ArrayType(result.shape, result.dtype)
+        inferred = trial.inferred(types)
+        found = [ArrayType(result.shape, result.dtype) for result in trial.results(operands)]
         if inferred != found:
             raise Wrong(f"{trial.where()}: inferred type", found, inferred)
     return "tested"
@@ -53,10 +52,15 @@ def check_meaning(trial: Trial) -> How | None:
         value = np.full(operand.type.shape, operand.literal) if operand.literal is not None else next(values)
         operands.append(value)
         exact.append(evaluator.array(value, operand.type))
-    type = trial.op.infer(*[operand.type for operand in trial.example.operands], **trial.example.params)
-    expected = evaluator.apply(trial.op, exact, trial.example.params, type).astype(type.dtype)
-    got = np.asarray(trial.op.numpy(*operands, **trial.example.params))
-    close(f"{trial.where()}: value of the NumPy function", expected, got, trial, 1e-12)
+    types: list[Any] = [operand.type for operand in trial.example.operands]
+    through = trial.case.through
+    if through is not None:
+        types = [through.infer(*types)]
+        exact = [evaluator.apply(through, exact, {}, types[0])]
+    type = trial.op.infer(*types, **trial.example.params)
+    expected = listed(evaluator.apply(trial.op, exact, trial.example.params, type))
+    for exactly, got in zip(expected, trial.results(operands), strict=True):
+        close(f"{trial.where()}: value of the NumPy function", exactly.astype(got.dtype), got, trial, 1e-12)
     return "tested"
 
 
@@ -64,17 +68,19 @@ def check_lowering(trial: Trial) -> How | None:
     """A composite's definition in terms of other ops has the meaning of its NumPy function."""
     if trial.op.kind != "composite":
         return None
-    (expected,) = trial.evaluator.run(trial.program, trial.inputs)
-    (got,) = trial.evaluator.run(lower(trial.program), trial.inputs)
-    how = decide(f"{trial.where()}: lowering", expected, got, trial.symbols)
-    floats = run_floats(trial.program, trial.values)[0]
-    close(
-        f"{trial.where()}: lowering",
-        np.asarray(trial.op.numpy(*_operands(trial, trial.values), **trial.example.params)),
-        floats,
-        trial,
-    )
+    expected = trial.evaluator.run(trial.program, trial.inputs)
+    got = trial.evaluator.run(lower(trial.program), trial.inputs)
+    how = _decided(f"{trial.where()}: lowering", expected, got, trial)
+    values = trial.results(_operands(trial, trial.values))
+    for value, floats in zip(values, run_floats(trial.program, trial.values), strict=True):
+        close(f"{trial.where()}: lowering", value, floats, trial)
     return how
+
+
+def _decided(what: str, expected: Sequence[Any], got: Sequence[Any], trial: Trial) -> How:
+    """Decide whether results are equal, each to each; the least certain answer counts."""
+    found = [decide(what, x, y, trial.symbols) for x, y in zip(expected, got, strict=True)]
+    return "numeric" if "numeric" in found else found[0]
 
 
 def derivative(outputs: Any, inputs: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -93,7 +99,7 @@ def _floats(trial: Trial) -> list[Any]:
 
 
 def _differentiable(trial: Trial) -> bool:
-    return bool(trial.program.inputs) and trial.program.out_types[0].is_float and any(is_float(trial.program.in_types))
+    return any(is_float(trial.program.out_types)) and any(is_float(trial.program.in_types))
 
 
 def check_jvp(trial: Trial) -> How | None:
@@ -110,17 +116,40 @@ def _jvp(trial: Trial, order: int) -> How | None:
     if not _differentiable(trial) or trial.case.reverse_only:
         return None
     program, inputs, floats = trial.program, trial.inputs, _floats(trial)
-    (expected,) = trial.evaluator.run(program, inputs)
+    if trial.case.numeric:
+        return _quotient(trial, order)
+    expected = trial.evaluator.run(program, inputs)
+    count = len(expected)
     if trial.op.exempt:
-        expected = np.full(expected.shape, sympy.Integer(0), object)
+        expected = [np.full(result.shape, sympy.Integer(0), object) for result in expected]
     for k in range(order):
         program = jvp(program)
         tangents = trial.directions("tuv"[k], program.in_types[len(inputs) :])
-        expected = derivative(expected, floats, tangents)
+        expected = [derivative(result, floats, tangents) for result in expected]
         inputs, floats = [*inputs, *tangents], [*floats, *tangents]
-    got = trial.evaluator.run(program, inputs)[-1]
-    how = decide(f"{trial.where()}: derivative of order {order}", expected, got, trial.symbols)
+    got = trial.evaluator.run(program, inputs)[-count:]
+    how = _decided(f"{trial.where()}: derivative of order {order}", expected, got, trial)
     return "exempt" if trial.op.exempt else how
+
+
+def _quotient(trial: Trial, order: int) -> How:
+    """Compare the last of `order` JVPs with the central difference quotient of the program before it."""
+    before, inputs = trial.program, trial.inputs
+    for k in range(order):
+        after = jvp(before)
+        tangents = trial.directions("tuv"[k], after.in_types[len(inputs) :])
+        if k + 1 < order:
+            before, inputs = after, [*inputs, *tangents]
+    moving = iter(tangents)
+    step = trial.symbols.context.mpf(10) ** -STEP_DIGITS
+    steps = [next(moving) * step if type.is_float else x * 0 for x, type in zip(inputs, before.in_types, strict=True)]
+    right, left = (
+        trial.evaluator.run(before, [x + s for x, s in zip(inputs, there, strict=True)])
+        for there in (steps, [-s for s in steps])
+    )
+    expected = [(x - y) / (2 * step) for x, y in zip(right, left, strict=True)]
+    got = trial.evaluator.run(after, [*inputs, *tangents])[-len(expected) :]
+    return _decided(f"{trial.where()}: derivative of order {order}", expected, got, trial)
 
 
 def check_transpose(trial: Trial) -> How | None:
@@ -133,9 +162,9 @@ def check_transpose(trial: Trial) -> How | None:
     types = [type for type in trial.program.in_types if type.is_float]
     tangents = trial.directions("t", types)
     cotangents = trial.directions("w", trial.program.out_types)
-    pushed = trial.evaluator.run(forward, [*trial.inputs, *tangents])[-1]
-    pulled = trial.evaluator.run(reverse, [*trial.inputs, *cotangents])[1:]
-    how = _adjoint(trial, "the derivative", [pushed], pulled, tangents, cotangents)
+    pushed = trial.evaluator.run(forward, [*trial.inputs, *tangents])[len(cotangents) :]
+    pulled = trial.evaluator.run(reverse, [*trial.inputs, *cotangents])[len(cotangents) :]
+    how = _adjoint(trial, "the derivative", pushed, pulled, tangents, cotangents)
     vjp(forward)  # the tangent program is itself differentiable in reverse
     for chosen in _linear_groups(trial):
         found = _transpose_alone(trial, chosen)
@@ -162,7 +191,7 @@ def _pullback(trial: Trial) -> How:
 def _linear_groups(trial: Trial) -> list[tuple[int, ...]]:
     """Return the sets of operands in which the op is claimed to be jointly linear."""
     op, count = trial.op, len(trial.program.inputs)
-    if op.transpose is None or op.kind == "composite":
+    if op.transpose is None or op.kind == "composite" or trial.case.through is not None:
         return []
     positions = [i for i in range(count) if op.is_linear_in(i) and trial.program.in_types[i].is_float]
     return [tuple(positions)] if op.kind == "linear" else [(i,) for i in positions]
@@ -252,12 +281,11 @@ def check_batching(trial: Trial) -> How | None:
             continue
         flags = (*flags, *[False] * (count - len(flags)))
         rows = [[v[i] if flags[i] else trial.values[i] for i in range(count)] for v in variants]
-        expected = np.stack(
-            [np.asarray(trial.op.numpy(*_operands(trial, row), **trial.example.params)) for row in rows]
-        )
+        loop = [trial.results(_operands(trial, row)) for row in rows]
         stacked = [np.stack([v[i] for v in variants]) if flags[i] else trial.values[i] for i in range(count)]
-        got = run_floats(vmap(trial.program, flags, size), stacked)[0]
-        close(f"{trial.where()}: batched operands {list(flags)} against a loop", expected, got, trial)
+        found = run_floats(vmap(trial.program, flags, size), stacked)
+        for expected, got in zip(zip(*loop, strict=True), found, strict=True):
+            close(f"{trial.where()}: batched operands {list(flags)} against a loop", np.stack(expected), got, trial)
     return "tested"
 
 

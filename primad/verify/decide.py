@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from primad.backends.mpmath import Precise
 from primad.backends.sympy import DIGITS, Symbols
 from primad.errors import PrimadError
 from primad.verify.report import How
@@ -36,7 +37,7 @@ class Wrong(Exception):
         super().__init__("\n".join(lines))
 
 
-def decide(what: str, expected: Any, got: Any, symbols: Symbols) -> How:
+def decide(what: str, expected: Any, got: Any, symbols: Symbols | Precise) -> How:
     """Compare two arrays of expressions.
 
     Returns:
@@ -48,6 +49,11 @@ def decide(what: str, expected: Any, got: Any, symbols: Symbols) -> How:
     expected, got = np.asarray(expected, object), np.asarray(got, object)
     if expected.shape != got.shape:
         raise Wrong(what, f"shape {expected.shape}", f"shape {got.shape}")
+    if isinstance(symbols, Precise):
+        for x, y in zip(expected.flat, got.flat, strict=True):
+            if not abs(x - y) <= symbols.context.mpf(10) ** -AGREE * (1 + abs(x)):
+                raise Wrong(what, symbols.context.nstr(x, 15), symbols.context.nstr(y, 15))
+        return "numeric"
     result: How = "proved"
     for index in np.ndindex(expected.shape):
         if _decide(what, index, sympy.sympify(expected[index]), sympy.sympify(got[index]), symbols) == "numeric":

@@ -13,6 +13,7 @@ from primad.primitive import Primitive
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Example, Operand, booleans, floats, integers, pointwise, shape
 from primad.verify.definitions import MEANINGS
+from primad.verify.factorizations import FACTORIZATION_CASES
 from primad.verify.held import HELD_CASES
 from primad.verify.sliding import SLIDING_CASES
 
@@ -387,4 +388,4 @@ def cases() -> dict[str, Case]:
     found = list(PRIMITIVES.items())
     found += [(composites[name], draw) for name, draw in COMPOSITES.items() if name in composites]
     table = {op.name: Case(op, draw, MORE_EXAMPLES.get(op.name, 4), MEANINGS.get(op.name)) for op, draw in found}
-    return {**table, **{case.op.name: case for case in (*SLIDING_CASES, *HELD_CASES)}}
+    return {**table, **{case.op.name: case for case in (*FACTORIZATION_CASES, *SLIDING_CASES, *HELD_CASES)}}

@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 import sympy
 
+from primad.backends.mpmath import Precise
 from primad.backends.objects import DEFINITIONS, Evaluator
 from primad.backends.sympy import Symbols
 from primad.ir.program import Program
 from primad.primitive import Primitive
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
-from primad.trace import trace
-from primad.types import ArrayType
+from primad.trace import TracedArray, trace
+from primad.types import ArrayType, TupleType
 from primad.verify.cases import Case, Choices, Example, Seeded, sample
+
+STEP_DIGITS = 60
+"""Difference quotients of numeric cases take a step of so many digits behind the point."""
 
 
 class Trial:
@@ -28,7 +32,7 @@ class Trial:
         case: the case it is tried on.
         example: its operands and params.
         program: the program that applies it once.
-        symbols: the number system of SymPy expressions, with sample values.
+        symbols: the number system of SymPy expressions, with sample values; of a numeric case, precise numbers.
         evaluator: runs programs on symbols.
         inputs: symbol arrays (plain arrays for integers and booleans), one per input of the program.
         values: their values as floats.
@@ -39,8 +43,8 @@ class Trial:
         self.case = case
         self.example = case.draw(choose)
         self.choose = choose = Seeded(choose.integer(0, 2**20))  # values are many and need no shrinking
-        self.program = one_op(op, self.example)
-        self.symbols = Symbols()
+        self.program = one_op(op, self.example, case.through)
+        self.symbols: Any = Precise(2 * STEP_DIGITS + 60) if case.numeric else Symbols()
         meaning = case.symbolic or DEFINITIONS.get(case.op)
         self.meaning = meaning
         self.evaluator = Evaluator(self.symbols, {op: meaning} if meaning is not None else None)
@@ -62,6 +66,9 @@ class Trial:
     def _symbols(self, name: str, type: ArrayType, points: Sequence[Fraction], positive: bool | None = None) -> Any:
         out = np.empty(type.shape, object)
         for place, point in zip(np.ndindex(type.shape), points, strict=True):
+            if self.case.numeric:
+                out[place] = self.symbols.exactly(point)
+                continue
             symbol = sympy.Symbol("_".join([name, *map(str, place)]), real=True, positive=positive)
             self.symbols.add(symbol, point)
             out[place] = symbol
@@ -88,6 +95,17 @@ class Trial:
             for type in types
         ]
 
+    def results(self, operands: Sequence[Any]) -> list[Any]:
+        """Return what the NumPy function gives on operands, as arrays."""
+        given = operands if self.case.through is None else [self.case.through.numpy(*operands)]
+        return [np.asarray(result) for result in listed(self.op.numpy(*given, **self.example.params))]
+
+    def inferred(self, types: Sequence[ArrayType]) -> list[ArrayType]:
+        """Return the types of the results for operands of these types."""
+        given: Sequence[Any] = types if self.case.through is None else [self.case.through.infer(*types)]
+        found = self.op.infer(*given, **self.example.params)
+        return list(found.types) if isinstance(found, TupleType) else [found]
+
     def where(self) -> str:
         """Describe the example: types, params, values."""
         operands = ", ".join(str(o.literal) if o.literal is not None else str(o.type) for o in self.example.operands)
@@ -95,12 +113,20 @@ class Trial:
         return f"{self.op.name}({operands}{'; ' if params else ''}{params})"
 
 
-def one_op(op: Primitive, example: Example) -> Program:
-    """Return the program that applies an op once."""
+def listed(value: Any) -> list[Any]:
+    """Return what an op gives as a list, of one or of several results."""
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+def one_op(op: Primitive, example: Example, through: Primitive | None = None) -> Program:
+    """Return the program that applies an op once, if need be to the results of another."""
 
     def apply(*arrays: Any) -> Any:
         rest = iter(arrays)
         operands = [o.literal if o.literal is not None else next(rest) for o in example.operands]
+        if through is not None:
+            first, *_ = through(*operands)
+            operands = [TracedArray(first.node.inputs[0])]
         return op(*operands, **example.params)
 
     return trace(apply)(*example.types)

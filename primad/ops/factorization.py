@@ -1,0 +1,143 @@
+"""Factorizations of matrices by LAPACK, with several results, and the triangular solves that their rules need.
+
+Matrices are the last two axes; those before are a batch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.ir.node import Node
+from primad.ir.program import Cost
+from primad.kinds import custom
+from primad.ops.contraction import ALPHABET, contract, letters
+from primad.ops.selection import mask
+from primad.ops.structural import permute
+from primad.primitive import Primitive
+from primad.types import ArrayType, TupleType
+
+
+def matrix_product(x: Any, y: Any) -> Any:
+    """Multiply stacks of matrices with the same leading axes."""
+    lead = ALPHABET[3 : 1 + x.ndim]
+    return contract(x, y, labels=letters(f"{lead}ab", f"{lead}bc", f"{lead}ac"))
+
+
+def transposed(x: Any) -> Any:
+    """Swap the last two axes."""
+    return permute(x, order=(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def _lower_part(x: Any, diagonal: bool) -> Any:
+    """Keep the elements on and below (or only below) the diagonal of each matrix."""
+    chosen = np.tri(x.shape[-2], x.shape[-1], 0 if diagonal else -1, bool)
+    return mask(np.broadcast_to(chosen, x.shape), x)
+
+
+def triangle(x: Any, lower: bool) -> Any:
+    """Keep the lower or the upper triangle of each matrix, with its diagonal."""
+    return _lower_part(x, True) if lower else x - _lower_part(x, False)
+
+
+# -- triangular systems ------------------------------------------------------------------------------------------------
+
+
+def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool) -> Any:
+    from scipy.linalg import solve_triangular  # importing it takes longer than primad itself does
+
+    a, b = np.asarray(a), np.asarray(b)
+    out = np.empty(b.shape, b.dtype)
+    for index in np.ndindex(b.shape[:-2] if b.size else ()):
+        if b.size:
+            out[index] = solve_triangular(a[index], b[index], trans=int(transpose), lower=lower, check_finite=False)
+    return out
+
+
+def _solve_type(a: ArrayType, b: ArrayType, *, lower: bool, transpose: bool) -> ArrayType:
+    fits = a.ndim >= 2 and a.ndim == b.ndim and a.shape[-1] == a.shape[-2] == b.shape[-2]
+    if not fits or a.shape[:-2] != b.shape[:-2] or a.dtype != b.dtype or a.dtype not in (np.float64, np.float32):
+        raise ShapeError(f"solve_triangular: matrices {a} and right-hand sides {b} do not fit")
+    return b
+
+
+def _solve_by_matrix(t: Any, out: Any, a: Any, b: Any, *, lower: bool, transpose: bool) -> Any:
+    change = triangle(t, lower)
+    pushed = matrix_product(transposed(change) if transpose else change, out)
+    return -solve_triangular(a, pushed, lower=lower, transpose=transpose)
+
+
+solve_triangular: Primitive = custom(
+    "solve_triangular",
+    numpy=_solve_triangular,
+    infer=_solve_type,
+    jvp=[
+        _solve_by_matrix,
+        lambda t, out, a, b, *, lower, transpose: solve_triangular(a, t, lower=lower, transpose=transpose),
+    ],
+    transpose=[
+        None,
+        lambda ct, a, b, *, lower, transpose: solve_triangular(a, ct, lower=lower, transpose=not transpose),
+    ],
+    operands=(1,),
+    axes=None,
+    insert_axis=lambda batched, *types, **params: params if all(batched) else None,
+    flops=lambda node: Cost(node.type.size * node.type.shape[-2], 0, node.type.nbytes, 1),
+    doc="a⁻¹ b for triangular matrices a, of which only the named triangle is read; or (transpose) a⁻ᵀ b.",
+)
+
+
+# -- QR ----------------------------------------------------------------------------------------------------------------
+
+
+def _qr(a: Any, *, wanted: tuple[bool, ...] = (True, True)) -> tuple[Any, Any]:
+    if not wanted[0]:
+        return None, np.linalg.qr(a, "r")
+    q, r = np.linalg.qr(a)
+    return q, r
+
+
+def _qr_type(a: ArrayType) -> TupleType:
+    if a.ndim < 2 or a.shape[-2] < a.shape[-1] or a.dtype not in (np.float64, np.float32):
+        raise ShapeError(f"qr: {a} is no stack of float matrices with as many rows as columns, or more")
+    n = a.shape[-1]
+    return TupleType((a, ArrayType((*a.shape[:-2], n, n), a.dtype)))
+
+
+def _qr_tangent(t: Any, out: tuple[Any, Any], a: Any) -> tuple[Any, Any]:
+    """With c = ȧ r⁻¹ and s = qᵀ c: q̇ = c − q (s − ω) and ṙ = (s − ω) r.
+
+    Here ω = x − xᵀ, and x is the part of s below its diagonal.
+
+    Source: S. F. Walter, L. Lehmann and R. Lamour, "On evaluating higher-order derivatives of the QR decomposition of
+    tall matrices with full column rank", Optimization Methods and Software 27 (2012), by differentiating a = q r and
+    qᵀ q = 1.
+    """
+    q, r = out
+    c = transposed(solve_triangular(r, transposed(t), lower=False, transpose=True))
+    s = matrix_product(transposed(q), c)
+    below = _lower_part(s, False)
+    upper = s - below + transposed(below)
+    return c - matrix_product(q, upper), matrix_product(upper, r)
+
+
+def _qr_cost(node: Node) -> Cost:
+    """Count Householder's method, and as much again for forming q (Golub and Van Loan, Matrix Computations, 5.2)."""
+    *batch, m, n = node.inputs[0].type.shape
+    return Cost(math.prod(batch) * (4 * m * n * n - 4 * n**3 // 3), 0, node.type.nbytes, 1)
+
+
+qr: Primitive = custom(
+    "qr",
+    numpy=_qr,
+    infer=_qr_type,
+    jvp=[_qr_tangent],
+    axes=None,
+    insert_axis=lambda batched, a: {},
+    flops=_qr_cost,
+    doc="The reduced QR factorization of matrices of full column rank, with LAPACK's signs: q has orthonormal columns, "
+    "r is upper triangular, a = q r.",
+)

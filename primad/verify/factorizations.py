@@ -1,0 +1,29 @@
+"""Cases of the factorizations of matrices, and of looking up one of an op's results."""
+
+from __future__ import annotations
+
+from primad import ops
+from primad.backends.matrices import qr, solve_triangular
+from primad.verify.cases import Case, Choices, Example, floats
+
+
+def _solve_triangular(choose: Choices) -> Example:
+    batch = choose.among(((), (), (2,)))
+    n, columns = choose.integer(1, 2), choose.integer(1, 2)
+    params = {"lower": bool(choose.integer(0, 1)), "transpose": bool(choose.integer(0, 1))}
+    return Example((floats((*batch, n, n), 0.5, 3.0), floats((*batch, n, columns))), params)
+
+
+def _qr(choose: Choices) -> Example:
+    return Example((floats(choose.among(((1, 1), (3, 2), (3, 3), (2, 2, 1)))),))
+
+
+def _project(choose: Choices) -> Example:
+    return Example((floats(choose.among(((2, 1), (2, 2)))),), {"index": choose.integer(0, 1)})
+
+
+FACTORIZATION_CASES: tuple[Case, ...] = (
+    Case(ops.solve_triangular, _solve_triangular, 8, solve_triangular, numeric=True),
+    Case(ops.qr, _qr, 6, qr, numeric=True),
+    Case(ops.project, _project, 4, lambda n, several, *, index: several[index], numeric=True, through=ops.qr),
+)
