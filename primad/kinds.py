@@ -171,7 +171,7 @@ def elementwise(
 def linear(
     name: str,
     numpy: Rule,
-    infer: Callable[..., ArrayType],
+    infer: Callable[..., Any],
     transpose: Rule | Sequence[Rule | None],
     axes: Any = pointwise_axes,
     insert_axis: Any = pointwise_insert,
@@ -186,7 +186,7 @@ def linear(
     Args:
         name: its name in program texts.
         numpy: the function of arrays; it also runs on object arrays.
-        infer: `(*types, **params) -> ArrayType`, raising ShapeError.
+        infer: `(*types, **params) -> ArrayType`, or a `TupleType` for several results, raising ShapeError.
         transpose: one rule `(cotangent, *inputs, **params)` per operand (None where not linear), or, for ops with any
             number of operands or several results, a single rule of the same form that returns one cotangent for each.
         axes: the axis map (see `primad.primitive`); pointwise by default.
@@ -385,7 +385,7 @@ def composite(
     name: str,
     numpy: Rule,
     lower: Rule,
-    infer: Callable[..., ArrayType] | None = None,
+    infer: Callable[..., Any] | None = None,
     jvp: Sequence[Rule] | None = None,
     laws: Sequence[Law] = (),
     flops: Callable[[Node], Cost] | None = None,

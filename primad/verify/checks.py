@@ -190,8 +190,8 @@ def _pullback(trial: Trial) -> How:
 
 def _linear_groups(trial: Trial) -> list[tuple[int, ...]]:
     """Return the sets of operands in which the op is claimed to be jointly linear."""
-    op, count = trial.op, len(trial.program.inputs)
-    if op.transpose is None or op.kind == "composite" or trial.case.through is not None:
+    op, count = trial.case.through or trial.op, len(trial.program.inputs)
+    if op.transpose is None or op.kind == "composite":
         return []
     positions = [i for i in range(count) if op.is_linear_in(i) and trial.program.in_types[i].is_float]
     return [tuple(positions)] if op.kind == "linear" else [(i,) for i in positions]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from primad import ops
 from primad.backends.matrices import qr, solve_triangular
+from primad.kinds import linear
+from primad.primitive import Primitive
+from primad.types import TupleType, Zero
 from primad.verify.cases import Case, Choices, Example, floats
 
 
@@ -18,12 +23,29 @@ def _qr(choose: Choices) -> Example:
     return Example((floats(choose.among(((1, 1), (3, 2), (3, 3), (2, 2, 1)))),))
 
 
-def _project(choose: Choices) -> Example:
-    return Example((floats(choose.among(((2, 1), (2, 2)))),), {"index": choose.integer(0, 1)})
+def _pair(choose: Choices) -> Example:
+    return Example((floats((2,)), floats((2,))), {"index": choose.integer(0, 1)})
 
+
+def _pulled(total: Any, difference: Any) -> tuple[Any, Any]:
+    if isinstance(total, Zero):
+        return difference, -difference
+    return (total, total) if isinstance(difference, Zero) else (total + difference, total - difference)
+
+
+PAIR: Primitive = linear(
+    "sum_and_difference",
+    numpy=lambda x, y: (x + y, x - y),
+    infer=lambda x, y: TupleType((x, y)),
+    transpose=lambda ct, x, y: _pulled(*ct),
+    axes=None,
+    insert_axis=lambda batched, *types: {} if all(batched) else None,
+    operands=None,
+    doc="x + y and x − y: the smallest linear op with several results.",
+)
 
 FACTORIZATION_CASES: tuple[Case, ...] = (
     Case(ops.solve_triangular, _solve_triangular, 8, solve_triangular, numeric=True),
     Case(ops.qr, _qr, 6, qr, numeric=True),
-    Case(ops.project, _project, 4, lambda n, several, *, index: several[index], numeric=True, through=ops.qr),
+    Case(ops.project, _pair, 4, lambda n, several, *, index: several[index], through=PAIR),
 )
