@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import runpy
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from primad.errors import suggestion
 
 app = typer.Typer(
     name="primad",
@@ -49,10 +50,13 @@ def options(
     """Hold the options of the command itself."""
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
+_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+@app.command(context_settings=_PASSED_ON)
 def demo(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Which demo; without it, list them.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Which demo; without it, list them.", show_default=False)] = None,
 ) -> None:
     """Run a demo by name, or list them. What follows the name goes to the demo: try NAME --help."""
     available = demos()
@@ -62,15 +66,58 @@ def demo(
             typer.echo(f"  {title:<14}{_summary(path)}")
         return
     if name not in available:
-        typer.echo(f"There is no demo {name!r}; there are {', '.join(available) or 'none'}.", err=True)
+        near = suggestion(name, available)
+        listed = f"There is no demo {name!r}; there are {', '.join(available) or 'none'}."
+        typer.echo(f"{listed} {near.capitalize()}".rstrip(), err=True)
         raise typer.Exit(2)
-    sys.argv = [f"primad demo {name}", *context.args]
-    runpy.run_path(str(available[name]), run_name="__main__")
+    script = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    script.command()(runpy.run_path(str(available[name]))["main"])
+    script(context.args, prog_name=f"primad demo {name}")
+
+
+@app.command()
+def explain(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE:FUNCTION",
+            help="A function in a Python file, which is run for it (but not what stands below `if __name__ == ...`).",
+            show_default=False,
+        ),
+    ],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arg",
+            "-a",
+            metavar="TYPE|NUMBER",
+            help="An argument of the function, in order: a type such as f64[1000,3], whose array is filled with "
+            "numbers from 0 to 1 (integers with 0), or a number.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--svg",
+            "-o",
+            metavar="PICTURE",
+            help="Write the picture there too; .html has the report with it, .txt the report alone.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Show what primad does with a function: what the laws save, the plan, the predicted and the measured time."""
+    from primad.explanation.commands import explain_command
+
+    raise typer.Exit(explain_command(target, list(arguments or []), output, typer.echo))
 
 
 @app.command()
 def verify(
-    names: Annotated[list[str] | None, typer.Argument(help="Ops, composites or laws; without names, all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Ops, composites or laws; without names, all.", show_default=False)
+    ] = None,
 ) -> None:
     """Prove the rules of every op and every law with SymPy, and print the table. Exit 1 if anything fails."""
     from primad.verify.commands import verify_command

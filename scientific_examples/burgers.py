@@ -20,6 +20,7 @@ import os
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -176,7 +177,8 @@ def draw_pictures(out, x, t, found, exact, losses, errors, adam_steps):
     picture = {"extent": (0, 1, -1, 1), "origin": "lower", "aspect": "auto"}
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2))
-    figure.colorbar(left.imshow(found, cmap="RdBu_r", vmin=-1, vmax=1, **picture), ax=left, label="u")
+    bar = figure.colorbar(left.imshow(found, cmap="RdBu_r", vmin=-1, vmax=1, **picture), ax=left)
+    bar.ax.set_title("u", fontsize=11)  # beside the bar it would meet the label of the other axes
     left.set(title="Network", xlabel="time t", ylabel="position x")
     for column, colour in ((0, "C7"), (25, "C0"), (50, "C1"), (75, "C2")):
         left.axvline(t[column], color=colour, linewidth=1.5, linestyle=":")
@@ -204,12 +206,12 @@ def draw_pictures(out, x, t, found, exact, losses, errors, adam_steps):
 
 
 def main(
-    steps: int = 150,
-    adam_steps: int = 30,
-    points: int = 2000,
-    width: int = 20,
-    seed: int = 0,
-    out: Path = Path("burgers_out"),
+    steps: Annotated[int, typer.Option(min=0, help="Steps of Levenberg-Marquardt.")] = 150,
+    adam_steps: Annotated[int, typer.Option(min=0, help="Steps of Adam before them.")] = 30,
+    points: Annotated[int, typer.Option(min=1, help="Random points at which the equation is to hold.")] = 2000,
+    width: Annotated[int, typer.Option(min=1, help="Neurons in each of the three hidden layers.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the weights and the points.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the pictures and the weights.")] = Path("burgers_out"),
 ) -> float:
     """Train a network on Burgers' equation; write pictures and weights to a folder; return the relative L2 error."""
     out.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ Run `primad demo derivatives`, or this file (`--help` lists the options). It pri
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -104,7 +105,7 @@ def picture(path: Path, gaussian: primad.Primitive) -> None:
     plt.close(figure)
 
 
-def main(out: Path = Path("derivatives_out")) -> None:
+def main(out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("derivatives_out")) -> None:
     """Print the tour and write the picture to a folder."""
     programs()
     hessians()

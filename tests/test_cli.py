@@ -1,13 +1,17 @@
 """The command line: what it lists, runs and returns."""
 
+import runpy
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import primad
 from primad import cli
+from primad.explanation.commands import argument
 
 
 @pytest.fixture
@@ -21,7 +25,7 @@ def test_version(run):
 
 def test_without_a_command_it_prints_help(run):
     output = run().output
-    assert all(command in output for command in ("demo", "verify", "fuzz"))
+    assert all(command in output for command in ("demo", "explain", "verify", "fuzz"))
 
 
 def test_demo_lists_the_demos(run):
@@ -53,6 +57,126 @@ def test_demo_runs_with_its_own_options(tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[-1].startswith("relative L2 error: ")
     assert (tmp_path / "parameters.safetensors").exists()
+
+
+def commands():
+    """Return every command with its path, the demos' too."""
+    command = typer.main.get_command(cli.app)
+    found = [("primad", command), *((f"primad {name}", each) for name, each in command.commands.items())]
+    for name, path in cli.demos().items():
+        script = typer.Typer()
+        script.command()(runpy.run_path(str(path))["main"])
+        found.append((f"primad demo {name}", typer.main.get_command(script)))
+    return found
+
+
+@pytest.mark.parametrize(("path", "command"), commands(), ids=lambda item: item if isinstance(item, str) else "")
+def test_every_command_and_every_option_has_a_help_text(path, command):
+    assert command.help
+    for parameter in command.params:
+        if parameter.name != "help":
+            assert getattr(parameter, "help", None), f"{path}: {parameter.name} has no help"
+
+
+@pytest.mark.parametrize("name", ["burgers", "derivatives"])
+def test_the_help_of_a_demo_names_the_command_that_was_called(run, name):
+    result = run("demo", name, "--help")
+    assert result.exit_code == 0
+    assert f"Usage: primad demo {name} [OPTIONS]" in result.output and "--out" in result.output
+    assert "Folder" in result.output
+
+
+def test_misspelt_names_are_suggested(run):
+    result = run("demo", "burger")
+    assert result.exit_code == 2 and "Did you mean burgers?" in result.output
+    result = run("verify", "tanhh")
+    assert result.exit_code == 2
+    assert result.output.splitlines()[:2] == [
+        "verify: there is no op named 'tanhh'",
+        "  Fix: did you mean tanh or tan or tanhshrink?",
+    ]
+    assert "choose from" in run("verify", "qqqqq").output
+
+
+MODEL = """
+import numpy as np
+import primad
+from neighbour import WIDTH
+
+
+def u(x):
+    return np.sum(np.tanh(x @ np.ones((WIDTH, WIDTH))) ** 2)
+
+
+def loss(x, scale=1.0):
+    return scale * np.sum(primad.grad(u)(x) ** 2)
+
+
+class model:
+    loss = staticmethod(loss)
+
+
+def branches(x):
+    return x if x > 0 else -x
+
+
+PI = 3.0
+if __name__ == "__main__":
+    raise SystemExit("it is not the script that runs")
+"""
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "explained_model.py").write_text(MODEL)
+    (tmp_path / "neighbour.py").write_text("WIDTH = 3")
+    return tmp_path / "explained_model.py"
+
+
+def test_explain_shows_the_report_and_writes_the_picture(run, model, tmp_path):
+    picture = tmp_path / "picture.svg"
+    result = run("explain", f"{model}:loss", "--arg", "f64[100,3]", "-a", "2.0", "-o", str(picture))
+    assert result.exit_code == 0, result.output
+    assert "primad.explain(loss)" in result.output and "plan: " in result.output
+    assert str(picture) in result.output and picture.read_text().startswith("<svg")
+    assert run("explain", f"{model}:model.loss", "--arg", "float32[3]").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments", "code", "message"),
+    [
+        ("{}:los", ["-a", "1.0"], 2, "has no function 'los'\n  Fix: did you mean loss?"),
+        ("{}:qqqq", ["-a", "1.0"], 2, "has no function 'qqqq'\n  Fix: choose from u, loss, model, branches."),
+        ("{}:PI", [], 2, "PI in {} is no function, but of type float"),
+        ("{}", [], 2, "names no function"),
+        ("loss", [], 2, "'loss' names no function\n  Fix: write FILE:FUNCTION, such as model.py:loss."),
+        ("no/where.py:loss", [], 2, "there is no file no/where.py"),
+        ("{}:loss", [], 2, "loss(x, scale=1.0) was given 0 arguments: missing a required argument: 'x'\n  Fix: "),
+        ("{}:loss", ["-a", "q8[3]"], 2, "the argument 'q8[3]' is no type\n  Fix: give a type such as f64[1000,3]"),
+        ("{}:loss", ["-a", "f64[3"], 2, "the argument 'f64[3' is no type"),
+        ("{}:loss", ["-a", "f64[3]", "-o", "picture.png"], 2, "cannot write picture.png\n  Fix: end it in .svg"),
+        ("{}:branches", ["-a", "f64[]"], 1, "truth value"),
+        ("{}:loss", ["-a", "f64[4]"], 1, "matmul: shapes (4,) and (3, 3) do not fit"),
+    ],
+)  # fmt: skip
+def test_errors_of_explain(run, model, target, arguments, code, message):
+    result = run("explain", target.format(model), *arguments)
+    assert result.exit_code == code
+    assert message.format(model) in result.output
+
+
+@pytest.mark.parametrize(
+    "text", ["f64[3,2]", "float32[]", "i64[5]", "b[2]", "u8[1]", "f16[ 2 , 2 ]", "3", "-2.5", "1e-3"]
+)
+def test_arguments_of_explain(text):
+    value = argument(text)
+    if "[" not in text:
+        assert value == float(text) and type(value) is (int if text == "3" else float)
+        return
+    numbers = tuple(int(n) for n in text.partition("[")[2][:-1].split(",") if n.strip())
+    assert value.shape == numbers and value.dtype.kind == text[0]
+    assert np.all((value >= 0) & (value < 1))
 
 
 def test_the_command_starts_without_the_heavy_modules():

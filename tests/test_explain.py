@@ -1,8 +1,10 @@
 """`primad.explain`: counts before and after the laws, plans in words, the picture. Times are shown, never tested."""
 
 import itertools
+import re
 import threading
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from primad.errors import TracingError
 from primad.explanation.layers import Layered
 from primad.explanation.machine import machine
 from primad.explanation.prediction import Prediction, predict
-from primad.explanation.words import count, details, seconds, size, summary
+from primad.explanation.words import count, details, quantity, seconds, size, summary
 from primad.ir.families import DIRECTIONS, LOCAL, without
 from primad.ir.node import INPUT, LITERAL
 
@@ -149,9 +151,24 @@ def test_predictions_add_up():
 
 
 def test_quantities():
-    assert [count(x) for x in (0, 7, 1234, 5.678e9)] == ["0", "7", "1.23 k", "5.68 G"]
+    assert [count(x) for x in (0, 7, 999.9, 1234, 999_999, 5.678e9, 2e16, 3e19)] == [
+        "0", "7", "1 k", "1.23 k", "1 M", "5.68 G", "20 P", "30 E",
+    ]  # fmt: skip
+    assert [quantity(x, "flop") for x in (7, 1234, 1.7e149)] == ["7 flop", "1.23 kflop", "1.7·10¹⁴⁹ flop"]
     assert [size(x) for x in (12, 4096)] == ["12 bytes", "4.1 kB"]
-    assert [seconds(x) for x in (2.5, 0.0123, 4.5e-6, 3e-9)] == ["2.5 s", "12.3 ms", "4.5 µs", "3 ns"]
+    assert [seconds(x) for x in (2.5, 0.99999, 0.0123, 4.5e-6, 3e-9)] == ["2.5 s", "1 s", "12.3 ms", "4.5 µs", "3 ns"]
+    for exponent in range(-3, 200):
+        for digits in (1.0, 1.7, 9.994, 9.996):
+            text = quantity(digits * 10.0**exponent, "flop")
+            assert re.fullmatch(
+                r"[\d.]+ [kMGTPE]?flop|[\d.]+·10[⁰¹²³⁴⁵⁶⁷⁸⁹]+ flop|\de-0[1-6] flop|[\d.]+e-\d+ flop", text
+            )
+            assert float(text.split()[0].split("·")[0]) < 1000
+
+
+def test_more_than_the_machines_speed_is_remarked_upon(explained):
+    assert "busy" not in str(replace(explained, machine=replace(explained.machine, peak=1e15)))
+    assert "the machine was busy" in str(replace(explained, machine=replace(explained.machine, peak=1e3)))
 
 
 # -- the picture -------------------------------------------------------------------------------------------------------
@@ -167,6 +184,45 @@ def test_the_picture_has_a_dot_for_every_value(explained):
     for dot in dots:
         assert 0 <= float(dot.attrib["cx"]) <= width and 0 <= float(dot.attrib["cy"]) <= height
     assert "http" not in explained.svg().replace("http://www.w3.org/2000/svg", "")
+
+
+def widths_of(root):
+    """Return (element, left, right) of every text, measured in the widest of the fonts that the picture names."""
+    paths = pytest.importorskip("matplotlib.textpath")
+    sizes = {"t": (19, "bold"), "h": (14, "bold"), "s": (12, "normal"), "q": (12, "normal")}
+    for text in root.iter(f"{SVG}text"):
+        size, weight = sizes[text.attrib["class"]]
+        font = {"family": "DejaVu Sans", "weight": weight}
+        left = float(text.attrib["x"])
+        yield (
+            text,
+            left,
+            left + paths.TextPath((0, 0), text.text.replace("$", ""), size=size, prop=font).get_extents().width,
+        )
+
+
+@pytest.mark.parametrize("which", ["laplacian", "stages", "tiles", "long name", "enormous"])
+def test_every_text_of_the_picture_is_inside_of_it_and_none_lies_on_another(explained, which):
+    if which == "stages":
+        points = np.random.default_rng(0).normal(size=(200_000, 4))
+        found = primad.explain(lambda x: np.sum(np.exp(np.sin(x) - np.mean(np.sin(x), 0))), points)
+        assert "two stages" in summary(found.plan)
+    elif which == "tiles":
+        found = primad.explain(lambda p, x: np.mean(u(p, x) ** 2), network(2, 32, 2), np.zeros((20_000, 2)))
+    else:
+        names = {"laplacian": "laplacian", "long name": "the_residual_of_a_differential_equation_" * 3, "enormous": "f"}
+        cost = replace(explained.stages[0].cost, flops=17 * 10**148, nodes=17 * 10**148)
+        stages = (replace(explained.stages[0], cost=cost), *explained.stages[1:])
+        found = replace(explained, name=names[which], stages=stages if which == "enormous" else explained.stages)
+    root = ElementTree.fromstring(found.svg())
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    placed = []
+    for text, left, right in widths_of(root):
+        bottom = float(text.attrib["y"])
+        assert left >= 0 and right <= width and 0 < bottom < height, text.text
+        for other, start, end, base in placed:
+            assert abs(base - bottom) >= 12 or right < start or end < left, f"{text.text} lies on {other}"
+        placed.append((text.text, left, right, bottom))
 
 
 def test_layers_go_from_operands_to_results_without_overlap(explained):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as html_module
 import math
 from typing import Any
 
@@ -232,3 +233,9 @@ def test_check_finds_wrong_types() -> None:
     program.outputs[0].type = ArrayType((2,), np.float64)
     with pytest.raises(ProgramError, match=r"has type .* but its op infers"):
         program.check()
+
+
+def test_a_program_shows_itself_in_notebooks() -> None:
+    program = primad.trace(lambda x: np.where(x < 1.0, x, 2.0))(np.ones(3))
+    html = program._repr_html_()
+    assert html == f"<pre>{html_module.escape(str(program))}</pre>"

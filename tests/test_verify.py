@@ -20,7 +20,8 @@ from primad.primitive import Law, Primitive
 from primad.simplify import simplify
 from primad.transforms import jvp, vjp
 from primad.types import ArrayType, TupleType, Zero
-from primad.verify.cases import Example, Seeded, floats
+from primad.verify import Example, Operand
+from primad.verify.cases import Seeded, floats
 from primad.verify.checker import check_row, rows
 from primad.verify.checks import CHECKS
 from primad.verify.laws import constructor_row, law_rows, pass_laws
@@ -358,3 +359,31 @@ def test_no_law_is_left_out_where_it_applies(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Primitive, "_contexts", property(lambda self: {}))
     monkeypatch.setattr(Law, "may_apply", lambda self, operands: True)
     assert _derived_texts(range(40)) == indexed
+
+
+def test_an_op_with_params_says_what_to_pass_and_that_works() -> None:
+    power = primad.elementwise("power_n", lambda x, *, n: x**n, partials=[lambda out, x, *, n: n * x ** (n - 1)])
+    with pytest.raises(primad.TracingError, match="verify: power_n has params, n, and no example gives n") as caught:
+        primad.verify(power)
+    fix = (
+        str(caught.value)
+        .partition("Fix: ")[2]
+        .partition(".\n")[0]
+        .replace("…", "3.0")
+        .replace("verify(power_n", "verify(power")
+    )
+    scope = {"power": power, "primad": primad, "verify": primad.verify}
+    statement, _, expression = fix.partition("; ")
+    exec(statement, scope)
+    assert eval(expression, scope).ok
+    with pytest.raises(primad.TracingError, match="no example gives n"):
+        primad.verify(power, examples=[Example((Operand(primad.ArrayType((3,), float)),))])
+
+
+def test_a_report_shows_itself_in_notebooks() -> None:
+    wrong = primad.elementwise("wrong<b>", np.arctan, partials=[lambda out, x: 1.0 / (1.0 - x * x)])
+    report = primad.verify(wrong)
+    html = report._repr_html_()
+    assert html.count("<tr>") == 1 + len(report.rows)
+    assert "wrong&lt;b&gt;" in html and "<b>failed</b>" in html and "wrong<b>" not in html
+    assert repr(report) == f"<Report: {report.summary()}>"

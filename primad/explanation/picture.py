@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
+from textwrap import wrap
 
 from primad import ops
 from primad.explanation.layers import Layered
-from primad.explanation.words import below_here, count
+from primad.explanation.words import below_here, quantity
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
 from primad.native.vectors import NEEDS
@@ -17,6 +18,8 @@ from primad.native.vectors import NEEDS
 WIDTH, MARGIN = 1200, 36
 COLUMN, LONGEST_BAR = 720, 190
 SMALLEST = 1.8
+LEGEND = 530
+"""Width of the names of the colours."""
 TALLEST = 300.0
 """A program's drawing is at most so high."""
 COLOURS = {
@@ -80,7 +83,9 @@ def picture(
     """
     layouts = [Layered(drawing.program) for drawing in (before, after)]
     scale = _Scale((before.program, after.program), layouts)
-    parts = [f'<text class="t" x="{MARGIN}" y="40">{escape(title)}</text>', *_legend()]
+    room = _characters(WIDTH - 2 * MARGIN - LEGEND, 19)
+    heading = title if len(title) <= room else f"{title[: room - 1]}…"
+    parts = [f'<text class="t" x="{MARGIN}" y="40">{escape(heading)}</text>', *_legend()]
     top = 84.0
     for drawing, layout in zip((before, after), layouts, strict=True):
         drawn, height = _program(drawing.program, layout, scale, top + 34)
@@ -92,9 +97,11 @@ def picture(
     parts += _bars("time of a run", times, COLUMN, top, 80, "#1f9d83")
     at = top + 24 + 24 * len(times) + 26
     parts.append(f'<text class="h" x="{COLUMN}" y="{at:.0f}">plan</text>')
-    for i, line in enumerate(plan):
-        parts.append(f'<text class="s" x="{COLUMN}" y="{at + 20 + 19 * i:.0f}">{escape(line.strip())}</text>')
-    height = max(end + 30, at + 20 + 19 * len(plan)) + 8
+    room = _characters(WIDTH - MARGIN - COLUMN)
+    lines = [part for line in plan for part in wrap(line.strip(), room)]
+    for i, line in enumerate(lines):
+        parts.append(f'<text class="s" x="{COLUMN}" y="{at + 20 + 19 * i:.0f}">{escape(line)}</text>')
+    height = max(end + 30, at + 20 + 19 * len(lines)) + 8
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="primad" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}"'
         f' role="img" style="max-width:100%;height:auto"><title>{escape(title)}</title><style>{STYLE}</style>'
@@ -187,7 +194,12 @@ def _tip(program: Program, node: Node, names: dict[Node, str]) -> str:
         return f"{node.op.name}: {node.type}"
     cost = node.op.cost(node)
     line = f"\n{below_here(program.lines[node])}" if node in program.lines else ""
-    return f"{node.op.name}: {node.type}\n{count(cost.flops)}flop, {count(cost.bytes)}B written{line}"
+    return f"{node.op.name}: {node.type}\n{quantity(cost.flops, 'flop')}, {quantity(cost.bytes, 'B')} written{line}"
+
+
+def _characters(room: float, font: int = 12) -> int:
+    """Return how many characters of the widest of the fonts fit into a room."""
+    return int(room / (0.62 * font))
 
 
 def _legend() -> list[str]:

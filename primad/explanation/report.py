@@ -14,7 +14,7 @@ from primad.explanation.families import Stage, forward_pass, stages
 from primad.explanation.machine import Machine, machine
 from primad.explanation.picture import Drawing, page, picture
 from primad.explanation.prediction import Prediction, predict
-from primad.explanation.words import count, details, seconds, size, summary
+from primad.explanation.words import count, details, quantity, seconds, size, summary
 from primad.functional.calls import arrays, compiled_plan
 from primad.ir.program import Program
 from primad.runtime.tiling import AnyPlan
@@ -100,8 +100,16 @@ class Explanation:
         ]
         flops = self.program.cost().matmul_flops
         if flops:
-            speed = f"{count(flops / self.measured)}flop/s of {count(self.machine.peak)}flop/s"
-            lines.append(f"          {100 * self.share_of_peak:.0f} % of the machine's matrix-product speed ({speed})")
+            reached, peak = quantity(flops / self.measured, "flop/s"), quantity(self.machine.peak, "flop/s")
+            share = f"{100 * self.share_of_peak:.0f} % of the machine's matrix-product speed"
+            lines.append(f"          {share} ({reached} of {peak})")
+            if self.share_of_peak > 1.05:
+                lines.append(
+                    "          more than all of it: the machine was busy while its speed was measured, which is done"
+                )
+                lines.append(
+                    "          once in a process; the prediction is too long by as much: explain again in a new one"
+                )
         return lines
 
     def svg(self) -> str:
@@ -125,7 +133,7 @@ class Explanation:
     def _caption(self, stage: Stage) -> str:
         passes = self.passes(stage)
         counted = "" if passes is None else f", {count(passes)} forward passes"
-        return f"{count(stage.cost.nodes)} nodes, {count(stage.cost.flops)}flop{counted}"
+        return f"{count(stage.cost.nodes)} nodes, {quantity(stage.cost.flops, 'flop')}{counted}"
 
     def _repr_html_(self) -> str:
         return self.svg()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any, ClassVar
 
 from primad.errors import ProgramError
@@ -123,6 +124,9 @@ class Program:
     def __repr__(self) -> str:
         types = ", ".join(f"{name}: {type}" for name, type in zip(self.names, self.in_types, strict=True))
         return f"<Program ({types}) -> ({', '.join(map(str, self.out_types))}), {len(self.nodes)} nodes>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text())}</pre>"
 
     def check(self) -> Program:
         """Re-infer every type and check the order and ownership of nodes; return the program.

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from primad.verify.cases import Example, Operand
+
 if TYPE_CHECKING:
-    from primad.verify.cases import Choices, Example
+    from primad.verify.cases import Choices
     from primad.verify.report import Report, Row
+
+__all__ = ["Example", "Operand", "verify"]
 
 
 def verify(
@@ -29,7 +33,8 @@ def verify(
 
     Args:
         things: names of built-in ops, primitives (built-in or your own), laws; everything built in if there are none.
-        examples: applications that your own op is tried on (operand types and params); pointwise ops need none.
+        examples: applications that your own op is tried on, each an `Example` of `Operand`s and params; pointwise ops
+            without params need none.
         domain: bounds (low, high) of each operand of your own elementwise op, by default (0.25, 2).
         symbolic: what your own op means, `(numbers, *object arrays, **params)` as in `primad.backends.objects`, if its
             NumPy function cannot be recorded and does not run on object arrays.
@@ -44,6 +49,13 @@ def verify(
         >>> import primad
         >>> cube = primad.elementwise("cube", lambda x: x * x * x, partials=[lambda out, x: 3.0 * x * x])
         >>> primad.verify(cube).ok
+        True
+
+        An op with params, or one that is not pointwise, needs examples:
+
+        >>> from primad.verify import Example, Operand
+        >>> scaled = primad.elementwise("scaled", lambda x, *, n: n * x, partials=[lambda out, x, *, n: n])
+        >>> primad.verify(scaled, examples=[Example((Operand(primad.ArrayType((3,), float)),), {"n": 2.0})]).ok
         True
     """
     from primad.verify.checker import run  # SymPy loads when something is verified

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from primad.backends.sympy import UndecidedError
-from primad.errors import TracingError
+from primad.errors import TracingError, suggestion
 from primad.primitive import Law, Primitive
 from primad.verify.cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks import CHECKS, Check
@@ -54,20 +54,44 @@ def subjects(things: Sequence[Any], examples: Any = None, domain: Any = None, sy
         if isinstance(thing, str):
             laws = [law for law in pass_laws() if law.name == thing]
             if thing not in table and not laws:
-                raise TracingError(f"verify: there is no op named {thing!r}", fix=f"choose from {', '.join(table)}.")
+                names = [*table, *[law.name for law in pass_laws()]]
+                raise TracingError(
+                    f"verify: there is no op named {thing!r}",
+                    fix=suggestion(thing, names) or f"choose from {', '.join(names)}.",
+                )
             found.extend(laws or [table[thing]])
         elif isinstance(thing, Law | Case):
             found.append(thing)
         elif isinstance(thing, Primitive):
             known = table.get(thing.name)
-            own = default_case(thing, examples, domain, _arity(thing), symbolic)
-            found.append(known if known is not None and known.op is thing else own)
+            if known is not None and known.op is thing:
+                found.append(known)
+                continue
+            _check_params(thing, examples or [Example(())])
+            found.append(default_case(thing, examples, domain, _arity(thing), symbolic))
         else:
             raise TracingError(
                 f"verify: got a {type(thing).__name__}",
                 fix="pass names of built-in ops, primitives, composites or laws.",
             )
     return found
+
+
+def _check_params(op: Primitive, examples: Sequence[Example]) -> None:
+    """Raise unless every example gives the params that the op's NumPy function needs."""
+    try:
+        parameters = inspect.signature(op.numpy).parameters.values()
+    except (TypeError, ValueError):
+        return
+    needed = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    missing = next((m for example in examples if (m := [n for n in needed if n not in example.params])), None)
+    if missing is not None:
+        params = ", ".join(f"{name!r}: …" for name in needed)
+        raise TracingError(
+            f"verify: {op.name} has params, {', '.join(needed)}, and no example gives {', '.join(missing)}",
+            fix=f"from primad.verify import Example, Operand; verify({op.name}, "
+            f"examples=[Example((Operand(primad.ArrayType((3,), float)),), {{{params}}})]).",
+        )
 
 
 def _arity(op: Primitive) -> int:

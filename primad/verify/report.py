@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from html import escape
 from typing import Literal
 
 How = Literal["proved", "numeric", "tested", "exempt", "failed"]
@@ -34,7 +35,7 @@ class Row:
     note: str = ""
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """What `primad.verify` returns.
 
@@ -68,8 +69,16 @@ class Report:
         parts = [f"{count} {how}" for how, count in self.counts.items() if count or how in ("proved", "failed")]
         return f"{len(names)} verified, {len(self.rows)} checks: {', '.join(parts)} ({self.seconds:.1f} s)"
 
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("name", "what", "how", "note"))
+        body = "".join(f"<tr>{_cells(row)}</tr>" for row in self.rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(self.summary())}</p>"
+
     def __bool__(self) -> bool:
         return self.ok
+
+    def __repr__(self) -> str:
+        return f"<Report: {self.summary()}>"
 
     def __str__(self) -> str:
         header = Row("name", "what", "how", "note")  # type: ignore[arg-type]
@@ -80,3 +89,9 @@ class Report:
             note = row.note.replace("\n", "\n" + " " * (name + what + how + 6))
             lines.append(f"{row.name:<{name}}  {row.what:<{what}}  {row.how:<{how}}  {note}".rstrip())
         return "\n".join([*lines, self.summary()])
+
+
+def _cells(row: Row) -> str:
+    how = f"<b>{row.how}</b>" if row.how == "failed" else row.how
+    note = escape(row.note).replace("\n", "<br>")
+    return f"<td>{escape(row.name)}</td><td>{escape(row.what)}</td><td>{how}</td><td>{note}</td>"
