@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from primad import tree
+from primad.axes import AxisMap, pointwise, same_params
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.ir.node import Node
 from primad.ir.program import Cost, Program
@@ -28,6 +29,8 @@ from primad.trace import TracedArray, record
 from primad.types import ArrayType, Linear, Zero
 
 Rule = Callable[..., Any]
+AxisRule = Callable[..., AxisMap] | None
+AdaptRule = Callable[..., dict[str, Any] | None] | None
 
 
 def same_type(*types: ArrayType, **params: Any) -> ArrayType:
@@ -51,17 +54,6 @@ def _float_type(name: str) -> Callable[..., ArrayType]:
         return type
 
     return infer
-
-
-def pointwise_axes(*types: ArrayType, **params: Any) -> tuple[tuple[tuple[Any, ...], ...], tuple[Any, ...]]:
-    """Axis map of pointwise ops: every index of the output is the same index of each operand."""
-    labels = tuple(range(types[0].ndim))
-    return tuple([labels] * len(types)), labels
-
-
-def pointwise_insert(batched: tuple[bool, ...], *types: ArrayType, **params: Any) -> dict[str, Any] | None:
-    """Params of pointwise ops do not change; all operands must be batched."""
-    return params if all(batched) else None
 
 
 def _by_position(name: str, rules: Sequence[Rule | None]) -> Rule:
@@ -158,8 +150,8 @@ def elementwise(
         infer or _float_type(name),
         jvp,
         None,
-        pointwise_axes,
-        pointwise_insert,
+        pointwise,
+        same_params,
         laws=tuple(laws),
         pointwise=True,
         static_operands=static_operands,
@@ -173,8 +165,8 @@ def linear(
     numpy: Rule,
     infer: Callable[..., Any],
     transpose: Rule | Sequence[Rule | None],
-    axes: Any = pointwise_axes,
-    insert_axis: Any = pointwise_insert,
+    axes: AxisRule = pointwise,
+    adapt: AdaptRule = same_params,
     operands: Sequence[int] | None = (0,),
     laws: Sequence[Law] = (),
     views: bool = False,
@@ -189,8 +181,8 @@ def linear(
         infer: `(*types, **params) -> ArrayType`, or a `TupleType` for several results, raising ShapeError.
         transpose: one rule `(cotangent, *inputs, **params)` per operand (None where not linear), or, for ops with any
             number of operands or several results, a single rule of the same form that returns one cotangent for each.
-        axes: the axis map (see `primad.primitive`); pointwise by default.
-        insert_axis: what a new leading axis does to the params.
+        axes: `(*types, **params) -> AxisMap` (see `primad.axes`), None if unknown; pointwise by default.
+        adapt: the params after axes were inserted, dropped or resized (see `primad.axes`); the same by default.
         operands: positions of the linear operands; None for all.
         laws: constructor identities.
         views: whether the result is a view that costs nothing.
@@ -226,9 +218,9 @@ def linear(
         jvp,
         rule,
         axes,
-        insert_axis,
+        adapt,
         laws=tuple(laws),
-        pointwise=axes is pointwise_axes,
+        pointwise=axes is pointwise,
         linear_operands=linear_operands,
         views=views,
         flops=flops,
@@ -242,8 +234,8 @@ def multilinear(
     numpy: Rule,
     infer: Callable[..., ArrayType],
     transpose: Sequence[Rule],
-    axes: Any = pointwise_axes,
-    insert_axis: Any = pointwise_insert,
+    axes: AxisRule = pointwise,
+    adapt: AdaptRule = same_params,
     laws: Sequence[Law] = (),
     flops: Callable[[Node], Cost] | None = None,
     doc: str = "",
@@ -255,8 +247,8 @@ def multilinear(
         numpy: the function of arrays; it also runs on object arrays.
         infer: `(*types, **params) -> ArrayType`, raising ShapeError.
         transpose: one rule `(cotangent, *inputs, **params)` per operand; the operand solved for is a `Linear`.
-        axes: the axis map; pointwise by default.
-        insert_axis: what a new leading axis does to the params.
+        axes: the axis map (see `primad.axes`); pointwise by default.
+        adapt: the params after axes were inserted, dropped or resized (see `primad.axes`); the same by default.
         laws: constructor identities.
         flops: how to count one application.
         doc: one line for the reference.
@@ -279,9 +271,9 @@ def multilinear(
         jvp,
         _by_position(name, transpose),
         axes,
-        insert_axis,
+        adapt,
         laws=tuple(laws),
-        pointwise=axes is pointwise_axes,
+        pointwise=axes is pointwise,
         linear_operands=None,
         flops=flops,
         doc=doc,
@@ -293,8 +285,8 @@ def piecewise_constant(
     name: str,
     numpy: Rule,
     infer: Callable[..., ArrayType] = same_type,
-    axes: Any = pointwise_axes,
-    insert_axis: Any = pointwise_insert,
+    axes: AxisRule = pointwise,
+    adapt: AdaptRule = same_params,
     laws: Sequence[Law] = (),
     exempt: str = "",
     views: bool = False,
@@ -306,8 +298,8 @@ def piecewise_constant(
         name: its name in program texts.
         numpy: the function of arrays.
         infer: output type, by default that of the operands.
-        axes: the axis map; pointwise by default.
-        insert_axis: what a new leading axis does to the params.
+        axes: the axis map (see `primad.axes`); pointwise by default.
+        adapt: the params after axes were inserted, dropped or resized (see `primad.axes`); the same by default.
         laws: constructor identities.
         exempt: why the zero derivative is a decree and not a theorem, where it is one.
         views: whether the result is a view that costs nothing.
@@ -325,9 +317,9 @@ def piecewise_constant(
         jvp,
         None,
         axes,
-        insert_axis,
+        adapt,
         laws=tuple(laws),
-        pointwise=axes is pointwise_axes,
+        pointwise=axes is pointwise,
         exempt=exempt,
         views=views,
         doc=doc,
@@ -341,8 +333,8 @@ def custom(
     jvp: Sequence[Rule],
     transpose: Sequence[Rule | None] = (),
     operands: Sequence[int] = (),
-    axes: Any = pointwise_axes,
-    insert_axis: Any = pointwise_insert,
+    axes: AxisRule = pointwise,
+    adapt: AdaptRule = same_params,
     laws: Sequence[Law] = (),
     flops: Callable[[Node], Cost] | None = None,
     doc: str = "",
@@ -357,8 +349,8 @@ def custom(
         transpose: where it is linear in some operands with the others fixed (as a quotient is in its numerator), one
             rule `(cotangent, *inputs, **params)` per operand, None elsewhere.
         operands: positions of those operands.
-        axes: the axis map; pointwise by default.
-        insert_axis: what a new leading axis does to the params.
+        axes: the axis map (see `primad.axes`); pointwise by default.
+        adapt: the params after axes were inserted, dropped or resized (see `primad.axes`); the same by default.
         laws: constructor identities.
         flops: how to count one application; by default one flop per element.
         doc: one line for the reference.
@@ -371,9 +363,9 @@ def custom(
         _contributions(jvp),
         _by_position(name, transpose) if transpose else None,
         axes,
-        insert_axis,
+        adapt,
         laws=tuple(laws),
-        pointwise=axes is pointwise_axes,
+        pointwise=axes is pointwise,
         linear_operands=tuple(operands),
         flops=flops,
         doc=doc,

@@ -10,10 +10,10 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `transpose(cotangent, *inputs, **params)`: the cotangents of all operands at once, one for each. Those in which it is
   linear are passed as `Linear` (a type without a value); what is returned for others is not looked at. The cotangent
   of an op with several results is a tuple, with `Zero` for those that nothing depends on.
-- `axes(*types, **params)`: the axis map, one tuple of labels for each operand and one for the output. Equal labels mean
-  "the same index"; None means that the op mixes, makes or consumes that axis.
-- `insert_axis(batched, *types, **params)`: the params after every batched operand and the output got one more leading
-  axis; None says that all operands must be batched.
+- `axes(*types, **params)`: the `AxisMap`: which axes of the operands and the output are the same index, which are
+  summed, made, merged, split or mixed (see `primad.axes`); absent where it is not known.
+- `adapt(change, **params)`: the params that the op has after axes were inserted, dropped or resized (a `Change`); None
+  if all operands must get the new axis.
 - `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
 - `batch(flags, size, *inputs, **params)`: for composites that are batched as a whole, the op on operands with a leading
   axis; others are lowered first.
@@ -34,6 +34,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from primad.axes import AxisMap
 from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, PACK, Node, Params, Trace, literal_value
 from primad.ir.program import Cost, newest
@@ -41,7 +42,6 @@ from primad.trace import TracedArray, bind, lift
 from primad.types import ArrayType, TupleType, Zero
 
 Kind = Literal["elementwise", "linear", "multilinear", "piecewise constant", "custom", "composite"]
-Labels = tuple[Any, ...]
 LawClass = Literal["bitwise", "real", "finite"]
 Rewrite = Callable[[Trace, tuple[Node, ...], dict[str, Any]], Node | None]
 
@@ -88,8 +88,8 @@ class Primitive:
     infer: Callable[..., Any]
     jvp: Callable[..., Any] | None
     transpose: Callable[..., Any] | None
-    axes: Callable[..., tuple[tuple[Labels, ...], Labels]] | None
-    insert_axis: Callable[..., dict[str, Any] | None] | None
+    axes: Callable[..., AxisMap] | None
+    adapt: Callable[..., dict[str, Any] | None] | None
     lower: Callable[..., Any] | None = None
     laws: tuple[Law, ...] = ()
     static_operands: tuple[int, ...] = ()
@@ -168,6 +168,13 @@ class Primitive:
     def is_linear_in(self, position: int) -> bool:
         """Say whether the op is linear in the operand at `position` (others fixed)."""
         return self.linear_operands is None or position in self.linear_operands
+
+    def linear_groups(self, operands: int) -> list[tuple[int, ...]]:
+        """Return the sets of operands in which the op, applied to so many, is jointly linear."""
+        if self.transpose is None or self.kind == "composite":
+            return []
+        positions = tuple([i for i in range(operands) if self.is_linear_in(i)])
+        return [positions] if self.kind == "linear" else [(i,) for i in positions]
 
     def cost(self, node: Node) -> Cost:
         """Count one application."""
@@ -250,7 +257,7 @@ project = Primitive(
     jvp=lambda tangents, out, several, *, index: tangents[0][index],
     transpose=_pull_projection,
     axes=None,
-    insert_axis=None,
+    adapt=None,
     linear_operands=(0,),
     views=True,
     batch=lambda flags, size, several, *, index: results(several.node)[index],

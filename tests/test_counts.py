@@ -98,6 +98,40 @@ def test_trace_of_hessian_is_a_forward_laplacian():
     assert gradient <= 3.2 * value
 
 
+MIXED = primad.linear(
+    "every_other_mean",
+    numpy=lambda u: np.asarray(u) @ np.full((u.shape[-1], u.shape[-1]), 1.0 / u.shape[-1]),
+    infer=lambda u: u,
+    transpose=[lambda ct, u: MIXED(ct)],
+    axes=lambda u: primad.axes.along(u.ndim, [u.ndim - 1]),
+)
+PLACES = np.array([3, 1, 1, 0, 7, 5, 2, 2])
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        lambda h: h[PLACES],
+        lambda h: primad.ops.scatter_add(h, PLACES, axis=0, batch=0, size=8),
+        MIXED,
+        lambda h: primad.ops.barrier(h),
+    ],
+    ids=["gather", "scatter", "a user's linear op", "barrier"],
+)
+def test_a_laplacian_collapses_through_every_linear_op(moved):
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(8, 30)), rng.normal(size=(8, 8))
+
+    def u(x):
+        return np.sum(np.tanh(second @ moved(second @ np.tanh(first @ x))))
+
+    x = np.linspace(-1.0, 1.0, 30)
+    found = cost(lambda x: np.trace(primad.hessian(u)(x)), x).matmul_flops
+    product = 2 * second.size  # twice for the value, for each direction, and for the sum over the directions
+    assert found == 2 * 32 * product + 2 * first.size
+    np.testing.assert_allclose(primad.laplacian(u)(x), np.trace(np.asarray(primad.hessian(u)(x))), rtol=1e-10)
+
+
 @pytest.mark.parametrize("outside", [False, True])
 def test_trace_of_a_batched_hessian_collapses_inside_the_batch(outside):
     parameters = network_parameters([30, 16, 16, 1])

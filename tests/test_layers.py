@@ -11,9 +11,9 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "primad"
 ORDER = [
-    "types", "errors", "tree", "deferred", "refusals", "ir", "trace", "primitive", "kinds", "ops", "numpy", "nn",
-    "transforms", "simplify", "native", "runtime", "functional", "explanation", "backends", "verify", "pde", "compat",
-    "cli",
+    "types", "errors", "tree", "deferred", "refusals", "axes", "ir", "trace", "primitive", "kinds", "ops", "numpy",
+    "nn", "transforms", "simplify", "native", "runtime", "functional", "explanation", "backends", "verify", "pde",
+    "compat", "cli",
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 HEIGHT["errors"] = HEIGHT["types"] = HEIGHT["tree"] = 0  # the floor: types and trees raise the errors

@@ -29,6 +29,7 @@ import scipy.stats
 import primad
 import primad.numpy as pnp
 from primad import PrimadError
+from primad.axes import AxisMap
 from primad.functional.compile import run_once
 from primad.refusals import explained
 from primad.trace import FUNCTIONS, UFUNCS
@@ -87,7 +88,7 @@ def solution(m: Any, b: Any) -> Any:
 
 def labels(m: Any, b: Any) -> Any:
     leading = tuple(range(b.ndim - 1))
-    return ((*leading, None, None), (*leading, None)), (*leading, None)
+    return AxisMap(operands=((*leading, None, None), (*leading, None)), results=((*leading, None),))
 
 
 solve: Any = primad.custom(
@@ -101,7 +102,6 @@ solve: Any = primad.custom(
     transpose=[None, lambda ct, m, b: solve(np.swapaxes(m, -1, -2), ct)],
     operands=[1],
     axes=labels,
-    insert_axis=lambda batched, m, b: {} if all(batched) else None,
 )
 """The way out of functions that cannot be recorded, as docs/adding_a_primitive.md has it."""
 

@@ -5,6 +5,7 @@ import pytest
 
 import primad
 from primad import ops
+from primad.axes import stacks
 from primad.errors import ProgramError
 from primad.ir.families import LOCAL, without
 from primad.kinds import custom
@@ -37,7 +38,11 @@ def split_record():
         return np.sin(x), np.sin(x) ** 2, np.floor(x)
 
     record = custom(
-        "split", numpy, lambda x: TupleType((x, x, x)), [rule], axes=None, insert_axis=lambda batched, x: {}
+        "split",
+        numpy,
+        lambda x: TupleType((x, x, x)),
+        [rule],
+        axes=lambda x: stacks(x.ndim, [0], [0, 0, 0]),
     )
     return record, log
 
@@ -61,7 +66,7 @@ def test_one_joint_jvp_and_one_joint_transpose():
         lambda ct, x, y: transposed.append(ct) or [ct[0], ct[0]],
         operands=None,
         axes=None,
-        insert_axis=None,
+        adapt=None,
     )
     found = vjp(primad.trace(lambda x, y: np.sum(linear(x, y)[0] ** 2))(np.ones(3), np.ones(3)))
     assert len(transposed) == 1  # for both operands

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import primad
 from primad import nn, ops
 from primad import numpy as pnp
+from primad.axes import AxisMap, Strided, along, same_params
 from primad.functional import compile, custom, derivatives, held, matrices
 from primad.primitive import Law, Primitive
 from primad.simplify import simplify
@@ -118,30 +119,56 @@ def _wrong_labels(rule: Callable[..., Any]) -> Callable[..., Any]:
     """Swap the labels of the result, or claim that mixed axes are mapped."""
 
     def corrupted(*types: Any, **params: Any) -> Any:
-        inner, outer = rule(*types, **params)
-        if len(outer) > 1 and len(set(outer) - {None}) > 1:
-            return inner, outer[::-1]
-        return tuple([tuple(["wrong" if x is None else x for x in labels]) for labels in inner]), tuple(
-            ["wrong" if label is None else label for label in outer]
-        )
+        found = rule(*types, **params)
+        if any(len(outer) > 1 and len(set(outer) - {None}) > 1 for outer in found.results):
+            return AxisMap(found.operands, tuple([outer[::-1] for outer in found.results]))
+        sides = [
+            [["wrong" if x is None else x for x in part] for part in side] for side in (found.operands, found.results)
+        ]
+        return AxisMap(*[tuple(map(tuple, side)) for side in sides])
+
+    return corrupted
+
+
+def _other_roles(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Claim that mapped axes are summed, and that parts of axes start elsewhere."""
+
+    def corrupted(*types: Any, **params: Any) -> Any:
+        found = rule(*types, **params)
+
+        def other(label: Any) -> Any:
+            if isinstance(label, Strided):
+                return replace(label, start=label.start + label.step)
+            return None if found.role(label) == "mapped" else label
+
+        inner = [tuple([other(x) if isinstance(x, Strided) else x for x in labels]) for labels in found.operands]
+        return AxisMap(tuple(inner), tuple([tuple(map(other, outer)) for outer in found.results]))
 
     return corrupted
 
 
 def _unlabelled(rule: Callable[..., Any]) -> Callable[..., Any]:
     def corrupted(*types: Any, **params: Any) -> Any:
-        inner, outer = rule(*types, **params)
-        return inner, (None,) * len(outer)
+        found = rule(*types, **params)
+        return AxisMap(found.operands, tuple([(None,) * len(outer) for outer in found.results]))
 
     return corrupted
 
 
 def _same_params(rule: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda batched, *types, **params: params
+    return lambda change, **params: params
+
+
+def _same_unless_inserted(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda change, **params: rule(change, **params) if change.results[0].inserted else params
 
 
 def _refusing(rule: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda batched, *types, **params: None
+    return lambda change, **params: None
+
+
+def _refusing_unless_inserted(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda change, **params: rule(change, **params) if change.results[0].inserted else None
 
 
 def _single(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,11 +241,15 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
     if op.axes is not None:
         if op.name != "cast":
             yield "labels of the axis map", "axis map", replace(op, axes=_wrong_labels(op.axes))
+        if op.name not in ("eye", "iota"):  # which have no axis but mixed ones
+            yield "roles of the axis map", "axis map", replace(op, axes=_other_roles(op.axes))
         if op.pointwise:
             yield "missing labels", "axis map", replace(op, axes=_unlabelled(op.axes))
-    if op.insert_axis is not None and op.name not in ("eye", "iota", "draw"):
-        wrong = _refusing if op.pointwise or op.name in ("cast", "truncate", "qr", "solve_triangular") else _same_params
-        yield "params of the batched op", "batching", replace(op, insert_axis=wrong(op.insert_axis))
+    if op.adapt is not None and op.name not in ("eye", "iota"):
+        keeps = op.adapt is same_params  # params that say nothing about axes can only be refused
+        wrong, changed = (_refusing, _refusing_unless_inserted) if keeps else (_same_params, _same_unless_inserted)
+        yield "params of the batched op", "batching", replace(op, adapt=wrong(op.adapt))
+        yield "params after axes changed", "axis map", replace(op, adapt=changed(op.adapt))
     yield "inferred dtype", "type", replace(op, infer=_single(op.infer))
     yield "inferred shape", "type", replace(op, infer=_longer(op.infer))
     yield "the NumPy function", "meaning", replace(op, numpy=_other_value(op.numpy))
@@ -303,8 +334,7 @@ def test_a_users_linear_primitive_is_verified_on_its_examples() -> None:
             reverse,
             infer=lambda x: x,
             transpose=[transpose],
-            axes=lambda x: (((None, *range(1, x.ndim)),), (None, *range(1, x.ndim))),
-            insert_axis=lambda batched, x: None if not all(batched) else {},
+            axes=lambda x: along(x.ndim, [0]),
         )
 
     right = record(lambda ct, x: ops.flip(ct, axes=(0,)))

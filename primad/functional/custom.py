@@ -324,7 +324,7 @@ custom_pullback: Primitive = linear(
     infer=lambda *types, pullback, index: pullback.out_types[index],
     transpose=_pull,
     axes=None,
-    insert_axis=None,
+    adapt=None,
     operands=None,
     doc="The derivative of a custom_vjp function: linear, with a transpose and nothing else.",
 )

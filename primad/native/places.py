@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from primad import ops
+from primad.axes import Labels, Strided
 from primad.ir.node import Node
 from primad.native.loops import View, contiguous
+from primad.transforms.dimensions import axis_map
 
 VIEWS = frozenset((ops.broadcast, ops.permute, ops.slice_, ops.flip, ops.reshape, ops.stop_gradient))
 
@@ -26,30 +28,13 @@ Place = View | Splat
 
 
 def view_of(node: Node, source: View) -> View | None:
-    """Return where the elements of a view of another value lie; None if the op is no view, or needs a copy."""
-    params = dict(node.params)
-    shape, strides = list(node.type.shape), list(source.strides)
-    offset = source.offset
-    if node.op is ops.broadcast:
-        remaining = iter(source.strides)
-        strides = [0 if axis in params["axes"] else next(remaining) for axis in range(len(shape))]
-    elif node.op is ops.permute:
-        strides = [source.strides[axis] for axis in params["order"]]
-    elif node.op is ops.slice_:
-        offset += sum(a * s for a, s in zip(params["start"], source.strides, strict=True))
-        strides = [s * step for s, step in zip(source.strides, params["step"], strict=True)]
-    elif node.op is ops.flip:
-        for axis in params["axes"]:
-            offset += (shape[axis] - 1) * source.strides[axis]
-            strides[axis] = -strides[axis]
-    elif node.op is ops.reshape:
-        found = _reshaped(source, tuple(shape))
-        if found is None:
-            return None
-        strides = list(found)
-    elif node.op is not ops.stop_gradient:
-        return None
-    return View(source.buffer, offset, tuple(shape), tuple(strides), source.dtype)
+    """Return where the elements of a view of another value lie; None if they must be moved to lie like this."""
+    shape = node.type.shape
+    if node.op is ops.reshape:
+        strides = _reshaped(source, shape)
+        return None if strides is None else View(source.buffer, source.offset, shape, strides, source.dtype)
+    found = axis_map(node)
+    return _within(source, found.operands[0], shape, found.results[0])
 
 
 def _reshaped(source: View, shape: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -77,12 +62,18 @@ def _reshaped(source: View, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 
 def part_of(node: Node, position: int, whole: View) -> View:
     """Return the place of an operand inside the array that pads it or joins it with others."""
-    operand, params = node.inputs[position], dict(node.params)
-    offset, strides = whole.offset, whole.strides
-    if node.op is ops.pad:
-        offset += sum(low * step for low, step in zip(params["low"], strides, strict=True))
-        strides = tuple([step * (gap + 1) for step, gap in zip(strides, params["interior"], strict=True)])
-    else:
-        axis = params["axis"]
-        offset += strides[axis] * sum(x.type.shape[axis] for x in node.inputs[:position])
-    return View(whole.buffer, offset, operand.type.shape, strides, whole.dtype)
+    found = axis_map(node)
+    return _within(whole, found.results[0], node.inputs[position].type.shape, found.operands[position])
+
+
+def _within(whole: View, names: Labels, shape: tuple[int, ...], labels: Labels) -> View:
+    """Return the place of an array whose axes are those of another, or strided parts of them, or repeat it."""
+    step_of = dict(zip(names, whole.strides, strict=True))
+    offset, strides = whole.offset, []
+    for label in labels:
+        if isinstance(label, Strided):
+            offset += label.start * step_of[label.name]
+            strides.append(label.step * step_of[label.name])
+        else:
+            strides.append(step_of.get(label, 0))
+    return View(whole.buffer, offset, shape, tuple(strides), whole.dtype)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from primad.axes import AxisMap, Change, moved_axes
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
@@ -38,13 +40,16 @@ def _broadcast_type(x: ArrayType, *, shape: Shape, axes: Shape) -> ArrayType:
     return ArrayType(shape, x.dtype)
 
 
-def _broadcast_axes(x: ArrayType, *, shape: Shape, axes: Shape) -> Any:
-    labels = tuple(range(len(shape)))
-    return (tuple([axis for axis in labels if axis not in axes]),), labels
+@lru_cache(maxsize=1024)
+def _axis_map(ndim: int, axes: Shape, made: bool) -> AxisMap:
+    """Return the map of an op that makes axes, or of one that sums over them."""
+    labels = tuple(range(ndim))
+    rest = tuple([axis for axis in labels if axis not in axes])
+    return AxisMap((rest,), (labels,)) if made else AxisMap((labels,), (rest,))
 
 
-def _broadcast_insert(batched: Any, x: ArrayType, *, shape: Shape, axes: Shape) -> dict[str, Any]:
-    return {"shape": (x.shape[0], *shape), "axes": tuple([axis + 1 for axis in axes])}
+def _broadcast_adapt(change: Change, *, shape: Shape, axes: Shape) -> dict[str, Any]:
+    return {"shape": change.result.shape, "axes": change.result.places(axes)}
 
 
 def _broadcast_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -73,8 +78,8 @@ broadcast: Primitive = linear(
     numpy=_broadcast,
     infer=_broadcast_type,
     transpose=[lambda ct, x, *, shape, axes: sum(ct, axes=axes)],
-    axes=_broadcast_axes,
-    insert_axis=_broadcast_insert,
+    axes=lambda x, *, shape, axes: _axis_map(len(shape), axes, made=True),
+    adapt=_broadcast_adapt,
     views=True,
     doc="Repeat an array along the new axes `axes` of `shape`.",
     laws=[
@@ -146,13 +151,6 @@ def _sum_type(x: ArrayType, *, axes: Shape) -> ArrayType:
     return ArrayType(tuple([n for axis, n in enumerate(x.shape) if axis not in axes]), x.dtype)
 
 
-def sum_axes(x: ArrayType, *, axes: Shape) -> Any:
-    """Axis map of reductions: the axes that stay are mapped."""
-    return (tuple([None if i in axes else i for i in range(x.ndim)]),), tuple(
-        [i for i in range(x.ndim) if i not in axes]
-    )
-
-
 def _sum_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
     return None if params["axes"] else inputs[0]
 
@@ -200,8 +198,8 @@ sum: Primitive = linear(
     numpy=_sum,
     infer=_sum_type,
     transpose=[lambda ct, x, *, axes: broadcast(ct, shape=x.shape, axes=axes)],
-    axes=sum_axes,
-    insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
+    axes=lambda x, *, axes: _axis_map(x.ndim, axes, made=False),
+    adapt=moved_axes,
     flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.nbytes, 1),
     doc="Add up along axes.",
     laws=[

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.axes import AxisMap, Change
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
@@ -145,17 +146,15 @@ def _contract_type(x: ArrayType, y: ArrayType, *, labels: str) -> ArrayType:
     return ArrayType(tuple([lengths[letter] for letter in out]), x.dtype)
 
 
-def _contract_axes(x: ArrayType, y: ArrayType, *, labels: str) -> Any:
+@lru_cache(maxsize=4096)
+def _axis_map(labels: str) -> AxisMap:
     in_x, in_y, out = split(labels)
-    return (
-        tuple([letter if letter in out else None for letter in in_x]),
-        tuple([letter if letter in out else None for letter in in_y]),
-    ), tuple(out)
+    return AxisMap((tuple(in_x), tuple(in_y)), (tuple(out),))
 
 
-def _contract_insert(batched: tuple[bool, ...], x: ArrayType, y: ArrayType, *, labels: str) -> dict[str, Any]:
-    in_x, in_y, out = split(labels)
-    return {"labels": letters(("!" if batched[0] else "") + in_x, ("!" if batched[1] else "") + in_y, "!" + out)}
+def _contract_adapt(change: Change, *, labels: str) -> dict[str, Any]:
+    arrays = zip((*change.operands, change.result), split(labels), strict=True)
+    return {"labels": letters(*("".join(axes.entries(part, "!")) for axes, part in arrays))}
 
 
 def _contract_cost(node: Node) -> Cost:
@@ -269,8 +268,8 @@ contract: Primitive = multilinear(
     numpy=_contract,
     infer=_contract_type,
     transpose=[_transpose_x, _transpose_y],
-    axes=_contract_axes,
-    insert_axis=_contract_insert,
+    axes=lambda x, y, *, labels: _axis_map(labels),
+    adapt=_contract_adapt,
     flops=_contract_cost,
     doc="Multiply and sum over the letters that the result lacks.",
     laws=[

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.axes import stacks
 from primad.errors import ShapeError
 from primad.ir.node import Node
 from primad.ir.program import Cost
@@ -83,8 +84,7 @@ solve_triangular: Primitive = custom(
         lambda ct, a, b, *, lower, transpose: solve_triangular(a, ct, lower=lower, transpose=not transpose),
     ],
     operands=(1,),
-    axes=None,
-    insert_axis=lambda batched, *types, **params: params if all(batched) else None,
+    axes=lambda a, b, **params: stacks(a.ndim - 2, [2, 2], [2]),
     flops=lambda node: Cost(node.type.size * node.type.shape[-2], 0, node.type.nbytes, 1),
     doc="a⁻¹ b for triangular matrices a, of which only the named triangle is read; or (transpose) a⁻ᵀ b.",
 )
@@ -135,8 +135,7 @@ qr: Primitive = custom(
     numpy=_qr,
     infer=_qr_type,
     jvp=[_qr_tangent],
-    axes=None,
-    insert_axis=lambda batched, a: {},
+    axes=lambda a: stacks(a.ndim - 2, [2], [2, 2]),
     flops=_qr_cost,
     doc="The reduced QR factorization of matrices of full column rank, with LAPACK's signs: q has orthonormal columns, "
     "r is upper triangular, a = q r.",

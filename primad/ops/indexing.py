@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.axes import AxisMap, Change
 from primad.errors import ShapeError
 from primad.kinds import linear
 from primad.primitive import Primitive
@@ -58,19 +59,26 @@ def _gather_type(x: ArrayType, indices: ArrayType, *, axis: int, batch: int) -> 
     return ArrayType(x.shape[:axis] + indices.shape[batch:] + x.shape[axis + 1 :], x.dtype)
 
 
-def _gather_axes(x: ArrayType, indices: ArrayType, *, axis: int, batch: int) -> Any:
+def _gather_axes(x: ArrayType, indices: ArrayType, *, axis: int, batch: int) -> AxisMap:
     x_labels: list[Any] = [("x", i) for i in range(x.ndim)]
     x_labels[axis] = None
     i_labels: list[Any] = [("x", i) if i < batch else ("i", i) for i in range(indices.ndim)]
-    return (tuple(x_labels), tuple(i_labels)), tuple(x_labels[:axis] + i_labels[batch:] + x_labels[axis + 1 :])
+    found = (*x_labels[:axis], *i_labels[batch:], *x_labels[axis + 1 :])
+    return AxisMap((tuple(x_labels), tuple(i_labels)), (found,))
 
 
-def _gather_insert(batched: tuple[bool, ...], x: Any, indices: Any, *, axis: int, batch: int) -> dict[str, Any] | None:
-    if all(batched):
-        return {"axis": axis + 1, "batch": batch + 1}
-    if batched == (True, False) and batch == 0:
-        return {"axis": axis + 1, "batch": 0}
-    return None
+def _batch_of(change: Change, batch: int) -> int | None:
+    """Return how many batch axes there are then; None where an operand lacks one of them."""
+    x, indices = change.operands
+    left = len(indices.places(range(batch)))
+    if x.inserted and indices.inserted:
+        return left + 1
+    return left if not indices.inserted and not (x.inserted and left) else None
+
+
+def _gather_adapt(change: Change, *, axis: int, batch: int) -> dict[str, Any] | None:
+    batches = _batch_of(change, batch)
+    return None if batches is None else {"axis": change.operand.place(axis), "batch": batches}
 
 
 gather: Primitive = linear(
@@ -82,7 +90,7 @@ gather: Primitive = linear(
         None,
     ],
     axes=_gather_axes,
-    insert_axis=_gather_insert,
+    adapt=_gather_adapt,
     doc="Take elements along an axis at integer indices; the first `batch` axes of both operands go together.",
 )
 
@@ -112,19 +120,17 @@ def _scatter_type(x: ArrayType, indices: ArrayType, *, axis: int, batch: int, si
     return ArrayType((*x.shape[:axis], size, *x.shape[axis + len(own) :]), x.dtype)
 
 
-def _scatter_axes(x: ArrayType, indices: ArrayType, *, axis: int, batch: int, size: int) -> Any:
+def _scatter_axes(x: ArrayType, indices: ArrayType, *, axis: int, batch: int, size: int) -> AxisMap:
+    """The axes of the indices are summed: what is added is the sum of what parts of it add."""
     own = indices.ndim - batch
-    labels: list[Any] = [None if axis <= i < axis + own else ("x", i) for i in range(x.ndim)]
-    i_labels = tuple([("x", i) if i < batch else None for i in range(indices.ndim)])
-    return (tuple(labels), i_labels), (*labels[:axis], None, *labels[axis + own :])
+    labels = tuple([("i", i - axis) if axis <= i < axis + own else ("x", i) for i in range(x.ndim)])
+    i_labels = tuple([("x", i) if i < batch else ("i", i - batch) for i in range(indices.ndim)])
+    return AxisMap((labels, i_labels), ((*labels[:axis], None, *labels[axis + own :]),))
 
 
-def _scatter_insert(batched: tuple[bool, ...], *types: Any, axis: int, batch: int, size: int) -> dict[str, Any] | None:
-    if all(batched):
-        return {"axis": axis + 1, "batch": batch + 1, "size": size}
-    if batched == (True, False) and batch == 0:
-        return {"axis": axis + 1, "batch": 0, "size": size}
-    return None
+def _scatter_adapt(change: Change, *, axis: int, batch: int, size: int) -> dict[str, Any] | None:
+    batches = _batch_of(change, batch)
+    return None if batches is None else {"axis": change.result.place(axis), "batch": batches, "size": size}
 
 
 scatter_add: Primitive = linear(
@@ -133,6 +139,6 @@ scatter_add: Primitive = linear(
     infer=_scatter_type,
     transpose=[lambda ct, x, indices, *, axis, batch, size: gather(ct, indices, axis=axis, batch=batch), None],
     axes=_scatter_axes,
-    insert_axis=_scatter_insert,
+    adapt=_scatter_adapt,
     doc="Add elements into zeros of length `size` along an axis; repeated indices accumulate.",
 )

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from primad.axes import AxisMap
 from primad.errors import ShapeError
-from primad.kinds import piecewise_constant, pointwise_insert
+from primad.kinds import piecewise_constant
 from primad.primitive import Primitive
 from primad.types import ArrayType
 
@@ -52,9 +53,9 @@ def _draw_type(key: ArrayType, *, shape: tuple[int, ...], dtype: str) -> ArrayTy
     return found
 
 
-def _draw_axes(key: ArrayType, *, shape: tuple[int, ...], dtype: str) -> Any:
+def _draw_axes(key: ArrayType, *, shape: tuple[int, ...], dtype: str) -> AxisMap:
     labels = tuple(range(key.ndim))
-    return (labels,), (*labels, *[None] * len(shape))
+    return AxisMap((labels,), ((*labels, *[None] * len(shape)),))
 
 
 draw: Primitive = piecewise_constant(
@@ -62,7 +63,6 @@ draw: Primitive = piecewise_constant(
     numpy=_draw,
     infer=_draw_type,
     axes=_draw_axes,
-    insert_axis=pointwise_insert,
     doc="Random numbers of a shape for each key (a counter-based generator, Philox): floats uniform in [0, 1), or "
     "nonnegative int64. The same key gives the same numbers.",
 )

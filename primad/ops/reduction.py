@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from primad.axes import AxisMap, along, moved_axes, moved_axis
 from primad.errors import ShapeError
 from primad.kinds import custom, linear
-from primad.ops.broadcasting import broadcast, sum, sum_axes
+from primad.ops.broadcasting import broadcast, sum
 from primad.ops.conversion import cast
 from primad.ops.selection import mask
 from primad.primitive import Primitive
@@ -30,18 +31,13 @@ def _cumsum_type(x: ArrayType, *, axis: int, reverse: bool) -> ArrayType:
     return x
 
 
-def _cumsum_axes(x: ArrayType, *, axis: int, reverse: bool) -> Any:
-    labels = tuple([None if i == axis else i for i in range(x.ndim)])
-    return (labels,), labels
-
-
 cumsum: Primitive = linear(
     "cumsum",
     numpy=_cumsum,
     infer=_cumsum_type,
     transpose=[lambda ct, x, *, axis, reverse: cumsum(ct, axis=axis, reverse=not reverse)],
-    axes=_cumsum_axes,
-    insert_axis=lambda batched, x, *, axis, reverse: {"axis": axis + 1, "reverse": reverse},
+    axes=lambda x, *, axis, reverse: along(x.ndim, [axis]),
+    adapt=moved_axis,
     doc="Running sums along an axis, from its start or (reverse) from its end.",
 )
 
@@ -52,6 +48,12 @@ def _extremum_type(x: ArrayType, *, axes: Shape) -> ArrayType:
     if any(x.shape[axis] == 0 for axis in axes):
         raise ShapeError(f"max/min of an empty axis: shape {x.shape}, axes {axes}")
     return ArrayType(tuple([n for axis, n in enumerate(x.shape) if axis not in axes]), x.dtype)
+
+
+def _extremum_axes(x: ArrayType, *, axes: Shape) -> AxisMap:
+    """The largest element of a whole axis is no sum over its parts: it is mixed."""
+    labels = tuple([None if axis in axes else axis for axis in range(x.ndim)])
+    return AxisMap((labels,), (tuple([label for label in labels if label is not None]),))
 
 
 def _extremum_tangent(tangent: Any, out: Any, x: Any, *, axes: Shape) -> Any:
@@ -66,8 +68,8 @@ reduce_max: Primitive = custom(
     numpy=lambda x, *, axes: np.max(x, axis=axes),
     infer=_extremum_type,
     jvp=[_extremum_tangent],
-    axes=sum_axes,
-    insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
+    axes=_extremum_axes,
+    adapt=moved_axes,
     doc="The largest element along axes; ties share the derivative equally.",
 )
 
@@ -76,7 +78,7 @@ reduce_min: Primitive = custom(
     numpy=lambda x, *, axes: np.min(x, axis=axes),
     infer=_extremum_type,
     jvp=[_extremum_tangent],
-    axes=sum_axes,
-    insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
+    axes=_extremum_axes,
+    adapt=moved_axes,
     doc="The smallest element along axes; ties share the derivative equally.",
 )

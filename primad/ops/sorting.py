@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from primad.axes import along, moved_axis
 from primad.errors import ShapeError
 from primad.kinds import piecewise_constant
 from primad.primitive import Primitive
@@ -18,16 +17,11 @@ def _argsort_type(x: ArrayType, *, axis: int) -> ArrayType:
     return ArrayType(x.shape, np.dtype(np.int64))
 
 
-def _argsort_axes(x: ArrayType, *, axis: int) -> Any:
-    labels = tuple([None if i == axis else i for i in range(x.ndim)])
-    return (labels,), labels
-
-
 argsort: Primitive = piecewise_constant(
     "argsort",
     numpy=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable"),
     infer=_argsort_type,
-    axes=_argsort_axes,
-    insert_axis=lambda batched, x, *, axis: {"axis": axis + 1},
+    axes=lambda x, *, axis: along(x.ndim, [axis]),
+    adapt=moved_axis,
     doc="Indices that sort along an axis; equal elements keep their order.",
 )

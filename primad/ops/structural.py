@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import numpy as np
 
+from primad.axes import AxisMap, Change, Factors, Strided, moved_axes, moved_axis
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.kinds import linear
@@ -27,19 +29,47 @@ def _reshape_type(x: ArrayType, *, shape: Shape) -> ArrayType:
     return ArrayType(shape, x.dtype)
 
 
-def _reshape_axes(x: ArrayType, *, shape: Shape) -> Any:
-    """Leading and trailing axes that keep their lengths are mapped; those between are mixed."""
-    before: list[Any] = [None] * x.ndim
-    after: list[Any] = [None] * len(shape)
-    for i in range(min(x.ndim, len(shape))):
-        if x.shape[i] != shape[i]:
-            break
-        before[i] = after[i] = ("front", i)
-    for i in range(1, min(x.ndim, len(shape)) + 1):
-        if x.shape[-i] != shape[-i] or before[-i] is not None or after[-i] is not None:
-            break
-        before[-i] = after[-i] = ("back", i)
-    return (tuple(before),), tuple(after)
+def _spans(shape: Shape) -> list[tuple[int, int]]:
+    """Return, for each axis, how many elements one step along it passes, and how many all of it has."""
+    spans, below = [], 1
+    for n in reversed(shape):
+        spans.append((below, below * n))
+        below *= n
+    return spans[::-1]
+
+
+def _reshape_axes(x: ArrayType, *, shape: Shape) -> AxisMap:
+    """Name the indices that axes of both shapes are made of.
+
+    The elements stay in row-major order, so an index is a pair of numbers: how many elements a step passes, and how
+    many all steps do. Where these do not divide one another, as in (4, 6) → (6, 4), axes are mixed.
+    """
+    both = [_spans(x.shape), _spans(shape)]
+    if x.size == 0:
+        return AxisMap(((None,) * x.ndim,), ((None,) * len(shape),))
+    ends = [{1, x.size}.union(*spans) for spans in both]
+    cuts = sorted(ends[0] | ends[1])
+    pieces = list(itertools.pairwise(cuts))
+    shared = sorted(ends[0] & ends[1])
+    broken = {
+        (low, high)
+        for low, high in itertools.pairwise(shared)
+        if any(b % a for a, b in pieces if low <= a and b <= high)
+    }
+
+    def label(span: tuple[int, int]) -> Any:
+        low, high = span
+        if any(a <= low and high <= b for a, b in broken):
+            return None
+        own = [(a, b) for a, b in reversed(pieces) if low <= a and b <= high]
+        return own[0] if len(own) == 1 else Factors(tuple(own), tuple([b // a for a, b in own]))
+
+    found = [[label(span) if span[0] != span[1] else None for span in spans] for spans in both]
+    for place in cuts:  # axes of length 1 go with those that stand at the same place
+        lonely = [[axis for axis, span in enumerate(spans) if span == (place, place)] for spans in both]
+        for number, (i, j) in enumerate(zip(*lonely, strict=False)):
+            found[0][i] = found[1][j] = (place, place, number)
+    return AxisMap((tuple(found[0]),), (tuple(found[1]),))
 
 
 def _reshape_same(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -64,7 +94,7 @@ reshape: Primitive = linear(
     infer=_reshape_type,
     transpose=[lambda ct, x, *, shape: reshape(ct, shape=x.shape)],
     axes=_reshape_axes,
-    insert_axis=lambda batched, x, *, shape: {"shape": (x.shape[0], *shape)},
+    adapt=lambda change, *, shape: {"shape": change.result.shape},
     views=True,
     doc="Give the elements, in row-major order, another shape.",
     laws=[
@@ -105,6 +135,10 @@ def _permute_type(x: ArrayType, *, order: Shape) -> ArrayType:
     if sorted(order) != list(range(x.ndim)):
         raise ShapeError(f"permute: order {order} is not a permutation of the axes of shape {x.shape}")
     return ArrayType(tuple([x.shape[axis] for axis in order]), x.dtype)
+
+
+def _permute_adapt(change: Change, *, order: Shape) -> dict[str, Any]:
+    return {"order": tuple([change.operand.place(axis) for axis in change.result.entries(order, None)])}
 
 
 def inverse_order(order: Shape) -> Shape:
@@ -156,8 +190,8 @@ permute: Primitive = linear(
     numpy=lambda x, *, order: np.transpose(x, order),
     infer=_permute_type,
     transpose=[lambda ct, x, *, order: permute(ct, order=inverse_order(order))],
-    axes=lambda x, *, order: ((tuple(range(x.ndim)),), order),
-    insert_axis=lambda batched, x, *, order: {"order": (0, *(axis + 1 for axis in order))},
+    axes=lambda x, *, order: AxisMap((tuple(range(x.ndim)),), (order,)),
+    adapt=_permute_adapt,
     views=True,
     doc="Reorder the axes: axis i of the result is axis order[i] of x.",
     laws=[
@@ -217,18 +251,20 @@ def _slice_type(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> Arra
     return ArrayType(tuple([-(-(b - a) // s) for a, b, s in zip(start, stop, step, strict=True)]), x.dtype)
 
 
-def _slice_axes(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> Any:
+def _slice_axes(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> AxisMap:
     labels = tuple(
         [
-            i if (a, b, s) == (0, n, 1) else None
-            for i, (a, b, s, n) in enumerate(zip(start, stop, step, x.shape, strict=True))
+            axis if (a, b, s) == (0, n, 1) else Strided(axis, a, s)
+            for axis, (a, b, s, n) in enumerate(zip(start, stop, step, x.shape, strict=True))
         ]
     )
-    return (labels,), labels
+    return AxisMap((tuple(range(x.ndim)),), (labels,))
 
 
-def _slice_insert(batched: Any, x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> dict[str, Any]:
-    return {"start": (0, *start), "stop": (x.shape[0], *stop), "step": (1, *step)}
+def _slice_adapt(change: Change, *, start: Shape, stop: Shape, step: Shape) -> dict[str, Any]:
+    start, step = change.result.entries(start, 0), change.result.entries(step, 1)
+    ends = zip(start, change.result.entries(stop, 0), step, change.result.shape, strict=True)
+    return {"start": start, "stop": tuple([n if (a, s) == (0, 1) else b for a, b, s, n in ends]), "step": step}
 
 
 def _slice_transpose(ct: Any, x: Any, *, start: Shape, stop: Shape, step: Shape) -> Any:
@@ -281,7 +317,7 @@ slice_: Primitive = linear(
     infer=_slice_type,
     transpose=[_slice_transpose],
     axes=_slice_axes,
-    insert_axis=_slice_insert,
+    adapt=_slice_adapt,
     views=True,
     doc="Take start:stop:step of each axis (steps are positive; flip reverses).",
     laws=[
@@ -338,11 +374,18 @@ def _pad_transpose(ct: Any, x: Any, *, low: Shape, high: Shape, interior: Shape)
     return slice_(ct, start=low, stop=stop, step=tuple([i + 1 for i in interior]))
 
 
-def _pad_axes(x: ArrayType, *, low: Shape, high: Shape, interior: Shape) -> Any:
+def _pad_axes(x: ArrayType, *, low: Shape, high: Shape, interior: Shape) -> AxisMap:
     labels = tuple(
-        [i if widths == (0, 0, 0) else None for i, widths in enumerate(zip(low, high, interior, strict=True))]
+        [
+            Strided(axis, a, i + 1) if a or b or i else axis
+            for axis, (a, b, i) in enumerate(zip(low, high, interior, strict=True))
+        ]
     )
-    return (labels,), labels
+    return AxisMap((labels,), (tuple(range(x.ndim)),))
+
+
+def _pad_adapt(change: Change, **widths: Shape) -> dict[str, Any]:
+    return {name: change.operand.entries(width, 0) for name, width in widths.items()}
 
 
 def _pad_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -360,11 +403,7 @@ pad: Primitive = linear(
     infer=_pad_type,
     transpose=[_pad_transpose],
     axes=_pad_axes,
-    insert_axis=lambda batched, x, *, low, high, interior: {
-        "low": (0, *low),
-        "high": (0, *high),
-        "interior": (0, *interior),
-    },
+    adapt=_pad_adapt,
     doc="Put zeros before (low), after (high) and between (interior) the elements of each axis.",
     laws=[
         Law(
@@ -408,9 +447,12 @@ def _concatenate_transpose(ct: Any, *inputs: Any, axis: int) -> list[Any]:
     return found
 
 
-def _concatenate_axes(*types: ArrayType, axis: int) -> Any:
-    labels = tuple([None if i == axis else i for i in range(types[0].ndim)])
-    return tuple([labels] * len(types)), labels
+def _concatenate_axes(*types: ArrayType, axis: int) -> AxisMap:
+    labels = tuple(range(types[0].ndim))
+    starts = itertools.accumulate([x.shape[axis] for x in types[:-1]], initial=0)
+    return AxisMap(
+        tuple([(*labels[:axis], Strided(axis, start, 1), *labels[axis + 1 :]) for start in starts]), (labels,)
+    )
 
 
 def _concatenate_nested(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -428,7 +470,7 @@ concatenate: Primitive = linear(
     infer=_concatenate_type,
     transpose=_concatenate_transpose,
     axes=_concatenate_axes,
-    insert_axis=lambda batched, *types, axis: {"axis": axis + 1} if all(batched) else None,
+    adapt=moved_axis,
     operands=None,
     doc="Join arrays along an axis.",
     laws=[
@@ -457,9 +499,9 @@ def _flip_type(x: ArrayType, *, axes: Shape) -> ArrayType:
     return x
 
 
-def _flip_axes(x: ArrayType, *, axes: Shape) -> Any:
-    labels = tuple([None if i in axes else i for i in range(x.ndim)])
-    return (labels,), labels
+def _flip_axes(x: ArrayType, *, axes: Shape) -> AxisMap:
+    labels = tuple([Strided(axis, n - 1, -1) if axis in axes else axis for axis, n in enumerate(x.shape)])
+    return AxisMap((tuple(range(x.ndim)),), (labels,))
 
 
 def _flip_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -478,7 +520,7 @@ flip: Primitive = linear(
     infer=_flip_type,
     transpose=[lambda ct, x, *, axes: flip(ct, axes=axes)],
     axes=_flip_axes,
-    insert_axis=lambda batched, x, *, axes: {"axes": tuple([axis + 1 for axis in axes])},
+    adapt=moved_axes,
     views=True,
     doc="Reverse the order of elements along axes.",
     laws=[

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from primad.axes import AxisMap, along, moved_axes
 from primad.errors import ShapeError
 from primad.ir.node import Node, Trace
 from primad.kinds import linear, piecewise_constant
@@ -47,11 +48,6 @@ def _replaced(shape: Shape, axes: Shape, lengths: Shape) -> Shape:
     for axis, length in zip(axes, lengths, strict=True):
         result[axis] = length
     return tuple(result)
-
-
-def _mapped(ndim: int, axes: Shape) -> tuple[Any, ...]:
-    """Labels of an array's axes: those that windows slide along are mixed, the others are mapped."""
-    return tuple([None if axis in axes else axis for axis in range(ndim)])
 
 
 PIECE_BYTES = 256 * 1024
@@ -116,13 +112,9 @@ def _windows_transpose(
     return overlap_add(ct, axes=axes, length=length, step=step, dilation=dilation, low=low)
 
 
-def _windows_axes(x: ArrayType, *, axes: Shape, **params: Shape) -> Any:
-    labels = _mapped(x.ndim, axes)
-    return (labels,), (*labels, *[None] * len(axes))
-
-
-def _shift_axes(batched: Any, x: ArrayType, *, axes: Shape, **params: Any) -> dict[str, Any]:
-    return {"axes": tuple([axis + 1 for axis in axes]), **params}
+def _windows_axes(x: ArrayType, *, axes: Shape, **params: Shape) -> AxisMap:
+    (labels,) = along(x.ndim, axes).operands
+    return AxisMap((labels,), ((*labels, *[None] * len(axes)),))
 
 
 windows: Primitive = linear(
@@ -131,7 +123,7 @@ windows: Primitive = linear(
     infer=_windows_type,
     transpose=[_windows_transpose],
     axes=_windows_axes,
-    insert_axis=_shift_axes,
+    adapt=moved_axes,
     views=True,
     doc="All windows of `size` elements along `axes`: the axes count the windows, new last axes their elements.",
 )
@@ -196,9 +188,9 @@ def _overlap_add_transpose(
     return windows(ct, axes=axes, count=count, size=size, step=step, dilation=dilation, low=low)
 
 
-def _overlap_add_axes(y: ArrayType, *, axes: Shape, **params: Shape) -> Any:
-    labels = _mapped(y.ndim - len(axes), axes)
-    return ((*labels, *[None] * len(axes)),), labels
+def _overlap_add_axes(y: ArrayType, *, axes: Shape, **params: Shape) -> AxisMap:
+    (labels,) = along(y.ndim - len(axes), axes).operands
+    return AxisMap(((*labels, *[None] * len(axes)),), (labels,))
 
 
 def _overlap_add_product(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -244,7 +236,7 @@ overlap_add: Primitive = linear(
     infer=_overlap_add_type,
     transpose=[_overlap_add_transpose],
     axes=_overlap_add_axes,
-    insert_axis=_shift_axes,
+    adapt=moved_axes,
     doc="Add the elements of windows, which are the last axes, where they lie: the transpose of `windows`.",
     laws=[
         Law(
@@ -352,17 +344,12 @@ def _window_argmax_type(
     return ArrayType(_replaced(x.shape, axes, count), np.int64)
 
 
-def _window_argmax_axes(x: ArrayType, *, axes: Shape, **params: Shape) -> Any:
-    labels = _mapped(x.ndim, axes)
-    return (labels,), labels
-
-
 window_argmax: Primitive = piecewise_constant(
     "window_argmax",
     numpy=_window_argmax,
     infer=_window_argmax_type,
-    axes=_window_argmax_axes,
-    insert_axis=_shift_axes,
+    axes=lambda x, *, axes, **params: along(x.ndim, axes),
+    adapt=moved_axes,
     doc="For each window the place of its largest element, counted in row-major order over the axes of the windows; at "
     "a tie the first in the window.",
 )

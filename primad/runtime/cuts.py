@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from primad import ops
-from primad.ir.node import LITERAL, Node, Trace, literal_value
+from primad.ir.node import LITERAL, Node, Params, Trace, literal_value
 from primad.ir.program import Program, carry_lines
 from primad.native.layout import Slices
 from primad.native.places import VIEWS
-from primad.runtime.axes import Dimension
+from primad.runtime.axes import Tileable
 from primad.runtime.donation import Donated
 from primad.runtime.parts import needed_between
+from primad.transforms.dimensions import axis_map
 from primad.types import ArrayType
 
 
@@ -35,7 +35,7 @@ class Cut:
     """
 
     program: Program
-    dimension: Dimension
+    dimension: Tileable
     before: frozenset[Node]
     after: frozenset[Node]
     inputs: Sequence[Node]
@@ -58,7 +58,7 @@ class Cut:
                 mapping[node] = trace.literal(literal_value(node), self._resized(node, length))
                 continue
             operands = tuple([mapping[operand] for operand in node.inputs])
-            params = _resized_params(node, self.dimension.axis.get(node), length)
+            params = self._resized_params(node, length)
             # Laws that did not apply to the whole program are not tried: a sum over the tiles stays a sum.
             mapping[node] = trace.place(node.op, operands, params)
         carry_lines(self.program, mapping, trace)
@@ -78,6 +78,18 @@ class Cut:
         """Return the tiled axis of a value."""
         return self.dimension.axis.get(node)
 
+    def _resized_params(self, node: Node, length: int) -> Params:
+        """Return a node's params when the dimension has another length."""
+        op = node.op
+        if op.pointwise or not node.params:
+            return node.params
+        map = axis_map(node)
+        arrays = zip((*node.inputs, node), (*map.operands, *map.results), strict=True)
+        names = {labels[axis] for value, labels in arrays if (axis := self.axis(value)) is not None}
+        names.discard(None)
+        change = map.change(dict.fromkeys(names, length), [operand.type for operand in node.inputs], [node.type])
+        return tuple(sorted(op.adapt(change, **dict(node.params)).items()))
+
     def _resized(self, node: Node, length: int) -> ArrayType:
         axis = self.axis(node)
         if axis is None:
@@ -87,7 +99,7 @@ class Cut:
         return ArrayType(tuple(shape), node.type.dtype)
 
 
-def cut_of(program: Program, dimension: Dimension, donated: Donated) -> Cut:
+def cut_of(program: Program, dimension: Tileable, donated: Donated) -> Cut:
     """Return what of a program runs in tiles along a dimension."""
     sums = dimension.reductions
     inside = {
@@ -149,7 +161,7 @@ def _totals(program: Program, sums: frozenset[Node]) -> dict[Node, Node]:
     return total
 
 
-def _donated_slices(program: Program, dimension: Dimension, donated: Donated, elsewhere: set[Node]) -> dict[Node, int]:
+def _donated_slices(program: Program, dimension: Tileable, donated: Donated, elsewhere: set[Node]) -> dict[Node, int]:
     """Return the input whose memory an output takes that tiles write.
 
     A tile has read its slice of the input before it writes it, if the slice lies along the same axis and nothing else
@@ -169,15 +181,3 @@ def _seen_through(node: Node) -> Node:
     while node.op in VIEWS:
         (node,) = node.inputs
     return node
-
-
-def _resized_params(node: Node, axis: int | None, length: int) -> tuple[tuple[str, Any], ...]:
-    """Return a node's params when the axis of its result has another length."""
-    if axis is None or node.op not in (ops.broadcast, ops.reshape, ops.slice_):
-        return node.params
-    name = "stop" if node.op is ops.slice_ else "shape"
-    params = dict(node.params)
-    entries = list(params[name])
-    entries[axis] = length
-    params[name] = tuple(entries)
-    return tuple(sorted(params.items()))

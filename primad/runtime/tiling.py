@@ -19,7 +19,7 @@ from primad import ops
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program
-from primad.runtime.axes import Dimension, tileable_dimensions
+from primad.runtime.axes import Tileable, tileable_dimensions
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.cuts import cut_of
 from primad.runtime.donation import Donated, settle
@@ -98,7 +98,7 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
     return Plan(program, WORTHWHILE_SIZE, donated)
 
 
-def _chosen(program: Program, along: Hint) -> list[Dimension]:
+def _chosen(program: Program, along: Hint) -> list[Tileable]:
     """Return the dimension of an input's axis, the one to cut."""
     node, axis = program.inputs[along[0]], along[1]
     found = [dimension for dimension in tileable_dimensions(program) if dimension.axis.get(node) == axis]
@@ -112,7 +112,7 @@ def _chosen(program: Program, along: Hint) -> list[Dimension]:
     return found
 
 
-def tile_length(dimension: Dimension) -> int:
+def tile_length(dimension: Tileable) -> int:
     """Return how many indices make an interpreted tile: an even number of tiles, as equal as multiples of 8 can be."""
     length = SHORTEST_TILE
     while length < 8192 and 2 * length * dimension.bytes_per_index <= TILE_BYTES:
@@ -125,7 +125,7 @@ def tile_length(dimension: Dimension) -> int:
     return -(-dimension.length // (8 * even)) * 8
 
 
-def _sums_before(program: Program, dimension: Dimension) -> dict[Node, int]:
+def _sums_before(program: Program, dimension: Tileable) -> dict[Node, int]:
     """Return for each value how many complete sums over the dimension, one after the other, it depends on."""
     before: dict[Node, int] = {}
     for node in program.nodes:
@@ -134,7 +134,7 @@ def _sums_before(program: Program, dimension: Dimension) -> dict[Node, int]:
     return before
 
 
-def _needs_stages(program: Program, dimension: Dimension, before: dict[Node, int]) -> bool:
+def _needs_stages(program: Program, dimension: Tileable, before: dict[Node, int]) -> bool:
     """Say whether complete sums over the dimension are used along it again."""
     tiled = [node for node in program.nodes if node in dimension.axis and not isinstance(node.op, Leaf)]
     summed = [node.inputs for node in dimension.reductions]

@@ -13,15 +13,15 @@ over its directions, and not on everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import dataclass
 
 from primad import ops
 from primad.ir.families import DIRECTIONS, LEFT_OUT
-from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
+from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, literal_value
 from primad.ir.program import Program, rebuild
-from primad.ops.contraction import letters, split
 from primad.primitive import apply
+from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import finish
 from primad.types import ArrayType
 
@@ -61,91 +61,81 @@ def _uses(node: Node, demand: Axes) -> list[Axes]:
         own = dict(node.params)["axes"]
         kept = [axis for axis in range(node.inputs[0].type.ndim) if axis not in own]
         return [frozenset([*own, *(kept[axis] for axis in demand)])]
-    result: list[set[int]] = [set() for _ in node.inputs]
+    return _passage(node, demand).sums
+
+
+@dataclass(frozen=True)
+class _Passage:
+    """How a sum passes a node.
+
+    Attributes:
+        axes: the axes of the result over which it passes.
+        sums: for each operand the axes over which it is summed instead.
+        constant: for each operand the axes along which it is constant, that it loses.
+        params: the node's params without the axes.
+    """
+
+    axes: Axes
+    sums: list[Axes]
+    constant: list[Axes]
+    params: Params
+
+
+def _passage(node: Node, demand: Axes) -> _Passage:
+    """Return how a sum over axes of the result passes a node: over which of them, and what it does to the operands.
+
+    It passes along an axis that is mapped where the op is linear: all operands in which it is linear together have the
+    axis, and are summed, and the others are constant along it.
+    """
+    count = len(node.inputs)
+    nothing = _Passage(_NONE, [_NONE] * count, [_NONE] * count, node.params)
+    if not demand or node.op.axes is None:
+        return nothing
+    groups = node.op.linear_groups(count)
+    found = axis_map(node)
+    (after,) = found.results
+    names: dict[int, Hashable] = {}
+    sums: list[set[int]] = [set() for _ in node.inputs]
+    constant: list[set[int]] = [set() for _ in node.inputs]
     for axis in demand:
-        for position, mapped in (_through(node, axis) or {}).items():
-            result[position].add(mapped)
-    return [frozenset(axes) for axes in result]
+        if found.role(after[axis]) != "mapped":
+            continue
+        places = [labels.index(after[axis]) if after[axis] in labels else None for labels in found.operands]
+        for group in groups:
+            if all(_summable(node, i, group, place) for i, place in enumerate(places)):
+                names[axis] = after[axis]
+                for i, place in enumerate(places):
+                    if place is not None:
+                        (sums if i in group else constant)[i].add(place)
+                break
+    if not names:
+        return nothing
+    dropped: dict[Hashable, int | None] = dict.fromkeys(names.values())
+    change = found.change(dropped, [operand.type for operand in node.inputs], [node.type])
+    params = node.op.adapt(change, **dict(node.params))
+    if params is None:
+        return nothing
+    return _Passage(
+        frozenset(names), [*map(frozenset, sums)], [*map(frozenset, constant)], tuple(sorted(params.items()))
+    )
 
 
-def _drop_entries(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
-    """Params with one entry per axis lose the entries of axes that are gone."""
-    return {
-        name: tuple([entry for axis, entry in enumerate(entries) if axis not in gone])
-        for name, entries in params.items()
-    }
-
-
-def _drop_broadcast(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
-    shape = tuple([n for axis, n in enumerate(params["shape"]) if axis not in gone])
-    return {"shape": shape, "axes": tuple(sorted(_shift(frozenset(params["axes"]), gone)))}
-
-
-def _drop_order(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
-    order = [old for new, old in enumerate(params["order"]) if new not in gone]
-    kept = sorted(order)
-    return {"order": tuple([kept.index(old) for old in order])}
-
-
-def _drop_axes(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
-    return {**params, "axes": tuple(sorted(_shift(frozenset(params["axes"]), gone)))}
-
-
-def _drop_axis(params: dict[str, Any], gone: Axes) -> dict[str, Any]:
-    (axis,) = _shift(frozenset([params["axis"]]), gone)
-    return {**params, "axis": axis}
-
-
-_STRUCTURAL: dict[Any, Callable[[dict[str, Any], Axes], dict[str, Any]]] = {
-    ops.broadcast: _drop_broadcast,
-    ops.permute: _drop_order,
-    ops.reshape: _drop_entries,
-    ops.slice_: _drop_entries,
-    ops.pad: _drop_entries,
-    ops.flip: _drop_axes,
-    ops.windows: _drop_axes,
-    ops.overlap_add: _drop_axes,
-    ops.concatenate: _drop_axis,
-    ops.cumsum: _drop_axis,
-}
-"""Ops that only move elements or add along other axes, and their params when axes of the result are gone."""
+def _summable(node: Node, position: int, group: tuple[int, ...], place: int | None) -> bool:
+    """Say whether an operand, with an axis at a place or not at all, lets a sum over it pass to those of a group."""
+    operand = node.inputs[position]
+    if position in group:
+        return place is not None and operand.type.is_float
+    return place is None or _constant(operand, place)
 
 
 def _constant(node: Node, axis: int) -> bool:
     """Say whether a value is the same all along an axis."""
-    return node.op is LITERAL or (node.op is ops.broadcast and axis in dict(node.params)["axes"])
-
-
-def _through(node: Node, axis: int) -> dict[int, int] | None:
-    """Return the operands, with their axes, to which a sum over an axis of the result passes; None if it does not."""
-    op, inputs = node.op, node.inputs
-    if op in (ops.add, ops.sub, ops.neg) or (op is ops.cast and inputs[0].type.is_float):
-        return dict.fromkeys(range(len(inputs)), axis)
-    if op is ops.mul:
-        for constant, varying in ((0, 1), (1, 0)):
-            if _constant(inputs[constant], axis):
-                return {varying: axis}
-        return None
-    if op is ops.div:
-        return {0: axis} if _constant(inputs[1], axis) else None
-    if op is ops.mask:
-        return {1: axis} if _constant(inputs[0], axis) else None
-    if op is ops.select:
-        return {1: axis, 2: axis} if _constant(inputs[0], axis) else None
-    if op in _STRUCTURAL:
-        (before, *_), after = op.axes(*[operand.type for operand in inputs], **dict(node.params))
-        label = after[axis]
-        if label is None or label not in before:
-            return None
-        return dict.fromkeys(range(len(inputs)), before.index(label))
-    if op is ops.contract:
-        in_x, in_y, out = split(dict(node.params)["labels"])
-        letter = out[axis]
-        if letter not in in_y:
-            return {0: in_x.index(letter)}
-        if letter not in in_x:
-            return {1: in_y.index(letter)}
-    return None
+    if isinstance(node.op, Leaf):
+        return node.op is LITERAL
+    if node.op.axes is None or node.op.pointwise:
+        return False
+    found = axis_map(node)
+    return found.role(found.results[0][axis]) == "made"
 
 
 def _build(node: Node, demand: dict[Node, Axes], values: dict[Node, Node], trace: Trace) -> Node:
@@ -153,27 +143,17 @@ def _build(node: Node, demand: dict[Node, Axes], values: dict[Node, Node], trace
     axes = demand.get(node, _NONE)
     if isinstance(node.op, Leaf):
         return rebuild(node, values, trace)
-    used = _uses(node, axes)
     if node.op is ops.sum:
-        return _summed(node.inputs[0], used[0], demand, values, trace)
-    passed = frozenset(axis for axis in axes if _through(node, axis) is not None)
-    if not passed:
+        return _summed(node.inputs[0], _uses(node, axes)[0], demand, values, trace)
+    passage = _passage(node, axes)
+    if not passage.axes:
         return _sum(trace, rebuild(node, values, trace), axes)
-    operands = [_summed(operand, sums, demand, values, trace) for operand, sums in zip(node.inputs, used, strict=True)]
-    op, params = node.op, dict(node.params)
-    if op in _STRUCTURAL:
-        params = _STRUCTURAL[op](params, passed)
-    elif op is ops.contract:
-        in_x, in_y, out = split(params["labels"])
-        gone = {out[axis] for axis in passed}
-        params["labels"] = letters(*("".join(c for c in part if c not in gone) for part in (in_x, in_y, out)))
-    else:
-        operands = [
-            operand if not passed - sums else _without(trace, operand, _shift(passed - sums, sums))
-            for operand, sums in zip(operands, used, strict=True)
-        ]
-    result = apply(trace, op, *operands, **params)
-    return _sum(trace, result, _shift(axes - passed, passed))
+    operands = []
+    for operand, sums, constant in zip(node.inputs, passage.sums, passage.constant, strict=True):
+        new = _summed(operand, sums, demand, values, trace)
+        operands.append(_without(trace, new, _shift(constant, sums)) if constant else new)
+    result = apply(trace, node.op, *operands, **dict(passage.params))
+    return _sum(trace, result, _shift(axes - passage.axes, passage.axes))
 
 
 def _shift(axes: Axes, gone: Axes) -> Axes:

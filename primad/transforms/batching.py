@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from primad import ops
+from primad.axes import Change, result_types
 from primad.errors import ProgramError
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, rebuild
@@ -81,15 +82,22 @@ def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...],
     op, params = node.op, dict(node.params)
     if op.batch is not None:
         return op.batch(flags, size, *operands, **params)
-    if op.insert_axis is None:
+    if op.adapt is None:
         raise missing_rule(op, "axis map")
-    shifted = None if op.pointwise and not all(flags) else op.insert_axis(flags, *[x.type for x in operands], **params)
-    if shifted is None:
+    adapted = None if op.pointwise and not all(flags) else _inserted(node, flags, size)
+    if adapted is None:
         operands = [x if on else widen(x, size) for x, on in zip(operands, flags, strict=True)]
-        shifted = op.insert_axis((True,) * len(operands), *[x.type for x in operands], **params)
-        if shifted is None:
-            raise ProgramError(f"{op.name}: its axis map refuses operands that are all batched")
-    return op(*operands, **shifted)
+        adapted = _inserted(node, (True,) * len(operands), size)
+        if adapted is None:
+            raise ProgramError(f"{op.name}: its `adapt` refuses a leading axis of all operands")
+    return op(*operands, **adapted)
+
+
+def _inserted(node: Node, flags: tuple[bool, ...], size: int) -> dict[str, Any] | None:
+    """Return a node's params when operands get a leading axis; None if others must get it too."""
+    change = Change.insert(flags, size, [operand.type for operand in node.inputs], result_types(node.type))
+    adapted: dict[str, Any] | None = node.op.adapt(change, **dict(node.params))
+    return adapted
 
 
 def widen(x: TracedArray, size: int) -> TracedArray:

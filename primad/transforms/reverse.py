@@ -11,6 +11,7 @@ from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
 from primad.ir.program import Program, rebuild
 from primad.primitive import missing_rule
 from primad.trace import TracedArray
+from primad.transforms.dimensions import dependents
 from primad.transforms.forward import fresh_inputs, push_tangents, zero_node
 from primad.transforms.lowering import definition, finish, lower
 from primad.types import Linear, Zero
@@ -83,15 +84,6 @@ def _add(total: Any, term: Any) -> Any:
     return result
 
 
-def _dependent(nodes: Sequence[Node], inputs: Sequence[Node]) -> set[Node]:
-    """Return the nodes that depend on the inputs, among nodes in order."""
-    found = set(inputs)
-    for node in nodes:
-        if not found.isdisjoint(node.inputs):
-            found.add(node)
-    return found
-
-
 def _lowered(
     trace: Trace, outputs: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Sequence[Node], list[Node], set[Node]]:
@@ -102,7 +94,7 @@ def _lowered(
     """
     while True:
         nodes, _ = reachable(outputs, trace)
-        linear = _dependent(nodes, inputs)
+        linear = dependents(nodes, inputs)
         if not any(node in linear and node.op is not INPUT and node.op.kind == "composite" for node in nodes):
             return outputs, nodes, linear
         mapping: dict[Node, Node] = {node: node for node in inputs}
@@ -241,7 +233,7 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
 def _check_homogeneous(output: Node, inputs: Sequence[Node], trace: Trace) -> None:
     """A linear function of the inputs has no constant part: in `x + 1` the 1 would be lost by transposing."""
     nodes, _ = reachable([output], trace)
-    linear = _dependent(nodes, inputs)
+    linear = dependents(nodes, inputs)
     for node in nodes:
         if node in linear and node.op is not INPUT and node.op.kind == "linear":
             for i, operand in enumerate(node.inputs):

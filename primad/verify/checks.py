@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,11 +10,12 @@ import sympy
 
 from primad.backends.mpmath import Precise
 from primad.backends.objects import Evaluator
-from primad.transforms import jvp, lower, transpose, vjp, vmap
+from primad.transforms import jvp, lower, transpose, vjp
 from primad.types import ArrayType
+from primad.verify.axis_maps import check_axis_map, check_batching, check_sum
 from primad.verify.decide import Wrong, decide
 from primad.verify.report import How
-from primad.verify.trial import STEP_DIGITS, Trial, is_float, listed, run_floats
+from primad.verify.trial import STEP_DIGITS, Trial, close, is_float, listed, run_floats
 
 Check = Callable[[Trial], How | None]
 """None says that the check does not apply."""
@@ -71,7 +71,7 @@ def check_lowering(trial: Trial) -> How | None:
     expected = trial.evaluator.run(trial.program, trial.inputs)
     got = trial.evaluator.run(lower(trial.program), trial.inputs)
     how = _decided(f"{trial.where()}: lowering", expected, got, trial)
-    values = trial.results(_operands(trial, trial.values))
+    values = trial.results(trial.operands(trial.values))
     for value, floats in zip(values, run_floats(trial.program, trial.values), strict=True):
         close(f"{trial.where()}: lowering", value, floats, trial)
     return how
@@ -190,11 +190,10 @@ def _pullback(trial: Trial) -> How:
 
 def _linear_groups(trial: Trial) -> list[tuple[int, ...]]:
     """Return the sets of operands in which the op is claimed to be jointly linear."""
-    op, count = trial.case.through or trial.op, len(trial.program.inputs)
-    if op.transpose is None or op.kind == "composite":
-        return []
-    positions = [i for i in range(count) if op.is_linear_in(i) and trial.program.in_types[i].is_float]
-    return [tuple(positions)] if op.kind == "linear" else [(i,) for i in positions]
+    types = trial.program.in_types
+    op = trial.case.through or trial.op
+    groups = [tuple([i for i in group if types[i].is_float]) for group in op.linear_groups(len(types))]
+    return [group for group in groups if group]
 
 
 def _transpose_alone(trial: Trial, chosen: tuple[int, ...]) -> How:
@@ -244,129 +243,6 @@ def _bit_exact(trial: Trial, linear: Sequence[bool], backward: Any) -> None:
         raise Wrong(f"{trial.where()}: adjoint identity on integers", left, right)
 
 
-# -- axes --------------------------------------------------------------------------------------------------------------
-
-
-def _operands(trial: Trial, arrays: Sequence[Any]) -> list[Any]:
-    rest = iter(arrays)
-    return [np.full(o.type.shape, o.literal) if o.literal is not None else next(rest) for o in trial.example.operands]
-
-
-def _variant(trial: Trial, count: int) -> list[list[Any]]:
-    """Return copies of the inputs with their elements in other orders."""
-    return [[_shuffled(trial, x) for x in trial.values] for _ in range(count)]
-
-
-def _shuffled(trial: Trial, x: Any) -> Any:
-    flat = list(np.asarray(x).flat)
-    for i in range(len(flat) - 1, 0, -1):
-        j = trial.choose.integer(0, i)
-        flat[i], flat[j] = flat[j], flat[i]
-    if np.asarray(x).dtype.kind == "f":
-        scale = trial.choose.among((1.0, 0.5, 0.75))
-        flat = [value * scale for value in flat]
-    return np.array(flat, x.dtype).reshape(np.shape(x))
-
-
-@np.errstate(all="ignore")  # scaled values may lie outside of an op's domain
-def check_batching(trial: Trial) -> How | None:
-    """Batching any choice of operands gives what a loop over the batch gives."""
-    count = len(trial.program.inputs)
-    if not count:
-        return None
-    size = 3
-    variants = _variant(trial, size)
-    for flags in itertools.product((False, True), repeat=min(count, 3)):
-        if not any(flags):
-            continue
-        flags = (*flags, *[False] * (count - len(flags)))
-        rows = [[v[i] if flags[i] else trial.values[i] for i in range(count)] for v in variants]
-        loop = [trial.results(_operands(trial, row)) for row in rows]
-        stacked = [np.stack([v[i] for v in variants]) if flags[i] else trial.values[i] for i in range(count)]
-        found = run_floats(vmap(trial.program, flags, size), stacked)
-        for expected, got in zip(zip(*loop, strict=True), found, strict=True):
-            close(f"{trial.where()}: batched operands {list(flags)} against a loop", np.stack(expected), got, trial)
-    return "tested"
-
-
-@np.errstate(all="ignore")  # so may coarse values
-def check_axis_map(trial: Trial) -> How | None:
-    """Along axes of equal labels the op does the same at every index, and mixes no two indices."""
-    if trial.op.axes is None:
-        return None
-    operands = _operands(trial, trial.values)
-    _axis_map(trial, operands)
-    _axis_map(trial, [_coarse(trial, x) for x in operands])
-    return "tested"
-
-
-def _coarse(trial: Trial, x: Any) -> Any:
-    """Return an array with many equal elements, to see what comparisons depend on."""
-    if x.dtype.kind != "f":
-        return x
-    return np.array([trial.choose.among((0.5, 1.0)) for _ in range(x.size)], x.dtype).reshape(x.shape)
-
-
-def _axis_map(trial: Trial, operands: Sequence[Any]) -> None:
-    op, params = trial.op, trial.example.params
-    assert op.axes is not None
-    types = [operand.type for operand in trial.example.operands]
-    inner, outer = op.axes(*types, **params)
-    out = np.asarray(op.numpy(*operands, **params))
-    if len(inner) != len(types) or any(len(labels) != type.ndim for labels, type in zip(inner, types, strict=True)):
-        raise Wrong(f"{trial.where()}: axis map", "a label for each axis of each operand", inner)
-    if len(outer) != out.ndim:
-        raise Wrong(f"{trial.where()}: axis map", f"{out.ndim} labels of the result", outer)
-    if op.pointwise and any(label is None for labels in (*inner, outer) for label in labels):
-        raise Wrong(f"{trial.where()}: axis map of a pointwise op", "a label everywhere", (inner, outer))
-    for axis, label in enumerate(outer):
-        if label is not None:
-            _one_label(trial, operands, inner, label, axis, out)
-    stray = {label for labels in inner for label in labels} - set(outer)
-    if stray - {None}:
-        raise Wrong(f"{trial.where()}: axis map", "labels of operands that the result has, or None", stray)
-
-
-def _one_label(trial: Trial, operands: Sequence[Any], inner: Any, label: Any, axis: int, out: Any) -> None:
-    op, params = trial.op, trial.example.params
-    n = out.shape[axis]
-    places = [[i for i, found in enumerate(labels) if found == label] for labels in inner]
-    for x, axes in zip(operands, places, strict=True):
-        if len(axes) > 1 or any(np.shape(x)[i] != n for i in axes):
-            raise Wrong(f"{trial.where()}: axis map, label {label!r}", f"one axis of length {n}", np.shape(x))
-    order = np.roll(np.arange(n), 1)
-    moved = [np.take(x, order, axes[0]) if axes else x for x, axes in zip(operands, places, strict=True)]
-    what = f"{trial.where()}: the same op at every index of label {label!r}"
-    close(what, np.take(out, order, axis), np.asarray(op.numpy(*moved, **params)), trial)
-    others = [_shuffled(trial, x) if axes else x for x, axes in zip(operands, places, strict=True)]
-    for index in range(n):
-        kept = []
-        for x, other, axes in zip(operands, others, places, strict=True):
-            if axes:
-                other = other.copy()
-                chosen = tuple([index if i == axes[0] else slice(None) for i in range(other.ndim)])
-                other[chosen] = np.asarray(x)[chosen]
-            kept.append(other)
-        what = f"{trial.where()}: index {index} of label {label!r} depends on that index only"
-        close(what, np.take(out, index, axis), np.take(np.asarray(op.numpy(*kept, **params)), index, axis), trial)
-
-
-def close(what: str, expected: Any, got: Any, trial: Trial | None = None, tolerance: float = 1e-10) -> None:
-    """Compare arrays of floats (NaN equals NaN)."""
-    expected, got = np.asarray(expected), np.asarray(got)
-    inputs = {f"input {i}": x.tolist() for i, x in enumerate(trial.values)} if trial is not None else None
-    if expected.shape != got.shape:
-        raise Wrong(what, f"shape {expected.shape}", f"shape {got.shape}", inputs)
-    if expected.dtype.kind != "f":
-        if not np.array_equal(expected, got):
-            raise Wrong(what, expected.tolist(), got.tolist(), inputs)
-        return
-    scale = float(np.max(np.abs(expected), initial=1.0, where=np.isfinite(expected)))
-    tolerance = max(tolerance, 1e-4 if np.float32 in (expected.dtype, got.dtype) else 0.0)
-    if not np.allclose(got, expected, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
-        raise Wrong(what, expected.tolist(), got.tolist(), inputs)
-
-
 CHECKS: tuple[tuple[str, Check], ...] = (
     ("type", check_type),
     ("meaning", check_meaning),
@@ -376,5 +252,6 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("transpose", check_transpose),
     ("batching", check_batching),
     ("axis map", check_axis_map),
+    ("sum over directions", check_sum),
 )
 """What is checked of every record, in the order of the table."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from primad import ops
+from primad.axes import stacks
 from primad.backends.matrices import qr, solve_triangular
 from primad.kinds import linear
 from primad.primitive import Primitive
@@ -38,8 +39,7 @@ PAIR: Primitive = linear(
     numpy=lambda x, y: (x + y, x - y),
     infer=lambda x, y: TupleType((x, y)),
     transpose=lambda ct, x, y: _pulled(*ct),
-    axes=None,
-    insert_axis=lambda batched, *types: {} if all(batched) else None,
+    axes=lambda x, y: stacks(x.ndim, [0, 0], [0, 0]),
     operands=None,
     doc="x + y and x − y: the smallest linear op with several results.",
 )

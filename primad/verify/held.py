@@ -20,9 +20,8 @@ from primad.primitive import Primitive
 from primad.trace import trace
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Example, Seeded, floats
-from primad.verify.checks import close
 from primad.verify.report import Row
-from primad.verify.trial import Trial, run_floats
+from primad.verify.trial import Trial, close, run_floats
 
 Array = np.ndarray[Any, Any]
 

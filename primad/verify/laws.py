@@ -23,10 +23,9 @@ from primad.simplify.outer import outer_products
 from primad.trace import TracedArray, trace
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Seeded
-from primad.verify.checks import close
 from primad.verify.decide import FAULTS, Wrong, decide
 from primad.verify.report import How, Row
-from primad.verify.trial import Trial
+from primad.verify.trial import Trial, close
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 2.5, -0.75, 3.0, np.inf, -np.inf, np.nan, 5e-324, -1e308, 1e-200, 7e300)
 """Floats on which identities of exact arithmetic fail, if they fail anywhere."""

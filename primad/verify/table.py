@@ -378,7 +378,17 @@ COMPOSITES: dict[str, Any] = {
     "binary_cross_entropy_with_logits": pointwise(MILD, UNIT),
 }
 
-MORE_EXAMPLES = {"power": 8, "contract": 10, "gather": 8, "scatter_add": 8, "reshape": 8, "matmul": 6, "slice": 6}
+MORE_EXAMPLES = {
+    "reduce_min": 8,
+    "reduce_max": 8,
+    "power": 8,
+    "contract": 10,
+    "gather": 8,
+    "scatter_add": 8,
+    "reshape": 8,
+    "matmul": 6,
+    "slice": 6,
+}
 
 
 @cache

@@ -19,6 +19,7 @@ from primad.simplify import simplify
 from primad.trace import TracedArray, trace
 from primad.types import ArrayType, TupleType
 from primad.verify.cases import Case, Choices, Example, Seeded, sample
+from primad.verify.decide import Wrong
 
 STEP_DIGITS = 60
 """Difference quotients of numeric cases take a step of so many digits behind the point."""
@@ -106,6 +107,13 @@ class Trial:
         found = self.op.infer(*given, **self.example.params)
         return list(found.types) if isinstance(found, TupleType) else [found]
 
+    def operands(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return the operands of the op, for arrays that are the inputs of the program."""
+        rest = iter(arrays)
+        return [
+            np.full(o.type.shape, o.literal) if o.literal is not None else next(rest) for o in self.example.operands
+        ]
+
     def where(self) -> str:
         """Describe the example: types, params, values."""
         operands = ", ".join(str(o.literal) if o.literal is not None else str(o.type) for o in self.example.operands)
@@ -140,3 +148,31 @@ def is_float(arrays_or_types: Sequence[ArrayType]) -> list[bool]:
 def run_floats(program: Program, arguments: Sequence[Any]) -> list[Any]:
     """Run a program with NumPy."""
     return Plan(simplify(program)).run(arguments)
+
+
+def shuffled(trial: Trial, x: Any) -> Any:
+    """Return an array with its elements, scaled if they are floats, in another order."""
+    flat = list(np.asarray(x).flat)
+    for i in range(len(flat) - 1, 0, -1):
+        j = trial.choose.integer(0, i)
+        flat[i], flat[j] = flat[j], flat[i]
+    if np.asarray(x).dtype.kind == "f":
+        scale = trial.choose.among((1.0, 0.5, 0.75))
+        flat = [value * scale for value in flat]
+    return np.array(flat, x.dtype).reshape(np.shape(x))
+
+
+def close(what: str, expected: Any, got: Any, trial: Trial | None = None, tolerance: float = 1e-10) -> None:
+    """Compare arrays of floats (NaN equals NaN)."""
+    expected, got = np.asarray(expected), np.asarray(got)
+    inputs = {f"input {i}": x.tolist() for i, x in enumerate(trial.values)} if trial is not None else None
+    if expected.shape != got.shape:
+        raise Wrong(what, f"shape {expected.shape}", f"shape {got.shape}", inputs)
+    if expected.dtype.kind != "f":
+        if not np.array_equal(expected, got):
+            raise Wrong(what, expected.tolist(), got.tolist(), inputs)
+        return
+    scale = float(np.max(np.abs(expected), initial=1.0, where=np.isfinite(expected)))
+    tolerance = max(tolerance, 1e-4 if np.float32 in (expected.dtype, got.dtype) else 0.0)
+    if not np.allclose(got, expected, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
+        raise Wrong(what, expected.tolist(), got.tolist(), inputs)
