@@ -30,6 +30,34 @@ METHODS: dict[str, Callable[..., Any]] = {}
 """What a method or an indexing of a traced array records."""
 
 
+_HARMLESS: dict[str, Any] = {
+    "where": (True,),
+    "dtype": (None,),
+    "casting": ("same_kind",),
+    "order": ("K", "C", "A"),
+    "subok": (True, False),
+    "signature": (None,),
+    "sig": (None,),
+}
+"""Values of a ufunc's keywords that say nothing about values: traced arrays have no memory layout and no subclasses."""
+
+
+def called(recorded: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call what a NumPy function records; arguments that it has no parameters for are refused, never dropped."""
+    try:
+        return recorded(*args, **kwargs)
+    except TypeError as error:
+        try:
+            inspect.signature(recorded).bind(*args, **kwargs)
+        except TypeError as unfit:
+            raise TracingError(
+                f"{name} on a traced array: {unfit}",
+                why="Some of NumPy's options are not supported there.",
+                fix="write what it does with other functions; primad.numpy's docstrings say what they take.",
+            ) from None
+        raise error
+
+
 def _recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callable[..., Any] | None:
     """Return what a NumPy or SciPy function records; SciPy's stand in the tables under deferred names."""
     found = table.get(function)
@@ -113,7 +141,7 @@ class TracedArray:
             raise no_attribute("a traced array", name, dir(self), _instead_of(name))
 
         def bound(*args: Any, **kwargs: Any) -> Any:
-            return method(self, *args, **kwargs)
+            return called(method, f"x.{name}", (self, *args), kwargs)
 
         return bound
 
@@ -202,18 +230,19 @@ class TracedArray:
             raise TracingError(
                 f"np.{name} with dtype= or casting= is not supported on traced arrays", fix="use .astype."
             )
+        kwargs = {key: value for key, value in kwargs.items() if value not in _HARMLESS.get(key, ())}
         if method != "__call__":
             recorded = METHODS.get(f"{name}.{method}")
             if recorded is None:
                 raise TracingError(f"np.{name}.{method} is not supported on traced arrays")
-            return recorded(*inputs, **kwargs)
+            return called(recorded, f"np.{name}.{method}", inputs, kwargs)
         recorded = _recorded_by(UFUNCS, ufunc)
         if recorded is None:
             raise TracingError(
                 f"the ufunc {name} has no primitive, so it cannot be traced",
                 fix="build it from supported functions, or make it a primitive with primad.elementwise.",
             )
-        return recorded(*inputs)
+        return called(recorded, f"np.{name}", inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         recorded = _recorded_by(FUNCTIONS, function)
@@ -228,13 +257,9 @@ class TracedArray:
             )
         if kwargs.get("out") is not None:
             raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")
-        kwargs.pop("out", None)
-        try:
-            return recorded(*args, **kwargs)
-        except TypeError as error:
-            if "unexpected keyword argument" not in str(error) or isinstance(error, TracingError):
-                raise
-            raise TracingError(f"np.{function.__name__} on a traced array: {error}") from None
+        # What NumPy's own wrappers pass on for an option that was not given, as it was for out=None, says nothing.
+        kwargs = {key: value for key, value in kwargs.items() if key != "out" and value is not np._NoValue}
+        return called(recorded, f"np.{function.__name__}", args, kwargs)
 
     # -- values --------------------------------------------------------------------------------------------------------
 

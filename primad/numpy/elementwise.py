@@ -368,7 +368,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 @implements(np.clip, method="clip")
-def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, out: Any = None) -> Any:
+def clip(x: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """np.clip: x held inside [a_min, a_max]; at an edge the derivative is 1/2 (a tie of maximum)."""
     refuse_out("clip", out)
     low = a_min if a_min is not None else min
@@ -378,5 +378,11 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     return x if high is None else minimum(x, high)
 
 
-METHODS["astype"] = lambda x, dtype, **kwargs: convert(x, dtype)
+def _astype(x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: Any = True) -> Any:
+    if not np.can_cast(x.dtype, dtype, casting):
+        raise TracingError(f"astype: casting from {x.dtype} to {np.dtype(dtype)} is not {casting}")
+    return convert(x, dtype)
+
+
+METHODS["astype"] = _astype
 METHODS["copy"] = lambda x, order="C": x

@@ -26,7 +26,7 @@ from primad.numpy.promotion import (
     refuse_out,
     result_dtype,
 )
-from primad.numpy.shaping import moveaxis
+from primad.numpy.shaping import expand_dims, moveaxis
 from primad.ops.contraction import ALPHABET, letters
 from primad.primitive import Primitive
 from primad.trace import METHODS, TracedArray
@@ -136,10 +136,31 @@ outer_: Primitive = composite(
 
 @implements(np.matmul, ufunc=True)
 @_product
-def matmul(x: Any, y: Any, /, out: Any = None) -> Any:
-    """np.matmul (the operator @): matrix product; vectors are rows or columns, leading axes broadcast."""
+def matmul(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
+    """np.matmul (the operator @): matrix product; vectors are rows or columns, leading axes broadcast.
+
+    `axes` says which axes of the operands and of the result are those of the matrices.
+    """
     refuse_out("matmul", out)
-    return matmul_(*_operands(x, y))
+    a, b = _operands(x, y)
+    if axes is None:
+        return matmul_(a, b)
+    result = matmul_(_last(a, axes[0]), _last(b, axes[1]))
+    return _back(result, axes[2]) if len(axes) > 2 else result
+
+
+def _last(x: TracedArray, axes: Any) -> TracedArray:
+    """Move axes to the end."""
+    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    moved: TracedArray = moveaxis(x, axes, tuple(range(-len(axes), 0)))
+    return moved
+
+
+def _back(x: TracedArray, axes: Any) -> TracedArray:
+    """Move the last axes to where they are wanted."""
+    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    moved: TracedArray = moveaxis(x, tuple(range(-len(axes), 0)), axes)
+    return moved
 
 
 @implements(np.outer)
@@ -177,10 +198,19 @@ METHODS["dot"] = lambda x, y: dot(x, y)
 
 @implements(np.vecdot, ufunc=True)
 @_product
-def vecdot(x: Any, y: Any, axis: int = -1) -> Any:
-    """np.vecdot: products summed along one axis."""
-    a, b = harmonize("vecdot", *_operands(x, y))
-    return ops.sum(a * b, axes=(normalize_axis("vecdot", axis, a.ndim),))
+def vecdot(x: Any, y: Any, /, out: Any = None, *, axis: Any = None, axes: Any = None, keepdims: bool = False) -> Any:
+    """np.vecdot: products summed along one axis of each operand, the last by default; the others broadcast."""
+    refuse_out("vecdot", out)
+    if axes is not None and (axis is not None or keepdims):
+        raise ShapeError("vecdot: axes= goes with neither axis= nor keepdims=")
+    first, second = (-1 if axis is None else axis,) * 2 if axes is None else axes[:2]
+    a, b = _operands(x, y)
+    a, b = _last(a, first), _last(b, second)
+    if a.shape[-1] != b.shape[-1]:
+        raise ShapeError(f"vecdot: axes of lengths {a.shape[-1]} and {b.shape[-1]} do not fit")
+    a, b = harmonize("vecdot", a, b)
+    result = ops.sum(a * b, axes=(a.ndim - 1,))
+    return expand_dims(result, first) if keepdims else result
 
 
 @implements(np.inner)
@@ -408,15 +438,22 @@ def kron(x: Any, y: Any) -> Any:
 
 
 @implements(np.cross)
-def cross(x: Any, y: Any, axis: int = -1) -> Any:
+def cross(x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     """np.cross of vectors in three dimensions."""
-    a, b = harmonize("cross", x, y, dtype=loop_dtype(np.subtract, x, y))
-    place = normalize_axis("cross", axis, a.ndim)
-    if a.shape[place] != 3:
-        raise ShapeError(f"cross: axis {axis} must have length 3, got shape {a.shape}")
-    u, v = moveaxis(a, place, 0), moveaxis(b, place, 0)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    like = first_traced([x, y])
+    a, b = _last(as_traced(_array(x), like), axisa), _last(as_traced(_array(y), like), axisb)
+    a, b = harmonize("cross", a, b, dtype=loop_dtype(np.subtract, x, y))
+    if a.shape[-1:] != (3,):
+        raise ShapeError(f"cross: the vectors must have length 3, got shapes {x.shape} and {y.shape}")
+    u, v = moveaxis(a, -1, 0), moveaxis(b, -1, 0)
     rows = [u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3] for i in range(3)]
-    return moveaxis(ops.concatenate(*[row[None] for row in rows], axis=0), 0, place)
+    return moveaxis(ops.concatenate(*[row[None] for row in rows], axis=0), 0, axisc)
+
+
+def _array(x: Any) -> Any:
+    return x if isinstance(x, TracedArray) else np.asarray(x)
 
 
 COMPOSITES = [matmul_, outer_, diagonal_, trace_, diag_matrix_]

@@ -15,7 +15,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.node import INPUT
-from primad.trace import FUNCTIONS, METHODS, UFUNCS, TracedArray, lift
+from primad.trace import FUNCTIONS, METHODS, UFUNCS, TracedArray, called, lift
 from primad.types import ArrayType, check_dtype, is_float
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,7 +64,7 @@ def implements(
                     args = tuple([joined(arg) for arg in args])
                 elif args and not of_arrays:
                     args = (joined(args[0]), *args[1:])
-                return function(*args, **kwargs)
+                return called(function, function.__name__, args, kwargs)
             return plain(*args, **kwargs)
 
         return cast(F, dispatch)

@@ -161,6 +161,8 @@ def _reduction(record: Any, name: str, floats: bool = True) -> Any:
         if dtype is None:
             dtype = accumulator(x.dtype)
             dtype = np.dtype(np.float64) if floats and dtype.kind != "f" else dtype
+        elif floats:
+            _refuse_integers(name, dtype)
         x = convert(x, dtype)
         axes = normalize_axes(name, axis, x.ndim)
         return keep_axes(record(x, axes=axes), x, axes, keepdims)
@@ -172,6 +174,11 @@ def _reduction(record: Any, name: str, floats: bool = True) -> Any:
 
 mean = implements(np.mean, method="mean")(_reduction(mean_, "mean"))
 prod = implements(np.prod, method="prod")(_reduction(prod_, "prod", floats=False))
+
+
+def _refuse_integers(name: str, dtype: Any) -> None:
+    if dtype is not None and not is_float(np.dtype(dtype)):
+        raise TracingError(f"{name} with dtype={dtype}: computing in integers is not supported", fix="use .astype.")
 
 
 def _extremum(record: Any, name: str) -> Any:
@@ -203,15 +210,16 @@ def std(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: floa
 
 def _spread(record: Any, x: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool) -> Any:
     refuse_out(record.name, out)
+    _refuse_integers(record.name, dtype)
     x = as_float(x) if dtype is None else convert(x, dtype)
     axes = normalize_axes(record.name, axis, x.ndim)
     return keep_axes(record(x, axes=axes, ddof=ddof), x, axes, keepdims)
 
 
 @implements(np.ptp)
-def ptp(x: Any, axis: Any = None) -> Any:
+def ptp(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """np.ptp: largest minus smallest element."""
-    return max(x, axis) - min(x, axis)
+    return max(x, axis, out, keepdims) - min(x, axis, out, keepdims)
 
 
 @implements(np.average)
@@ -293,7 +301,7 @@ argmin = implements(np.argmin, method="argmin")(_arg_extremum("argmin", ops.redu
 
 
 @implements(np.argsort, method="argsort")
-def argsort(x: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
+def argsort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     """np.argsort, stable; it has no derivative."""
     if axis is None:
         x, axis = ravel(x), 0
@@ -301,7 +309,7 @@ def argsort(x: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any
 
 
 @implements(np.sort)
-def sort(x: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
+def sort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
     """np.sort: the derivative is the permutation that sorts; equal elements keep their order."""
     if axis is None:
         x, axis = ravel(x), 0

@@ -21,6 +21,7 @@ from primad.numpy.promotion import (
     implements,
     normalize_axes,
     normalize_axis,
+    refuse_out,
     result_dtype,
 )
 from primad.trace import METHODS, TracedArray
@@ -125,8 +126,9 @@ def _joined(name: str, arrays: Any) -> list[TracedArray]:
 
 
 @implements(np.concatenate, of_arrays=True)
-def concatenate(arrays: Sequence[Any], axis: Any = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, *, dtype: Any = None) -> Any:
     """np.concatenate."""
+    refuse_out("concatenate", out)
     operands = _joined("concatenate", arrays)
     if dtype is not None:
         operands = [convert(x, dtype) for x in operands]
@@ -266,7 +268,7 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 @implements(np.pad)
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
     """np.pad with mode 'constant' and one value."""
     rank = constant_values.ndim if isinstance(constant_values, TracedArray) else np.ndim(constant_values)
     if mode != "constant" or rank:

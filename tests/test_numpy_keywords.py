@@ -1,0 +1,186 @@
+"""No option of a NumPy function is dropped: with each one, a traced call gives NumPy's result or refuses.
+
+The options are those of NumPy's own signatures, so a new function, and a new option of NumPy's, is tried without being
+named here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from test_numpy_surface import CASES
+
+import primad
+from primad.trace import FUNCTIONS, METHODS, UFUNCS
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning", "ignore::DeprecationWarning")
+UFUNC_OPTIONS = ("where", "axes", "axis", "keepdims", "casting", "order", "dtype", "subok", "signature")
+SAMPLES: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("axis", "axisa", "axisb", "axisc"), (0, -1, None)),
+    **dict.fromkeys(("axis1", "axis2", "offset", "k", "n", "ddof", "correction"), (0, 1)),
+    **dict.fromkeys(("keepdims", "returned", "overwrite_input", "stable", "subok", "copy", "optimize"), (True, False)),
+    **dict.fromkeys(("initial", "prepend", "append", "dx", "mean", "x"), (2.0,)),
+    "axes": ([0, 0], [0, 0, ()], [(0, 1), (1, 0), (0, 1)], [(-2, -1), (-2, -1), (1, 0)], 1),
+    "where": (True, False, np.array(False)),
+    "dtype": (np.float32, np.int64, np.float64, None),
+    "casting": ("no", "safe", "unsafe"),
+    "order": ("C", "F", "K"),
+    "signature": (None, "f->f", "ff->f"),
+    "kind": ("stable", "heapsort"),
+    "mode": ("clip", "wrap", "raise", "edge", "reduced", "complete", "r"),
+    "min": (0.25,),
+    "max": (0.25,),
+    "a_min": (0.25, None),
+    "a_max": (0.25, None),
+    "ord": (1, np.inf, "nuc"),
+    "weights": (np.ones(3), None),
+    "shape": ((2, 2), None),
+    "device": ("cpu",),
+    "y": (2.0,),
+}
+"""What to pass for an option; a missing one makes the test fail."""
+LINALG = {f.__name__: f for f in FUNCTIONS if getattr(f, "__module__", "") == "numpy.linalg"}
+NAMED: dict[str, Any] = {**{name: getattr(np, name) for name in CASES if hasattr(np, name)}, **LINALG}
+RNG = np.random.default_rng(3)
+OPERANDS = {"x", "y", "arrays", "shape", "sections", "values", "subscripts"}
+"""Our names of what NumPy calls a, m, ary, arr, tup, array, …"""
+
+
+class WithOption:
+    """NumPy, of which one function is called with one more option."""
+
+    def __init__(self, name: str, **option: Any) -> None:
+        self._name = name
+        self._option = option
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+        return partial(function, **self._option) if name == self._name else function
+
+
+def options(function: Any) -> Iterator[str]:
+    if isinstance(function, np.ufunc):
+        yield from UFUNC_OPTIONS
+        return
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.default is not parameter.empty and parameter.kind is not parameter.POSITIONAL_ONLY:
+            yield parameter.name
+
+
+def honoured_or_refused(plain: Callable[..., Any], args: tuple[Any, ...]) -> str | None:
+    """Say what a traced call gives where it neither has NumPy's result nor refuses."""
+    try:
+        with np.errstate(all="ignore"):
+            expected = plain(*args)
+    except (TypeError, ValueError, IndexError, AttributeError, RuntimeError):
+        return None
+    try:
+        found = primad.trace(plain)(*args)(*args)
+    except primad.PrimadError:
+        return None
+    if isinstance(expected, (tuple, list)):
+        found, expected = (np.concatenate([np.ravel(part) for part in result]) for result in (found, expected))
+    if np.shape(found) != np.shape(expected) or np.asarray(found).dtype != np.asarray(expected).dtype:
+        return f"{found!r} for {expected!r}"
+    same = np.allclose(found, expected, rtol=1e-6, atol=1e-6, equal_nan=True)
+    return None if same else f"{found!r} for {expected!r}"
+
+
+def with_option(name: str, case: Callable[..., Any], option: str, value: Any) -> Callable[..., Any]:
+    if name in LINALG:
+        return lambda x: LINALG[name](x, **{option: value})
+    return lambda *args: case(WithOption(name, **{option: value}), *args)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_no_option_is_dropped(name: str) -> None:
+    wrong = []
+    for option in options(NAMED[name]):
+        if option == "out":
+            continue
+        for value in SAMPLES[option]:
+            matrices = [(np.linalg, (RNG.standard_normal(shape),)) for shape in ((3, 2), (4, 4), (3,))]
+            for case, args in matrices if name in LINALG else CASES[name]:
+                what = honoured_or_refused(with_option(name, case, option, value), args)
+                if what is not None:
+                    wrong.append(f"{name}({option}={value!r}): {what}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_nothing_is_written_elsewhere(name: str) -> None:
+    if name not in LINALG and (isinstance(NAMED[name], np.ufunc) or "out" in options(NAMED[name])):
+        case, args = CASES[name][0]
+        out = np.empty_like(case(np, *args))
+        with pytest.raises(primad.PrimadError):
+            primad.trace(lambda *xs: case(WithOption(name, out=out), *xs))(*args)
+
+
+BOUND: dict[str, tuple[Any, ...]] = {
+    "astype": (np.float32,),
+    "clip": (0.25,),
+    "dot": (np.ones(3),),
+    "repeat": (2,),
+    "reshape": ((3, 3),),
+    "swapaxes": (0, 1),
+    "take": ([0, 1],),
+}
+"""What a method must be given."""
+METHOD_OPTIONS = {"astype": ("order", "casting", "subok", "copy"), "copy": ("order",), "flatten": ("order",)}
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if hasattr(np.ndarray, name) and not name.startswith("_")])
+def test_no_option_of_a_method_is_dropped(name: str) -> None:
+    x = RNG.standard_normal((3, 3))
+    wrong = []
+    for option in METHOD_OPTIONS.get(name) or options(getattr(np, name)):
+        for value in SAMPLES.get(option, (np.empty((3, 3)),)):
+            call = partial(_call, name, {option: value})
+            what = honoured_or_refused(call, (x,))
+            if what is not None or (option == "out" and not _refuses(call, x)):
+                wrong.append(f"x.{name}({option}={value!r}): {what}")
+    assert not wrong
+
+
+def _call(name: str, option: dict[str, Any], x: Any) -> Any:
+    return getattr(x, name)(*BOUND.get(name, ()), **option)
+
+
+def _refuses(call: Callable[..., Any], x: Any) -> bool:
+    try:
+        primad.trace(call)(x)
+    except primad.PrimadError:
+        return True
+    return False
+
+
+def test_parameters_stand_where_numpy_has_them() -> None:
+    """Else an argument that is passed by position would be taken for another."""
+    wrong = []
+    for function, recorded in FUNCTIONS.items():
+        if not callable(function) or not hasattr(function, "__module__"):
+            continue
+        try:
+            theirs = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        except (TypeError, ValueError):
+            continue
+        ours = [p for p in inspect.signature(recorded).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in (*ours, *theirs))
+        for mine, its in zip(ours, theirs, strict=False):
+            if not variadic and mine.name not in {its.name, *OPERANDS}:
+                wrong.append(f"{function.__name__}: {mine.name} for {its.name}")
+    assert not wrong
+
+
+def test_every_function_is_tried() -> None:
+    numpys = [f for f in (*FUNCTIONS, *UFUNCS) if str(getattr(f, "__module__", "")).startswith("numpy")]
+    assert {np.result_type, *UNNAMED} >= set(numpys) - set(NAMED.values())
+
+
+UNNAMED = {np.divmod, np.fabs, np.fmod, np.left_shift, np.right_shift}
+"""Ufuncs that primad.numpy does not list; what they are given goes through the same place as for all ufuncs."""
