@@ -20,6 +20,7 @@ PROGRAMS = programs(_module)
 GOLDEN = json.loads((HERE / "golden" / "paddle_eager.json").read_text())["programs"]
 
 DIFFERENT = {
+    "in_place_needed_result": "what the derivative of exp reads is kept when its result is overwritten",
     "in_place_needed_output": "the derivative of tanh reads its operand here, which is still there: no error is needed",
 }
 """Programs whose result is another one on purpose, and why."""

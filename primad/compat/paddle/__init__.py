@@ -19,15 +19,18 @@ from primad.compat.paddle.autograd import enable_grad, is_grad_enabled, no_grad,
 from primad.compat.paddle.autograd.backward import grad
 from primad.compat.paddle.creation import (  # fmt: skip
     arange,
+    bernoulli,
     eye,
     full,
     full_like,
+    gaussian,
     linspace,
     normal,
     ones,
     ones_like,
     rand,
     randint,
+    randint_like,
     randn,
     randperm,
     standard_normal,
@@ -53,6 +56,7 @@ from primad.compat.paddle.dtypes import (
 )
 from primad.compat.paddle.eager import assign, to_tensor  # fmt: skip
 from primad.compat.paddle.flags import get_flags, set_flags
+from primad.compat.paddle.inplace import IN_PLACE
 from primad.compat.paddle.linalg import bmm, cross, dist, einsum, inner, kron, mv, outer, tensordot, trace  # fmt: skip
 from primad.compat.paddle.manipulation import (  # fmt: skip
     broadcast_to,
@@ -109,6 +113,10 @@ from primad.compat.paddle.math import (  # fmt: skip
     atan,
     atan2,
     atanh,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
     cast,
     ceil,
     clip,
@@ -222,6 +230,11 @@ __all__ = [
     "atan2",
     "atanh",
     "autograd",
+    "bernoulli",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
     "bmm",
     "bool",
     "broadcast_to",
@@ -270,6 +283,7 @@ __all__ = [
     "full_like",
     "gather",
     "gather_nd",
+    "gaussian",
     "get_default_dtype",
     "get_device",
     "get_flags",
@@ -346,6 +360,7 @@ __all__ = [
     "rad2deg",
     "rand",
     "randint",
+    "randint_like",
     "randn",
     "randperm",
     "rank",
@@ -424,4 +439,6 @@ _INSTEAD = {
 
 
 def __getattr__(name: str) -> Any:
-    raise errors.unsupported("paddle", name, __all__, _INSTEAD)
+    if name in IN_PLACE:
+        return IN_PLACE[name]
+    raise errors.unsupported("paddle", name, [*__all__, *IN_PLACE], _INSTEAD)

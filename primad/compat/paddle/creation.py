@@ -58,43 +58,48 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: Any = None) -> An
     value = fill_value.item() if hasattr(fill_value, "item") else fill_value
     if dtype is None:
         dtype = "bool" if isinstance(value, bool) else get_default_dtype()
-    return apply(fill_constant_, shape=shape_of(shape), value=value, dtype=as_dtype(dtype).name)
+    return apply(fill_constant_, shape=shape_of(shape), value=value, dtype=as_dtype(dtype).name, name=name)
 
 
 def zeros(shape: Any, dtype: Any = None, name: Any = None) -> Any:
     """Return a tensor of zeros, in the default data type unless one is given."""
-    return full(shape, 0.0, dtype)
+    return full(shape, 0.0, dtype, name=name)
 
 
 def ones(shape: Any, dtype: Any = None, name: Any = None) -> Any:
     """Return a tensor of ones, in the default data type unless one is given."""
-    return full(shape, 1.0, dtype)
+    return full(shape, 1.0, dtype, name=name)
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, name: Any = None) -> Any:
     """Return a tensor of the shape of x filled with one value."""
     return apply(
-        fill_any_like_, x, layer="full_like", value=fill_value, dtype=None if dtype is None else as_dtype(dtype).name
+        fill_any_like_,
+        x,
+        layer="full_like",
+        value=fill_value,
+        dtype=None if dtype is None else as_dtype(dtype).name,
+        name=name,
     )
 
 
 def zeros_like(x: Any, dtype: Any = None, name: Any = None) -> Any:
     """Return a tensor of zeros of the shape of x."""
-    return full_like(x, 0.0, dtype)
+    return full_like(x, 0.0, dtype, name=name)
 
 
 def ones_like(x: Any, dtype: Any = None, name: Any = None) -> Any:
     """Return a tensor of ones of the shape of x."""
-    return full_like(x, 1.0, dtype)
+    return full_like(x, 1.0, dtype, name=name)
 
 
 # -- counted -----------------------------------------------------------------------------------------------------------
 
 
-def _values(array: np.ndarray[Any, Any], dtype: Any) -> Any:
+def _values(array: np.ndarray[Any, Any], dtype: Any, name: str | None = None) -> Any:
     """Return a tensor of values that are known."""
     wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
-    return apply(assign_value_, values=array.astype(wanted))
+    return apply(assign_value_, values=array.astype(wanted), name=name)
 
 
 def _number(value: Any) -> Any:
@@ -106,17 +111,17 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, na
     numbers = [_number(value) for value in ((0, start, step) if end is None else (start, end, step))]
     if dtype is None:
         dtype = "int64" if all(isinstance(number, int) for number in numbers) else get_default_dtype()
-    return _values(np.arange(*numbers), dtype)
+    return _values(np.arange(*numbers), dtype, name)
 
 
 def linspace(start: Any, stop: Any, num: Any, dtype: Any = None, name: Any = None) -> Any:
     """Return `num` numbers at equal distances, start and stop included."""
-    return _values(np.linspace(_number(start), _number(stop), int(_number(num))), dtype or get_default_dtype())
+    return _values(np.linspace(_number(start), _number(stop), int(_number(num))), dtype or get_default_dtype(), name)
 
 
 def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None, name: Any = None) -> Any:
     """Return the identity matrix."""
-    return _values(np.eye(num_rows, num_columns), dtype or get_default_dtype())
+    return _values(np.eye(num_rows, num_columns), dtype or get_default_dtype(), name)
 
 
 # -- drawn -------------------------------------------------------------------------------------------------------------
@@ -161,23 +166,37 @@ def randperm_(drawn: Any, **_: Any) -> Any:
 def uniform(shape: Any, dtype: Any = None, min: float = -1.0, max: float = 1.0, seed: int = 0, name: Any = None) -> Any:
     """Return numbers drawn uniformly from [min, max)."""
     named = as_dtype(dtype or default_numpy()).name
-    return apply(uniform_random_, shape=shape_of(shape), min=float(min), max=float(max), dtype=named, seed=seed)
+    return apply(
+        uniform_random_, shape=shape_of(shape), min=float(min), max=float(max), dtype=named, seed=seed, name=name
+    )
 
 
 def rand(shape: Any, dtype: Any = None, name: Any = None) -> Any:
     """Return numbers drawn uniformly from [0, 1)."""
-    return uniform(shape, dtype, 0.0, 1.0)
+    return uniform(shape, dtype, 0.0, 1.0, name=name)
 
 
-def normal(mean: float = 0.0, std: float = 1.0, shape: Any = None, name: Any = None) -> Any:
+def gaussian(
+    shape: Any, mean: float = 0.0, std: float = 1.0, seed: int = 0, dtype: Any = None, name: Any = None
+) -> Any:
     """Return numbers drawn from a normal distribution."""
-    lengths = shape_of(() if shape is None else shape)
-    return apply(gaussian_random_, shape=lengths, mean=float(mean), std=float(std), dtype=get_default_dtype())
+    named = as_dtype(dtype or default_numpy()).name
+    return apply(
+        gaussian_random_, shape=shape_of(shape), mean=float(mean), std=float(std), dtype=named, seed=seed, name=name
+    )
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: Any = None) -> Any:
+    """Return numbers drawn from a normal distribution, or one for each mean or deviation in a tensor."""
+    tensor = next((value for value in (mean, std) if isinstance(value, Value)), None)
+    if tensor is not None:
+        return mean + std * gaussian(tensor.shape, dtype=tensor.dtype)  # type: ignore[attr-defined]
+    return gaussian(() if shape is None else shape, mean, std, name=name)
 
 
 def randn(shape: Any, dtype: Any = None, name: Any = None) -> Any:
     """Return numbers drawn from the standard normal distribution."""
-    return apply(gaussian_random_, shape=shape_of(shape), dtype=as_dtype(dtype or default_numpy()).name)
+    return gaussian(shape, dtype=dtype, name=name)
 
 
 standard_normal = randn
@@ -186,12 +205,31 @@ standard_normal = randn
 def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None, name: Any = None) -> Any:
     """Return integers drawn uniformly from [low, high); with one bound, from [0, low)."""
     low, high = (0, low) if high is None else (low, high)
-    return apply(randint_, shape=shape_of(shape), low=low, high=high, dtype=as_dtype(dtype or "int64").name)
+    return apply(randint_, shape=shape_of(shape), low=low, high=high, dtype=as_dtype(dtype or "int64").name, name=name)
+
+
+def randint_like(x: Any, low: int = 0, high: int | None = None, dtype: Any = None, name: Any = None) -> Any:
+    """Return integers drawn uniformly from [low, high), in the shape and data type of x."""
+    return randint(low, high, x.shape, dtype or x.dtype, name=name)
+
+
+def _draw_bernoulli(rng: np.random.Generator, *, shape: Any, dtype: str, seed: int) -> Any:
+    return rng.random(shape)
+
+
+@prototype("bernoulli", inputs="X", draw=_draw_bernoulli, shape=(), dtype="float32", seed=0)
+def bernoulli_(x: Any, drawn: Any, *, dtype: str, **_: Any) -> Any:
+    return (drawn < x).astype(dtype)
+
+
+def bernoulli(x: Any, name: Any = None) -> Any:
+    """Return 1 with the probability that x says, else 0; no gradient passes."""
+    return apply(bernoulli_, x.detach(), shape=shape_of(x.shape), dtype=as_dtype(x.dtype).name, name=name)
 
 
 def randperm(n: int, dtype: Any = "int64", name: Any = None) -> Any:
     """Return the integers below n in random order."""
-    return apply(randperm_, n=n, dtype=as_dtype(dtype).name)
+    return apply(randperm_, n=n, dtype=as_dtype(dtype).name, name=name)
 
 
 def assign(x: Any, output: Any = None) -> Any:
@@ -211,15 +249,18 @@ def assign(x: Any, output: Any = None) -> Any:
 __all__ = [
     "arange",
     "assign",
+    "bernoulli",
     "eye",
     "full",
     "full_like",
+    "gaussian",
     "linspace",
     "normal",
     "ones",
     "ones_like",
     "rand",
     "randint",
+    "randint_like",
     "randn",
     "randperm",
     "standard_normal",

@@ -16,7 +16,8 @@ from primad.compat.paddle.arrays import as_array
 from primad.compat.paddle.autograd.backward import backward_of
 from primad.compat.paddle.dtypes import as_dtype, default_numpy
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
-from primad.compat.paddle.methods import attach
+from primad.compat.paddle.inplace import IN_PLACE
+from primad.compat.paddle.methods import BINARY, COMPARISONS, attach
 from primad.compat.paddle.operators import Prototype, Value, apply
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
@@ -88,19 +89,6 @@ def _set_item(self: Tensor, index: Any, value: Any) -> None:
     self._overwrite("x[…] = …", lambda x: manipulation.setitem(x, index, value))
 
 
-def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
-    def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return self._overwrite(name, lambda x: function(x, *args, **kwargs))
-
-    write.__name__ = write.__qualname__ = name
-    write.__doc__ = f"Overwrite the tensor with the result of `{name[:-1]}`, and return it."
-    return write
-
-
-def _reshape_in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    return self._overwrite("reshape_", lambda x: manipulation.reshape(x, *args, **kwargs), same_shape=False)
-
-
 def set_value(self: Tensor, value: Any) -> None:
     """Overwrite the value, without recording it.
 
@@ -110,8 +98,7 @@ def set_value(self: Tensor, value: Any) -> None:
     array = as_array(value) if not isinstance(value, Tensor) else value._entry.array
     if array.shape != self._entry.array.shape:
         raise InvalidArgumentError(f"set_value: a value of shape {list(array.shape)} for a tensor of {self.shape}")
-    self._entry.array = np.array(array, self._entry.array.dtype)
-    self._entry.version += 1
+    self._store(np.array(array, self._entry.array.dtype))
 
 
 def assign(x: Any, output: Tensor | None = None) -> Any:
@@ -119,6 +106,16 @@ def assign(x: Any, output: Tensor | None = None) -> Any:
     if output is None:
         return creation.assign(x)
     return output._overwrite("assign", lambda _: creation.assign(x), same_shape=False)
+
+
+def uniform_(self: Tensor, min: float = -1.0, max: float = 1.0, seed: int = 0, name: Any = None) -> Tensor:
+    """Overwrite the tensor with numbers drawn uniformly from [min, max), and return it."""
+    return self._overwrite("uniform_", lambda x: creation.uniform(x.shape, x.dtype, min, max, seed))
+
+
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, name: Any = None) -> Tensor:
+    """Overwrite the tensor with numbers drawn from a normal distribution, and return it."""
+    return self._overwrite("normal_", lambda x: creation.gaussian(x.shape, mean, std, dtype=x.dtype))
 
 
 def zero_(self: Tensor) -> Tensor:
@@ -131,53 +128,14 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return self._overwrite("fill_", lambda x: creation.full_like(x, value))
 
 
-IN_PLACE = [
-    "abs",
-    "add",
-    "ceil",
-    "clip",
-    "cos",
-    "exp",
-    "floor",
-    "multiply",
-    "pow",
-    "reciprocal",
-    "remainder",
-    "rsqrt",
-    "scale",
-    "sigmoid",
-    "sin",
-    "sqrt",
-    "square",
-    "subtract",
-    "tanh",
-    "divide",
-]
-
 attach(Tensor)
-for _name, _record in (
-    ("add", math.elementwise_add_),
-    ("sub", math.elementwise_sub_),
-    ("mul", math.elementwise_mul_),
-    ("truediv", math.elementwise_div_),
-    ("floordiv", math.elementwise_floordiv_),
-    ("mod", math.elementwise_mod_),
-    ("pow", math.elementwise_pow_),
-):
+for _name, _record in (*BINARY.items(), *COMPARISONS.items()):
     _divides = _name == "truediv"
     setattr(Tensor, f"__{_name}__", _power if _name == "pow" else _arithmetic(_record, False, _divides))
-    setattr(Tensor, f"__r{_name}__", _arithmetic(_record, True, _divides))
-for _name, _record in (
-    ("eq", math.equal_),
-    ("ne", math.not_equal_),
-    ("lt", math.less_than_),
-    ("le", math.less_equal_),
-    ("gt", math.greater_than_),
-    ("ge", math.greater_equal_),
-):
-    setattr(Tensor, f"__{_name}__", _arithmetic(_record, False))
+    if _name in BINARY:
+        setattr(Tensor, f"__r{_name}__", _arithmetic(_record, True, _divides))
 for _name in IN_PLACE:
-    setattr(Tensor, f"{_name}_", _in_place(f"{_name}_", getattr(math, _name)))
+    setattr(Tensor, _name, IN_PLACE[_name])
 for _name in ("argmax", "argmin", "argsort", "sort", "topk", "var", "std", "median"):
     setattr(Tensor, _name, getattr(statistics, _name))
 for _name in numerics.__all__:
@@ -188,14 +146,14 @@ for _name, _function in (
     ("backward", backward_of),
     ("clone", creation.assign),
     ("fill_", fill_),
-    ("reshape_", _reshape_in_place),
+    ("normal_", normal_),
     ("set_value", set_value),
+    ("uniform_", uniform_),
     ("zero_", zero_),
     ("numel", lambda self: Tensor(Entry(np.asarray(self.size)))),
     ("dim", lambda self: self.ndim),
     ("cpu", lambda self: self),
     ("element_size", lambda self: self._entry.array.itemsize),
-    ("unsqueeze_", _in_place("unsqueeze_", manipulation.unsqueeze)),
 ):
     setattr(Tensor, _name, _function)
 

@@ -20,12 +20,12 @@ def bmm(x: Any, y: Any, name: Any = None) -> Any:
     """
     if len(x.shape) != 3 or len(y.shape) != 3:
         raise InvalidArgumentError(f"bmm takes tensors with 3 axes, got shapes {list(x.shape)} and {list(y.shape)}")
-    return matmul(x, y)
+    return matmul(x, y, name=name)
 
 
 def mv(x: Any, vec: Any, name: Any = None) -> Any:
     """Return the product of a matrix and a vector."""
-    return matmul(x, vec)
+    return matmul(x, vec, name=name)
 
 
 @prototype("einsum", inputs="Operands", outputs="Out", equation="")
@@ -45,7 +45,7 @@ def _outer(x: Any, y: Any) -> Any:
 
 def outer(x: Any, y: Any, name: Any = None) -> Any:
     """Return all products of an element of x and one of y, as a matrix."""
-    return apply(_outer, x, y)
+    return apply(_outer, x, y, name=name)
 
 
 @prototype("inner", inputs="X Y")
@@ -55,7 +55,7 @@ def _inner(x: Any, y: Any) -> Any:
 
 def inner(x: Any, y: Any, name: Any = None) -> Any:
     """Return the sums of products over the last axes."""
-    return apply(_inner, x, y)
+    return apply(_inner, x, y, name=name)
 
 
 @prototype("kron", inputs="X Y")
@@ -65,7 +65,7 @@ def _kron(x: Any, y: Any) -> Any:
 
 def kron(x: Any, y: Any, name: Any = None) -> Any:
     """Return the Kronecker product."""
-    return apply(_kron, x, y)
+    return apply(_kron, x, y, name=name)
 
 
 @prototype("cross", inputs="X Y", axis=-1)
@@ -79,7 +79,7 @@ def cross(x: Any, y: Any, axis: int | None = None, name: Any = None) -> Any:
         axis = next((i for i, n in enumerate(x.shape) if n == 3), None)
     if axis is None:
         raise InvalidArgumentError(f"cross: a tensor of shape {list(x.shape)} has no axis of length 3")
-    return apply(_cross, x, y, axis=axis)
+    return apply(_cross, x, y, axis=axis, name=name)
 
 
 @prototype("trace", inputs="Input", offset=0, axis1=0, axis2=1)
@@ -89,7 +89,7 @@ def _trace(x: Any, *, offset: int, axis1: int, axis2: int) -> Any:
 
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: Any = None) -> Any:
     """Return the sum of a diagonal of matrices."""
-    return apply(_trace, x, offset=offset, axis1=axis1, axis2=axis2)
+    return apply(_trace, x, offset=offset, axis1=axis1, axis2=axis2, name=name)
 
 
 @prototype("tensordot", inputs="X Y", axes=2)
@@ -100,12 +100,12 @@ def _tensordot(x: Any, y: Any, *, axes: Any) -> Any:
 def tensordot(x: Any, y: Any, axes: Any = 2, name: Any = None) -> Any:
     """Return the sum of products over the last axes of x and the first of y, or over pairs of lists of axes."""
     pairs = axes if isinstance(axes, int) else tuple(lengths(part) for part in axes)
-    return apply(_tensordot, x, y, axes=pairs)
+    return apply(_tensordot, x, y, axes=pairs, name=name)
 
 
 def dist(x: Any, y: Any, p: float = 2, name: Any = None) -> Any:
     """Return the p-norm of x − y."""
-    return norm(subtract(x, y), p)
+    return norm(subtract(x, y), p, name=name)
 
 
 __all__ = [

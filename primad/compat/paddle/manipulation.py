@@ -41,7 +41,7 @@ def _reshape(x: Any, *, shape: tuple[int, ...]) -> Any:
 
 def reshape(x: Any, shape: Shape, name: Any = None) -> Any:
     """Return x in another shape; −1 stands for what is left, 0 for the length that x has there."""
-    return apply(_reshape, x, shape=lengths(shape))
+    return apply(_reshape, x, shape=lengths(shape), name=name)
 
 
 @prototype("flatten_contiguous_range", start_axis=0, stop_axis=-1)
@@ -52,7 +52,7 @@ def _flatten(x: Any, *, start_axis: int, stop_axis: int) -> Any:
 
 def flatten(x: Any, start_axis: int = 0, stop_axis: int = -1, name: Any = None) -> Any:
     """Return x with the axes from start_axis to stop_axis joined to one."""
-    return apply(_flatten, x, layer="flatten", start_axis=start_axis, stop_axis=stop_axis)
+    return apply(_flatten, x, layer="flatten", start_axis=start_axis, stop_axis=stop_axis, name=name)
 
 
 @prototype("squeeze2", axes=())
@@ -63,7 +63,7 @@ def _squeeze(x: Any, *, axes: tuple[int, ...]) -> Any:
 
 def squeeze(x: Any, axis: Any = None, name: Any = None) -> Any:
     """Return x without axes of length 1: all of them, or those named that have length 1."""
-    return apply(_squeeze, x, layer="squeeze", axes=_axes(axis))
+    return apply(_squeeze, x, layer="squeeze", axes=_axes(axis), name=name)
 
 
 @prototype("unsqueeze2", axes=())
@@ -76,7 +76,7 @@ def _unsqueeze(x: Any, *, axes: tuple[int, ...]) -> Any:
 
 def unsqueeze(x: Any, axis: Any, name: Any = None) -> Any:
     """Return x with new axes of length 1, put in one after the other."""
-    return apply(_unsqueeze, x, axes=_axes(axis))
+    return apply(_unsqueeze, x, axes=_axes(axis), name=name)
 
 
 @prototype("transpose2", axis=())
@@ -86,14 +86,14 @@ def _transpose(x: Any, *, axis: tuple[int, ...]) -> Any:
 
 def transpose(x: Any, perm: Sequence[int], name: Any = None) -> Any:
     """Return x with its axes in the order `perm`."""
-    return apply(_transpose, x, layer="transpose", axis=lengths(perm))
+    return apply(_transpose, x, layer="transpose", axis=lengths(perm), name=name)
 
 
 def t(input: Any, name: Any = None) -> Any:
     """Return a matrix transposed; vectors and scalars as they are."""
     if len(input.shape) > 2:
         raise InvalidArgumentError(f"t() takes a tensor with at most 2 axes, got {len(input.shape)}", fix="transpose.")
-    return transpose(input, (1, 0)) if len(input.shape) == 2 else input
+    return transpose(input, (1, 0), name=name) if len(input.shape) == 2 else input
 
 
 def moveaxis(x: Any, source: Any, destination: Any, name: Any = None) -> Any:
@@ -103,14 +103,14 @@ def moveaxis(x: Any, source: Any, destination: Any, name: Any = None) -> Any:
     order = [axis for axis in range(count) if axis not in sources]
     for place, axis in sorted(zip([axis % count for axis in lengths(destination)], sources, strict=True)):
         order.insert(place, axis)
-    return transpose(x, order)
+    return transpose(x, order, name=name)
 
 
 def swapaxes(x: Any, axis0: int, axis1: int, name: Any = None) -> Any:
     """Return x with two axes exchanged."""
     order = list(range(len(x.shape)))
     order[axis0], order[axis1] = order[axis1], order[axis0]
-    return transpose(x, order)
+    return transpose(x, order, name=name)
 
 
 @prototype("expand_v2", shape=())
@@ -121,7 +121,7 @@ def _expand(x: Any, *, shape: tuple[int, ...]) -> Any:
 
 def expand(x: Any, shape: Shape, name: Any = None) -> Any:
     """Return x broadcast to a shape; −1 keeps the length that x has."""
-    return apply(_expand, x, layer="expand", shape=lengths(shape))
+    return apply(_expand, x, layer="expand", shape=lengths(shape), name=name)
 
 
 broadcast_to = expand
@@ -129,7 +129,7 @@ broadcast_to = expand
 
 def expand_as(x: Any, y: Any, name: Any = None) -> Any:
     """Return x broadcast to the shape of y."""
-    return expand(x, y.shape)
+    return expand(x, y.shape, name=name)
 
 
 @prototype("tile", repeat_times=())
@@ -139,7 +139,7 @@ def _tile(x: Any, *, repeat_times: tuple[int, ...]) -> Any:
 
 def tile(x: Any, repeat_times: Any, name: Any = None) -> Any:
     """Return x repeated as a whole along its axes."""
-    return apply(_tile, x, repeat_times=lengths(repeat_times))
+    return apply(_tile, x, repeat_times=lengths(repeat_times), name=name)
 
 
 @prototype("repeat_interleave", Repeats=1, dim=0)
@@ -149,7 +149,9 @@ def _repeat(x: Any, *, Repeats: int, dim: int) -> Any:
 
 def repeat_interleave(x: Any, repeats: int, axis: int | None = None, name: Any = None) -> Any:
     """Return x with each element along an axis repeated, by default of the flattened tensor."""
-    return apply(_repeat, flatten(x) if axis is None else x, Repeats=int(repeats), dim=0 if axis is None else axis)
+    return apply(
+        _repeat, flatten(x) if axis is None else x, Repeats=int(repeats), dim=0 if axis is None else axis, name=name
+    )
 
 
 @prototype("flip", axis=())
@@ -159,7 +161,7 @@ def _flip(x: Any, *, axis: tuple[int, ...]) -> Any:
 
 def flip(x: Any, axis: Any, name: Any = None) -> Any:
     """Return x with the order along axes reversed."""
-    return apply(_flip, x, axis=lengths(axis))
+    return apply(_flip, x, axis=lengths(axis), name=name)
 
 
 @prototype("roll", shifts=(), axis=())
@@ -169,7 +171,7 @@ def _roll(x: Any, *, shifts: tuple[int, ...], axis: tuple[int, ...]) -> Any:
 
 def roll(x: Any, shifts: Any, axis: Any = None, name: Any = None) -> Any:
     """Return x rolled along axes, by default of the flattened tensor."""
-    return apply(_roll, x, shifts=lengths(shifts), axis=_axes(axis))
+    return apply(_roll, x, shifts=lengths(shifts), axis=_axes(axis), name=name)
 
 
 # -- joining and splitting ---------------------------------------------------------------------------------------------
@@ -182,7 +184,7 @@ def _concat(x: Any, *, axis: int) -> Any:
 
 def concat(x: Sequence[Any], axis: Any = 0, name: Any = None) -> Any:
     """Return tensors joined along an axis."""
-    return apply(_concat, list(x), axis=int(axis))
+    return apply(_concat, list(x), axis=int(axis), name=name)
 
 
 @prototype("stack", outputs="Y", axis=0)
@@ -192,7 +194,7 @@ def _stack(x: Any, *, axis: int) -> Any:
 
 def stack(x: Sequence[Any], axis: int = 0, name: Any = None) -> Any:
     """Return tensors of one shape joined along a new axis."""
-    return apply(_stack, list(x), axis=axis)
+    return apply(_stack, list(x), axis=axis, name=name)
 
 
 @prototype("split", axis=0, num=0, sections=())
@@ -211,13 +213,13 @@ def split(x: Any, num_or_sections: Any, axis: Any = 0, name: Any = None) -> Any:
         length = x.shape[int(axis)]
         if length > 0 and length % num_or_sections:
             raise InvalidArgumentError(f"split: an axis of length {length} has no {num_or_sections} equal parts")
-        return apply(_split, x, axis=int(axis), num=num_or_sections)
-    return apply(_split, x, axis=int(axis), sections=lengths(num_or_sections))
+        return apply(_split, x, axis=int(axis), num=num_or_sections, name=name)
+    return apply(_split, x, axis=int(axis), sections=lengths(num_or_sections), name=name)
 
 
 def chunk(x: Any, chunks: int, axis: Any = 0, name: Any = None) -> Any:
     """Return x in a number of equal parts along an axis."""
-    return split(x, chunks, axis)
+    return split(x, chunks, axis, name=name)
 
 
 @prototype("unbind", axis=0)
@@ -251,7 +253,9 @@ def slice(input: Any, axes: Any, starts: Any, ends: Any) -> Any:
 
 def strided_slice(x: Any, axes: Any, starts: Any, ends: Any, strides: Any, name: Any = None) -> Any:
     """Return every stride-th element between starts and ends along axes."""
-    return apply(_slice, x, axes=lengths(axes), starts=lengths(starts), ends=lengths(ends), strides=lengths(strides))
+    return apply(
+        _slice, x, axes=lengths(axes), starts=lengths(starts), ends=lengths(ends), strides=lengths(strides), name=name
+    )
 
 
 @prototype("getitem", inputs="X Indices", index=())
@@ -375,7 +379,7 @@ def _gather(x: Any, index: Any, *, axis: int) -> Any:
 
 def gather(x: Any, index: Any, axis: Any = None, name: Any = None) -> Any:
     """Return the slices of x at positions along an axis."""
-    return apply(_gather, x, index, axis=0 if axis is None else int(axis))
+    return apply(_gather, x, index, axis=0 if axis is None else int(axis), name=name)
 
 
 @prototype("index_select", inputs="X Index", dim=0)
@@ -385,7 +389,7 @@ def _index_select(x: Any, index: Any, *, dim: int) -> Any:
 
 def index_select(x: Any, index: Any, axis: int = 0, name: Any = None) -> Any:
     """Return the slices of x at positions along an axis."""
-    return apply(_index_select, x, index, dim=axis)
+    return apply(_index_select, x, index, dim=axis, name=name)
 
 
 @prototype("gather_nd", inputs="X Index")
@@ -395,7 +399,7 @@ def _gather_nd(x: Any, index: Any) -> Any:
 
 def gather_nd(x: Any, index: Any, name: Any = None) -> Any:
     """Return the parts of x whose leading positions stand in the last axis of `index`."""
-    return apply(_gather_nd, x, index)
+    return apply(_gather_nd, x, index, name=name)
 
 
 @prototype("take_along_axis", inputs="Input Index", outputs="Result", Axis=0)
@@ -420,7 +424,7 @@ def _scatter_add(x: Any, index: Any, updates: Any) -> Any:
 def scatter(x: Any, index: Any, updates: Any, overwrite: bool = True, name: Any = None) -> Any:
     """Return x with the rows at `index` replaced by updates; with overwrite=False, by the sum of their updates."""
     index = reshape(index, (-1,))
-    return setitem(x, index, updates) if overwrite else apply(_scatter_add, x, index, updates)
+    return setitem(x, index, updates) if overwrite else apply(_scatter_add, x, index, updates, name=name)
 
 
 @prototype("scatter_nd_add", inputs="X Index Updates")
@@ -430,7 +434,7 @@ def _scatter_nd_add(x: Any, index: Any, updates: Any) -> Any:
 
 def scatter_nd_add(x: Any, index: Any, updates: Any, name: Any = None) -> Any:
     """Return x with updates added where the last axis of `index` says; repeated positions add up."""
-    return apply(_scatter_nd_add, x, index, updates)
+    return apply(_scatter_nd_add, x, index, updates, name=name)
 
 
 @prototype("index_add", inputs="X Index AddValue", axis=0)
@@ -440,7 +444,7 @@ def _index_add(x: Any, index: Any, value: Any, *, axis: int) -> Any:
 
 def index_add(x: Any, index: Any, axis: int, value: Any, name: Any = None) -> Any:
     """Return x with slices added at positions along an axis; repeated positions add up."""
-    return apply(_index_add, x, index, value, axis=axis)
+    return apply(_index_add, x, index, value, axis=axis, name=name)
 
 
 @prototype("where", inputs="Condition X Y")
@@ -452,7 +456,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: Any = None) -> Any
     """Return elements of x where the condition holds, of y elsewhere; with the condition alone, its positions."""
     if x is None and y is None:
         return nonzero(condition, as_tuple=True)
-    return apply(_where, condition, x, y)
+    return apply(_where, condition, x, y, name=name)
 
 
 def nonzero(x: Any, as_tuple: bool = False) -> Any:
@@ -468,7 +472,7 @@ def masked_select(x: Any, mask: Any, name: Any = None) -> Any:
 
 def masked_fill(x: Any, mask: Any, value: Any, name: Any = None) -> Any:
     """Return x with a value where the mask holds."""
-    return where(mask, cast(value, x.dtype) if isinstance(value, Value) else value, x)
+    return where(mask, cast(value, x.dtype) if isinstance(value, Value) else value, x, name=name)
 
 
 @prototype("tril_triu", diagonal=0, lower=True)
@@ -479,12 +483,12 @@ def _triangle(x: Any, *, diagonal: int, lower: bool) -> Any:
 
 def tril(x: Any, diagonal: int = 0, name: Any = None) -> Any:
     """Return the lower triangle of matrices, zero elsewhere."""
-    return apply(_triangle, x, diagonal=diagonal, lower=True)
+    return apply(_triangle, x, diagonal=diagonal, lower=True, name=name)
 
 
 def triu(x: Any, diagonal: int = 0, name: Any = None) -> Any:
     """Return the upper triangle of matrices, zero elsewhere."""
-    return apply(_triangle, x, diagonal=diagonal, lower=False)
+    return apply(_triangle, x, diagonal=diagonal, lower=False, name=name)
 
 
 @prototype("pad", paddings=(), pad_value=0.0)
@@ -532,7 +536,7 @@ def pad(
         pairs = [(0, 0)] * head + spatial + [(0, 0)] * last
     else:
         raise InvalidArgumentError(f"pad: {len(widths)} widths do not fit a tensor with {count} axes")
-    return apply(_pad, x, paddings=tuple([n for pair in pairs for n in pair]), pad_value=float(value))
+    return apply(_pad, x, paddings=tuple([n for pair in pairs for n in pair]), pad_value=float(value), name=name)
 
 
 @prototype("diag_v2", offset=0, padding_value=0.0)
@@ -544,7 +548,7 @@ def diag(x: Any, offset: int = 0, padding_value: float = 0, name: Any = None) ->
     """Return the matrix with x on a diagonal, or the diagonal of a matrix."""
     if padding_value:
         raise InvalidArgumentError("diag: padding_value other than 0 is not supported", fix="use where.")
-    return apply(_diag, x, offset=offset)
+    return apply(_diag, x, offset=offset, name=name)
 
 
 @prototype("diagonal", inputs="Input", offset=0, axis1=0, axis2=1)
@@ -554,7 +558,7 @@ def _diagonal(x: Any, *, offset: int, axis1: int, axis2: int) -> Any:
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: Any = None) -> Any:
     """Return a diagonal of matrices as the last axis."""
-    return apply(_diagonal, x, offset=offset, axis1=axis1, axis2=axis2)
+    return apply(_diagonal, x, offset=offset, axis1=axis1, axis2=axis2, name=name)
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:

@@ -28,7 +28,7 @@ def _unary(type: str, compute: Callable[[Any], Any], doc: str, floats: bool = Tr
     record = Prototype(type, (lambda x: compute(floating(x))) if floats else compute)
 
     def function(x: Any, name: str | None = None) -> Any:
-        return apply(record, x)
+        return apply(record, x, name=name)
 
     function.__name__ = function.__qualname__ = type
     function.__doc__ = doc
@@ -65,6 +65,7 @@ tanh = _unary("tanh", np.tanh, "Hyperbolic tangent, elementwise.")
 isnan = _unary("isnan_v2", np.isnan, "Whether an element is NaN.", floats=False)
 isinf = _unary("isinf_v2", np.isinf, "Whether an element is infinite.", floats=False)
 isfinite = _unary("isfinite_v2", np.isfinite, "Whether an element is neither infinite nor NaN.", floats=False)
+bitwise_not = _unary("bitwise_not", np.invert, "The bits that are not set, of integers or booleans.", floats=False)
 logical_not = _unary("logical_not", np.logical_not, "Not x, elementwise.", floats=False)
 
 
@@ -76,7 +77,7 @@ def square_(x: Any) -> Any:
 
 def square(x: Any, name: Any = None) -> Any:
     """Return x·x, elementwise."""
-    return apply(square_, x)
+    return apply(square_, x, name=name)
 
 
 @prototype("scale", scale=1.0, bias=0.0, bias_after_scale=True)
@@ -94,8 +95,8 @@ def scale(
 ) -> Any:
     """Return scale·x + bias, or scale·(x + bias) with `bias_after_scale=False`."""
     if isinstance(scale, Value):
-        return add(multiply(x, scale), bias) if bias_after_scale else multiply(add(x, bias), scale)
-    return apply(scale_, x, scale=scale, bias=bias, bias_after_scale=bias_after_scale)
+        return add(multiply(x, scale), bias, name) if bias_after_scale else multiply(add(x, bias), scale, name)
+    return apply(scale_, x, scale=scale, bias=bias, bias_after_scale=bias_after_scale, name=name)
 
 
 @prototype("pow", factor=1.0)
@@ -109,8 +110,8 @@ def pow_(x: Any, *, factor: float) -> Any:
 def pow(x: Any, y: Any, name: Any = None) -> Any:
     """Return x to the power of y, elementwise; y is a number or broadcasts with x."""
     if isinstance(y, (int, float)):
-        return apply(pow_, x, factor=y)
-    return apply(elementwise_pow_, x, y)
+        return apply(pow_, x, factor=y, name=name)
+    return apply(elementwise_pow_, x, y, name=name)
 
 
 @prototype("clip", inputs="X Min Max", min=None, max=None)
@@ -124,7 +125,7 @@ def _clip(x: Any, low: Any, high: Any, *, min: float | None, max: float | None) 
 def clip(x: Any, min: Any = None, max: Any = None, name: Any = None) -> Any:
     """Return x limited to [min, max], elementwise; the derivative at the limits is 1, beyond them 0."""
     low, high = (bound if isinstance(bound, Value) else None for bound in (min, max))
-    return apply(_clip, x, low, high, min=None if low is min else min, max=None if high is max else max)
+    return apply(_clip, x, low, high, min=None if low is min else min, max=None if high is max else max, name=name)
 
 
 # -- two operands ------------------------------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def _binary(record: Prototype, doc: str) -> Callable[..., Any]:
     """Make a function of two tensors from an elementwise operator."""
 
     def function(x: Any, y: Any, name: str | None = None) -> Any:
-        return apply(record, x, y)
+        return apply(record, x, y, name=name)
 
     function.__name__ = function.__qualname__ = record.type
     function.__doc__ = f"{doc} The operands broadcast."
@@ -194,6 +195,12 @@ greater_than_ = _elementwise("greater_than", np.greater)
 greater_than = _binary(greater_than_, "x > y, elementwise.")
 greater_equal_ = _elementwise("greater_equal", np.greater_equal)
 greater_equal = _binary(greater_equal_, "x ≥ y, elementwise.")
+bitwise_and_ = _elementwise("bitwise_and", np.bitwise_and)
+bitwise_and = _binary(bitwise_and_, "The bits that are set in x and in y.")
+bitwise_or_ = _elementwise("bitwise_or", np.bitwise_or)
+bitwise_or = _binary(bitwise_or_, "The bits that are set in x or in y.")
+bitwise_xor_ = _elementwise("bitwise_xor", np.bitwise_xor)
+bitwise_xor = _binary(bitwise_xor_, "The bits that are set in one of x and y.")
 logical_and = _binary(_elementwise("logical_and", np.logical_and), "x and y, elementwise.")
 logical_or = _binary(_elementwise("logical_or", np.logical_or), "x or y, elementwise.")
 logical_xor = _binary(_elementwise("logical_xor", np.logical_xor), "Either x or y, elementwise.")
@@ -210,7 +217,7 @@ def add_n_(x: Any) -> Any:
 
 def add_n(inputs: Any, name: Any = None) -> Any:
     """Return the sum of tensors of one shape."""
-    return apply(add_n_, list(inputs) if isinstance(inputs, (list, tuple)) else [inputs], layer="add_n")
+    return apply(add_n_, list(inputs) if isinstance(inputs, (list, tuple)) else [inputs], layer="add_n", name=name)
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------
@@ -223,9 +230,9 @@ def _reduction(type: str, compute: Callable[..., Any]) -> Prototype:
     return Prototype(type, reduce, attributes={"dim": (), "keep_dim": False, "reduce_all": False})
 
 
-def _reduce(record: Prototype, layer: str, x: Any, axis: Axis, keepdim: bool) -> Any:
+def _reduce(record: Prototype, layer: str, x: Any, axis: Axis, keepdim: bool, name: str | None = None) -> Any:
     dim = () if axis is None else tuple(map(int, axis)) if isinstance(axis, Sequence) else (int(axis),)
-    return apply(record, x, layer=layer, dim=dim, keep_dim=keepdim, reduce_all=not dim)
+    return apply(record, x, layer=layer, name=name, dim=dim, keep_dim=keepdim, reduce_all=not dim)
 
 
 _sum = _reduction("reduce_sum", lambda x, **axes: np.sum(x.astype("int64") if x.dtype.kind in "ib" else x, **axes))
@@ -240,42 +247,42 @@ _logsumexp = _reduction("logsumexp", lambda x, *, axis, keepdims: special.logsum
 
 def sum(x: Any, axis: Axis = None, dtype: Any = None, keepdim: bool = False, name: Any = None) -> Any:
     """Return the sum over axes, by default over all; integers are summed as int64."""
-    return _reduce(_sum, "sum", cast(x, dtype) if dtype is not None else x, axis, keepdim)
+    return _reduce(_sum, "sum", cast(x, dtype) if dtype is not None else x, axis, keepdim, name=name)
 
 
 def mean(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
     """Return the mean over axes, by default over all."""
-    return _reduce(_mean, "mean", x, axis, keepdim)
+    return _reduce(_mean, "mean", x, axis, keepdim, name=name)
 
 
 def max(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
     """Return the maximum over axes, by default over all."""
-    return _reduce(_max, "max", x, axis, keepdim)
+    return _reduce(_max, "max", x, axis, keepdim, name=name)
 
 
 def min(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
     """Return the minimum over axes, by default over all."""
-    return _reduce(_min, "min", x, axis, keepdim)
+    return _reduce(_min, "min", x, axis, keepdim, name=name)
 
 
 def prod(x: Any, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: Any = None) -> Any:
     """Return the product over axes, by default over all."""
-    return _reduce(_prod, "reduce_prod", cast(x, dtype) if dtype is not None else x, axis, keepdim)
+    return _reduce(_prod, "reduce_prod", cast(x, dtype) if dtype is not None else x, axis, keepdim, name=name)
 
 
 def all(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
     """Return whether all elements along axes are true."""
-    return _reduce(_all, "all", x, axis, keepdim)
+    return _reduce(_all, "all", x, axis, keepdim, name=name)
 
 
 def any(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
     """Return whether any element along axes is true."""
-    return _reduce(_any, "any", x, axis, keepdim)
+    return _reduce(_any, "any", x, axis, keepdim, name=name)
 
 
 def logsumexp(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
     """Return log Σ exp(x) over axes, by default over all, without overflow."""
-    return _reduce(_logsumexp, "logsumexp", x, axis, keepdim)
+    return _reduce(_logsumexp, "logsumexp", x, axis, keepdim, name=name)
 
 
 @prototype("cumsum", axis=-1, flatten=False)
@@ -286,7 +293,7 @@ def _cumsum(x: Any, *, axis: int, flatten: bool) -> Any:
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None, name: Any = None) -> Any:
     """Return the sums of the elements so far along an axis, by default of the flattened tensor."""
     x = cast(x, dtype) if dtype is not None else x
-    return apply(_cumsum, x, axis=-1 if axis is None else axis, flatten=axis is None)
+    return apply(_cumsum, x, axis=-1 if axis is None else axis, flatten=axis is None, name=name)
 
 
 @prototype("p_norm", porder=2.0, axis=-1, keepdim=False, asvector=False)
@@ -301,12 +308,12 @@ def norm(x: Any, p: Any = None, axis: Any = None, keepdim: bool = False, name: A
     """Return the p-norm of vectors along an axis, by default of the flattened tensor; its derivative at 0 is 0."""
     order = 2.0 if p in (None, "fro") else float(p)
     if axis is None:
-        return apply(_p_norm, x, porder=order, keepdim=keepdim, asvector=True)
+        return apply(_p_norm, x, porder=order, keepdim=keepdim, asvector=True, name=name)
     if isinstance(axis, (list, tuple)) and len(axis) == 1:
         axis = axis[0]
     if isinstance(axis, (list, tuple)):
-        return sqrt(sum(square(x), axis, keepdim=keepdim))
-    return apply(_p_norm, x, porder=order, axis=axis, keepdim=keepdim)
+        return sqrt(sum(square(x), axis, keepdim=keepdim), name)
+    return apply(_p_norm, x, porder=order, axis=axis, keepdim=keepdim, name=name)
 
 
 # -- products ----------------------------------------------------------------------------------------------------------
@@ -321,7 +328,7 @@ def _matmul(x: Any, y: Any, *, trans_x: bool, trans_y: bool) -> Any:
 
 def matmul(x: Any, y: Any, transpose_x: bool = False, transpose_y: bool = False, name: Any = None) -> Any:
     """Return the matrix product of the last two axes; the others broadcast, vectors are rows or columns."""
-    return apply(_matmul, x, y, trans_x=transpose_x, trans_y=transpose_y)
+    return apply(_matmul, x, y, trans_x=transpose_x, trans_y=transpose_y, name=name)
 
 
 mm = matmul
@@ -334,7 +341,7 @@ def _dot(x: Any, y: Any) -> Any:
 
 def dot(x: Any, y: Any, name: Any = None) -> Any:
     """Return the inner product of vectors, along the last axis."""
-    return apply(_dot, x, y)
+    return apply(_dot, x, y, name=name)
 
 
 @prototype("cast", out_dtype="float32")

@@ -15,11 +15,11 @@ METHODS: dict[str, Callable[..., Any]] = {
     for module, names in (
         (
             math,
-            "abs acos acosh add all any asin asinh atan atanh cast ceil clip cos cosh cumsum divide dot equal erf exp "
-            "expm1 floor floor_divide greater_equal greater_than isfinite isinf isnan less_equal less_than log log10 "
-            "log1p log2 logical_and logical_not logical_or logical_xor logsumexp matmul max maximum mean min minimum "
-            "mm mod multiply norm not_equal pow prod reciprocal remainder rsqrt scale sigmoid sign sin sinh sqrt "
-            "square subtract sum tan tanh",
+            "abs acos acosh add all any asin asinh atan atanh bitwise_and bitwise_not bitwise_or bitwise_xor cast ceil "
+            "clip cos cosh cumsum divide dot equal erf exp expm1 floor floor_divide greater_equal greater_than "
+            "isfinite isinf isnan less_equal less_than log log10 log1p log2 logical_and logical_not logical_or "
+            "logical_xor logsumexp matmul max maximum mean min minimum mm mod multiply norm not_equal pow prod "
+            "reciprocal remainder rsqrt scale sigmoid sign sin sinh sqrt square subtract sum tan tanh",
         ),
         (
             manipulation,
@@ -33,7 +33,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 """What a method computes, by its name."""
 
 
-_BINARY = {
+BINARY = {
     "add": math.elementwise_add_,
     "sub": math.elementwise_sub_,
     "mul": math.elementwise_mul_,
@@ -41,8 +41,12 @@ _BINARY = {
     "floordiv": math.elementwise_floordiv_,
     "mod": math.elementwise_mod_,
     "pow": math.elementwise_pow_,
+    "and": math.bitwise_and_,
+    "or": math.bitwise_or_,
+    "xor": math.bitwise_xor_,
 }
-_COMPARISONS = {
+"""Python's operators that may be reflected."""
+COMPARISONS = {
     "eq": math.equal_,
     "ne": math.not_equal_,
     "lt": math.less_than_,
@@ -83,17 +87,17 @@ def _operator(name: str, record: Prototype, reflected: bool) -> Callable[[Any, A
 def attach(cls: type[Value]) -> None:
     """Give a kind of value the operators and methods."""
     members: dict[str, Any] = dict(METHODS)
-    for name, record in _BINARY.items():
+    for name, record in BINARY.items():
         members[f"__{name}__"] = _operator(name, record, False)
         members[f"__r{name}__"] = _operator(name, record, True)
-    for name, record in _COMPARISONS.items():
+    for name, record in COMPARISONS.items():
         members[f"__{name}__"] = _operator(name, record, False)
     members |= {
         "__matmul__": math.matmul,
         "__rmatmul__": lambda self, other: math.matmul(other, self),
         "__neg__": lambda self: apply(math.scale_, self, layer="", scale=-1.0),
         "__abs__": math.abs,
-        "__invert__": math.logical_not,
+        "__invert__": math.bitwise_not,
         "__getitem__": manipulation.getitem,
         "__hash__": object.__hash__,
         "astype": math.cast,

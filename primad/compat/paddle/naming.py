@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_counters: list[Counter[str]] = [Counter()]
+_counters: list[tuple[str, Counter[str]]] = [("", Counter())]
 GRADIENT = "@GRAD"
 """What the name of a gradient ends in."""
 TANGENT = "@TANGENT"
@@ -22,9 +22,10 @@ def generate(stem: str) -> str:
         ...     naming.generate("fc"), naming.generate("fc")
         ('fc_0', 'fc_1')
     """
-    number = _counters[-1][stem]
-    _counters[-1][stem] += 1
-    return f"{stem}_{number}"
+    prefix, counter = _counters[-1]
+    number = counter[stem]
+    counter[stem] += 1
+    return f"{prefix}{stem}_{number}"
 
 
 class Layer:
@@ -62,7 +63,7 @@ def current_layer() -> Layer | None:
 @contextmanager
 def guard(new_generator: str | None = None) -> Iterator[None]:
     """Count from zero inside a `with` block; a string is put in front of each name there."""
-    _counters.append(Counter())
+    _counters.append((new_generator or "", Counter()))
     try:
         yield
     finally:

@@ -19,7 +19,7 @@ def _unary(type: str, compute: Callable[[Any], Any], doc: str) -> Callable[..., 
     record = Prototype(type, lambda x: compute(floating(x)))
 
     def function(x: Any, name: str | None = None) -> Any:
-        return apply(record, x)
+        return apply(record, x, name=name)
 
     function.__name__ = function.__qualname__ = type
     function.__doc__ = doc
@@ -53,7 +53,7 @@ def _hypot(x: Any, y: Any) -> Any:
 
 def hypot(x: Any, y: Any, name: Any = None) -> Any:
     """Return √(x² + y²), elementwise, without overflow."""
-    return apply(_hypot, x, y)
+    return apply(_hypot, x, y, name=name)
 
 
 @prototype("logaddexp", inputs="X Y")
@@ -63,12 +63,12 @@ def _logaddexp(x: Any, y: Any) -> Any:
 
 def logaddexp(x: Any, y: Any, name: Any = None) -> Any:
     """Return log(exp(x) + exp(y)), elementwise, without overflow."""
-    return apply(_logaddexp, x, y)
+    return apply(_logaddexp, x, y, name=name)
 
 
 def lerp(x: Any, y: Any, weight: Any, name: Any = None) -> Any:
     """Return x + weight·(y − x), elementwise."""
-    return add(x, multiply(subtract(y, x), weight) if isinstance(weight, Value) else (y - x) * weight)
+    return add(x, multiply(subtract(y, x), weight) if isinstance(weight, Value) else (y - x) * weight, name)
 
 
 @prototype("diff", n=1, axis=-1)
@@ -84,7 +84,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     if prepend is not None or append is not None:
         raise InvalidArgumentError("diff: prepend and append are not supported", fix="use paddle.concat.")
-    return apply(_diff, x, n=n, axis=axis)
+    return apply(_diff, x, n=n, axis=axis, name=name)
 
 
 @prototype("isclose", inputs="Input Other", rtol=1e-5, atol=1e-8, equal_nan=False)
@@ -95,19 +95,19 @@ def _isclose(x: Any, y: Any, *, rtol: float, atol: float, equal_nan: bool) -> An
 
 def isclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False, name: Any = None) -> Any:
     """Return whether |x − y| ≤ atol + rtol·|y|, elementwise."""
-    return apply(_isclose, x, y, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
+    return apply(_isclose, x, y, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan), name=name)
 
 
 def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False, name: Any = None) -> Any:
     """Return whether |x − y| ≤ atol + rtol·|y| for all elements."""
-    return all_of(isclose(x, y, rtol, atol, equal_nan))
+    return all_of(isclose(x, y, rtol, atol, equal_nan), name=name)
 
 
 def equal_all(x: Any, y: Any, name: Any = None) -> Any:
     """Return whether two tensors have the same shape and elements."""
     if list(x.shape) != list(y.shape):
-        return all_of(equal(x * 0, x * 0 + 1))
-    return all_of(equal(x, y))
+        return all_of(equal(x * 0, x * 0 + 1), name=name)
+    return all_of(equal(x, y), name=name)
 
 
 __all__ = [

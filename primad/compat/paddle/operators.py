@@ -87,7 +87,9 @@ def values_in(slots: Sequence[Any]) -> Iterator[Value]:
             yield from values_in(slot)
 
 
-def apply(operator: Prototype, *slots: Any, layer: str | Layer | None = None, **attributes: Any) -> Any:
+def apply(
+    operator: Prototype, *slots: Any, layer: str | Layer | None = None, name: str | None = None, **attributes: Any
+) -> Any:
     """Apply an operator in the mode of its operands; without value operands, in the current mode.
 
     Args:
@@ -95,7 +97,10 @@ def apply(operator: Prototype, *slots: Any, layer: str | Layer | None = None, **
         slots: one operand per input slot.
         layer: what static variables that it makes are called after: a stem (`mean` makes `mean_0.tmp_0`), a `Layer`
             that several operators share, or "" for plain temporaries (`tmp_0`); by default the operator's type.
+        name: the user's name for the result: `n` makes `n.tmp_0`.
         attributes: those that differ from their defaults.
     """
     kind = next((type(value) for value in values_in(slots)), None) or Value.kind[-1]
+    if name is not None:
+        layer = Layer("", name)
     return kind.apply(operator, slots, {**operator.attributes, **attributes}, operator.type if layer is None else layer)

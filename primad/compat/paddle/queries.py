@@ -40,7 +40,7 @@ def shape_(x: Any) -> Any:
 
 def numel(x: Any, name: Any = None) -> Any:
     """Return the number of elements, as a tensor."""
-    return apply(size_, x)
+    return apply(size_, x, name=name)
 
 
 def rank(input: Any) -> Any:

@@ -26,13 +26,17 @@ def _argmin(x: Any, *, axis: int, keepdims: bool, flatten: bool, dtype: str) -> 
 def argmax(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: Any = None) -> Any:
     """Return the position of the first largest element along an axis, by default of the flattened tensor."""
     named = as_dtype(dtype).name
-    return apply(_argmax, x, axis=-1 if axis is None else axis, keepdims=keepdim, flatten=axis is None, dtype=named)
+    return apply(
+        _argmax, x, axis=-1 if axis is None else axis, keepdims=keepdim, flatten=axis is None, dtype=named, name=name
+    )
 
 
 def argmin(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: Any = None) -> Any:
     """Return the position of the first smallest element along an axis, by default of the flattened tensor."""
     named = as_dtype(dtype).name
-    return apply(_argmin, x, axis=-1 if axis is None else axis, keepdims=keepdim, flatten=axis is None, dtype=named)
+    return apply(
+        _argmin, x, axis=-1 if axis is None else axis, keepdims=keepdim, flatten=axis is None, dtype=named, name=name
+    )
 
 
 @prototype("argsort", axis=-1, descending=False)
@@ -42,7 +46,7 @@ def _argsort(x: Any, *, axis: int, descending: bool) -> Any:
 
 def argsort(x: Any, axis: int = -1, descending: bool = False, stable: bool = False, name: Any = None) -> Any:
     """Return the positions that sort a tensor along an axis; equal elements keep their order."""
-    return apply(_argsort, x, axis=axis, descending=descending)
+    return apply(_argsort, x, axis=axis, descending=descending, name=name)
 
 
 def sort(x: Any, axis: int = -1, descending: bool = False, stable: bool = False, name: Any = None) -> Any:
@@ -73,12 +77,12 @@ _std = prototype("std", axis=(), unbiased=True, keepdim=False)(_spread(np.std))
 
 def var(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: Any = None) -> Any:
     """Return the variance over axes, by default over all; unbiased divides by n − 1."""
-    return apply(_var, x, axis=() if axis is None else lengths(axis), unbiased=unbiased, keepdim=keepdim)
+    return apply(_var, x, axis=() if axis is None else lengths(axis), unbiased=unbiased, keepdim=keepdim, name=name)
 
 
 def std(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: Any = None) -> Any:
     """Return the standard deviation over axes, by default over all; its derivative where it is 0 is 0."""
-    return apply(_std, x, axis=() if axis is None else lengths(axis), unbiased=unbiased, keepdim=keepdim)
+    return apply(_std, x, axis=() if axis is None else lengths(axis), unbiased=unbiased, keepdim=keepdim, name=name)
 
 
 @prototype("median", axis=0, keepdim=False)
@@ -88,4 +92,6 @@ def _median(x: Any, *, axis: int, keepdim: bool) -> Any:
 
 def median(x: Any, axis: int | None = None, keepdim: bool = False, mode: str = "avg", name: Any = None) -> Any:
     """Return the middle element along an axis, or the mean of the two middle ones; by default of all elements."""
-    return apply(_median, flatten(x) if axis is None else x, axis=0 if axis is None else axis, keepdim=keepdim)
+    return apply(
+        _median, flatten(x) if axis is None else x, axis=0 if axis is None else axis, keepdim=keepdim, name=name
+    )

@@ -41,10 +41,39 @@ class Tensor(Value):
     __slots__ = ("_entry", "_name", "persistable")
     __array_priority__ = 1000
 
-    def __init__(self, entry: Entry, name: str | None = None) -> None:
-        self._entry = entry
+    _peers: list[ref[Tensor]] | tuple[()] = ()
+    """Tensors that share its memory, itself among them, once one was detached."""
+
+    def __init__(
+        self,
+        value: Any = (),
+        name: str | None = None,
+        *,
+        dtype: Any = None,
+        place: Any = None,
+        persistable: bool = False,
+        zero_copy: bool = False,
+        stop_gradient: bool = True,
+    ) -> None:
+        """Make a tensor of an array, a list or a tensor; programs call `to_tensor`.
+
+        Args:
+            value: what it holds; or an entry of the tape, which the tensor then is.
+            name: its name.
+            dtype: data type, by default that of the value.
+            place: ignored; there is only the CPU.
+            persistable: whether it is saved with its layer.
+            zero_copy: ignored: values are copied.
+            stop_gradient: whether gradients stop at it.
+
+        Raises:
+            InvalidArgumentError: for a number, which `to_tensor` takes.
+        """
+        if value.__class__ is not Entry:
+            value = _given(value, dtype, stop_gradient)
+        self._entry: Entry = value
         self._name = name
-        self.persistable = False
+        self.persistable = persistable
 
     # -- what it is ----------------------------------------------------------------------------------------------------
 
@@ -221,13 +250,24 @@ class Tensor(Value):
 
     def retain_grads(self) -> None:
         """Ask backward passes to keep the gradient of a tensor that is no leaf."""
-        if not self._entry.active:
-            raise PreconditionError("retain_grads() of a tensor whose stop_gradient is True")
         self._entry.retained = True
 
     def detach(self) -> Tensor:
-        """Return a tensor of the same value through which no gradient passes."""
-        return Tensor(Entry(self._entry.array))
+        """Return a tensor through which no gradient passes, and which shares memory: writing into one writes both."""
+        made = Tensor(Entry(self._entry.array))
+        made._entry.version = self._entry.version
+        if not isinstance(self._peers, list):
+            self._peers = [ref(self)]
+        self._peers[:] = [*(peer for peer in self._peers if peer() is not None), ref(made)]
+        made._peers = self._peers
+        return made
+
+    def detach_(self) -> Tensor:
+        """Cut the tensor from what it was computed from, and return it."""
+        version = self._entry.version
+        self._entry = Entry(self._entry.array)
+        self._entry.version = version
+        return self
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> HookHandle:
         """Call a function of this tensor's accumulated gradient in each backward pass; what it returns replaces it.
@@ -305,22 +345,32 @@ class Tensor(Value):
                 why=f"{operator} would overwrite the value that the gradient is taken at.",
                 fix="write into a clone, or inside paddle.no_grad().",
             )
-        new = compute(self)._entry
-        if same_shape and new.array.shape != old.array.shape:
-            raise InvalidArgumentError(
-                f"{operator}: a tensor of shape {self.shape} cannot hold a result of shape {list(new.array.shape)}"
-            )
-        array = new.array.astype(old.array.dtype, copy=False)
-        if new.call is None and old.call is None:
-            old.array = array
-            old.version += 1
-            return self
-        entry = Entry(array, new.active, new.call, new.index)
-        old.version += 1
-        entry.version = old.version
-        entry.retained, entry.owner = old.retained, old.owner
-        self._entry = entry
+        old.version += 1  # before the operation reads it: its own derivative may look at the old value, no other one
+        try:
+            new = compute(self)._entry
+            if same_shape and new.array.shape != old.array.shape:
+                raise InvalidArgumentError(
+                    f"{operator}: a tensor of shape {self.shape} cannot hold a result of shape {list(new.array.shape)}"
+                )
+        except Exception:
+            old.version -= 1
+            raise
+        if new.call is not None or old.call is not None:
+            self._entry = Entry(old.array, new.active, new.call, new.index)
+            self._entry.retained, self._entry.owner = old.retained, old.owner
+        self._entry.version = old.version - 1
+        self._store(new.array)
         return self
+
+    def _store(self, array: np.ndarray[Any, Any]) -> None:
+        """Put an array in the place of the value, here and in the tensors that share its memory."""
+        self._entry.array = array
+        self._entry.version += 1
+        for peer in self._peers:
+            tensor = peer()
+            if tensor is not None and tensor is not self:
+                tensor._entry.array = array
+                tensor._entry.version = self._entry.version
 
 
 Value.kind.append(Tensor)
@@ -349,6 +399,18 @@ class HookHandle:
 def _slots(cls: type) -> Iterator[str]:
     for base in cls.__mro__:
         yield from getattr(base, "__slots__", ())
+
+
+def _given(value: Any, dtype: Any, stop_gradient: bool) -> Entry:
+    """Return an entry with a copy of a user's array, list or tensor."""
+    if not isinstance(value, (np.ndarray, list, tuple, Tensor)):
+        raise InvalidArgumentError(
+            f"Tensor() takes an array, a list or a tensor, got {type(value).__name__}", fix="use paddle.to_tensor."
+        )
+    array = value._entry.array if isinstance(value, Tensor) else as_array(value)
+    wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
+    as_dtype(wanted)
+    return Entry(np.array(array, wanted), not stop_gradient)
 
 
 def _result(array: Any, call: Call | None, index: int) -> Tensor:

@@ -1066,3 +1066,165 @@ def texts(paddle):
         paddle.to_tensor([0.1], dtype="float64"),
     ]  # fmt: skip
     return [str(value) for value in values]
+
+
+# -- forms that programs use -------------------------------------------------------------------------------------------
+
+
+def bits(paddle):
+    i, j = paddle.to_tensor([5, -3, 0]), paddle.to_tensor([3, 6, -1])
+    b, c = paddle.to_tensor([True, False, True]), paddle.to_tensor([True, True, False])
+    found = [~i, ~b, i & j, i | j, i ^ j, b & c, b | c, b ^ c, ~paddle.to_tensor(np.array([1, 2], "uint8"))]
+    return [*found, paddle.bitwise_and(i, j), paddle.bitwise_not(i), i.bitwise_xor(j), paddle.bitwise_or(b, c)]
+
+
+def bits_of_floats(paddle):
+    try:
+        return ~paddle.to_tensor([1.0])
+    except Exception:
+        return "refused"
+
+
+def detached_memory(paddle):
+    x = _leaf(paddle, [1.0, 2.0])
+    d = x.detach()
+    d[0] = 9.0
+    found = [x.numpy(), d.numpy(), x.inplace_version, d.inplace_version]
+    with paddle.no_grad():
+        x[1] = 7.0
+    found += [x.numpy(), d.numpy(), x.inplace_version, d.inplace_version]
+    y = x * 2
+    e, f = y.detach(), y.detach()
+    y[0] = 5.0
+    found += [y.numpy(), e.numpy(), f.numpy(), e.inplace_version]
+    f.set_value(paddle.to_tensor([3.0, 4.0]))
+    return [*found, y.numpy(), e.numpy(), x.detach().stop_gradient, x.detach_() is x, x.stop_gradient]
+
+
+def detached_memory_needed(paddle):
+    x = _leaf(paddle, [1.0, 2.0])
+    y = x * x
+    x.detach()[0] = 9.0
+    y.sum().backward()
+
+
+def detached_parameter(paddle):
+    layer = paddle.nn.Linear(1, 1)
+    held = layer.weight.detach()
+    optimizer = paddle.optimizer.Adam(0.1, parameters=layer.parameters())
+    found = []
+    for _ in range(3):
+        layer(paddle.to_tensor([[1.0]])).sum().backward()
+        optimizer.step()
+        found.append((held.numpy() == layer.weight.numpy()).tolist())
+    return found
+
+
+def tensors_by_class(paddle):
+    made = [
+        paddle.Tensor(np.array([1.0, 2.0])),
+        paddle.Tensor(np.array([1, 2], "int32")),
+        paddle.Tensor([1.0, 2.0]),
+        paddle.Tensor(paddle.to_tensor([1.0, 2.0])),
+        paddle.Tensor(np.ones([2, 2], "float32")) + 1,
+        paddle.Tensor(),
+    ]
+    x = paddle.Tensor(np.array([1.0, 2.0]), stop_gradient=False)
+    (x * x).sum().backward()
+    return [[t, t.shape, t.stop_gradient] for t in made], x.grad
+
+
+def tensor_of_a_number(paddle):
+    return paddle.Tensor(2.0)
+
+
+def prefixed_names(paddle):
+    with paddle.utils.unique_name.guard("A_"):
+        found = [paddle.utils.unique_name.generate("fc") for _ in range(2)]
+        with paddle.utils.unique_name.guard("B_"):
+            found.append(paddle.utils.unique_name.generate("fc"))
+        with paddle.utils.unique_name.guard():
+            found.append(paddle.utils.unique_name.generate("fc"))
+        return [*found, paddle.utils.unique_name.generate("fc"), paddle.nn.Linear(1, 1).weight.name]
+
+
+def retained_before_a_gradient_is_needed(paddle):
+    x = paddle.to_tensor([1.0, 2.0])
+    x.retain_grads()
+    y = x * 2
+    y.retain_grads()
+    y.stop_gradient = False
+    (y * y).sum().backward()
+    return x.grad, y.grad
+
+
+def known_flags(paddle):
+    paddle.set_flags({"FLAGS_sort_sum_gradient": True})
+    found = paddle.get_flags(["FLAGS_sort_sum_gradient"])
+    paddle.set_flags({"FLAGS_sort_sum_gradient": False})
+    return found
+
+
+def unknown_flag(paddle):
+    paddle.set_flags({"FLAGS_nonsense": True})
+
+
+def weights_of_one_element(paddle):
+    x = _leaf(paddle, [1.0, 2.0])
+    found = [paddle.grad((x * x).sum(), x, grad_outputs=paddle.to_tensor(w))[0] for w in ([2.0], [[2.0]], 2.0)]
+    z = _leaf(paddle, [3.0])
+    found += paddle.grad(z * z, z, grad_outputs=paddle.to_tensor(2.0))
+    paddle.autograd.backward([(x * x).sum()], [paddle.to_tensor([3.0])])
+    return found, x.grad
+
+
+def weight_of_one_element_in_a_method(paddle):
+    (_leaf(paddle, [1.0, 2.0]) ** 2).sum().backward(paddle.to_tensor([2.0]))
+
+
+def constants_among_the_inputs(paddle):
+    x = _leaf(paddle, [1.0, 2.0])
+    y = x * x
+    return paddle.grad((y * x).sum(), [x, y], no_grad_vars=[y], allow_unused=True)
+
+
+def in_place_functions(paddle):
+    x, i = lambda: paddle.to_tensor([[0.25, 0.5, 0.75]]), lambda: paddle.to_tensor([1, 2, 3])
+    made = [
+        x().equal_(x()), x().less_than_(x() + 1), x().logical_not_(), x().cast_("float64"), i().divide_(i()),
+        x().squeeze_(), x().unsqueeze_(0), x().flatten_(), x().t_(), x().transpose_([1, 0]), x().reshape_([3, 1]),
+        x().multiply_(paddle.to_tensor(2.0)), x().clip_(0.3, 0.6), x().scale_(2.0, 1.0), x().pow_(2), x().cumsum_(),
+        x().masked_fill_(x() > 0.4, 0.0), x().tril_(), i().bitwise_and_(i()), x().neg_(), x().round_(), x().acos_(),
+        x().lerp_(x() * 3, paddle.to_tensor(0.5)), x().index_add_(paddle.to_tensor([0]), 1, paddle.to_tensor([[1.0]])),
+        paddle.tanh_(x()), paddle.squeeze_(x()), paddle.erf_(x()), x().mod_(paddle.to_tensor(0.5)), x().sub_(x()),
+        paddle.nn.functional.relu_(x() - 0.5), paddle.nn.functional.softmax_(x()), x().frac_(), x().lgamma_(),
+        x().uniform_(1.0, 1.5).floor(), x().normal_(2.0, 0.0), x().floor_divide_(paddle.to_tensor(0.5)), x().sinh_(),
+    ]  # fmt: skip
+    return [[t, t.inplace_version, t.stop_gradient] for t in made]
+
+
+def in_place_gradients(paddle):
+    found = []
+    names = "tanh_ exp_ sqrt_ square_ sin_ sigmoid_ squeeze_ reciprocal_ acos_ scale_ neg_"
+    for name in names.split():
+        x = _leaf(paddle, [[0.3, 0.8]])
+        y = x * 1
+        same = getattr(y, name)() is y
+        (y * y).sum().backward()
+        found.append([same, x.grad])
+    return found
+
+
+def in_place_too_large(paddle):
+    paddle.ones([1, 3]).add_(paddle.ones([2, 3]))
+
+
+def in_place_shape_of_a_leaf(paddle):
+    _leaf(paddle, [[1.0]]).squeeze_()
+
+
+def drawn_about_tensors(paddle):
+    mean = paddle.to_tensor([1.0, 2.0])
+    made = [paddle.normal(mean, 0.0), paddle.normal(1.0, mean * 0), paddle.bernoulli(paddle.to_tensor([0.0, 1.0]))]
+    like = [paddle.randint_like(mean, 1), paddle.randint_like(paddle.to_tensor([1, 2]), 1)]
+    return [[t, t.stop_gradient] for t in (*made, *like)]

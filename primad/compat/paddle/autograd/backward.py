@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from primad.compat.paddle.errors import FatalError, InvalidArgumentError, PreconditionError, check
 from primad.compat.paddle.flags import FLAGS
-from primad.compat.paddle.math import add
+from primad.compat.paddle.manipulation import reshape
+from primad.compat.paddle.math import add, cast
 from primad.compat.paddle.tensor import RECORDING, Tensor, accumulated
 from primad.compat.tape import Entry, FreedError, OverwrittenError, free, gradients, hooked, reached
 
@@ -163,8 +166,13 @@ def grad(
     pairs = [(t._entry, seed) for t, seed in zip(sources, seeds, strict=True) if t._entry.active]
     wanted = [target._entry for target in targets]
     found = run([entry for entry, _ in pairs], [seed for _, seed in pairs], wanted, constants, create_graph)
+    calls = set(reached([entry for entry, _ in pairs], constants)) if None in found else set()
     results: list[Tensor | None] = []
     for i, gradient in enumerate(found):
+        if wanted[i] in constants:
+            gradient = None
+        elif gradient is None and wanted[i].call in calls:  # one of several results, of which others are used
+            gradient = Entry(np.zeros_like(wanted[i].array))
         if gradient is None and not allow_unused:
             raise InvalidArgumentError(
                 f"The {i}-th input does not appear in the backward graph.",
@@ -201,7 +209,7 @@ def _weights(name: str, given: Any, of: Sequence[Tensor], of_name: str) -> list[
     check(all(weight is None or isinstance(weight, Tensor) for weight in weights), what)
     check(len(weights) == len(of), f"The length of {name} must be equal to {of_name}")
     for weight, tensor in zip(weights, of, strict=True):
-        if weight is not None and weight.shape != tensor.shape:
+        if weight is not None and weight.shape != tensor.shape and not weight.size == tensor.size == 1:
             raise InvalidArgumentError(
                 f"{name}: a weight of shape {weight.shape} does not fit a tensor of shape {tensor.shape}"
             )
@@ -209,8 +217,11 @@ def _weights(name: str, given: Any, of: Sequence[Tensor], of_name: str) -> list[
 
 
 def _like(weight: Tensor, tensor: Tensor) -> Entry:
-    same = weight._entry.array.dtype == tensor._entry.array.dtype
-    return weight._entry if same else weight.astype(tensor.dtype)._entry  # type: ignore[attr-defined]
+    if weight.shape != tensor.shape:
+        weight = reshape(weight, tensor.shape)
+    if weight._entry.array.dtype != tensor._entry.array.dtype:
+        weight = cast(weight, tensor.dtype)
+    return weight._entry
 
 
 def _constants(given: Any) -> list[Entry]:

@@ -146,5 +146,4 @@ class LBFGS(Optimizer):
 
 def _overwrite(parameters: list[Tensor], values: list[np.ndarray[Any, Any]]) -> None:
     for parameter, value in zip(parameters, values, strict=True):
-        parameter._entry.array = np.asarray(value, parameter._entry.array.dtype)
-        parameter._entry.version += 1
+        parameter._store(np.asarray(value, parameter._entry.array.dtype))

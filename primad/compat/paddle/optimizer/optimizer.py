@@ -134,10 +134,10 @@ class Optimizer:
         state = self._states.get(parameter.name)
         if state is None:
             state = rule.init(entry.array)
-        entry.array, self._states[parameter.name] = _compiled(rule)(
+        array, self._states[parameter.name] = _compiled(rule)(
             _owned(entry), gradient._entry.array, state, learning_rate=np.float64(rate)
         )
-        entry.version += 1
+        parameter._store(array)
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Set the gradients of the parameters to zero, or let go of them."""
@@ -353,6 +353,8 @@ class Adam(Optimizer):
     """
 
     parts = ("step", "moment1", "moment2")
+    _kind: ClassVar[type[rules.Adam]] = rules.Adam
+    """The update rule."""
 
     def __init__(
         self,
@@ -370,17 +372,21 @@ class Adam(Optimizer):
         name: str | None = None,
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        _check_betas(beta1, beta2, epsilon)
+        for what, value in (("beta1", beta1), ("beta2", beta2)):
+            if not 0 <= value < 1:
+                raise InvalidArgumentError(f"Invalid value of {what}, expect {what} in [0,1).")
+        if not epsilon >= 0:
+            raise InvalidArgumentError("Invalid value of epsilon, expect epsilon >= 0.")
         if amsgrad:
-            raise InvalidArgumentError("amsgrad=True is not supported", fix="use Adam without it.")
-        self._rule = rules.Adam(beta1=float(beta1), beta2=float(beta2), epsilon=float(epsilon))
+            raise InvalidArgumentError("amsgrad=True is not supported", fix="leave it out.")
+        self._rule = self._kind(beta1=float(beta1), beta2=float(beta2), epsilon=float(epsilon))
 
     def rule(self, parameter: Any) -> Any:
         """Return the update rule."""
         return self._rule
 
 
-class AdamW(Optimizer):
+class AdamW(Adam):
     """Adam with decay beside the gradient (see `primad.nn.AdamW`).
 
     Args:
@@ -392,14 +398,14 @@ class AdamW(Optimizer):
         weight_decay: share of a parameter that decays in a step, times the learning rate.
         lr_ratio: a function of a parameter that gives a factor of its learning rate, or None.
         apply_decay_param_fun: a function of a parameter's name that says whether it decays, or None for all.
-        grad_clip: gradient clipping, or None.
-        lazy_mode: ignored: gradients are dense.
+        grad_clip: as in `Adam`, with the arguments that follow.
+        lazy_mode: ignored.
         multi_precision: ignored.
         amsgrad: must be False.
         name: ignored.
     """
 
-    parts = ("step", "moment1", "moment2")
+    _kind = rules.AdamW
 
     def __init__(
         self,
@@ -417,16 +423,11 @@ class AdamW(Optimizer):
         amsgrad: bool = False,
         name: str | None = None,
     ) -> None:
-        super().__init__(learning_rate, parameters, None, grad_clip, name)
-        _check_betas(beta1, beta2, epsilon)
-        if amsgrad:
-            raise InvalidArgumentError("amsgrad=True is not supported", fix="use AdamW without it.")
+        super().__init__(learning_rate, beta1, beta2, epsilon, parameters, None, grad_clip, amsgrad=amsgrad, name=name)
         if not isinstance(weight_decay, (int, float)):
             raise ArgumentTypeError(f"weight_decay should be float, got {type(weight_decay).__name__}")
-        self._rule = rules.AdamW(
-            beta1=float(beta1), beta2=float(beta2), epsilon=float(epsilon), weight_decay=float(weight_decay)
-        )
         self._plain = replace(self._rule, weight_decay=0.0)
+        self._rule = replace(self._rule, weight_decay=float(weight_decay))
         self._chooses = apply_decay_param_fun
         self._ratio = lr_ratio
 
@@ -436,12 +437,3 @@ class AdamW(Optimizer):
 
     def _update(self, rule: Any, parameter: Tensor, gradient: Tensor, rate: float) -> None:
         super()._update(rule, parameter, gradient, rate * (1.0 if self._ratio is None else self._ratio(parameter)))
-
-
-def _check_betas(beta1: float, beta2: float, epsilon: float) -> None:
-    if not 0 <= beta1 < 1:
-        raise InvalidArgumentError("Invalid value of beta1, expect beta1 in [0,1).")
-    if not 0 <= beta2 < 1:
-        raise InvalidArgumentError("Invalid value of beta2, expect beta2 in [0,1).")
-    if not epsilon >= 0:
-        raise InvalidArgumentError("Invalid value of epsilon, expect epsilon >= 0.")

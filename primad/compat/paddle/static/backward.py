@@ -226,6 +226,7 @@ class _Walk:
 
     def __init__(self, block: Block, targets: list[Variable], inputs: list[Variable], stopped: set[str]) -> None:
         self.block = block
+        self.asked = {variable.name for variable in inputs}
         self.path = path_between(block, {v.name for v in targets}, {v.name for v in inputs}, stopped)
         self.stopped = stopped | {variable.name for variable in block.vars.values() if variable.stop_gradient}
         self.variable_of: dict[str, str] = {}
@@ -284,6 +285,12 @@ class _Walk:
             if not any(map(names_of, cotangents)) or not any(map(names_of, outputs)):
                 continue
             attributes = {**op.attributes, "op_role": BACKWARD, "op_role_var": []}
+            for name in op.output_arg_names:  # of several results some are used: the gradients of the others are 0
+                gradient = self._gradient_name(name) if name in self.asked else None
+                if gradient is not None and gradient not in reached:
+                    zeros = {"value": 0.0, "op_role": BACKWARD, "op_role_var": []}
+                    made.append(Operator(fill_any_like_, [name], [gradient], zeros, op.where))
+                    reached.add(gradient)
             made.append(Operator(gradient_of(op.prototype), [*op.slots, *cotangents], outputs, attributes, op.where))
             reached.update(name for slot in outputs for name in names_of(slot))
         return made

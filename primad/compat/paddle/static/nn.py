@@ -259,7 +259,7 @@ def layer_norm(
         else None
         for wanted, given, start, stem in ((scale, param_attr, 1.0, "w"), (shift, bias_attr, 0.0, "b"))
     ]
-    options = {"epsilon": epsilon, "begin_norm_axis": begin_norm_axis}
+    options: dict[str, Any] = {"epsilon": epsilon, "begin_norm_axis": begin_norm_axis}
     return _activated(apply(common.layer_norm_, input, *made, layer=layer, **options), act, layer)
 
 

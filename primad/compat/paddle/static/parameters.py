@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from primad.compat.paddle.initializer import Constant, Initializer, XavierUniform
 from primad.compat.paddle.naming import generate
-from primad.compat.paddle.operators import Prototype
 from primad.compat.paddle.parameters import ParamAttr, as_attribute
 from primad.compat.paddle.static.program import (
     Parameter,
@@ -48,13 +45,7 @@ def fill(variable: Variable, initializer: Initializer) -> None:
     """Append to the startup program what fills a variable, under its name."""
     block = default_startup_program().global_block()
     target = block.add(type(variable)(block, variable.name, variable.shape, variable.dtype, **_options(variable)))
-    attributes = {"shape": variable.shape, "dtype": variable.dtype.name, **initializer.attributes(variable.shape)}
-
-    def draw(rng: np.random.Generator, *, shape: tuple[int, ...], dtype: str, **_: Any) -> Any:
-        return initializer(rng, shape, dtype)
-
-    record = Prototype(initializer.type, lambda drawn, **_: drawn, (), ("Out",), attributes, draw)
-    block.append_operator(record, (), [target], attributes)
+    block.fill(target, initializer)
 
 
 def _options(variable: Variable) -> dict[str, Any]:

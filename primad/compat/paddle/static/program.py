@@ -14,10 +14,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from primad.compat.paddle import naming
+from primad.compat.paddle.arrays import as_array
 from primad.compat.paddle.creation import assign_, assign_value_, fill_constant_
 from primad.compat.paddle.dtypes import as_dtype, get_default_dtype
 from primad.compat.paddle.dtypes import dtype as DataType
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
+from primad.compat.paddle.initializer import Initializer
 from primad.compat.paddle.methods import attach
 from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.randomness import generator
@@ -194,10 +196,61 @@ class Block:
         """Return the parameters, in the order of their creation."""
         return [variable for variable in self.vars.values() if isinstance(variable, Parameter)]
 
-    def create_var(self, name: str, shape: Sequence[int], dtype: Any, **options: Any) -> Variable:
-        """Add a variable."""
-        made: Variable = self.add(Variable(self, name, shape, dtype, **options))
+    def create_var(
+        self,
+        name: str | None = None,
+        shape: Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        persistable: bool = False,
+        stop_gradient: bool = False,
+        is_data: bool = False,
+        **ignored: Any,
+    ) -> Variable:
+        """Add a variable; without a name it gets one, without a dtype the default one."""
+        name, dtype = name or naming.generate("_generated_var"), dtype or get_default_dtype()
+        made: Variable = self.add(Variable(self, name, shape, dtype, persistable, stop_gradient, is_data))
         return made
+
+    def create_parameter(
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        name: str | None = None,
+        initializer: Initializer | None = None,
+        **options: Any,
+    ) -> Parameter:
+        """Add a parameter, and an operator of this block that fills it if an initializer is given.
+
+        Args:
+            shape: its shape.
+            dtype: its data type.
+            name: its name, by default one that is not taken.
+            initializer: what fills it; without one, the startup program must.
+            options: `trainable`, `regularizer`, … of `Parameter`.
+
+        Raises:
+            InvalidArgumentError: for a length that is not positive.
+        """
+        if any(length <= 0 for length in shape):
+            raise InvalidArgumentError(
+                f"Each dimension of shape for Parameter must be greater than 0, but received {list(shape)}"
+            )
+        name = name or naming.generate("_generated_var")
+        made: Parameter = self.add(Parameter(self, name, shape, dtype, **options))
+        if initializer is not None:
+            self.fill(made, initializer)
+        return made
+
+    def fill(self, variable: Variable, initializer: Initializer) -> None:
+        """Append what fills a variable of this block."""
+        attributes = {"shape": variable.shape, "dtype": variable.dtype.name, **initializer.attributes(variable.shape)}
+
+        def draw(rng: np.random.Generator, *, shape: tuple[int, ...], dtype: str, **_: Any) -> Any:
+            return initializer(rng, shape, dtype)
+
+        record = Prototype(initializer.type, lambda drawn, **_: drawn, (), ("Out",), attributes, draw)
+        self.append_operator(record, (), [variable], attributes)
 
     def add(self, variable: Variable) -> Any:
         """Add a variable that was made for this block, and return it."""
@@ -303,7 +356,9 @@ def _as_variables(operand: Any, slots: Sequence[Any]) -> Any:
     array = np.asarray(operand)
     if array.ndim:
         return constant(array)
-    beside = next(item for item in slots if isinstance(item, Variable)).dtype
+    beside = next((item.dtype for item in slots if isinstance(item, Variable)), None)
+    if beside is None:
+        return constant(as_array(operand))
     kind = beside.name if beside.is_floating or array.dtype.kind != "f" else get_default_dtype()
     attributes = {"shape": (), "value": array.item(), "dtype": kind}
     return _stopped(Variable.apply(fill_constant_, (), attributes, ""))

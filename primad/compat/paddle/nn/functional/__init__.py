@@ -3,6 +3,7 @@
 from typing import Any
 
 from primad.compat.paddle import errors
+from primad.compat.paddle.inplace import in_place
 from primad.compat.paddle.nn.functional.activation import (
     celu,
     elu,
@@ -144,5 +145,13 @@ __all__ = [
 ]
 
 
+_IN_PLACE = {
+    f"{function.__name__}_": in_place(function)
+    for function in (elu, hardtanh, leaky_relu, relu, softmax, tanh, thresholded_relu)
+}
+
+
 def __getattr__(name: str) -> Any:
-    raise errors.unsupported("paddle.nn.functional", name, __all__)
+    if name in _IN_PLACE:
+        return _IN_PLACE[name]
+    raise errors.unsupported("paddle.nn.functional", name, [*__all__, *_IN_PLACE])

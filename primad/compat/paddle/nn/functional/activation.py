@@ -26,7 +26,6 @@ def _activation(type: str, compute: Callable[..., Any], doc: str, **options: Any
 
     def function(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
-        given.pop("name", None)
         return apply(record, given.pop("x"), **given)
 
     function.__name__ = function.__qualname__ = type
@@ -140,7 +139,7 @@ def prelu_(x: Any, weight: Any, *, data_format: str) -> Any:
 
 def prelu(x: Any, weight: Any, data_format: str = "NCHW", name: Any = None) -> Any:
     """Return x where it is positive, else weight·x; the weight is one number, or one for each channel."""
-    return apply(prelu_, x, weight, data_format=data_format)
+    return apply(prelu_, x, weight, data_format=data_format, name=name)
 
 
 @prototype("softmax", axis=-1)
@@ -150,7 +149,7 @@ def softmax_(x: Any, *, axis: int) -> Any:
 
 def softmax(x: Any, axis: int = -1, dtype: Any = None, name: Any = None) -> Any:
     """Return exp(x) divided by its sum along an axis."""
-    return apply(softmax_, x if dtype is None else cast(x, dtype), axis=int(axis))
+    return apply(softmax_, x if dtype is None else cast(x, dtype), axis=int(axis), name=name)
 
 
 @prototype("log_softmax", axis=-1)
@@ -160,7 +159,7 @@ def log_softmax_(x: Any, *, axis: int) -> Any:
 
 def log_softmax(x: Any, axis: int = -1, dtype: Any = None, name: Any = None) -> Any:
     """Return the logarithm of softmax along an axis."""
-    return apply(log_softmax_, x if dtype is None else cast(x, dtype), axis=int(axis))
+    return apply(log_softmax_, x if dtype is None else cast(x, dtype), axis=int(axis), name=name)
 
 
 __all__ = [

@@ -25,7 +25,7 @@ def linear_(x: Any, weight: Any, bias: Any) -> Any:
 
 def linear(x: Any, weight: Any, bias: Any = None, name: Any = None) -> Any:
     """Return x·weight + bias; the weight has the shape (inputs, outputs)."""
-    return apply(linear_, x, weight, bias)
+    return apply(linear_, x, weight, bias, name=name)
 
 
 @prototype("lookup_table_v2", inputs="Ids W", padding_idx=-1)
@@ -50,7 +50,12 @@ def embedding(
     if padding_idx is not None and not -count <= padding_idx < count:
         raise InvalidArgumentError(f"padding_idx must be within [-{count}, {count}), but got {padding_idx}")
     return apply(
-        embedding_, x, weight, layer="embedding", padding_idx=-1 if padding_idx is None else padding_idx % count
+        embedding_,
+        x,
+        weight,
+        layer="embedding",
+        padding_idx=-1 if padding_idx is None else padding_idx % count,
+        name=name,
     )
 
 
@@ -63,7 +68,7 @@ def one_hot(x: Any, num_classes: int = -1, name: Any = None) -> Any:
     """Return vectors that are 1 at positions x and 0 elsewhere."""
     if num_classes == -1:
         num_classes = int(x.max().item()) + 1
-    return apply(one_hot_, x, depth=int(num_classes), dtype=default_numpy().name)
+    return apply(one_hot_, x, depth=int(num_classes), dtype=default_numpy().name, name=name)
 
 
 def _draw_key(rng: np.random.Generator, **_: Any) -> Any:
@@ -108,7 +113,7 @@ def dropout(
     if p == 0.0:
         return x
     axes = None if axis is None else tuple(i % len(x.shape) for i in lengths(axis))
-    return apply(dropout_, x, dropout_prob=p, axis=axes, dropout_implementation=mode)
+    return apply(dropout_, x, dropout_prob=p, axis=axes, dropout_implementation=mode, name=name)
 
 
 def normalize(x: Any, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: Any = None) -> Any:
@@ -116,7 +121,7 @@ def normalize(x: Any, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name:
     length = (
         norm(x, float(p), axis, keepdim=True) if p in (1, 2) else pow(sum(pow(abs(x), p), axis, keepdim=True), 1 / p)
     )
-    return divide(x, clip(length, epsilon))
+    return divide(x, clip(length, epsilon), name)
 
 
 @prototype("batch_norm", inputs="X Mean Variance Scale Bias", outputs="Y", epsilon=1e-5, data_layout="NCHW")
@@ -168,7 +173,7 @@ def batch_norm(
     global_statistics = not training if use_global_stats is None else use_global_stats
     options: dict[str, Any] = {"epsilon": float(epsilon), "data_layout": data_format}
     if global_statistics:
-        return apply(batch_norm_, x, running_mean, running_var, weight, bias, **options)
+        return apply(batch_norm_, x, running_mean, running_var, weight, bias, **options, name=name)
     RECORDING.append(False)
     try:
         mean, variance = apply(batch_statistics_, x, data_layout=data_format)
@@ -176,7 +181,7 @@ def batch_norm(
         running_var.set_value(running_var * momentum + variance * (1.0 - momentum))
     finally:
         RECORDING.pop()
-    return apply(batch_norm_, x, None, None, weight, bias, **options)
+    return apply(batch_norm_, x, None, None, weight, bias, **options, name=name)
 
 
 @prototype("layer_norm", inputs="X Scale Bias", outputs="Y", epsilon=1e-5, begin_norm_axis=1)
@@ -199,7 +204,7 @@ def layer_norm(
     begin = len(x.shape) - len(shape)
     if tuple(x.shape[begin:]) != shape:
         raise InvalidArgumentError(f"layer_norm: a tensor of shape {list(x.shape)} does not end in {list(shape)}")
-    return apply(layer_norm_, x, weight, bias, epsilon=float(epsilon), begin_norm_axis=begin)
+    return apply(layer_norm_, x, weight, bias, epsilon=float(epsilon), begin_norm_axis=begin, name=name)
 
 
 @prototype("cos_sim", inputs="X Y", axis=1, eps=1e-8)

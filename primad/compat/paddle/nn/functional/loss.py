@@ -29,14 +29,14 @@ def square_error_cost(input: Any, label: Any) -> Any:
     return apply(square_, apply(elementwise_sub_, input, label, layer=layer), layer=layer)
 
 
-def _reduced(loss: Any, reduction: str) -> Any:
-    return loss if reduction == "none" else mean(loss) if reduction == "mean" else sum(loss)
+def _reduced(loss: Any, reduction: str, name: str | None) -> Any:
+    return loss if reduction == "none" else mean(loss, name=name) if reduction == "mean" else sum(loss, name=name)
 
 
 def mse_loss(input: Any, label: Any, reduction: str = "mean", name: Any = None) -> Any:
     """Return the mean (or sum) of (input − label)²."""
     _check_reduction("mse_loss", reduction)
-    return _reduced(square_error_cost(input, label), reduction)
+    return _reduced(square_error_cost(input, label), reduction, name)
 
 
 def _paired(type: str, compute: Callable[..., Any], **attributes: Any) -> Prototype:
@@ -58,7 +58,7 @@ kl_div_ = _paired("kldiv_loss", nn.kl_div, log_target=False)
 def l1_loss(input: Any, label: Any, reduction: str = "mean", name: Any = None) -> Any:
     """Return the mean (or sum) of |input − label|."""
     _check_reduction("L1Loss", reduction)
-    return apply(l1_loss_, input, label, reduction=reduction)
+    return apply(l1_loss_, input, label, reduction=reduction, name=name)
 
 
 def smooth_l1_loss(
@@ -66,13 +66,13 @@ def smooth_l1_loss(
 ) -> Any:
     """Return the mean (or sum) of d²/2 up to |d| = delta and its tangent beyond; divided by delta if not is_huber."""
     _check_reduction("smooth_l1_loss", reduction)
-    return apply(smooth_l1_loss_, input, label, reduction=reduction, delta=float(delta), is_huber=is_huber)
+    return apply(smooth_l1_loss_, input, label, reduction=reduction, delta=float(delta), is_huber=is_huber, name=name)
 
 
 def kl_div(input: Any, label: Any, reduction: str = "mean", log_target: bool = False, name: Any = None) -> Any:
     """Return label·(log label − input): the divergence of probabilities from those of which input is the logarithm."""
     _check_reduction("kl_div", reduction, ("mean", "sum", "batchmean", "none"))
-    return apply(kl_div_, input, label, reduction=reduction, log_target=log_target)
+    return apply(kl_div_, input, label, reduction=reduction, log_target=log_target, name=name)
 
 
 @prototype("cross_entropy", inputs="Logits Label Weight", outputs="Loss", axis=-1, soft_label=False,
@@ -117,7 +117,7 @@ def cross_entropy(
         axis: the class axis.
         use_softmax: whether the input is logits.
         label_smoothing: share of each label that is spread over all classes.
-        name: ignored.
+        name: of the result, in a program.
 
     Raises:
         InvalidArgumentError: if the reduction is not known or shapes do not fit.
@@ -138,8 +138,8 @@ def cross_entropy(
         "ignore_index": ignore_index,
         "reduction": reduction,
     }
-    loss = apply(cross_entropy_, logits, label, weight, label_smoothing=label_smoothing, **options)
-    return unsqueeze(loss, axis) if kept or (soft_label and reduction == "none") else loss
+    loss = apply(cross_entropy_, logits, label, weight, label_smoothing=label_smoothing, name=name, **options)
+    return unsqueeze(loss, axis, name=name) if kept or (soft_label and reduction == "none") else loss
 
 
 def softmax_with_cross_entropy(
@@ -159,7 +159,7 @@ def nll_loss(
 ) -> Any:
     """Return the negative log likelihood of labels; the class axis is the second."""
     _check_reduction("nll_loss", reduction)
-    return apply(nll_loss_, input, label, weight, ignore_index=ignore_index, reduction=reduction)
+    return apply(nll_loss_, input, label, weight, ignore_index=ignore_index, reduction=reduction, name=name)
 
 
 @prototype("bce_loss", inputs="X Label Weight", reduction="mean")
@@ -170,7 +170,7 @@ def binary_cross_entropy_(x: Any, label: Any, weight: Any, *, reduction: str) ->
 def binary_cross_entropy(input: Any, label: Any, weight: Any = None, reduction: str = "mean", name: Any = None) -> Any:
     """Return −label·log(input) − (1 − label)·log(1 − input), with logarithms not below −100."""
     _check_reduction("binary_cross_entropy", reduction)
-    return apply(binary_cross_entropy_, input, label, weight, reduction=reduction)
+    return apply(binary_cross_entropy_, input, label, weight, reduction=reduction, name=name)
 
 
 @prototype("sigmoid_cross_entropy_with_logits", inputs="X Label Weight PosWeight", reduction="mean")
@@ -183,7 +183,7 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """Return the binary cross entropy of sigmoid(logit), accurate for logits of any size."""
     _check_reduction("binary_cross_entropy_with_logits", reduction)
-    return apply(with_logits_, logit, label, weight, pos_weight, reduction=reduction)
+    return apply(with_logits_, logit, label, weight, pos_weight, reduction=reduction, name=name)
 
 
 __all__ = [

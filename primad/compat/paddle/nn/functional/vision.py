@@ -105,7 +105,7 @@ def _convolution(rank: int) -> Callable[..., Any]:
         _check_rank(convolve.__name__, x, rank)
         pairs = _paddings(padding, x, tuple(weight.shape[2:]), stride, dilation, data_format)
         options: dict[str, Any] = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
-        return apply(record, x, weight, bias, paddings=pairs, data_format=data_format, **options)
+        return apply(record, x, weight, bias, paddings=pairs, data_format=data_format, **options, name=name)
 
     convolve.__name__ = convolve.__qualname__ = name
     convolve.__doc__ = (
@@ -145,7 +145,7 @@ def _transposed(rank: int) -> Callable[..., Any]:
         pairs = _paddings(padding, x, tuple(weight.shape[2:]), stride, dilation, data_format)
         options: dict[str, Any] = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
         options |= {"output_padding": _frozen(output_padding), "paddings": pairs, "data_format": data_format}
-        return apply(record, x, weight, bias, **options)
+        return apply(record, x, weight, bias, **options, name=name)
 
     convolve.__name__ = convolve.__qualname__ = name
     convolve.__doc__ = (
@@ -203,7 +203,7 @@ def _max_pooling(rank: int) -> Callable[..., Any]:
             raise InvalidArgumentError(f"{pool.__name__}: return_mask=True is not supported")
         pairs = _paddings(padding, x, kernel_size, kernel_size if stride is None else stride, 1, data_format)
         sizes: dict[str, Any] = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
-        return apply(record, x, ceil_mode=ceil_mode, data_format=data_format, **sizes)
+        return apply(record, x, ceil_mode=ceil_mode, data_format=data_format, **sizes, name=name)
 
     pool.__name__ = pool.__qualname__ = f"max_pool{rank}d"
     pool.__doc__ = (
@@ -232,7 +232,7 @@ def _avg_pooling(rank: int) -> Callable[..., Any]:
         pairs = _paddings(padding, x, kernel_size, kernel_size if stride is None else stride, 1, data_format)
         sizes: dict[str, Any] = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
         options: dict[str, Any] = {"ceil_mode": ceil_mode, "exclusive": exclusive, "data_format": data_format}
-        return apply(record, x, **sizes, **options)
+        return apply(record, x, **sizes, **options, name=name)
 
     pool.__name__ = pool.__qualname__ = f"avg_pool{rank}d"
     pool.__doc__ = f"The mean of each window over {rank} spatial axes; exclusive leaves the padding out of the count."
@@ -242,7 +242,9 @@ def _avg_pooling(rank: int) -> Callable[..., Any]:
 def _adaptive_pooling(rank: int, kind: str, record: Prototype) -> Callable[..., Any]:
     def pool(x: Any, output_size: Any, data_format: str = "NCHW", name: Any = None) -> Any:
         _check_rank(pool.__name__, x, rank)
-        return apply(record, x, layer=pool.__name__, output_size=_frozen(output_size), data_format=data_format)
+        return apply(
+            record, x, layer=pool.__name__, output_size=_frozen(output_size), data_format=data_format, name=name
+        )
 
     pool.__name__ = pool.__qualname__ = f"adaptive_{kind}_pool{rank}d"
     pool.__doc__ = f"Pool {rank} spatial axes to a given size; None keeps the length of an axis."

@@ -303,8 +303,7 @@ class Layer:
         if dtype is not None:
             for tensor in (*self.parameters(), *self.buffers()):
                 if tensor._entry.array.dtype.kind == "f":
-                    tensor._entry.array = tensor._entry.array.astype(as_dtype(dtype).numpy)
-                    tensor._entry.version += 1
+                    tensor._store(tensor._entry.array.astype(as_dtype(dtype).numpy))
         return self
 
     def astype(self, dtype: Any = None) -> Layer:
