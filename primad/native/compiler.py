@@ -21,18 +21,21 @@ from primad.ir.node import Node
 from primad.native.vectors import EMITTERS, NEEDS, WIDTH_BYTES, libmvec, symbol_of
 
 CACHED_KERNELS = 1024
+CACHED_TEXT = 32 * 1024 * 1024
+"""Characters of the texts of cached kernels together; the code of a text is about as long."""
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class Kernel:
     """A compiled kernel; it keeps the machine code alive."""
 
-    __slots__ = ("_engine", "address", "function")
+    __slots__ = ("__weakref__", "_engine", "address", "function", "size")
 
-    def __init__(self, engine: Any, name: str) -> None:
+    def __init__(self, engine: Any, name: str, size: int) -> None:
         self._engine = engine
         self.address: int = engine.get_function_address(name)
         self.function = _FUNCTION(self.address)
+        self.size = size
 
 
 class _Compiler:
@@ -52,6 +55,13 @@ class _Compiler:
         self.symbols = libmvec()
         for symbol, address in self.symbols.items():
             llvm.add_symbol(symbol, address)
+        self._machine = self._new_machine()
+
+    def _new_machine(self) -> Any:
+        target = self._llvm.Target.from_default_triple()
+        features = self._features.flatten()
+        name = self._llvm.get_host_cpu_name()
+        return target.create_target_machine(cpu=name, features=features, opt=OPTIMISATION, jit=True)
 
     def kernels(self, texts: Sequence[str]) -> list[Kernel]:
         """Return the kernels with these texts, compiling in one module those that are new."""
@@ -62,8 +72,9 @@ class _Compiler:
             self._cache.update(compiled)
             for text in texts:
                 self._cache.move_to_end(text)
-            while len(self._cache) > CACHED_KERNELS:
-                self._cache.popitem(last=False)
+            held = sum(map(len, self._cache)) if compiled else 0
+            while len(self._cache) > CACHED_KERNELS or (held > CACHED_TEXT and len(self._cache) > len(found)):
+                held -= len(self._cache.popitem(last=False)[0])
             return found
 
     def _compile(self, texts: Sequence[str]) -> dict[str, Kernel]:
@@ -74,15 +85,14 @@ class _Compiler:
             body, _, declarations = text.partition(DECLARATIONS)
             bodies.append(body.replace("@KERNEL", f"@kernel{i}"))
             declared.update(dict.fromkeys(declarations.splitlines()))
-        module = llvm.parse_assembly("\n".join([*declared, *bodies]))
-        target = llvm.Target.from_default_triple()
-        # A machine belongs to the engine that it is given to.
-        machine = target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=self._features.flatten(), opt=OPTIMISATION
-        )
-        engine = llvm.create_mcjit_compiler(module, machine)
+        # What LLVM knows of the processor is 0.8 MB for each machine that has compiled. So one machine compiles all,
+        # and an engine, which keeps the code, has another that never does.
+        with llvm.parse_assembly("\n".join([*declared, *bodies])) as module:
+            code = self._machine.emit_object(module)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._new_machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        return {text: Kernel(engine, f"kernel{i}") for i, text in enumerate(texts)}
+        return {text: Kernel(engine, f"kernel{i}", len(text)) for i, text in enumerate(texts)}
 
 
 OPTIMISATION = 1

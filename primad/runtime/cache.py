@@ -1,4 +1,4 @@
-"""A bounded cache that threads share: the least recently used entry goes first."""
+"""Bounded caches that threads share: the least recently used entry goes first."""
 
 from __future__ import annotations
 
@@ -6,30 +6,77 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any
 
-_MISSING = object()
+import numpy as np
+
+from primad.ir.node import CAPTURED
+from primad.ir.program import Program
+from primad.native.compiler import Kernel
+
+MOST_BYTES = 256 * 1024 * 1024
+"""What the values of a cache may hold together,"""
+FEWEST = 4
+"""but so many stay, however much they hold."""
+NODE_BYTES = 600
+"""Memory of a node, with its step in a plan and its row in a key."""
+KERNEL_BYTES = 32 * 1024
+"""Memory of a native function, whatever its length."""
+
+
+def held_bytes(value: Any) -> int:
+    """Estimate the bytes that a cached value holds: nodes, captured arrays, native code, in whatever they stand.
+
+    Plans say by their property `held` what they hold.
+    """
+    total = 0
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, np.ndarray):
+            total += item.nbytes
+        elif isinstance(item, Program):
+            total += NODE_BYTES * len(item.nodes)
+            stack.extend([node.params[0][1].array for node in item.nodes if node.op is CAPTURED])
+        elif isinstance(item, Kernel):
+            total += KERNEL_BYTES + item.size
+        elif isinstance(item, (tuple, list)):
+            stack.extend(item)
+        else:
+            stack.extend(getattr(item, "held", ()))
+    return total
 
 
 class Cache:
-    """Values by key, at most `maxsize` of them."""
+    """Values by key, at most `maxsize` of them, which hold at most `maxbytes`.
 
-    def __init__(self, maxsize: int) -> None:
+    Attributes:
+        held: the bytes that the values hold, by estimate.
+    """
+
+    def __init__(self, maxsize: int, maxbytes: int = MOST_BYTES) -> None:
+        self.held = 0
         self._maxsize = maxsize
-        self._entries: dict[Hashable, Any] = {}
+        self._maxbytes = maxbytes
+        self._entries: dict[Hashable, tuple[Any, int]] = {}
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return the value of a key, making it on a miss (outside the lock: two threads may both make it)."""
         with self._lock:
-            value = self._entries.pop(key, _MISSING)
-            if value is not _MISSING:
-                self._entries[key] = value  # last in order: the latest used; comparing long keys once is enough
-                return value
+            entry = self._entries.pop(key, None)
+            if entry is not None:
+                self._entries[key] = entry  # last in order: the latest used; comparing long keys once is enough
+                return entry[0]
         value = make()
+        size = held_bytes(value)
         with self._lock:
-            self._entries.pop(key, None)
-            self._entries[key] = value
-            while len(self._entries) > self._maxsize:
-                del self._entries[next(iter(self._entries))]
+            self.held += size - self._entries.pop(key, (None, 0))[1]
+            self._entries[key] = value, size
+            while len(self._entries) > self._maxsize or (self.held > self._maxbytes and len(self._entries) > FEWEST):
+                self.held -= self._entries.pop(next(iter(self._entries)))[1]
         return value
 
     def __len__(self) -> int:

@@ -98,6 +98,11 @@ class Plan:
         self._spare: list[Frame] = []
 
     @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.program, [unit.kernel for unit in self._units if isinstance(unit, Group)]
+
+    @property
     def flops(self) -> int:
         """Flops of the program."""
         return self.program.cost().flops

@@ -74,6 +74,11 @@ class InterpretedTiles:
         return Plan(self.cut.tile(length)[0], WORTHWHILE_SIZE * length / self.length)
 
     @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.plan, self.last
+
+    @property
     def peak_bytes(self) -> int:
         """Memory of a run, on as many threads as there are now."""
         sums = self.lanes * sum(node.type.nbytes for node in self.cut.totals)
@@ -164,6 +169,11 @@ class NativeTiles:
         self._joins = cut.program.cost().flops < SHORT_WORK
         self._scratches: list[Frame] = []
         self._sums: list[Frame] = []
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.program, self._kernel
 
     @property
     def peak_bytes(self) -> int:

@@ -165,6 +165,11 @@ class StagedPlan:
         return self._first.peak_bytes + self._kept_bytes + self._second.peak_bytes
 
     @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.program, *self.parts
+
+    @property
     def flops(self) -> int:
         """Flops of both parts together."""
         return self._first.flops + self._second.flops
@@ -219,6 +224,11 @@ class TiledPlan:
         sliced = [node for node, place in placed if place is None]
         whole_results = sum(node.type.nbytes for node in [*self._prologue_outputs, *sliced])
         return whole_results + max(self._prologue.peak_bytes, self.tiles.peak_bytes, self._epilogue.peak_bytes)
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.program, *self.parts
 
     @property
     def flops(self) -> int:

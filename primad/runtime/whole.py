@@ -50,6 +50,11 @@ class WholePlan:
         """Memory of the arrays that a run makes."""
         return self._scratch + sum(node.type.nbytes for node in self.program.outputs)
 
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.program, self._kernels
+
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own."""
         given = [

@@ -1,0 +1,150 @@
+"""Plans are kept within bounds, by number and by bytes, and what is not kept is freed, with its machine code."""
+
+import gc
+import subprocess
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+import primad
+from primad.native.compiler import Kernel, compiler
+from primad.runtime.cache import BUILT, FEWEST, PLANS, WHOLE, Cache, held_bytes
+
+
+class Holder:
+    """Holds an array, as plans do."""
+
+    def __init__(self, size):
+        self.held = (np.zeros(size, np.uint8),)
+
+
+def test_a_cache_drops_what_was_used_longest_ago():
+    kept = Cache(100, maxbytes=1000)
+    made = {}
+
+    def get(key, size=100):
+        def make():
+            found = Holder(size)
+            made[key] = weakref.ref(found)
+            return found
+
+        return kept.get(key, make)
+
+    for key in range(10):
+        get(key)
+    assert (len(kept), kept.held) == (10, 1000)
+    get(0)
+    get("more", 200)
+    gc.collect()
+    assert [key for key in made if made[key]() is None] == [1, 2]
+    assert (len(kept), kept.held) == (9, 1000)
+    for key in "abcd":
+        get(key, 5000)
+    assert (len(kept), kept.held) == (FEWEST, 20_000)
+    kept.get("a", pytest.fail)
+
+
+def test_replacing_a_value_counts_it_once():
+    """Two threads may make the same value."""
+    kept = Cache(10)
+    kept.get("key", lambda: kept.get("key", lambda: Holder(100)) and Holder(300))
+    assert (len(kept), kept.held) == (1, 300)
+
+
+SHAPES = {
+    "whole": lambda n: primad.jit(lambda x: np.sum(np.sin(x) * x))(np.ones(n)),
+    "interpreted": lambda n: primad.grad(lambda x: np.sum(np.sin(x) * x))(np.ones(n)),
+    "tiles": lambda n: primad.jit(lambda x: np.sum(np.tanh(np.sin(x) * x)))(np.ones(400_000 + 64 * n)),
+    "staged": lambda n: primad.jit(lambda x: np.sum((x - np.mean(x, 0)) ** 2))(np.ones((300_000 + 64 * n, 2))),
+    "linear part": lambda n: primad.vjp(lambda x: np.sum(np.sin(x) * x), np.ones(n))[1](1.0),
+    "literal": lambda n: primad.jit(lambda x: np.sum(np.sin(x) * (n + 0.5)))(np.ones(3)),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_plans_beyond_the_bound_are_freed(kind, monkeypatch):
+    """Weak references say so: of plans, of the kernels in them, and so of LLVM's engines."""
+    caches = {name: Cache(1000, maxbytes=60_000) for name in ("PLANS", "WHOLE", "BUILT")}
+    own = {"PLANS": PLANS, "WHOLE": WHOLE, "BUILT": BUILT}
+    for module in [module for name, module in sys.modules.items() if name.startswith("primad.")]:
+        for name, found in caches.items():
+            if vars(module).get(name) is own[name]:
+                monkeypatch.setattr(module, name, found)
+    host = compiler()
+    if host is not None:
+        monkeypatch.setattr("primad.native.compiler.CACHED_KERNELS", 2)
+    made = []
+    for n in range(1, 31):
+        SHAPES[kind](n)
+        for found in caches.values():
+            made.extend(weakref.ref(part) for part in _parts(list(found._entries.values())))
+    gc.collect()
+    alive = {id(part) for ref in made if (part := ref()) is not None}
+    kept = {id(part) for found in caches.values() for part in _parts(list(found._entries.values()))}
+    assert alive <= kept
+    assert len({id(ref) for ref in made if ref() is None}) >= 10
+    for found in caches.values():
+        assert found.held <= 60_000 or len(found) <= FEWEST
+        assert found.held == sum(held_bytes(value) for value, _ in found._entries.values())
+
+
+def _parts(values):
+    """Return the plans and kernels in cached values."""
+    found, stack = [], list(values)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (tuple, list)):
+            stack.extend(item)
+        elif hasattr(item, "held") or isinstance(item, Kernel):
+            found.append(item)
+            stack.extend(getattr(item, "held", ()))
+    return found
+
+
+PROGRAM = """
+import gc
+import numpy as np
+import primad
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+f = primad.jit(lambda x, k: np.sum(np.sin(x) * k), static_argnums=1)
+def more(start, stop):
+    for i in range(start, stop):
+        primad.jit(lambda x: np.sum(np.sin(x) * (i + 0.5)))(np.ones(3))
+        f(np.ones(3), i + 0.25)
+        primad.grad(lambda x: np.sum(np.sin(x) ** 2))(np.ones(i + 1))
+    gc.collect()
+    return resident()
+
+more(0, 10)
+first = more(10, 40)
+print((more(40, 240) - first) / 200)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_native_plan_takes_little_memory():
+    """600 plans, of literals, static values and shapes; LLVM alone took 0.8 MB for each of the native ones."""
+    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert float(run.stdout) < 400_000
+
+
+def test_captured_arrays_count():
+    large = np.ones(100_000)
+    f = primad.jit(lambda x: np.sum(x * large))
+    f(np.ones(100_000))
+    (found,) = [cell.cell_contents for cell in _cells(f) if isinstance(cell.cell_contents, Cache)]
+    assert found.held >= large.nbytes
+    assert PLANS.held >= 0 and WHOLE.held >= 0 and BUILT.held >= 0
+
+
+def _cells(function):
+    """Return the cells of a jitted function and of the functions in them."""
+    cells = list(function.__closure__ or ())
+    inner = [cell.cell_contents for cell in cells if hasattr(cell.cell_contents, "__closure__")]
+    return cells + [cell for one in inner if one.__qualname__.startswith("jit.") for cell in one.__closure__ or ()]
