@@ -253,6 +253,11 @@ def _direction(v: Vector, x: str, y: str) -> str:
     return v.op("fdiv", x, v.choose(v.compare("oeq", length, zero), one, length))
 
 
+def _leg(v: Vector, x: str) -> str:
+    one = v.constant(1)
+    return v.intrinsic("sqrt", v.op("fmul", v.op("fsub", one, x), v.op("fadd", one, x)))
+
+
 EMITTERS: dict[str, Emit] = {
     "neg": _plain("fneg"),
     "add": _plain("fadd"),
@@ -289,6 +294,7 @@ EMITTERS: dict[str, Emit] = {
     "arctan2": _called("atan2"),
     "hypot": _called("hypot"),
     "direction": _direction,
+    "leg": _leg,
     "erf": _called("erf"),
     "erfc": _called("erfc"),
     "tanh": _tanh,

@@ -116,7 +116,13 @@ thresholded_relu_ = _defined(
     lambda x, *, threshold, value: where(x <= threshold, value, x),
     "x where it exceeds the threshold, else a value.",
 )
-softsign_ = _defined("softsign", lambda x: x / (1.0 + absolute(x)), "x/(1 + |x|).")
+softsign_ = composite(
+    "softsign",
+    numpy=lambda x: x / (1.0 + absolute(x)),
+    lower=lambda x: x / (1.0 + absolute(x)),
+    jvp=[lambda t, out, x: t / (1.0 + ops.abs(x)) / (1.0 + ops.abs(x))],
+    doc="x/(1 + |x|), with the derivative 1/(1 + |x|)².",
+)
 tanhshrink_ = _defined("tanhshrink", lambda x: x - tanh(x), "x − tanh x.")
 mish_ = _defined("mish", _mish, "x·tanh(softplus(x)).")
 log_sigmoid_ = _defined("log_sigmoid", lambda x: -softplus(-x), "log(logistic(x)), accurate in both tails.")

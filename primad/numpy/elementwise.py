@@ -265,7 +265,11 @@ logaddexp: Primitive = composite(
     "logaddexp",
     numpy=np.logaddexp,
     lower=lambda x, y: _logaddexp(x, y),
-    doc="log(eˣ + eʸ), without overflow.",
+    jvp=[
+        lambda t, out, x, y: t * ops.logistic(_difference(x, y)),
+        lambda t, out, x, y: t * ops.logistic(-_difference(x, y)),
+    ],
+    doc="log(eˣ + eʸ), without overflow; where both are the same infinity each has half of the derivative.",
 )
 
 
@@ -275,13 +279,18 @@ def _reciprocal(x: Any) -> Any:
     return ops.select(ops.equal(ops.abs(x), 1), x, x - x)
 
 
+def _difference(x: Any, y: Any) -> Any:
+    """The difference, and 0 where both are the same infinity."""
+    same = ops.equal(x, y) & ops.equal(ops.abs(x), math.inf)
+    return ops.select(same, full(0.0, x), x - y)
+
+
 def _logaddexp(x: Any, y: Any) -> Any:
-    """The larger one + log(1 + e^−|x − y|), written so that infinities are harmless and ties have all derivatives."""
+    """The larger one + log(1 + e^−|x − y|), written so that infinities are harmless."""
     if x.dtype == np.float16:  # rounded once, as by NumPy
         wide = [ops.cast(operand, dtype="float32") for operand in (x, y)]
         return ops.cast(_logaddexp(*wide), dtype="float16")
-    same = ops.equal(x, y) & ops.equal(ops.abs(x), math.inf)
-    d = ops.select(same, full(0.0, x), x - y)
+    d = _difference(x, y)
     return ops.select(d > 0, x + ops.softplus(-d), y + ops.softplus(d))
 
 

@@ -87,6 +87,12 @@ def _norm(x: Any, *, axes: Axes) -> Any:
     return scale * safe_sqrt(ops.sum(y * y, axes=axes))
 
 
+def _scaled_norm(x: Any, axes: Axes) -> Any:
+    scale = np.max(np.abs(x), axis=axes, keepdims=True, initial=0)
+    scale = np.where((scale > 0) & (scale < np.inf), scale, np.ones_like(scale))
+    return np.squeeze(scale, axes) * np.sqrt(np.sum(np.square(x / scale), axis=axes))
+
+
 def _log_sum_exp(x: Any, *, axes: Axes) -> Any:
     """Max + log Σ exp(x − max); a maximum that is not finite is replaced by 0."""
     peak = ops.stop_gradient(ops.reduce_max(x, axes=axes))
@@ -129,7 +135,7 @@ prod_: Primitive = composite(
 )
 norm_: Primitive = composite(
     "norm",
-    numpy=lambda x, *, axes: np.sqrt(np.sum(np.square(x), axis=axes)),
+    numpy=lambda x, *, axes: _scaled_norm(x, axes),
     lower=_norm,
     doc="Euclidean norm, with derivative 0 at 0.",
 )

@@ -53,9 +53,9 @@ def _softmax_tangent(tangent: Any, out: Any, x: Any, *, axis: int) -> Any:
     return moved - out * ops.broadcast(ops.sum(moved, axes=(axis,)), shape=x.shape, axes=(axis,))
 
 
-def _xlogy(x: Any, y: Any) -> Any:
-    zero = ops.equal(x, 0) & ops.equal(y, y)
-    return ops.select(zero, full(0.0, x), x * ops.log(ops.select(zero, full(1.0, y), y)))
+def _harmless(x: Any, y: Any) -> Any:
+    """Return y, and 1 where x is 0 (but NaN where y is)."""
+    return ops.select(ops.equal(x, 0) & ops.equal(y, y), full(1.0, y), y)
 
 
 softmax_: Primitive = composite(
@@ -74,7 +74,11 @@ log_softmax_: Primitive = composite(
 xlogy_: Primitive = composite(
     "xlogy",
     numpy=special.xlogy,
-    lower=lambda x, y: _xlogy(x, y),
+    lower=lambda x, y: x * ops.log(_harmless(x, y)),
+    jvp=[
+        lambda t, out, x, y: t * ops.log(_harmless(x, y)),
+        lambda t, out, x, y: t * (x / _harmless(x, y)),
+    ],
     doc="x·log y, and 0 where x = 0.",
 )
 

@@ -41,7 +41,7 @@ from primad.ops.factorization import qr, solve_triangular
 from primad.ops.gamma import gammaln, polygamma
 from primad.ops.generators import eye, iota
 from primad.ops.indexing import gather, scatter_add
-from primad.ops.inverse import arccos, arccosh, arcsin, arcsinh, arctanh, cbrt, erfinv
+from primad.ops.inverse import arccos, arccosh, arcsin, arcsinh, arctanh, cbrt, erfinv, leg
 from primad.ops.kinks import abs, maximum, minimum
 from primad.ops.plane import arctan2, direction, hypot
 from primad.ops.random import draw
@@ -57,7 +57,7 @@ ALL: tuple[Primitive, ...] = (
     neg, add, sub, mul, div, power, abs, maximum, minimum,
     exp, exp2, expm1, log, log2, log10, log1p, sqrt, sin, cos, tan, sinh, cosh, tanh, sech2, arctan,
     hypot, arctan2, direction, erf, erfc, logistic, softplus,
-    arcsin, arccos, arcsinh, arccosh, arctanh, cbrt, erfinv, gammaln, polygamma,
+    arcsin, arccos, arcsinh, arccosh, arctanh, leg, cbrt, erfinv, gammaln, polygamma,
     sign, floor, floor_divide, remainder, fmod, less, less_equal, equal, logical_and, logical_or, logical_not,
     left_shift, right_shift, stop_gradient, truncate, argsort,
     eye, iota, draw,
@@ -110,6 +110,7 @@ __all__ = [
     "hypot",
     "iota",
     "left_shift",
+    "leg",
     "less",
     "less_equal",
     "log",

@@ -3,39 +3,56 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from primad.deferred import special
 from primad.kinds import elementwise
 from primad.ops.elementary import exp, sqrt
-from primad.primitive import Primitive
+from primad.ops.plane import hypot
+from primad.primitive import Primitive, full
 
+
+def _leg(x: Any) -> Any:
+    return np.sqrt((1 - x) * (1 + x))
+
+
+leg: Primitive = elementwise(
+    "leg",
+    numpy=_leg,
+    partials=[lambda out, x: -x / out],
+    doc="√(1 − x²), the other leg of a right triangle with the longest side 1: accurate near ±1, and its derivatives, "
+    "written with its value, near 0.",
+)
 arcsin: Primitive = elementwise(
     "arcsin",
     numpy=np.arcsin,
-    partials=[lambda out, x: 1.0 / sqrt((1.0 - x) * (1.0 + x))],
+    partials=[lambda out, x: 1.0 / leg(x)],
     doc="Inverse sine, of −1 ≤ x ≤ 1; its derivative at ±1 is ∞.",
 )
 arccos: Primitive = elementwise(
     "arccos",
     numpy=np.arccos,
-    partials=[lambda out, x: -1.0 / sqrt((1.0 - x) * (1.0 + x))],
+    partials=[lambda out, x: -1.0 / leg(x)],
     doc="Inverse cosine, of −1 ≤ x ≤ 1; its derivative at ±1 is −∞.",
 )
 arcsinh: Primitive = elementwise(
-    "arcsinh", numpy=np.arcsinh, partials=[lambda out, x: 1.0 / sqrt(1.0 + x * x)], doc="Inverse hyperbolic sine."
+    "arcsinh",
+    numpy=np.arcsinh,
+    partials=[lambda out, x: 1.0 / hypot(x, full(1.0, x))],
+    doc="Inverse hyperbolic sine; its derivative 1/√(1 + x²) does not overflow.",
 )
 arccosh: Primitive = elementwise(
     "arccosh",
     numpy=np.arccosh,
-    partials=[lambda out, x: 1.0 / sqrt((x - 1.0) * (x + 1.0))],
+    partials=[lambda out, x: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0))],
     doc="Inverse hyperbolic cosine, of x ≥ 1; its derivative at 1 is ∞.",
 )
 arctanh: Primitive = elementwise(
     "arctanh",
     numpy=np.arctanh,
-    partials=[lambda out, x: 1.0 / ((1.0 - x) * (1.0 + x))],
+    partials=[lambda out, x: (1.0 / leg(x)) * (1.0 / leg(x))],
     doc="Inverse hyperbolic tangent, of −1 < x < 1.",
 )
 cbrt: Primitive = elementwise(

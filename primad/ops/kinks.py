@@ -18,22 +18,22 @@ abs: Primitive = elementwise(
 maximum: Primitive = elementwise(
     "maximum",
     numpy=np.maximum,
-    partials=[lambda out, x, y: _share(x > y, x == y, x), lambda out, x, y: _share(y > x, x == y, x)],
+    partials=[lambda out, x, y: _share(y > x, x == y, x), lambda out, x, y: _share(x > y, x == y, x)],
     infer=same_type,
-    doc="The larger of x and y; at a tie each has half of the derivative.",
+    doc="The larger of x and y; at a tie each has half of the derivative, and where one is NaN each has all of it.",
 )
 
 minimum: Primitive = elementwise(
     "minimum",
     numpy=np.minimum,
-    partials=[lambda out, x, y: _share(x < y, x == y, x), lambda out, x, y: _share(y < x, x == y, x)],
+    partials=[lambda out, x, y: _share(y < x, x == y, x), lambda out, x, y: _share(x < y, x == y, x)],
     infer=same_type,
-    doc="The smaller of x and y; at a tie each has half of the derivative.",
+    doc="The smaller of x and y; at a tie each has half of the derivative, and where one is NaN each has all of it.",
 )
 
 
-def _share(wins: Any, ties: Any, like: Any) -> Any:
-    """1 where it wins, 1/2 where it ties, 0 elsewhere."""
+def _share(loses: Any, ties: Any, like: Any) -> Any:
+    """0 where it loses, 1/2 where it ties, 1 elsewhere: a NaN, which is neither, is not hidden."""
     trace, type = like.node.trace, like.node.type
     one, half, zero = (like.__class__(trace.literal(value, type)) for value in (1.0, 0.5, 0.0))
-    return select(wins, one, select(ties, half, zero))
+    return select(loses, zero, select(ties, half, one))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,29 +58,36 @@ def _extremum_axes(x: ArrayType, *, axes: Shape) -> AxisMap:
     return AxisMap((labels,), (tuple([label for label in labels if label is not None]),))
 
 
-def _extremum_tangent(tangent: Any, out: Any, x: Any, *, axes: Shape) -> Any:
-    """The mean of the tangents of the elements that attain the extremum, so that the derivatives of ties sum to 1."""
-    attained = x == broadcast(out, shape=x.shape, axes=axes)
-    count = sum(cast(attained, dtype=str(x.dtype)), axes=axes)
-    return sum(mask(attained, tangent), axes=axes) / count
+def _extremum_tangent(beats: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Return the mean of the tangents of the elements that attain the extremum: the derivatives of ties sum to 1.
+
+    They are those that the extremum does not beat, which all do not where it is NaN: so that a NaN is not hidden.
+    """
+
+    def rule(tangent: Any, out: Any, x: Any, *, axes: Shape) -> Any:
+        attained = ~beats(broadcast(out, shape=x.shape, axes=axes), x)
+        count = sum(cast(attained, dtype=str(x.dtype)), axes=axes)
+        return sum(mask(attained, tangent), axes=axes) / count
+
+    return rule
 
 
 reduce_max: Primitive = custom(
     "reduce_max",
     numpy=lambda x, *, axes: np.max(x, axis=axes),
     infer=_extremum_type,
-    jvp=[_extremum_tangent],
+    jvp=[_extremum_tangent(operator.gt)],
     axes=_extremum_axes,
     adapt=moved_axes,
-    doc="The largest element along axes; ties share the derivative equally.",
+    doc="The largest element along axes; ties share the derivative equally, and so do all where it is NaN.",
 )
 
 reduce_min: Primitive = custom(
     "reduce_min",
     numpy=lambda x, *, axes: np.min(x, axis=axes),
     infer=_extremum_type,
-    jvp=[_extremum_tangent],
+    jvp=[_extremum_tangent(operator.lt)],
     axes=_extremum_axes,
     adapt=moved_axes,
-    doc="The smallest element along axes; ties share the derivative equally.",
+    doc="The smallest element along axes; ties share the derivative equally, and so do all where it is NaN.",
 )

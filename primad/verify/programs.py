@@ -372,15 +372,15 @@ def _adaptive_pool(name: str) -> Step:
 
 _LIFTS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("exp", "expm1", "sinh", "cosh", "exp2", "tan", "selu", "gelu_tanh", "mish"), tame),
-    **dict.fromkeys(("arcsin", "arccos", "arctanh", "erfinv"), lambda x: 0.75 * ops.sin(x)),
+    **dict.fromkeys(("arcsin", "arccos", "arctanh", "leg", "erfinv"), lambda x: 0.75 * ops.sin(x)),
     "arccosh": lambda x: 1.0 + positive(x),
     **dict.fromkeys(("log", "sqrt", "log1p", "log2", "log10", "reciprocal", "cbrt", "gammaln"), positive),
 }
 _UNARY = (
     ops.neg, ops.abs, ops.exp, ops.exp2, ops.expm1, ops.log, ops.log2, ops.log10, ops.log1p, ops.sqrt,
     ops.sin, ops.cos, ops.tan, ops.sinh, ops.cosh, ops.tanh, ops.sech2,
-    ops.arctan, ops.arcsin, ops.arccos, ops.arcsinh, ops.arccosh, ops.arctanh, ops.cbrt, ops.erfinv, ops.gammaln,
-    ops.erf, ops.erfc, ops.logistic, ops.softplus, ops.sign, ops.floor, ops.stop_gradient,
+    ops.arctan, ops.arcsin, ops.arccos, ops.arcsinh, ops.arccosh, ops.arctanh, ops.leg, ops.cbrt, ops.erfinv,
+    ops.gammaln, ops.erf, ops.erfc, ops.logistic, ops.softplus, ops.sign, ops.floor, ops.stop_gradient,
     *(COMPOSITES[name] for name in ("square", "reciprocal")),
     *(COMPOSITES[name] for name in ("relu", "silu", "gelu", "gelu_tanh", "selu", "hard_swish", "softsign")),
     *(COMPOSITES[name] for name in ("tanhshrink", "mish", "log_sigmoid")),

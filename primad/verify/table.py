@@ -284,6 +284,7 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.arcsinh: pointwise(ANY),
     ops.arccosh: pointwise((2.5, 6.0), shapes=SMALL),
     ops.arctanh: pointwise((-0.875, 0.875)),
+    ops.leg: pointwise((-0.875, 0.875)),
     ops.cbrt: pointwise(POSITIVE),
     ops.erfinv: pointwise((-0.875, 0.875)),
     ops.gammaln: pointwise(POSITIVE),
