@@ -45,8 +45,7 @@ def machine(dtype: str) -> Machine:
     cached, single = np.full(8192, 0.5, dtype), np.ones(1, dtype)
     result = np.empty_like(cached)
     peak = product_speed(dtype)
-    with single_threaded_blas():
-        alone = product_speed(dtype, threads=1)
+    alone: float = single_threaded_blas(lambda: product_speed(dtype, threads=1))
     call = _least(lambda: np.add(single, single), 50)
     return Machine(
         peak=max(peak, alone),

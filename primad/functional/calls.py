@@ -113,12 +113,15 @@ def compiled_plan(
             simplified.append(simplify(program.hoisted(scalars=False)))
         return simplified[0]
 
-    with collector_paused():
+    def made() -> tuple[AnyPlan | WholePlan, list[Any]]:
         whole: WholePlan | None = WHOLE.get((of.key, scalars, signature), lambda: whole_plan(lowered(), signature))
         if whole is not None:
             return whole, values
         plan: AnyPlan = PLANS.get((None, of.key, donated, along, scalars), lambda: make_plan(lowered(), donated, along))
         return plan, values
+
+    found: tuple[AnyPlan | WholePlan, list[Any]] = collector_paused(made)
+    return found
 
 
 def _as_array(leaf: Any) -> Any:

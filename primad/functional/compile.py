@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
@@ -19,7 +18,7 @@ from primad.native.entry import is_plain
 from primad.primitive import Primitive
 from primad.runtime.cache import PLANS, Cache
 from primad.runtime.donation import Donated, check, match, settle
-from primad.runtime.lanes import check_thread_count, threads_for_call
+from primad.runtime.lanes import check_thread_count, on_threads
 from primad.runtime.memory import check_limit, check_memory
 from primad.runtime.tiling import Hint, make_plan
 from primad.runtime.whole import WholePlan
@@ -158,8 +157,7 @@ def jit(
         for _, place in donated:
             # What is written there goes by its address: row by row, in the machine's order of bytes.
             inputs[place] = np.ascontiguousarray(values[place], types[place].dtype)
-        with nullcontext() if threads is None else threads_for_call(threads):
-            results = plan.run(inputs)
+        results = plan.run(inputs) if threads is None else on_threads(threads, lambda: plan.run(inputs))
         return tree.unflatten(out_tree, settle(results, values, donated))
 
     return compiled

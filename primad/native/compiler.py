@@ -1,4 +1,4 @@
-"""Compiling text for the host processor, by llvmlite where it is installed.
+"""Compiling text for the host processor, by llvmlite where there is one.
 
 A function's text says `@KERNEL` for its name, and has the declarations of what it calls at its end. What is compiled is
 cached by its text.
@@ -6,19 +6,22 @@ cached by its text.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import lru_cache
-from threading import Lock
+from threading import Lock, local
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from primad import ops
 from primad.ir.node import Node
 from primad.native.vectors import EMITTERS, NEEDS, WIDTH_BYTES, libmvec, symbol_of
+from primad.process import undisturbed
 
 CACHED_KERNELS = 1024
 CACHED_TEXT = 32 * 1024 * 1024
@@ -26,23 +29,33 @@ CACHED_TEXT = 32 * 1024 * 1024
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
+class _Code:
+    """Stands for the machine code of a module: when it goes, the code may go."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Kernel:
     """A compiled kernel; it keeps the machine code alive."""
 
-    __slots__ = ("__weakref__", "_engine", "address", "function", "size")
+    __slots__ = ("__weakref__", "_code", "address", "function", "size")
 
-    def __init__(self, engine: Any, name: str, size: int) -> None:
-        self._engine = engine
+    def __init__(self, code: _Code, engine: Any, name: str, size: int) -> None:
+        self._code = code
         self.address: int = engine.get_function_address(name)
         self.function = _FUNCTION(self.address)
         self.size = size
 
 
 class _Compiler:
-    """llvmlite and the host's description, loaded when the first kernel is wanted."""
+    """llvmlite and the host's description, loaded when the first kernel is wanted.
+
+    Nothing of llvmlite may run where an interrupt can come: cut short, it frees memory twice or keeps its own lock for
+    ever. So it runs on threads other than the main one, and what is not needed any more is freed there too.
+    """
 
     def __init__(self) -> None:
-        import llvmlite.binding as llvm  # an optional dependency, and 30 ms
+        import llvmlite.binding as llvm  # not there on all platforms, and 30 ms
 
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -50,8 +63,9 @@ class _Compiler:
         self._features = llvm.get_host_cpu_features()
         wanted = ("avx512f",) if WIDTH_BYTES == 64 else ("avx2", "fma")
         self.has_vectors = all(self._features.get(name) for name in wanted)
-        self._lock = Lock()
         self._cache: OrderedDict[str, Kernel] = OrderedDict()
+        self._engines: dict[Any, Any] = {}
+        self._unused: list[Any] = []
         self.symbols = libmvec()
         for symbol, address in self.symbols.items():
             llvm.add_symbol(symbol, address)
@@ -65,7 +79,12 @@ class _Compiler:
 
     def kernels(self, texts: Sequence[str]) -> list[Kernel]:
         """Return the kernels with these texts, compiling in one module those that are new."""
-        with self._lock:
+        return undisturbed(lambda: self._kernels(texts))
+
+    def _kernels(self, texts: Sequence[str]) -> list[Kernel]:
+        with _COMPILING:
+            while self._unused:
+                self._engines.pop(self._unused.pop()).close()
             missing = [text for text in dict.fromkeys(texts) if text not in self._cache]
             compiled = self._compile(missing) if missing else {}
             found = [self._cache[text] if text in self._cache else compiled[text] for text in texts]
@@ -92,12 +111,51 @@ class _Compiler:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._new_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        return {text: Kernel(engine, f"kernel{i}", len(text)) for i, text in enumerate(texts)}
+        alive = _Code()
+        # Of the list a method written in C: where the last kernel goes, an interrupt can come too.
+        self._engines[ref(alive, self._unused.append)] = engine
+        return {text: Kernel(alive, engine, f"kernel{i}", len(text)) for i, text in enumerate(texts)}
 
 
 OPTIMISATION = 1
 """LLVM's level: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes longer."""
 DECLARATIONS = "\n; declarations\n"
+
+
+_COMPILING = Lock()
+"""Held by who compiles, by who forks, since LLVM's own locks would stay locked in the child, and once at the end."""
+_FORKING = local()
+
+
+def _compiling() -> Generator[None]:
+    with _COMPILING:
+        yield
+
+
+def _before_fork() -> None:
+    while True:
+        _FORKING.holder = _compiling()
+        try:
+            next(_FORKING.holder)
+            return
+        except BaseException:  # an interrupt while it waits: a fork cannot be called off from here
+            if _FORKING.holder.gi_frame is not None:
+                return
+
+
+def _after_fork() -> None:
+    _FORKING.holder.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+@atexit.register
+def _wait_at_exit() -> None:
+    """Wait for what is compiled though an interrupt ended the wait for it: LLVM's own memory goes with the process."""
+    with _COMPILING:
+        pass
 
 
 @lru_cache(maxsize=1)
@@ -106,7 +164,7 @@ def compiler() -> _Compiler | None:
     if os.environ.get("PRIMAD_NATIVE") == "0":
         return None
     try:
-        found = _Compiler()
+        found = undisturbed(_Compiler)
     except ImportError:
         return None
     return found if found.has_vectors else None

@@ -11,6 +11,7 @@ import numpy as np
 from primad.ir.node import CAPTURED
 from primad.ir.program import Program
 from primad.native.compiler import Kernel
+from primad.process import forgets
 
 MOST_BYTES = 256 * 1024 * 1024
 """What the values of a cache may hold together,"""
@@ -61,6 +62,11 @@ class Cache:
         self._maxsize = maxsize
         self._maxbytes = maxbytes
         self._entries: dict[Hashable, tuple[Any, int]] = {}
+        self.forget()
+        forgets(self)
+
+    def forget(self) -> None:
+        """Keep the values in a forked child; whoever held the lock is not there."""
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -75,6 +81,8 @@ class Cache:
         with self._lock:
             self.held += size - self._entries.pop(key, (None, 0))[1]
             self._entries[key] = value, size
+            if self.held > self._maxbytes:  # an interrupt may have taken an entry and left its size
+                self.held = sum(held for _, held in self._entries.values())
             while len(self._entries) > self._maxsize or (self.held > self._maxbytes and len(self._entries) > FEWEST):
                 self.held -= self._entries.pop(next(iter(self._entries)))[1]
         return value

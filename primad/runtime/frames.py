@@ -15,6 +15,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import Node
 from primad.native.space import LOOPS
+from primad.process import forgets
 from primad.runtime.fusion import Group
 from primad.runtime.lanes import MAX_LANES, run_lanes
 from primad.types import ArrayType
@@ -155,6 +156,11 @@ class SpareFrames:
         self._limit = limit
         self._owners: OrderedDict[Frame, list[Frame]] = OrderedDict()
         self._size = 0
+        self.forget()
+        forgets(self)
+
+    def forget(self) -> None:
+        """Keep the frames in a forked child; whoever held the lock is not there."""
         self._lock = Lock()
 
     def take(self, own: list[Frame]) -> Frame | None:
@@ -178,6 +184,9 @@ class SpareFrames:
             self._size += frame.size
             own.append(frame)
             while self._size > self._limit:
+                if not self._owners:  # an interrupt may have come before the size of what was taken was taken off
+                    self._size = 0
+                    return
                 oldest, owner = self._owners.popitem(last=False)
                 if oldest in owner:  # an interrupt may have come when it was taken
                     owner.remove(oldest)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Container, Iterable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
 from primad.ops.contraction import split
 from primad.ops.products import made_in_order
+from primad.process import silently
 from primad.runtime.checkpoints import late_order
 from primad.runtime.donation import Donated, direct, settle
 from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
@@ -114,28 +114,33 @@ class Plan:
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own, sharing no memory with arguments or other outputs."""
+        if self._single_threaded:
+            found: list[Any] = single_threaded_blas(lambda: silently(self._run, arguments))
+            return found
+        return silently(self._run, arguments)
+
+    def _run(self, arguments: Sequence[Any]) -> list[Any]:
         values: list[Any] = [None] * self._size
         values[: len(arguments)] = arguments
         for index, constant in self._constants:
             values[index] = constant
         frame = self._take_frame()
         buffers = frame.buffers
-        with np.errstate(all="ignore"), single_threaded_blas() if self._single_threaded else nullcontext():
-            try:
-                for step in self._steps:
-                    function, operands, params, place, freed, buffer = step
-                    if function is None:
-                        self._calls[place].run(values, frame, place)
-                    elif buffer != -1:
-                        out = buffers[buffer] if buffer >= 0 else arguments[-2 - buffer]
-                        values[place] = function(*[values[i] for i in operands], out=out, **params)
-                    else:
-                        values[place] = function(*[values[i] for i in operands], **params)
-                    for index in freed:
-                        values[index] = None
-            except Exception as error:
-                self._say_where(error, step)
-                raise
+        try:
+            for step in self._steps:
+                function, operands, params, place, freed, buffer = step
+                if function is None:
+                    self._calls[place].run(values, frame, place)
+                elif buffer != -1:
+                    out = buffers[buffer] if buffer >= 0 else arguments[-2 - buffer]
+                    values[place] = function(*[values[i] for i in operands], out=out, **params)
+                else:
+                    values[place] = function(*[values[i] for i in operands], **params)
+                for index in freed:
+                    values[index] = None
+        except Exception as error:
+            self._say_where(error, step)
+            raise
         results = [
             dtype.type(values[index]) if scalar else values[index] if fresh else np.array(values[index], dtype)
             for index, dtype, scalar, fresh in self._finish
@@ -381,5 +386,5 @@ def _compute(node: Node) -> Any:
             why="While primad records a function for jit, vmap or trace, arrays have a type but no value.",
             fix="use primad.numpy.where, or take the derivative outside of jit.",
         )
-    with np.errstate(all="ignore"):
-        return node.op.numpy(*[operand.trace.values[operand] for operand in node.inputs], **dict(node.params))
+    operands = [operand.trace.values[operand] for operand in node.inputs]
+    return silently(lambda: node.op.numpy(*operands, **dict(node.params)))

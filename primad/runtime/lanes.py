@@ -7,19 +7,18 @@ the lanes, so they do not depend on the threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
-from threading import Condition, Event, Lock, local
-from typing import TYPE_CHECKING, Any
+from _thread import start_new_thread
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from queue import SimpleQueue
+from threading import Event, Lock, local
+from typing import Any
 
 from primad.errors import ShapeError
+from primad.process import Held, forgets, surely
 
 MAX_LANES = 16
 """Work is cut into at most so many lanes, whatever the number of threads."""
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
 
 
 def _default_threads() -> int:
@@ -30,37 +29,35 @@ def _default_threads() -> int:
 
 
 class _Threads:
-    """The process-wide thread count and the pool that has it."""
+    """The process-wide thread count, and threads that wait for jobs; they end with the process.
+
+    Not a pool of `concurrent.futures`: an interrupt may leave its locks with the main thread.
+    """
 
     def __init__(self) -> None:
         self.count = _default_threads()
-        self._pool: ThreadPoolExecutor | None = None
-        self._workers = 0
-        self._lock = Lock()
-
-    def submit(self, work: Callable[[], Any], workers: int) -> list[Future[Any]]:
-        """Submit the same work several times to one pool, which later calls may replace but not under this one."""
-        with self._lock:
-            if self._pool is None or self._workers < workers:
-                if self._pool is not None:
-                    self._pool.shutdown(wait=False)
-                self._workers = max(self.count, workers)
-                from concurrent.futures import ThreadPoolExecutor  # brings logging along: only when first needed
-
-                self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="primad")
-            return [self._pool.submit(work) for _ in range(workers)]
-
-    def resize(self, count: int) -> None:
-        with self._lock:
-            self.count = count
-            if self._pool is not None:
-                self._pool.shutdown(wait=False)
-            self._pool = None
+        self.forget()
+        forgets(self)
 
     def forget(self) -> None:
-        """Start again in a forked child, which has the parent's pool but none of its threads."""
+        """Start again in a forked child, which has none of the threads."""
         self._lock = Lock()
-        self._pool = None
+        self._running = 0
+        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def submit(self, jobs: Sequence[Callable[[], None]]) -> None:
+        """Hand jobs to threads, of which there are at least as many; a job raises nothing."""
+        with self._lock:
+            while self._running < len(jobs):
+                start_new_thread(_serve, (self._jobs,))
+                self._running += 1
+        for job in jobs:
+            self._jobs.put(job)
+
+
+def _serve(jobs: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        jobs.get()()
 
 
 _THREADS = _Threads()
@@ -85,8 +82,7 @@ def set_num_threads(count: int) -> None:
         2
     """
     check_thread_count(count, "set_num_threads")
-    if count != _THREADS.count:
-        _THREADS.resize(count)
+    _THREADS.count = count
 
 
 def check_thread_count(count: Any, what: str) -> None:
@@ -121,51 +117,33 @@ LONG_VECTORS = ("SkylakeX", "Cooperlake", "SapphireRapids")
 """The names that OpenBLAS gives to its code for such processors."""
 
 
-class _BlasLimit:
-    """BLAS on one thread while any caller needs it, restored when the last one leaves."""
-
-    def __init__(self) -> None:
-        self.forget()
-
-    def forget(self) -> None:
-        """Start again, in a forked child."""
-        self._lock = Lock()
-        self._users = 0
-        self._limit: Any = None
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
-                self._limit = _blas().limit(limits=1)
-                self._limit.__enter__()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._users -= 1
-                if self._users == 0:
-                    self._limit.__exit__(None, None, None)
-                    self._limit = None
+def _blas_threads() -> list[tuple[Any, int]]:
+    return [(library, library.num_threads) for library in _blas().lib_controllers]
 
 
-single_threaded_blas = _BlasLimit()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_THREADS.forget)
-    os.register_at_fork(after_in_child=single_threaded_blas.forget)
+def _limit_blas() -> None:
+    for library in _blas().lib_controllers:
+        library.set_num_threads(1)
 
 
-@contextmanager
-def threads_for_call(count: int | None) -> Iterator[None]:
-    """Run what this thread calls meanwhile on so many threads; None leaves the count as it is."""
+def _restore_blas(before: list[tuple[Any, int]]) -> None:
+    for library, count in before:
+        library.set_num_threads(count)
+
+
+single_threaded_blas = Held(_blas_threads, _limit_blas, _restore_blas)
+"""Runs work with BLAS on one thread."""
+
+
+def on_threads(count: int, work: Callable[[], Any]) -> Any:
+    """Run work whose calls, on this thread, may have so many threads."""
     before = getattr(_THREAD, "count", None)
-    _THREAD.count = before if count is None else count
-    try:
-        yield
-    finally:
-        _THREAD.count = before
+
+    def limited() -> Any:
+        _THREAD.count = count
+        return work()
+
+    return surely(limited, lambda: setattr(_THREAD, "count", before))
 
 
 def thread_count() -> int:
@@ -193,11 +171,13 @@ def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Seq
             stop.set()
             raise
 
-    with single_threaded_blas():
+    def run_all() -> None:
         if min(thread_count(), lanes) == 1:
             run()
         else:
             run_on_threads(run, lanes, stop.set)
+
+    single_threaded_blas(run_all)
     return results
 
 
@@ -213,44 +193,59 @@ def run_on_threads(work: Callable[[], None], most: int, stop: Callable[[], None]
     if getattr(_THREAD, "lane", False):
         work()
         return
-    changed = Condition()
-    busy = 0
-    ended = False
+    seats = [Lock() for _ in range(min(thread_count(), most) - joins)]
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+    late = False
 
-    def run() -> None:
-        nonlocal busy
-        with changed:
-            if ended:
+    def run(seat: Lock) -> None:
+        error = None
+        with seat:  # as long as this thread works, and the caller waits
+            if late:
                 return
-            busy += 1
-        _THREAD.lane = True
-        try:
-            work()
-        finally:
+            _THREAD.lane = True
+            try:
+                work()
+            except BaseException as caught:
+                error = caught
             _THREAD.lane = False
-            with changed:
-                busy -= 1
-                changed.notify()
+            ended.put(error)
 
-    others = min(thread_count(), most) - joins
     try:
-        futures = _THREADS.submit(run, others) if others else []
+        _THREADS.submit([partial(run, seat) for seat in seats])
         if joins:
             try:
                 _THREAD.lane = True
                 work()
             finally:
                 _THREAD.lane = False
-            futures = [future for future in futures if not future.cancel()]  # nothing is left for late threads
-        for future in futures:
-            future.result()
+            late = True  # nothing is left for threads that begin now
+            _wait_for(seats)
+            count = ended.qsize()
+        else:
+            count = len(seats)
+        for _ in range(count):
+            _raise(ended.get())
     except BaseException:
         # An interrupt may come anywhere in this thread, also in the block that ends a lane or before all work is handed
-        # over. So other threads count what they run where they run it, and this one is not counted at all.
+        # over. What threads write to may be the caller's, who has it back with the error.
         _THREAD.lane = False
-        # What threads write to may be the caller's, who has it back with the error.
-        with changed:
-            ended = True
-            stop()
-            changed.wait_for(lambda: not busy)
+        late = True
+        stop()
+        _wait_for(seats)
         raise
+
+
+def _wait_for(seats: Sequence[Lock]) -> None:
+    """Wait for the threads that work; those that begin now find that there is nothing left."""
+    for seat in seats:
+        with seat:
+            pass
+
+
+def _raise(error: BaseException | None) -> None:
+    """Raise another thread's error, if there is one, without keeping what it refers to alive."""
+    try:
+        if error is not None:
+            raise error
+    finally:
+        del error

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.process import silently
 from primad.runtime.lanes import run_lanes
 from primad.types import ArrayType
 
@@ -21,8 +22,7 @@ def on_lanes(work: Callable[[int], Any], count: int) -> list[Any]:
     """Call `work` with 0, 1, …, count − 1 on the threads of lanes and return the results in order."""
 
     def silent(lane: int, stopped: Callable[[], bool]) -> Any:
-        with np.errstate(all="ignore"):  # a plan's setting is its own thread's
-            return work(lane)
+        return silently(work, lane)  # a plan's setting is its own thread's
 
     return list(run_lanes(silent, count))
 

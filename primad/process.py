@@ -1,0 +1,151 @@
+"""What keeps the process whole where an interrupt, or a fork, comes in the middle of something.
+
+Python runs the handlers of signals, such as the one that raises KeyboardInterrupt, on the main thread, between any two
+instructions. So a function that puts something right may itself be cut short, and of Python's own tools those that are
+written in Python (`Condition`, `Future`, `Thread.start`, context managers made of generators) can be left with a lock
+that nobody gives back. Here and where threads meet stand only locks and queues that are written in C, which are taken
+and given back at once or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from _thread import start_new_thread
+from collections.abc import Callable
+from contextvars import copy_context
+from queue import SimpleQueue
+from threading import Lock
+from typing import Any, Generic, Protocol, TypeVar
+from weakref import ref
+
+import numpy as np
+
+Value = TypeVar("Value")
+
+
+def surely(work: Callable[[], Value], undo: Callable[[], None]) -> Value:
+    """Run `work`, then `undo`, also where an interrupt comes in either.
+
+    Args:
+        work: what to run.
+        undo: puts right what `work` changed; no harm where nothing is to be put right, or only a part.
+    """
+    try:
+        return work()
+    finally:
+        try:
+            undo()
+        except BaseException:
+            undo()
+            raise
+
+
+def undisturbed(work: Callable[[], Value]) -> Value:
+    """Run `work` to its end where no signal's handler comes between: on a thread that is not the main one.
+
+    An interrupt ends the wait for it.
+    """
+    if threading.get_ident() != threading.main_thread().ident:
+        return work()
+    ended: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            ended.put((work(), None))
+        except BaseException as error:
+            ended.put((None, error))
+
+    start_new_thread(run, ())
+    found: Value
+    found, error = ended.get()
+    if error is not None:
+        raise error
+    return found
+
+
+def silently(work: Callable[..., Value], *arguments: Any) -> Value:
+    """Call `work` with NumPy's warnings off, in a context of its own: there is nothing to put back."""
+    return copy_context().run(_silently, work, arguments)
+
+
+def _silently(work: Callable[..., Value], arguments: tuple[Any, ...]) -> Value:
+    with np.errstate(all="ignore"):
+        return work(*arguments)
+
+
+class _Forgets(Protocol):
+    def forget(self) -> None: ...
+
+
+_FORGETFUL: dict[ref[_Forgets], None] = {}
+"""Weak references to objects that start again in a forked child."""
+
+
+def forgets(owner: _Forgets) -> None:
+    """Have an object start again in every forked child.
+
+    A lock that another thread of the parent held would stay locked there for ever, and threads are not there at all.
+    """
+    _FORGETFUL[ref(owner, _FORGETFUL.pop)] = None
+
+
+def _forget_all() -> None:
+    for reference in list(_FORGETFUL):
+        owner = reference()
+        if owner is not None:
+            owner.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+
+
+class Held(Generic[Value]):
+    """A state of the process that is changed while any caller needs it, and put back when the last one leaves.
+
+    Args:
+        read: returns the state.
+        change: changes it.
+        put_back: makes it what `read` returned.
+    """
+
+    def __init__(
+        self, read: Callable[[], Value], change: Callable[[], None], put_back: Callable[[Value], None]
+    ) -> None:
+        self._read, self._change, self._put_back = read, change, put_back
+        self._lock = Lock()
+        self._users: set[object] = set()
+        self._before: Value | None = None
+        forgets(self)
+
+    def __call__(self, work: Callable[[], Any]) -> Any:
+        """Run `work` in the changed state."""
+        user = object()
+
+        def enter() -> Any:
+            with self._lock:
+                self._users.add(user)
+                if self._before is None:
+                    self._before = self._read()
+                    self._change()
+            return work()
+
+        def leave() -> None:
+            with self._lock:
+                self._users.discard(user)
+                if not self._users:
+                    self._restore()
+
+        return surely(enter, leave)
+
+    def _restore(self) -> None:
+        if self._before is not None:
+            self._put_back(self._before)
+            self._before = None
+
+    def forget(self) -> None:
+        """Put the state back, in a forked child, which has none of the callers."""
+        self._lock = Lock()
+        self._users.clear()
+        self._restore()
