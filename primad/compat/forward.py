@@ -37,6 +37,11 @@ class Pushforward:
         self._program = Program(pushed.trace, [node for _, node in used], pushed.outputs)
         self._plan: AnyPlan | None = None
 
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between calls."""
+        return (self._program,)
+
     def compute(self, *values: Any) -> list[Any]:
         """Return the tangents: computed, or recorded where the values are traced."""
         if any(isinstance(value, TracedArray) for value in values):

@@ -363,6 +363,11 @@ class Derivative:
         order = [number for number in (*outside, *inside) if number in part.wanted]
         return [None if number is None else order.index(number) for number in part.wanted]
 
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between calls."""
+        return (self._program,)
+
     def compute(self, *values: Any) -> list[Any]:
         """Return the gradients: computed, or recorded where the values are traced."""
         if any(isinstance(value, TracedArray) for value in values):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad.ir.node import CAPTURED
-from primad.ir.program import Program
+from primad.ir.program import Key, Program
 from primad.native.compiler import Kernel
 from primad.process import forgets
 
@@ -18,7 +18,9 @@ MOST_BYTES = 256 * 1024 * 1024
 FEWEST = 4
 """but so many stay, however much they hold."""
 NODE_BYTES = 600
-"""Memory of a node, with its step in a plan and its row in a key."""
+"""Memory of a node, with its step in a plan,"""
+ROW_BYTES = 200
+"""and of its row in a key."""
 KERNEL_BYTES = 32 * 1024
 """Memory of a native function, whatever its length."""
 
@@ -50,11 +52,16 @@ def held_bytes(value: Any) -> int:
     return total
 
 
+def _key_bytes(key: Hashable) -> int:
+    parts = key if isinstance(key, tuple) else (key,)
+    return sum(ROW_BYTES * len(part.rows) for part in parts if isinstance(part, Key))
+
+
 class Cache:
     """Values by key, at most `maxsize` of them, which hold at most `maxbytes`.
 
     Attributes:
-        held: the bytes that the values hold, by estimate.
+        held: the bytes that keys and values hold, by estimate.
     """
 
     def __init__(self, maxsize: int, maxbytes: int = MOST_BYTES) -> None:
@@ -77,7 +84,7 @@ class Cache:
                 self._entries[key] = entry  # last in order: the latest used; comparing long keys once is enough
                 return entry[0]
         value = make()
-        size = held_bytes(value)
+        size = held_bytes(value) + _key_bytes(key)
         with self._lock:
             self.held += size - self._entries.pop(key, (None, 0))[1]
             self._entries[key] = value, size
