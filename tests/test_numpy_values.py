@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from test_numpy_surface import CASES
 
 import primad
 from primad.native.compiler import compiler
@@ -67,8 +69,8 @@ def flat(result: Any) -> list[Any]:
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-def difference(found: Any, expected: Any, rtol: float = 0) -> str | None:
-    """Say how a result differs from NumPy's: in type, dtype, shape, sign of a zero, or value."""
+def difference(found: Any, expected: Any, tolerance: Any = None) -> str | None:
+    """Say how a result differs from NumPy's: in type, dtype, shape, value, or (without a tolerance) sign of a zero."""
     if isinstance(expected, np.ndarray) != isinstance(found, np.ndarray):
         return f"{type(found).__name__} for {type(expected).__name__}"
     found, expected = np.asarray(found), np.asarray(expected)
@@ -76,13 +78,27 @@ def difference(found: Any, expected: Any, rtol: float = 0) -> str | None:
         return f"{found.dtype}{found.shape} for {expected.dtype}{expected.shape}"
     same = found == expected
     if expected.dtype.kind == "f":
-        with np.errstate(all="ignore"):
-            same |= np.abs(found - expected) <= rtol * np.abs(expected)
-        same = (same & (np.signbit(found) == np.signbit(expected))) | (np.isnan(found) & np.isnan(expected))
+        if tolerance is None:
+            same &= np.signbit(found) == np.signbit(expected)
+        else:
+            with np.errstate(all="ignore"):
+                same |= np.abs(found - expected) <= tolerance
+        same |= np.isnan(found) & np.isnan(expected)
     if np.all(same):
         return None
-    place = np.argwhere(~same)[0]
-    return f"{found[tuple(place)]!r} for {expected[tuple(place)]!r} at {place.tolist()}"
+    place = tuple(np.argwhere(~same)[0])
+    return f"{found[place]!r} for {expected[place]!r} at {place}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call: its name, function and arrays, whether a difference is allowed, and by how much values may be off."""
+
+    name: str
+    call: Callable[..., Any]
+    args: tuple[Any, ...]
+    allowed: Callable[[str], bool] = lambda what: False
+    tolerance: Any = None
 
 
 # -- ufuncs ------------------------------------------------------------------------------------------------------------
@@ -110,32 +126,42 @@ def _is_one_of(arg: Any, *numbers: float) -> bool:
     return not isinstance(arg, np.ndarray) and arg in numbers
 
 
-def compare(ufunc: np.ufunc, cases: Sequence[tuple[Any, ...]], run: Callable[..., Any], rtol: float = 0) -> None:
+def of_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Any, ...]], Case]:
+    """Return what makes a case of arguments; numbers among them are part of its function."""
+
+    def case(args: tuple[Any, ...]) -> Case:
+        def call(*arrays: Any) -> Any:
+            rest = iter(arrays)
+            return ufunc(*[next(rest) if isinstance(arg, np.ndarray) else arg for arg in args])
+
+        allowed = EXCEPTIONS.get(ufunc.__name__, ("", lambda *_: False))[1]
+        name = f"{ufunc.__name__}({', '.join(map(_named, args))})"
+        return Case(name, call, tuple(_arrays(args)), lambda what: allowed(what, *args))
+
+    return case
+
+
+def compare(cases: Sequence[Case], run: Callable[..., Any]) -> None:
     """Compare all calls that NumPy takes in one program, and see that the others are refused."""
-    expected = [plainly(ufunc, args) for args in cases]
+    expected = [plainly(case.call, case.args) for case in cases]
     taken = [i for i, result in enumerate(expected) if result is not None]
 
-    def call(place: int, group: Sequence[Any]) -> Any:
-        rest = iter(group)
-        return ufunc(*[next(rest) if isinstance(arg, np.ndarray) else arg for arg in cases[place]])
-
     def calls(groups: Sequence[Sequence[Any]]) -> list[Any]:
-        return [call(place, group) for place, group in zip(taken, groups, strict=True)]
+        return [cases[i].call(*group) for i, group in zip(taken, groups, strict=True)]
 
     wrong = []
-    allowed = EXCEPTIONS.get(ufunc.__name__, ("", lambda *_: False))[1]
-    for i, found in zip(taken, run(calls, [_arrays(cases[i]) for i in taken]), strict=True):
-        for part, (a, b) in enumerate(zip(flat(found), flat(expected[i]), strict=True)):
-            what = difference(a, b, rtol)
-            if what is not None and not allowed(what, *cases[i]):
-                wrong.append(f"{ufunc.__name__}({', '.join(map(_named, cases[i]))})[{part}]: {what}")
+    for i, found in zip(taken, run(calls, [cases[i].args for i in taken]), strict=True):
+        for a, b in zip(flat(found), flat(expected[i]), strict=True):
+            what = difference(a, b, cases[i].tolerance)
+            if what is not None and not cases[i].allowed(what):
+                wrong.append(f"{cases[i].name}: {what}")
     for i in set(range(len(cases))) - set(taken):
         try:
-            run(partial(call, i), _arrays(cases[i]))
+            run(lambda group, case=cases[i]: case.call(*group), cases[i].args)
         except (TypeError, ValueError, ArithmeticError):
             continue
-        if not allowed("", *cases[i]):
-            wrong.append(f"{ufunc.__name__}({', '.join(map(_named, cases[i]))}) is not refused")
+        if not cases[i].allowed("not refused"):
+            wrong.append(f"{cases[i].name} is not refused")
     assert not wrong
 
 
@@ -158,20 +184,20 @@ def value_under_vjp(function: Callable[..., Any], arrays: Any) -> Any:
 
 @pytest.mark.parametrize("ufunc", NUMPY_UFUNCS, ids=lambda ufunc: ufunc.__name__)
 def test_ufunc_in_every_dtype(ufunc: np.ufunc) -> None:
-    compare(ufunc, arguments(ufunc), compiled)
+    compare([*map(of_ufunc(ufunc), arguments(ufunc))], compiled)
 
 
 @pytest.mark.parametrize("ufunc", [u for u in NUMPY_UFUNCS if u.nin == 2], ids=lambda ufunc: ufunc.__name__)
 def test_ufunc_of_python_numbers(ufunc: np.ufunc) -> None:
     cases = [(VALUES[dtype], scalar) for dtype in DTYPES for scalar in SCALARS]
-    compare(ufunc, cases + [case[::-1] for case in cases], compiled)
+    compare([*map(of_ufunc(ufunc), cases + [case[::-1] for case in cases])], compiled)
 
 
 @pytest.mark.parametrize("ufunc", NUMPY_UFUNCS, ids=lambda ufunc: ufunc.__name__)
 def test_ufunc_of_floats_where_it_is_differentiated(ufunc: np.ufunc) -> None:
     cases = [args for args in arguments(ufunc) if all(arg.dtype.kind == "f" for arg in args)]
     if plainly(ufunc, cases[0]) is not None:
-        compare(ufunc, cases, value_under_vjp)
+        compare([*map(of_ufunc(ufunc), cases)], value_under_vjp)
 
 
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
@@ -182,4 +208,57 @@ def test_ufunc_in_native_code(ufunc: np.ufunc, dtype: str) -> None:
     place = DTYPES.index(np.dtype(dtype))
     args = arguments(ufunc)[place if ufunc.nin == 1 else place * (len(DTYPES) + 1)]
     if plainly(ufunc, args) is not None:
-        compare(ufunc, [args], compiled, 8 * float(np.finfo(dtype).eps))
+        tolerance = 8 * float(np.finfo(dtype).eps) * np.abs(np.stack(flat(plainly(ufunc, args))))
+        compare([replace(of_ufunc(ufunc)(args), tolerance=tolerance.max(axis=0))], compiled)
+
+
+# -- functions ---------------------------------------------------------------------------------------------------------
+
+SUMS = "sums and products of many elements are made in another order, and from another start"
+SCALED = "squares neither overflow nor vanish"
+TIES = "which of two zeros is the middle one is left open"
+INEXACT = {
+    **dict.fromkeys(("dot", "inner", "vdot", "vecdot", "matmul", "tensordot", "einsum", "trace", "prod"), SUMS),
+    **dict.fromkeys(("sum", "mean", "var", "std", "cumsum", "average", "trapezoid"), SUMS),
+    "norm": SCALED,
+    "median": TIES,
+}
+"""Functions whose floats may differ from NumPy's, by rounding errors of the sum of magnitudes; and why."""
+NUMBERS = "a result without axes is a scalar, as a ufunc's is; NumPy's views without axes are arrays"
+WEIGHTS = "weights that sum to 0 are known when the program runs only: the average is NaN"
+ALLOWED: dict[str, tuple[str, Callable[[str], bool]]] = {
+    "reshape": (NUMBERS, lambda what: what.endswith(" for ndarray")),
+    "average": (WEIGHTS, lambda what: what == "not refused"),
+}
+"""Other differences of functions: the reason, and which."""
+LARGEST = 8.0
+"""The largest finite element of inexact functions: whether a partial sum overflows depends on the order, as does what
+becomes of infinities in einsum's products of three."""
+
+
+def functions() -> list[str]:
+    ufuncs = {ufunc.__name__ for ufunc in NUMPY_UFUNCS}
+    return [name for name in CASES if (hasattr(np, name) or hasattr(np.linalg, name)) and name not in ufuncs]
+
+
+def drawn(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Return an array of special values that a function of this name can be given."""
+    choice = VALUES[dtype]
+    if name in INEXACT and dtype.kind == "f":
+        choice = choice[(np.isinf(choice) & (name != "einsum")) | ~(np.abs(choice) > LARGEST)]
+    return np.asarray(RNG.choice(choice, shape))
+
+
+@pytest.mark.parametrize("name", functions())
+def test_function_in_every_dtype(name: str) -> None:
+    cases = []
+    allowed = ALLOWED.get(name, ("", lambda what: False))[1]
+    for (number, (call, args)), dtype in itertools.product(enumerate(CASES[name]), DTYPES):
+        function = partial(call, np)
+        given = tuple([drawn(name, dtype, np.shape(arg)) for arg in args])
+        tolerance = None
+        if name in INEXACT and plainly(function, given) is not None:
+            sizes = np.asarray(plainly(function, tuple(map(np.abs, given))), float)
+            tolerance = 64 * np.finfo(dtype if dtype.kind == "f" else float).eps * np.abs(sizes)
+        cases.append(Case(f"{name}-{number}({dtype})", function, given, allowed, tolerance))
+    compare(cases, lambda calls, groups: primad.trace(calls)(groups)(groups))

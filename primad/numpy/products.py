@@ -185,7 +185,7 @@ def _outer_of(x: Any, y: Any) -> Any:
 def dot(x: Any, y: Any, out: Any = None) -> Any:
     """np.dot: the sum over the last axis of x and the second-to-last of y."""
     refuse_out("dot", out)
-    a, b = _operands(x, y)
+    a, b = _operands(*[np.asarray(z) if isinstance(z, (int, float)) else z for z in (x, y)])  # numbers are arrays here
     if a.ndim == 0 or b.ndim == 0:
         return a * b
     if a.ndim <= 2 and b.ndim <= 2:

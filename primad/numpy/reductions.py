@@ -243,6 +243,8 @@ def average(x: Any, axis: Any = None, weights: Any = None) -> Any:
             raise ShapeError(f"average: weights of shape {weights.shape} do not fit {x.shape} along axis {axis}")
         place = normalize_axis("average", axis, x.ndim)
         weights = ops.reshape(weights, shape=tuple([n if i == place else 1 for i, n in enumerate(x.shape)]))
+    floats = np.result_type(x.dtype, weights.dtype, *([] if is_float(x.dtype) else [np.float64]))
+    x, weights = convert(x, floats), convert(weights, floats)
     return sum(x * weights, axis) / sum(weights, axis)
 
 
@@ -338,7 +340,7 @@ def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     place = normalize_axis("median", axis, x.ndim)
     n = x.shape[place]
     if n == 0:
-        raise ShapeError("median of an empty axis")
+        return mean(x, axis, keepdims=keepdims)  # NaN
     ordered = moveaxis(sort(as_float(x), place), place, 0)
     middle = 0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2]
     middle = where(isnan(ordered[n - 1]), math.nan, middle)  # NaNs are sorted last

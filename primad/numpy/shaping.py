@@ -121,8 +121,9 @@ def _joined(name: str, arrays: Any) -> list[TracedArray]:
     if not arrays:
         raise ShapeError(f"{name}: no arrays")
     like = first_traced(arrays)
-    dtype = result_dtype(*arrays)
-    return [convert(as_traced(array, like), dtype) for array in arrays]
+    operands = [as_traced(array if isinstance(array, TracedArray) else np.asarray(array), like) for array in arrays]
+    dtype = np.result_type(*[x.dtype for x in operands])  # NumPy makes arrays of numbers before it joins
+    return [convert(x, dtype) for x in operands]
 
 
 @implements(np.concatenate, of_arrays=True)

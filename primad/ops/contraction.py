@@ -93,8 +93,25 @@ def _moved(order: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if order == tuple(range(len(order))) else order
 
 
+@lru_cache(maxsize=1024)
+def _unsummed(labels: str) -> tuple[Any, ...] | None:
+    """Return the orders and indices that align the operands' axes with the result's; None where some are summed."""
+    *parts, out = split(labels)
+    if any(c not in out for part in parts for c in part):
+        return None
+    found: list[Any] = []
+    for part in parts:
+        found.append(tuple([part.index(c) for c in out if c in part]))
+        found.append(tuple([slice(None) if c in part else None for c in out]))
+    return tuple(found)
+
+
 def _contract(x: Any, y: Any, *, labels: str, out: Any = None, each: Each = in_order) -> Any:
     x, y = np.asarray(x), np.asarray(y)
+    aligned = _unsummed(labels)
+    if aligned is not None:  # no sum, whose 0 would turn −0 into 0
+        x_order, x_index, y_order, y_index = aligned
+        return np.multiply(x.transpose(x_order)[x_index], y.transpose(y_order)[y_index], out=out)
     if x.size and y.size and x.dtype.kind == "f":
         product = multiply(x, y, *split(labels), target=out, each=each)
         if product is not None:
