@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import html as html_module
 import math
+import random
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 
 import primad
 from primad import ArrayType, ProgramError, tree
+from primad.ir.node import CAPTURED
 from primad.ir.text import render
 from primad.numpy.special import logsumexp, softmax
 from primad.transforms import jvp, vjp, vmap
@@ -202,6 +206,11 @@ HOSTILE: dict[str, str] = {
     "index=0 of=program(y: float64[]) { return y } return a }",
     "index out of range": "program(x: float64[]) { a: float64[] = checkpoint x "
     "index=7 of=program(y: float64[]) { return y } return a }",
+    "axes that are no integers": "program(x: float64[2]) { a: float64[] = sum x axes=(0.0,) return a }",
+    "axes that are truths": "program(x: float64[2, 2]) { a: float64[2] = sum x axes=(True,) return a }",
+    "captured nothing": "program(x: float64[1]) { a: float64[1] = captured [None] return a }",
+    "captured fractions of integers": "program(x: float64[]) { a: int64[1] = captured [1.5] return a }",
+    "a literal of another kind": "program(x: float64[]) { a: bool[] = logical_not 2:bool[] return a }",
     "unterminated string": 'program(x: float64[]) { a: float64[] = sum x axes="0 return a }',
     "dunder attribute": "program(x: float64[]) { a: float64[] = x.__class__ x return a }",
 }
@@ -211,6 +220,60 @@ HOSTILE: dict[str, str] = {
 def test_hostile_text(name: str) -> None:
     with pytest.raises(ProgramError):
         primad.parse(HOSTILE[name])
+
+
+TOKEN = re.compile(r"[A-Za-z_][\w.]*|-?\d+\.?\d*(?:e[-+]?\d+)?|[^\s\w]")
+VALUES = [
+    "0",
+    "1",
+    "2",
+    "3",
+    "-1",
+    "0.0",
+    "1.0",
+    "-0.0",
+    "2.5",
+    "nan",
+    "inf",
+    "True",
+    "False",
+    "None",
+    '"x"',
+    "()",
+    "(0,)",
+]
+
+
+def said(text: str) -> set[str]:
+    """Return the params and captured arrays in a text; an integer may stand for the float that equals it there."""
+    arrays = [re.sub(r"(?<![\w.])-?\d+(?![\w.])", r"\g<0>.0", found) for found in re.findall(r"captured \[.*\]", text)]
+    return {*re.findall(r"\w+=[^\s{]+", text), *arrays}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_mutated_programs_are_refused_or_say_what_they_mean(name: str) -> None:
+    """One token replaced by another of the program or by some value: a ProgramError, or a program that runs.
+
+    A program that is read prints params and elements that stand in the text, not values that are equal to them.
+    """
+    f, arguments = FUNCTIONS[name]
+    program = primad.trace(f)(*arguments)
+    text, given = str(program), [node.params[0][1].array for node in program.nodes if node.op is CAPTURED]
+    given = [array for array in given if array.size > 16]
+    places = list(TOKEN.finditer(text))
+    rng = random.Random(name)
+    for _ in range(60):
+        place = rng.choice(places)
+        new = rng.choice([*VALUES, rng.choice(places)[0]])
+        mutated = text[: place.start()] + new + text[place.end() :]
+        try:
+            read = primad.parse(mutated, captured=given)
+        except ProgramError:
+            continue
+        assert said(str(read)) <= said(mutated), mutated
+        values = [np.ones(type.shape, type.dtype) for type in read.in_types]
+        with contextlib.suppress(primad.PrimadError, IndexError):
+            read(*values)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

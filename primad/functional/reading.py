@@ -15,6 +15,7 @@ from primad.functional.matrices import HELD
 from primad.ir.parse import parse as parse_with
 from primad.ir.program import Program
 from primad.primitive import Primitive
+from primad.transforms import lower
 
 
 @cache
@@ -48,4 +49,13 @@ def parse(text: str, primitives: Sequence[Primitive] = (), captured: Sequence[An
     for primitive in primitives:
         if known.get(primitive.name, primitive) is not primitive:
             raise ProgramError(f"parse: {primitive.name!r} is the name of one of primad's own ops", fix="rename yours.")
-    return parse_with(text, {**known, **{primitive.name: primitive for primitive in primitives}}, captured)
+    program = parse_with(text, {**known, **{primitive.name: primitive for primitive in primitives}}, captured)
+    if any(getattr(node.op, "holds_program", False) for node in program.nodes):
+        try:
+            lower(program)  # whether a derivative that is held can be built shows only there
+        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+            what = getattr(error, "what", None) or str(error) or type(error).__name__
+            raise ProgramError(
+                f"program text holds a program that cannot be differentiated as it says: {what}"
+            ) from None
+    return program

@@ -11,7 +11,8 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -101,8 +102,7 @@ def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth
         name = _new_name(tokens, names)
         tokens.take(":")
         names[name] = trace.input(_type(tokens))
-        if tokens.peek() == ",":
-            tokens.take()
+        _comma(tokens, ")")
     inputs = list(names.values())
     input_names = list(names)
     tokens.take(")")
@@ -123,8 +123,7 @@ def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth
     outputs: list[Node] = []
     while tokens.peek() != "}":
         outputs.append(_operand(tokens, names, trace, None))
-        if tokens.peek() == ",":
-            tokens.take()
+        _comma(tokens, "}")
     tokens.take("}")
     program = Program(trace, inputs, outputs, names=input_names)
     trace.close()
@@ -148,6 +147,12 @@ def _parts(node: Node, count: int, ops: Mapping[str, Any], trace: Trace) -> list
     if len(found) != count:
         raise ProgramError(f"program text: {node.op.name} has {len(found)} results, not {count}")
     return found
+
+
+def _comma(tokens: _Tokens, end: str) -> None:
+    """Read what comes between two items; after the last one a comma may stand too."""
+    if tokens.peek() != end:
+        tokens.take(",")
 
 
 def _new_name(tokens: _Tokens, names: Mapping[str, Node]) -> str:
@@ -189,6 +194,10 @@ def _statement(
         tokens.take("=")
         params.append((key, _value(tokens, ops, captured, depth)))
     _check_call(op, len(nodes), dict(params))
+    kinds = _kinds(op)
+    for key, value in params:
+        if not _fits(value, kinds.get(key)):
+            raise ProgramError(f"program text: {op.name} takes no {key}={value!r}")
     return trace.place(op, tuple(nodes), tuple(params))
 
 
@@ -203,10 +212,43 @@ def _check_call(op: Any, count: int, params: dict[str, Any]) -> None:
         )
 
 
+@lru_cache(maxsize=1024)
+def _kinds(op: Any) -> dict[str, Any]:
+    """Return the types of an op's params, as far as one of its functions says them."""
+    kinds: dict[str, Any] = {}
+    for function in (op.build, op.numpy, op.lower, op.infer):
+        if inspect.isfunction(function):
+            kinds.update(get_type_hints(function))
+    return kinds
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Say whether a param's value has exactly its type: True is no 1 and 2.0 no 2, though they are equal."""
+    if get_origin(kind) is tuple and get_args(kind)[1:] == (...,):
+        return type(value) is tuple and all(_fits(item, get_args(kind)[0]) for item in value)
+    if get_origin(kind) is tuple:
+        return type(value) is tuple and list(map(type, value)) == list(get_args(kind))
+    if kind in (int, str, bool):
+        return type(value) is kind
+    if kind is float:
+        return type(value) in (int, float)
+    if kind is None and type(value) is tuple:  # lengths, axes, flags
+        return all(type(item) is not float and _fits(item, None) for item in value)
+    return True
+
+
+def _number(value: Any, type: ArrayType) -> Any:
+    """Return the value of an element of an array, which must be one that the dtype has."""
+    kinds = {"b": (bool,), "i": (int,), "u": (int,)}.get(type.dtype.kind, (int, float))
+    if value.__class__ not in kinds:
+        raise ProgramError(f"program text: {value!r} is no element of an array of {type.dtype}")
+    return value
+
+
 def _fill(trace: Trace, value: Any, type: ArrayType | None) -> Node:
     if type is None:
         raise ProgramError(f"program text: the literal {value!r} needs a type")
-    return trace.literal(value, type)
+    return trace.literal(_number(value, type), type)
 
 
 def _operand(tokens: _Tokens, names: Mapping[str, Node], trace: Trace, bare: str | None) -> Any:
@@ -216,7 +258,8 @@ def _operand(tokens: _Tokens, names: Mapping[str, Node], trace: Trace, bare: str
     value = _scalar(word)
     if tokens.peek() == ":":
         tokens.take()
-        return trace.literal(value, _type(tokens))
+        type = _type(tokens)
+        return trace.literal(_number(value, type), type)
     if bare is None:
         raise ProgramError(f"program text: unknown name {word!r}")
     return value
@@ -241,10 +284,11 @@ def _type(tokens: _Tokens) -> ArrayType:
         if not item.isdigit():
             raise ProgramError(f"program text: {item!r} is not a length")
         shape.append(int(item))
-        if tokens.peek() == ",":
-            tokens.take()
+        _comma(tokens, "]")
     tokens.take("]")
     try:
+        if not re.fullmatch(r"bool|u?int\d+|float\d+", dtype):
+            raise ValueError(dtype)
         return ArrayType(tuple(shape), np.dtype(dtype))
     except (TracingError, TypeError, ValueError):
         raise ProgramError(f"program text: {dtype}{shape} is not an array type") from None
@@ -255,9 +299,8 @@ def _captured(tokens: _Tokens, captured: list[Any], type: ArrayType) -> Any:
         tokens.take()
         items = []
         while tokens.peek() != "]":
-            items.append(_scalar(tokens.take()))
-            if tokens.peek() == ",":
-                tokens.take()
+            items.append(_number(_scalar(tokens.take()), type))
+            _comma(tokens, "]")
         tokens.take("]")
         return np.array(items, type.dtype).reshape(type.shape)
     if not captured:
@@ -279,8 +322,7 @@ def _value(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth: 
         items = []
         while tokens.peek() != ")":
             items.append(_value(tokens, ops, captured, depth + 1))
-            if tokens.peek() == ",":
-                tokens.take()
+            _comma(tokens, ")")
         tokens.take(")")
         return tuple(items)
     if tokens.kind() == "string":
