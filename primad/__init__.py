@@ -60,6 +60,67 @@ from primad.verify import verify as verify
 
 __version__ = "0.1.0"
 
+__all__ = [
+    "ArrayType",
+    "Cost",
+    "DomainError",
+    "Explanation",
+    "Hessian",
+    "IndexShapeError",
+    "Jacobian",
+    "Law",
+    "MemoryLimitError",
+    "NotDifferentiableError",
+    "PrimadError",
+    "Primitive",
+    "Program",
+    "ProgramError",
+    "ShapeError",
+    "TracedArray",
+    "TracingError",
+    "__version__",
+    "check_grads",
+    "checkpoint",
+    "composite",
+    "custom",
+    "custom_jvp",
+    "custom_vjp",
+    "derivative",
+    "elementwise",
+    "explain",
+    "get_num_threads",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jit",
+    "jvp",
+    "laplacian",
+    "linear",
+    "linear_transpose",
+    "linearize",
+    "lower",
+    "multilinear",
+    "nn",
+    "numpy",
+    "ops",
+    "parse",
+    "piecewise_constant",
+    "set_num_threads",
+    "simplify",
+    "stop_gradient",
+    "taylor",
+    "trace",
+    "transforms",
+    "value",
+    "value_and_grad",
+    "verify",
+    "vjp",
+    "vmap",
+]
+
 if TYPE_CHECKING:
     from primad.explanation import Explanation as Explanation
     from primad.explanation import explain as explain
@@ -73,5 +134,6 @@ else:
             return getattr(explanation, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    def __dir__() -> list[str]:
-        return sorted({*globals(), "Explanation", "explain"})
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

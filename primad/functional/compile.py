@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from primad.transforms.batching import vmap as batch_program
 from primad.types import ArrayType, Zero
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 def run_once(function: Function, args: Sequence[Any]) -> Any:
@@ -37,14 +40,14 @@ def run_once(function: Function, args: Sequence[Any]) -> Any:
 
 
 def jit(
-    function: Function,
+    function: Callable[P, R],
     static_argnums: Any = (),
     donate: Any = (),
     *,
     threads: int | None = None,
     memory: int | None = None,
     along: tuple[int, int] | None = None,
-) -> Function:
+) -> Callable[P, R]:
     """Return a function that records `function` once for each combination of argument types, and then only runs.
 
     Args:
@@ -256,7 +259,7 @@ def _axes_of(axes: Any, places: Any, count: int, message: str) -> list[Any]:
     return result
 
 
-def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
+def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P, R]:
     """Return the function that maps `function` over an axis of its arguments, as one program without a loop.
 
     Args:
@@ -331,7 +334,7 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
         ]
         return tree.unflatten(program.out_tree, moved)
 
-    return mapped
+    return cast(Callable[P, R], mapped)
 
 
 def _keep_unmapped(
@@ -377,7 +380,7 @@ checkpoint_: Primitive = held(
 )
 
 
-def checkpoint(function: Function) -> Function:
+def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function whose inner values are computed again in reverse mode, where keeping them takes more memory.
 
     Values and derivatives are unchanged. A plan that runs in tiles needs no more memory for more points and computes
@@ -399,11 +402,11 @@ def checkpoint(function: Function) -> Function:
     def marked(*args: Any) -> Any:
         leaves, _in_tree = tree.flatten(args)
         if not any(isinstance(leaf, TracedArray) for leaf in leaves):
-            return function(*args)
+            return cast(Function, function)(*args)
         call = Call(function, args)
         return tree.unflatten(call.out_tree, call.run(checkpoint_, len(call.program.outputs)))
 
-    return marked
+    return cast(Callable[P, R], marked)
 
 
 def value(x: Any) -> Any:
@@ -433,7 +436,7 @@ def value(x: Any) -> Any:
     return found if found.ndim else found[()]
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: T) -> T:
     """Return x as a constant: every derivative through it is zero. Works on arrays and pytrees of arrays.
 
     Example:
@@ -441,4 +444,4 @@ def stop_gradient(x: Any) -> Any:
         >>> primad.grad(lambda x: x * primad.stop_gradient(x))(3.0)
         np.float64(3.0)
     """
-    return tree.map(lambda leaf: ops.stop_gradient(leaf) if isinstance(leaf, TracedArray) else leaf, x)
+    return cast(T, tree.map(lambda leaf: ops.stop_gradient(leaf) if isinstance(leaf, TracedArray) else leaf, x))

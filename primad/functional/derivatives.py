@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -30,6 +30,10 @@ from primad.transforms.partial import split
 from primad.types import ArrayType
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+A = TypeVar("A")
+R_co = TypeVar("R_co", covariant=True)
 
 
 def function_name(function: Any) -> str:
@@ -67,7 +71,7 @@ def _as_tuple(values: Any, name: str, what: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def jvp(function: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
+def jvp(function: Callable[..., R], primals: Any, tangents: Any) -> tuple[R, R]:
     """Push tangents forward: the derivative of a function along a direction.
 
     Args:
@@ -129,7 +133,7 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
     return results[:n], _Linear(rest, results[n:])
 
 
-def linearize(function: Function, *primals: Any) -> tuple[Any, Function]:
+def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """Return the value at a point and the derivative there, as a linear function of tangents.
 
     Args:
@@ -271,6 +275,22 @@ def linear_transpose(function: Function, *primals: Any) -> Function:
     return apply
 
 
+class Derived(Protocol[P, R_co]):
+    """What a transform of a function returns, for editors and type checkers: it is called as the function is."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Return the derivative, or what was asked for, at the arguments."""
+
+
+# A function of one argument comes first, without names for the others: of a lambda nothing more is known.
+@overload
+def value_and_grad(function: np.ufunc, argnums: Any = 0, has_aux: bool = False) -> Function: ...
+@overload
+def value_and_grad(function: Callable[[A], R]) -> Derived[..., tuple[R, A]]: ...
+@overload
+def value_and_grad(function: Callable[Concatenate[A, P], R]) -> Derived[Concatenate[A, P], tuple[R, A]]: ...
+@overload
+def value_and_grad(function: Callable[P, R], argnums: Any = 0, has_aux: bool = False) -> Derived[P, tuple[R, Any]]: ...
 def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
     """Return a function that computes a scalar function's value and gradient together.
 
@@ -327,6 +347,14 @@ def _value_and_grad(
     return tree.unflatten(structure, results[:n]), gradient
 
 
+@overload
+def grad(function: np.ufunc, argnums: Any = 0, has_aux: bool = False) -> Function: ...
+@overload
+def grad(function: Callable[[A], Any]) -> Derived[..., A]: ...
+@overload
+def grad(function: Callable[Concatenate[A, P], Any]) -> Derived[Concatenate[A, P], A]: ...
+@overload
+def grad(function: Callable[P, Any], argnums: Any = 0, has_aux: bool = False) -> Derived[P, Any]: ...
 def grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
     """Return the gradient function of a scalar function.
 

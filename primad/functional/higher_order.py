@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -23,9 +23,12 @@ from primad.trace import type_of
 from primad.transforms.lowering import active_nodes, lower
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+A = TypeVar("A")
 
 
-def hvp(function: Function, x: Any, v: Any) -> Any:
+def hvp(function: Function, x: A, v: Any) -> A:
     """Return the Hessian of a scalar function times a vector, without the Hessian.
 
     Args:
@@ -44,10 +47,10 @@ def hvp(function: Function, x: Any, v: Any) -> Any:
         >>> primad.hvp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
         array([6., 0.])
     """
-    return jvp(grad(function), (x,), (v,))[1]
+    return cast(A, jvp(grad(function), (x,), (v,))[1])
 
 
-def laplacian(function: Function, argnums: int = 0) -> Function:
+def laplacian(function: Callable[P, R], argnums: int = 0) -> Callable[P, R]:
     """Return the function that computes Σᵢ ∂²f/∂xᵢ², the sum over all elements of an array argument.
 
     The second derivatives are summed while they are propagated (the forward Laplacian): for d directions through a
@@ -85,7 +88,7 @@ def laplacian(function: Function, argnums: int = 0) -> Function:
     return laplacian_of
 
 
-def derivative(function: Function, order: int = 1) -> Function:
+def derivative(function: Callable[[A], R], order: int = 1) -> Callable[[A], R]:
     """Return the order-th derivative of an elementwise function of one array.
 
     Args:
@@ -146,7 +149,7 @@ def _check_elementwise(call: Call, name: str) -> None:
             )
 
 
-def taylor(function: Function, x: Any, direction: Any, order: int) -> tuple[Any, ...]:
+def taylor(function: Callable[[A], R], x: A, direction: Any, order: int) -> tuple[R, ...]:
     """Return the Taylor coefficients of t ↦ f(x + t·direction) at 0.
 
     Args:

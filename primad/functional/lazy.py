@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -20,6 +20,7 @@ from primad.trace import FUNCTIONS, is_traced
 from primad.types import ArrayType
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
 
 _LAZY_FUNCTIONS = (np.trace, np.diagonal, np.diag, np.dot, np.einsum, np.tensordot, np.inner, np.vdot)
 _LAZY_METHODS = ("trace", "diagonal", "dot")
@@ -250,7 +251,7 @@ def _matrix(cls: type[LazyMatrix], call: Call, primitive: Primitive, options: di
     return cls(call, primitive, options, primitive.infer(of=of, index=0, **options))
 
 
-def jacobian(function: Function, argnums: Any = 0, mode: str = "auto") -> Function:
+def jacobian(function: Callable[P, Any], argnums: Any = 0, mode: str = "auto") -> Callable[P, Jacobian]:
     """Return the function that gives the Jacobian.
 
     Args:
@@ -277,7 +278,7 @@ def jacobian(function: Function, argnums: Any = 0, mode: str = "auto") -> Functi
     return _jacobian(function, argnums, mode, lazy=True, name="jacobian")
 
 
-def jacfwd(function: Function, argnums: Any = 0) -> Function:
+def jacfwd(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, np.ndarray[Any, Any]]:
     """Return the function that computes the Jacobian in forward mode, as plain arrays (see `jacobian`).
 
     Example:
@@ -289,7 +290,7 @@ def jacfwd(function: Function, argnums: Any = 0) -> Function:
     return _jacobian(function, argnums, "forward", lazy=False, name="jacfwd")
 
 
-def jacrev(function: Function, argnums: Any = 0) -> Function:
+def jacrev(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, np.ndarray[Any, Any]]:
     """Return the function that computes the Jacobian in reverse mode, as plain arrays (see `jacobian`).
 
     Example:
@@ -324,7 +325,7 @@ def _jacobian(function: Function, argnums: Any, mode: str, lazy: bool, name: str
     return jacobian_of
 
 
-def hessian(function: Function, argnums: Any = 0) -> Function:
+def hessian(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, Hessian]:
     """Return the function that gives second derivatives.
 
     Args:

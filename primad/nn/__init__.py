@@ -64,7 +64,6 @@ COMPOSITES = (
 """The composite ops of this layer, for `primad.verify`."""
 
 __all__ = [
-    "COMPOSITES",
     "LBFGS",
     "SGD",
     "Adam",
@@ -129,3 +128,7 @@ __all__ = [
     "thresholded_relu",
     "uniform",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

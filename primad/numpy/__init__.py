@@ -151,7 +151,6 @@ COMPOSITES = (*elementwise.COMPOSITES, *reductions.COMPOSITES, *products.COMPOSI
 """The composite ops of this layer, for `primad.verify`."""
 
 __all__ = [
-    "COMPOSITES",
     "abs",
     "absolute",
     "add",
@@ -262,6 +261,7 @@ __all__ = [
     "sinh",
     "size",
     "sort",
+    "special",
     "split",
     "sqrt",
     "square",
@@ -288,3 +288,7 @@ __all__ = [
     "where",
     "zeros_like",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

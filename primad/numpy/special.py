@@ -131,3 +131,23 @@ def softplus(x: Any) -> Any:
     if hasattr(x, "node"):
         return ops.softplus(as_float(x))
     return np.logaddexp(x, 0.0)
+
+
+__all__ = [
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "expit",
+    "gammaln",
+    "log_softmax",
+    "logsumexp",
+    "polygamma",
+    "softmax",
+    "softplus",
+    "xlogy",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
