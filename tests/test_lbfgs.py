@@ -14,6 +14,7 @@ from scipy import optimize
 
 import primad
 from primad import nn
+from primad.nn import lbfgs
 from primad.nn.line_search import CURVATURE, DECREASE, Trial, strong_wolfe
 
 
@@ -235,3 +236,73 @@ def test_orthogonal_and_truncated() -> None:
     assert np.abs(draws - 1).max() <= 1.0 and abs(draws.mean() - 1) < 0.02
     assert nn.initializers.constant(rng, (2,), np.float32, 3.0).tolist() == [3, 3]
     assert nn.initializers.uniform(rng, (1000,), low=2, high=3).min() >= 2
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), shift=st.floats(-1e3, 1e3), scale=st.sampled_from([0.01, 1.0, 100.0]))
+def test_a_function_that_changes_is_minimised_and_its_value_is_never_that_of_the_old_one(
+    seed: int, shift: float, scale: float
+) -> None:
+    """The offset, the scale and the minimum change, so that old values are too low, too high, or of another slope."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=(2, 5))
+    a, b = rng.normal(size=(2, 5, 5))
+
+    def quadratic(m: Any, centre: Any, scale: float, offset: float) -> Any:
+        h = 2 * scale * (m.T @ m + np.eye(5))
+        return lambda x: (0.5 * (x - centre) @ h @ (x - centre) + offset, h @ (x - centre))
+
+    functions = [quadratic(a, first, 1.0, 0.0), quadratic(b, second, scale, shift)]
+    rule, x = nn.LBFGS(), np.zeros(5)
+    state = rule.init(x)
+    for step in range(60):
+        f = functions[step >= seed % 20]
+        x, state = rule.update(x, state, f)
+        if state.stalled or step > seed % 20 + 1:
+            value, gradient = f(x)
+            np.testing.assert_allclose(state.value, value, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(state.gradient, gradient, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(x, second, atol=1e-3)
+
+
+def test_a_function_that_changes_at_a_minimum_does_not_stall() -> None:
+    rule, x = nn.LBFGS(), np.ones(2)
+    old, new = (primad.value_and_grad(lambda x, c=c: np.sum((x - c) ** 2) + c) for c in (0.0, 10.0))
+    x, state = search(rule, x, old, 20)
+    x, state = rule.update(x, state, new)
+    assert not state.stalled and state.value > 9.0
+    x, state = search(rule, x, new, 20)
+    np.testing.assert_allclose(x, 10.0, atol=1e-6)
+
+
+def test_a_function_that_stays_costs_hardly_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in (2, 4, 10):
+        x, state = search(nn.LBFGS(), np.full(n, -1.0), ROSENBROCK, 200)
+        assert (state.stalled or not np.any(state.gradient)) and state.value == ROSENBROCK(x)[0]
+        with monkeypatch.context() as patched:
+            patched.setattr(lbfgs, "_doubtful", lambda *_: False)
+            same, careless = search(nn.LBFGS(), np.full(n, -1.0), ROSENBROCK, 200)
+        assert np.array_equal(x, same)
+        assert careless.evaluations <= state.evaluations <= careless.evaluations + 2 + state.step // 8
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            rosenbrock,
+            r"LBFGS.update: value_and_grad returned float64\[\], not a pair(?s:.*)primad\.value_and_grad\(loss\)",
+        ),
+        (primad.grad(rosenbrock), r"LBFGS.update: value_and_grad returned float64\[2\], not a pair"),
+        (
+            primad.value_and_grad(lambda x: (rosenbrock(x), x), has_aux=True),
+            "the value is tuple, not one number(?s:.*)has_aux",
+        ),
+        (lambda x: (x, x), r"the value is float64\[2\], not one number"),
+        (lambda x: None, "value_and_grad returned NoneType, not a pair"),
+    ],
+)
+def test_other_functions_than_value_and_grad_are_refused_and_told_what_to_pass(function: Any, message: str) -> None:
+    rule, x = nn.LBFGS(), np.zeros(2)
+    with pytest.raises(primad.ShapeError, match=message):
+        rule.update(x, rule.init(x), function)

@@ -17,6 +17,8 @@ from primad.trace import type_of
 Tree = Any
 ValueAndGrad = Callable[[Tree], tuple[Any, Tree]]
 Vector = np.ndarray[Any, np.dtype[np.float64]]
+Point = tuple[Tree, float, Vector]
+"""Parameters, the function there, and its gradient."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class LBFGS:
     evaluations: int = 25
 
     def init(self, params: Tree) -> LBFGSState:
-        """Return the state before the first step. It also starts a search anew when the function has changed.
+        """Return the state before the first step.
 
         Raises:
             ShapeError: if a parameter is not a float array.
@@ -102,7 +104,8 @@ class LBFGS:
 
         Args:
             params: a tree of float arrays.
-            state: what `init` or the last step returned, for the same function.
+            state: what `init` or the last step returned. If the function has changed since (other data, another
+                penalty), and the step shows it, the search starts anew from its value now.
             value_and_grad: a function of the parameters that returns a number and a tree like the parameters, such as
                 `primad.jit(primad.value_and_grad(loss))`.
 
@@ -111,7 +114,7 @@ class LBFGS:
             `stalled` where no lower point was found.
 
         Raises:
-            ShapeError: if the state belongs to other parameters.
+            ShapeError: if the state belongs to other parameters, or the function does not return what it should.
         """
         leaves, structure = tree.flatten(params)
         origin = _flat(leaves)
@@ -119,18 +122,42 @@ class LBFGS:
             raise ShapeError(f"a state for {state.gradient.size} parameters does not fit {origin.size} parameters")
         calls = int(state.evaluations)
 
-        def at(point: Vector) -> tuple[Tree, float, Vector]:
+        def at(point: Vector) -> Point:
             nonlocal calls
             calls += 1
             there = tree.unflatten(structure, _split(point, leaves))
-            value, gradient = value_and_grad(there)
-            return there, float(value), _flat(tree.flatten_as(structure, gradient, "the gradient"))
+            value, gradient = _pair(value_and_grad(there))
+            return there, value, _flat(tree.flatten_as(structure, gradient, "the gradient"))
 
         value, gradient = float(state.value), np.asarray(state.gradient)
-        if math.isnan(value):
+        kept, known = int(state.kept), not math.isnan(value)
+        if not known:
             _, value, gradient = at(origin)
-        found = None
-        kept = int(state.kept)
+        found, kept = self._search(at, origin, value, gradient, state, kept)
+        if known and (found is None or _doubtful(value, gradient, found, origin)):
+            # Another function than in the last step would make the values that the state holds meaningless.
+            _, now, slope = at(origin)
+            if not _same(value, gradient, now, slope):
+                value, gradient = now, slope
+                found, kept = self._search(at, origin, value, gradient, state, 0)
+        told = replace(state, step=state.step + 1, evaluations=np.int64(calls), value=np.float64(value))
+        if found is None:
+            return params, replace(told, gradient=gradient, stalled=np.bool_(True))
+        there, after = found.data
+        move, change = _flat(tree.leaves(there)) - origin, after - gradient
+        told = replace(told, value=np.float64(found.value), gradient=after, stalled=np.bool_(False))
+        return there, self._remember(told, kept, move, change)
+
+    def _search(
+        self,
+        at: Callable[[Vector], Point],
+        origin: Vector,
+        value: float,
+        gradient: Vector,
+        state: LBFGSState,
+        kept: int,
+    ) -> tuple[Trial | None, int]:
+        """Return the end of a line search, and how many changes of the gradient its direction used."""
         # Where the remembered curvature leads nowhere, the gradient itself may still.
         for count in (kept, 0) if kept else (0,):
             direction = -self._scaled(gradient, state, count)
@@ -146,14 +173,8 @@ class LBFGS:
 
             found = strong_wolfe(along, start, length, self.evaluations)
             if found is not None:
-                break
-        told = replace(state, step=state.step + 1, evaluations=np.int64(calls), value=np.float64(value))
-        if found is None:
-            return params, replace(told, gradient=gradient, stalled=np.bool_(True))
-        there, after = found.data
-        move, change = _flat(tree.leaves(there)) - origin, after - gradient
-        told = replace(told, value=np.float64(found.value), gradient=after, stalled=np.bool_(False))
-        return there, self._remember(told, count, move, change)
+                return found, count
+        return None, 0
 
     def _remember(self, state: LBFGSState, kept: int, move: Vector, change: Vector) -> LBFGSState:
         """Store a change, unless it says that the function is not convex there."""
@@ -178,6 +199,38 @@ class LBFGS:
             again = state.changes[i] @ product / (state.moves[i] @ state.changes[i])
             product += (share - again) * state.moves[i]
         return product
+
+
+def _pair(result: Any) -> tuple[float, Any]:
+    """Return what a `value_and_grad` function returned, a number and a gradient."""
+    wanted = "pass primad.jit(primad.value_and_grad(loss)), which returns a number and the gradient."
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        kind = type_of(result) if isinstance(result, (np.ndarray, np.generic, float)) else type(result).__name__
+        raise ShapeError(f"LBFGS.update: value_and_grad returned {kind}, not a pair (value, gradient)", fix=wanted)
+    value, gradient = result
+    if isinstance(value, (tuple, list, dict)) or np.size(value) != 1:
+        found = type(value).__name__ if isinstance(value, (tuple, list, dict)) else type_of(value)
+        raise ShapeError(f"LBFGS.update: the value is {found}, not one number", fix=f"leave has_aux out; {wanted}")
+    return float(np.reshape(value, ())), gradient
+
+
+def _doubtful(value: float, gradient: Vector, found: Trial, origin: Vector) -> bool:
+    """Say whether the change of the function is far from what the slopes at both ends of the step promise.
+
+    A rough function may do that, too: then the doubt costs one evaluation.
+    """
+    there, after = found.data
+    move = _flat(tree.leaves(there)) - origin
+    promised = 0.5 * float((gradient + after) @ move)
+    return abs(found.value - value - promised) > abs(float(gradient @ move))
+
+
+def _same(value: float, gradient: Vector, now: float, slope: Vector) -> bool:
+    """Say whether a function at a point is what it was there, up to rounding."""
+    near = abs(now - value) <= 1e-9 * abs(value)
+    return near and float(np.max(np.abs(slope - gradient), initial=0.0)) <= 1e-6 * float(
+        np.max(np.abs(gradient), initial=0.0)
+    )
 
 
 def _flat(leaves: list[Any]) -> Vector:
