@@ -283,7 +283,9 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a keyword that is missing": (
         lambda x: x.sum(where=X > 1),
-        "x.sum(where=X > 1), on a traced array: sum() got an unexpected keyword argument 'where'",
+        "x.sum on a traced array: got an unexpected keyword argument 'where'\n"
+        "  Some of NumPy's options are not supported there.\n"
+        "  Fix: write what it does with other functions; primad.numpy's docstrings say what they take.",
         lambda x: np.where(X > 0.3, x, 0.0).sum(),
     ),
     "an iterator": (
