@@ -109,18 +109,6 @@ def dist(x: Any, y: Any, p: float = 2, name: Any = None) -> Any:
 
 
 __all__ = [
-    "bmm",
-    "cross",
-    "dist",
-    "dot",
-    "einsum",
-    "inner",
-    "kron",
-    "matmul",
-    "mm",
-    "mv",
-    "norm",
-    "outer",
-    "tensordot",
+    "bmm", "cross", "dist", "dot", "einsum", "inner", "kron", "matmul", "mm", "mv", "norm", "outer", "tensordot",
     "trace",
-]
+]  # fmt: skip

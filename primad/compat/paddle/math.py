@@ -23,7 +23,7 @@ def floating(x: Any) -> Any:
 # -- one operand -------------------------------------------------------------------------------------------------------
 
 
-def _unary(type: str, compute: Callable[[Any], Any], doc: str, floats: bool = True) -> Callable[..., Any]:
+def unary(type: str, compute: Callable[[Any], Any], doc: str, floats: bool = True) -> Callable[..., Any]:
     """Make a function of one tensor from what it computes."""
     record = Prototype(type, (lambda x: compute(floating(x))) if floats else compute)
 
@@ -35,38 +35,38 @@ def _unary(type: str, compute: Callable[[Any], Any], doc: str, floats: bool = Tr
     return function
 
 
-abs = _unary("abs", np.abs, "|x|, elementwise; its derivative at 0 is 0.", floats=False)
-acos = _unary("acos", np.arccos, "Inverse cosine, elementwise, in radians.")
-acosh = _unary("acosh", np.arccosh, "Inverse hyperbolic cosine, elementwise.")
-asin = _unary("asin", np.arcsin, "Inverse sine, elementwise, in radians.")
-asinh = _unary("asinh", np.arcsinh, "Inverse hyperbolic sine, elementwise.")
-atan = _unary("atan", np.arctan, "Inverse tangent, elementwise, in radians.")
-atanh = _unary("atanh", np.arctanh, "Inverse hyperbolic tangent, elementwise.")
-ceil = _unary("ceil", np.ceil, "Smallest integer that is not less, elementwise.")
-cos = _unary("cos", np.cos, "Cosine, elementwise, of radians.")
-cosh = _unary("cosh", np.cosh, "Hyperbolic cosine, elementwise.")
-erf = _unary("erf", special.erf, "Error function, elementwise.")
-exp = _unary("exp", np.exp, "Exponential, elementwise.")
-expm1 = _unary("expm1", np.expm1, "exp(x) − 1, elementwise, exact near 0.")
-floor = _unary("floor", np.floor, "Largest integer that is not greater, elementwise.")
-log = _unary("log", np.log, "Natural logarithm, elementwise.")
-log10 = _unary("log10", np.log10, "Logarithm to base 10, elementwise.")
-log1p = _unary("log1p", np.log1p, "log(1 + x), elementwise, exact near 0.")
-log2 = _unary("log2", np.log2, "Logarithm to base 2, elementwise.")
-reciprocal = _unary("reciprocal", lambda x: 1.0 / x, "1/x, elementwise.")
-rsqrt = _unary("rsqrt", lambda x: x**-0.5, "1/√x, elementwise.")
-sigmoid = _unary("sigmoid", special.expit, "1/(1 + exp(−x)), elementwise, stable at both ends.")
-sign = _unary("sign", np.sign, "−1, 0 or 1, elementwise.", floats=False)
-sin = _unary("sin", np.sin, "Sine, elementwise, of radians.")
-sinh = _unary("sinh", np.sinh, "Hyperbolic sine, elementwise.")
-sqrt = _unary("sqrt", np.sqrt, "Square root, elementwise.")
-tan = _unary("tan", np.tan, "Tangent, elementwise, of radians.")
-tanh = _unary("tanh", np.tanh, "Hyperbolic tangent, elementwise.")
-isnan = _unary("isnan_v2", np.isnan, "Whether an element is NaN.", floats=False)
-isinf = _unary("isinf_v2", np.isinf, "Whether an element is infinite.", floats=False)
-isfinite = _unary("isfinite_v2", np.isfinite, "Whether an element is neither infinite nor NaN.", floats=False)
-bitwise_not = _unary("bitwise_not", np.invert, "The bits that are not set, of integers or booleans.", floats=False)
-logical_not = _unary("logical_not", np.logical_not, "Not x, elementwise.", floats=False)
+abs = unary("abs", np.abs, "|x|, elementwise; its derivative at 0 is 0.", floats=False)
+acos = unary("acos", np.arccos, "Inverse cosine, elementwise, in radians.")
+acosh = unary("acosh", np.arccosh, "Inverse hyperbolic cosine, elementwise.")
+asin = unary("asin", np.arcsin, "Inverse sine, elementwise, in radians.")
+asinh = unary("asinh", np.arcsinh, "Inverse hyperbolic sine, elementwise.")
+atan = unary("atan", np.arctan, "Inverse tangent, elementwise, in radians.")
+atanh = unary("atanh", np.arctanh, "Inverse hyperbolic tangent, elementwise.")
+ceil = unary("ceil", np.ceil, "Smallest integer that is not less, elementwise.")
+cos = unary("cos", np.cos, "Cosine, elementwise, of radians.")
+cosh = unary("cosh", np.cosh, "Hyperbolic cosine, elementwise.")
+erf = unary("erf", special.erf, "Error function, elementwise.")
+exp = unary("exp", np.exp, "Exponential, elementwise.")
+expm1 = unary("expm1", np.expm1, "exp(x) − 1, elementwise, exact near 0.")
+floor = unary("floor", np.floor, "Largest integer that is not greater, elementwise.")
+log = unary("log", np.log, "Natural logarithm, elementwise.")
+log10 = unary("log10", np.log10, "Logarithm to base 10, elementwise.")
+log1p = unary("log1p", np.log1p, "log(1 + x), elementwise, exact near 0.")
+log2 = unary("log2", np.log2, "Logarithm to base 2, elementwise.")
+reciprocal = unary("reciprocal", lambda x: 1.0 / x, "1/x, elementwise.")
+rsqrt = unary("rsqrt", lambda x: x**-0.5, "1/√x, elementwise.")
+sigmoid = unary("sigmoid", special.expit, "1/(1 + exp(−x)), elementwise, stable at both ends.")
+sign = unary("sign", np.sign, "−1, 0 or 1, elementwise.", floats=False)
+sin = unary("sin", np.sin, "Sine, elementwise, of radians.")
+sinh = unary("sinh", np.sinh, "Hyperbolic sine, elementwise.")
+sqrt = unary("sqrt", np.sqrt, "Square root, elementwise.")
+tan = unary("tan", np.tan, "Tangent, elementwise, of radians.")
+tanh = unary("tanh", np.tanh, "Hyperbolic tangent, elementwise.")
+isnan = unary("isnan_v2", np.isnan, "Whether an element is NaN.", floats=False)
+isinf = unary("isinf_v2", np.isinf, "Whether an element is infinite.", floats=False)
+isfinite = unary("isfinite_v2", np.isfinite, "Whether an element is neither infinite nor NaN.", floats=False)
+bitwise_not = unary("bitwise_not", np.invert, "The bits that are not set, of integers or booleans.", floats=False)
+logical_not = unary("logical_not", np.logical_not, "Not x, elementwise.", floats=False)
 
 
 @prototype("square")
@@ -136,7 +136,7 @@ def _elementwise(type: str, compute: Callable[[Any, Any], Any]) -> Prototype:
     return Prototype(type, lambda x, y, *, axis: compute(x, _aligned(x, y, axis)), ("X", "Y"), ("Out",), {"axis": -1})
 
 
-def _binary(record: Prototype, doc: str) -> Callable[..., Any]:
+def binary(record: Prototype, doc: str) -> Callable[..., Any]:
     """Make a function of two tensors from an elementwise operator."""
 
     def function(x: Any, y: Any, name: str | None = None) -> Any:
@@ -161,49 +161,49 @@ elementwise_pow_ = _elementwise(
     "elementwise_pow", lambda x, y: np.power(x if x.dtype.kind + y.dtype.kind == "ii" else floating(x), y)
 )
 elementwise_add_ = _elementwise("elementwise_add", np.add)
-add = _binary(elementwise_add_, "x + y, elementwise.")
+add = binary(elementwise_add_, "x + y, elementwise.")
 elementwise_sub_ = _elementwise("elementwise_sub", np.subtract)
-subtract = _binary(elementwise_sub_, "x − y, elementwise.")
+subtract = binary(elementwise_sub_, "x − y, elementwise.")
 elementwise_mul_ = _elementwise("elementwise_mul", np.multiply)
-multiply = _binary(elementwise_mul_, "x · y, elementwise.")
+multiply = binary(elementwise_mul_, "x · y, elementwise.")
 elementwise_div_ = _elementwise("elementwise_div", _divide)
-divide = _binary(elementwise_div_, "x / y, elementwise; integers are divided as floats.")
+divide = binary(elementwise_div_, "x / y, elementwise; integers are divided as floats.")
 elementwise_floordiv_ = _elementwise("elementwise_floordiv", np.floor_divide)
-floor_divide = _binary(elementwise_floordiv_, "x / y rounded down, elementwise.")
+floor_divide = binary(elementwise_floordiv_, "x / y rounded down, elementwise.")
 elementwise_mod_ = _elementwise("elementwise_mod", np.remainder)
-mod = remainder = _binary(elementwise_mod_, "Remainder of x / y with the sign of y, elementwise.")
-maximum = _binary(
+mod = remainder = binary(elementwise_mod_, "Remainder of x / y with the sign of y, elementwise.")
+maximum = binary(
     _elementwise("elementwise_max", lambda x, y: np.where((x > y) | (x != x), x, y)),
     "The larger of x and y, elementwise; where they are equal, the derivative is that of y.",
 )
-minimum = _binary(
+minimum = binary(
     _elementwise("elementwise_min", lambda x, y: np.where((x < y) | (x != x), x, y)),
     "The smaller of x and y, elementwise; where they are equal, the derivative is that of y.",
 )
-atan2 = _binary(
+atan2 = binary(
     _elementwise("atan2", np.arctan2), "The angle of the point (y, x) given as (x, y), elementwise, in radians."
 )
 equal_ = _elementwise("equal", np.equal)
-equal = _binary(equal_, "x = y, elementwise.")
+equal = binary(equal_, "x = y, elementwise.")
 not_equal_ = _elementwise("not_equal", np.not_equal)
-not_equal = _binary(not_equal_, "x ≠ y, elementwise.")
+not_equal = binary(not_equal_, "x ≠ y, elementwise.")
 less_than_ = _elementwise("less_than", np.less)
-less_than = _binary(less_than_, "x < y, elementwise.")
+less_than = binary(less_than_, "x < y, elementwise.")
 less_equal_ = _elementwise("less_equal", np.less_equal)
-less_equal = _binary(less_equal_, "x ≤ y, elementwise.")
+less_equal = binary(less_equal_, "x ≤ y, elementwise.")
 greater_than_ = _elementwise("greater_than", np.greater)
-greater_than = _binary(greater_than_, "x > y, elementwise.")
+greater_than = binary(greater_than_, "x > y, elementwise.")
 greater_equal_ = _elementwise("greater_equal", np.greater_equal)
-greater_equal = _binary(greater_equal_, "x ≥ y, elementwise.")
+greater_equal = binary(greater_equal_, "x ≥ y, elementwise.")
 bitwise_and_ = _elementwise("bitwise_and", np.bitwise_and)
-bitwise_and = _binary(bitwise_and_, "The bits that are set in x and in y.")
+bitwise_and = binary(bitwise_and_, "The bits that are set in x and in y.")
 bitwise_or_ = _elementwise("bitwise_or", np.bitwise_or)
-bitwise_or = _binary(bitwise_or_, "The bits that are set in x or in y.")
+bitwise_or = binary(bitwise_or_, "The bits that are set in x or in y.")
 bitwise_xor_ = _elementwise("bitwise_xor", np.bitwise_xor)
-bitwise_xor = _binary(bitwise_xor_, "The bits that are set in one of x and y.")
-logical_and = _binary(_elementwise("logical_and", np.logical_and), "x and y, elementwise.")
-logical_or = _binary(_elementwise("logical_or", np.logical_or), "x or y, elementwise.")
-logical_xor = _binary(_elementwise("logical_xor", np.logical_xor), "Either x or y, elementwise.")
+bitwise_xor = binary(bitwise_xor_, "The bits that are set in one of x and y.")
+logical_and = binary(_elementwise("logical_and", np.logical_and), "x and y, elementwise.")
+logical_or = binary(_elementwise("logical_or", np.logical_or), "x or y, elementwise.")
+logical_xor = binary(_elementwise("logical_xor", np.logical_xor), "Either x or y, elementwise.")
 
 
 @prototype("sum", inputs="X")

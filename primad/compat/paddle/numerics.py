@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import math as scalars
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.math import add, equal, floating, multiply, subtract
+from primad.compat.paddle.math import add, binary, equal, multiply, subtract, unary
 from primad.compat.paddle.math import all as all_of
 from primad.compat.paddle.operators import Prototype, Value, apply, prototype
 from primad.numpy import special
-
-
-def _unary(type: str, compute: Callable[[Any], Any], doc: str) -> Callable[..., Any]:
-    record = Prototype(type, lambda x: compute(floating(x)))
-
-    def function(x: Any, name: str | None = None) -> Any:
-        return apply(record, x, name=name)
-
-    function.__name__ = function.__qualname__ = type
-    function.__doc__ = doc
-    return function
 
 
 def _round(x: Any) -> Any:
@@ -35,35 +23,21 @@ def _trunc(x: Any) -> Any:
     return np.sign(x) * np.floor(np.abs(x))
 
 
-round = _unary("round", _round, "The nearest integer, the even one for halves, elementwise.")
-trunc = _unary("trunc", _trunc, "The integer towards 0, elementwise.")
-frac = _unary("frac", lambda x: x - _trunc(x), "What is left of x without its integer part, elementwise.")
-neg = _unary("neg", lambda x: -x, "−x, elementwise.")
-lgamma = _unary("lgamma", special.gammaln, "Logarithm of |Γ(x)|, elementwise.")
-digamma = _unary("digamma", special.digamma, "Derivative of lgamma, elementwise.")
-erfinv = _unary("erfinv", special.erfinv, "The inverse of erf, elementwise.")
-deg2rad = _unary("deg2rad", lambda x: x * (scalars.pi / 180.0), "Degrees as radians, elementwise.")
-rad2deg = _unary("rad2deg", lambda x: x * (180.0 / scalars.pi), "Radians as degrees, elementwise.")
+round = unary("round", _round, "The nearest integer, the even one for halves, elementwise.")
+trunc = unary("trunc", _trunc, "The integer towards 0, elementwise.")
+frac = unary("frac", lambda x: x - _trunc(x), "What is left of x without its integer part, elementwise.")
+neg = unary("neg", lambda x: -x, "−x, elementwise.")
+lgamma = unary("lgamma", special.gammaln, "Logarithm of |Γ(x)|, elementwise.")
+digamma = unary("digamma", special.digamma, "Derivative of lgamma, elementwise.")
+erfinv = unary("erfinv", special.erfinv, "The inverse of erf, elementwise.")
+deg2rad = unary("deg2rad", lambda x: x * (scalars.pi / 180.0), "Degrees as radians, elementwise.")
+rad2deg = unary("rad2deg", lambda x: x * (180.0 / scalars.pi), "Radians as degrees, elementwise.")
 
 
-@prototype("hypot", inputs="X Y")
-def _hypot(x: Any, y: Any) -> Any:
-    return np.hypot(x, y)
-
-
-def hypot(x: Any, y: Any, name: Any = None) -> Any:
-    """Return √(x² + y²), elementwise, without overflow."""
-    return apply(_hypot, x, y, name=name)
-
-
-@prototype("logaddexp", inputs="X Y")
-def _logaddexp(x: Any, y: Any) -> Any:
-    return np.logaddexp(x, y)
-
-
-def logaddexp(x: Any, y: Any, name: Any = None) -> Any:
-    """Return log(exp(x) + exp(y)), elementwise, without overflow."""
-    return apply(_logaddexp, x, y, name=name)
+hypot = binary(Prototype("hypot", np.hypot, ("X", "Y")), "√(x² + y²), elementwise, without overflow.")
+logaddexp = binary(
+    Prototype("logaddexp", np.logaddexp, ("X", "Y")), "log(exp(x) + exp(y)), elementwise, without overflow."
+)
 
 
 def lerp(x: Any, y: Any, weight: Any, name: Any = None) -> Any:
@@ -111,20 +85,6 @@ def equal_all(x: Any, y: Any, name: Any = None) -> Any:
 
 
 __all__ = [
-    "allclose",
-    "deg2rad",
-    "diff",
-    "digamma",
-    "equal_all",
-    "erfinv",
-    "frac",
-    "hypot",
-    "isclose",
-    "lerp",
-    "lgamma",
-    "logaddexp",
-    "neg",
-    "rad2deg",
-    "round",
-    "trunc",
-]
+    "allclose", "deg2rad", "diff", "digamma", "equal_all", "erfinv", "frac", "hypot", "isclose", "lerp", "lgamma",
+    "logaddexp", "neg", "rad2deg", "round", "trunc",
+]  # fmt: skip

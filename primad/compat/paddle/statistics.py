@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,33 +11,28 @@ import primad.numpy as pn
 from primad.compat.paddle.dtypes import as_dtype
 from primad.compat.paddle.manipulation import flatten, lengths, take_along_axis
 from primad.compat.paddle.math import floating
-from primad.compat.paddle.operators import apply, prototype
+from primad.compat.paddle.operators import Prototype, apply, prototype
 
 
-@prototype("arg_max", axis=-1, keepdims=False, flatten=False, dtype="int64")
-def _argmax(x: Any, *, axis: int, keepdims: bool, flatten: bool, dtype: str) -> Any:
-    return pn.argmax(x, axis=None if flatten else axis, keepdims=keepdims).astype(dtype)
+def _position(type: str, compute: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """Make a function of the position of an element from what computes it."""
+
+    def find(x: Any, *, axis: int, keepdims: bool, flatten: bool, dtype: str) -> Any:
+        return compute(x, axis=None if flatten else axis, keepdims=keepdims).astype(dtype)
+
+    record = Prototype(type, find, attributes={"axis": -1, "keepdims": False, "flatten": False, "dtype": "int64"})
+
+    def function(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: Any = None) -> Any:
+        place, named = -1 if axis is None else axis, as_dtype(dtype).name
+        return apply(record, x, axis=place, keepdims=keepdim, flatten=axis is None, dtype=named, name=name)
+
+    function.__name__ = function.__qualname__ = type.replace("_", "")
+    function.__doc__ = f"Return the position of the first {what} element along an axis, by default of all of them."
+    return function
 
 
-@prototype("arg_min", axis=-1, keepdims=False, flatten=False, dtype="int64")
-def _argmin(x: Any, *, axis: int, keepdims: bool, flatten: bool, dtype: str) -> Any:
-    return pn.argmin(x, axis=None if flatten else axis, keepdims=keepdims).astype(dtype)
-
-
-def argmax(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: Any = None) -> Any:
-    """Return the position of the first largest element along an axis, by default of the flattened tensor."""
-    named = as_dtype(dtype).name
-    return apply(
-        _argmax, x, axis=-1 if axis is None else axis, keepdims=keepdim, flatten=axis is None, dtype=named, name=name
-    )
-
-
-def argmin(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: Any = None) -> Any:
-    """Return the position of the first smallest element along an axis, by default of the flattened tensor."""
-    named = as_dtype(dtype).name
-    return apply(
-        _argmin, x, axis=-1 if axis is None else axis, keepdims=keepdim, flatten=axis is None, dtype=named, name=name
-    )
+argmax = _position("arg_max", pn.argmax, "largest")
+argmin = _position("arg_min", pn.argmin, "smallest")
 
 
 @prototype("argsort", axis=-1, descending=False)

@@ -6,16 +6,6 @@ from primad.compat.paddle.autograd.mode import enable_grad, is_grad_enabled, no_
 from primad.compat.paddle.autograd.py_layer import PyLayer, PyLayerContext, once_differentiable
 
 __all__ = [
-    "Hessian",
-    "Jacobian",
-    "PyLayer",
-    "PyLayerContext",
-    "backward",
-    "enable_grad",
-    "hessian",
-    "is_grad_enabled",
-    "jacobian",
-    "no_grad",
-    "once_differentiable",
-    "set_grad_enabled",
-]
+    "Hessian", "Jacobian", "PyLayer", "PyLayerContext", "backward", "enable_grad", "hessian", "is_grad_enabled",
+    "jacobian", "no_grad", "once_differentiable", "set_grad_enabled",
+]  # fmt: skip

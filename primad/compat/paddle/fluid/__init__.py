@@ -22,26 +22,10 @@ from primad.compat.paddle.static.program import (
 from primad.compat.paddle.static.scope import Scope, global_scope, scope_guard
 
 __all__ = [
-    "CPUPlace",
-    "Executor",
-    "ParamAttr",
-    "Program",
-    "Scope",
-    "Variable",
-    "backward",
-    "data",
-    "default_main_program",
-    "default_startup_program",
-    "embedding",
-    "global_scope",
-    "gradients",
-    "initializer",
-    "layers",
-    "optimizer",
-    "program_guard",
-    "scope_guard",
-    "unique_name",
-]
+    "CPUPlace", "Executor", "ParamAttr", "Program", "Scope", "Variable", "backward", "data", "default_main_program",
+    "default_startup_program", "embedding", "global_scope", "gradients", "initializer", "layers", "optimizer",
+    "program_guard", "scope_guard", "unique_name",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

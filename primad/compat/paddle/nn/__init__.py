@@ -30,35 +30,11 @@ from primad.compat.paddle.nn.parameter import Parameter
 from primad.compat.paddle.parameters import ParamAttr
 
 __all__ = [
-    "BatchNorm",
-    "BatchNorm1D",
-    "BatchNorm2D",
-    "BatchNorm3D",
-    "ClipGradByGlobalNorm",
-    "ClipGradByNorm",
-    "ClipGradByValue",
-    "Conv1D",
-    "Conv1DTranspose",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Conv3DTranspose",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "Identity",
-    "Layer",
-    "LayerDict",
-    "LayerList",
-    "LayerNorm",
-    "Linear",
-    "ParamAttr",
-    "Parameter",
-    "ParameterList",
-    "Sequential",
-    "functional",
-    "initializer",
-]
+    "BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "ClipGradByGlobalNorm", "ClipGradByNorm",
+    "ClipGradByValue", "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Dropout",
+    "Embedding", "Flatten", "Identity", "Layer", "LayerDict", "LayerList", "LayerNorm", "Linear", "ParamAttr",
+    "Parameter", "ParameterList", "Sequential", "functional", "initializer",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

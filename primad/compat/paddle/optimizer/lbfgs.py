@@ -72,10 +72,6 @@ class LBFGS(Optimizer):
         self._limits = (max_iter, max_iter * 5 // 4 if max_eval is None else max_eval)
         self._tolerances = (tolerance_grad, tolerance_change)
 
-    def rule(self, parameter: Any) -> Any:
-        """Return the rule; its state is that of all parameters together."""
-        return self._rule
-
     def _trained(self) -> list[Tensor]:
         return [p for group in self._parameter_groups() for p in group["params"] if not p.stop_gradient]
 

@@ -54,6 +54,8 @@ class Optimizer:
 
     parts: ClassVar[tuple[str, ...]] = ()
     """Names of the leaves of the rule's state."""
+    _rule: Any
+    """The update rule, as a kind of optimiser makes it."""
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class Optimizer:
 
     def rule(self, parameter: Any) -> Any:
         """Return the update rule of a parameter."""
-        raise NotImplementedError
+        return self._rule
 
     # -- one step ------------------------------------------------------------------------------------------------------
 
@@ -288,10 +290,6 @@ class SGD(Optimizer):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._rule = rules.SGD()
 
-    def rule(self, parameter: Any) -> Any:
-        """Return the update rule."""
-        return self._rule
-
 
 class Momentum(Optimizer):
     """Gradient descent with momentum (see `primad.nn.Momentum`).
@@ -328,10 +326,6 @@ class Momentum(Optimizer):
         if rescale_grad != 1.0:
             raise InvalidArgumentError("Momentum: rescale_grad other than 1 is not supported", fix="scale the loss.")
         self._rule = rules.Momentum(momentum=float(momentum), nesterov=bool(use_nesterov))
-
-    def rule(self, parameter: Any) -> Any:
-        """Return the update rule."""
-        return self._rule
 
 
 class Adam(Optimizer):
@@ -380,10 +374,6 @@ class Adam(Optimizer):
         if amsgrad:
             raise InvalidArgumentError("amsgrad=True is not supported", fix="leave it out.")
         self._rule = self._kind(beta1=float(beta1), beta2=float(beta2), epsilon=float(epsilon))
-
-    def rule(self, parameter: Any) -> Any:
-        """Return the update rule."""
-        return self._rule
 
 
 class AdamW(Adam):

@@ -21,26 +21,10 @@ from primad.compat.paddle.static.scope import Scope, global_scope, scope_guard
 from primad.compat.paddle.static.storage import load, save
 
 __all__ = [
-    "Executor",
-    "ParamAttr",
-    "Program",
-    "Scope",
-    "Variable",
-    "append_backward",
-    "cpu_places",
-    "create_global_var",
-    "create_parameter",
-    "data",
-    "default_main_program",
-    "default_startup_program",
-    "global_scope",
-    "gradients",
-    "load",
-    "nn",
-    "program_guard",
-    "save",
-    "scope_guard",
-]
+    "Executor", "ParamAttr", "Program", "Scope", "Variable", "append_backward", "cpu_places", "create_global_var",
+    "create_parameter", "data", "default_main_program", "default_startup_program", "global_scope", "gradients", "load",
+    "nn", "program_guard", "save", "scope_guard",
+]  # fmt: skip
 
 
 def cpu_places(device_count: int | None = None) -> list[CPUPlace]:

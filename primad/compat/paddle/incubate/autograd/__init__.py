@@ -19,18 +19,9 @@ from primad.compat.paddle.incubate.autograd.primitives import (
 from primad.compat.paddle.incubate.autograd.products import jvp, vjp
 
 __all__ = [
-    "Hessian",
-    "Jacobian",
-    "disable_prim",
-    "enable_prim",
-    "forward_grad",
-    "grad",
-    "jvp",
-    "orig2prim",
-    "prim2orig",
-    "prim_enabled",
-    "vjp",
-]
+    "Hessian", "Jacobian", "disable_prim", "enable_prim", "forward_grad", "grad", "jvp", "orig2prim", "prim2orig",
+    "prim_enabled", "vjp",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -187,14 +187,6 @@ def binary_cross_entropy_with_logits(
 
 
 __all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cross_entropy",
-    "kl_div",
-    "l1_loss",
-    "mse_loss",
-    "nll_loss",
-    "smooth_l1_loss",
-    "softmax_with_cross_entropy",
-    "square_error_cost",
-]
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "l1_loss", "mse_loss",
+    "nll_loss", "smooth_l1_loss", "softmax_with_cross_entropy", "square_error_cost",
+]  # fmt: skip
