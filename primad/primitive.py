@@ -15,8 +15,8 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `adapt(change, **params)`: the params that the op has after axes were inserted, dropped or resized (a `Change`); None
   if all operands must get the new axis.
 - `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
-- `batch(flags, size, *inputs, **params)`: for composites that are batched as a whole, the op on operands with a leading
-  axis; others are lowered first.
+- `batch(flags, size, *inputs, **params)`: the op on operands with a leading axis, for composites that are batched as a
+  whole and for ops without an axis map. Other composites are lowered first, but for those with a JVP of their own.
 - `build(program, **options)`: for composites that hold a program, the derived program that they stand for.
 - `consume(op, trace, inputs, params, node)`: for composites that hold a program, how to be computed by the op that
   consumes them (a trace does not need the whole Hessian); None if it has nothing to say.
@@ -159,6 +159,11 @@ class Primitive:
         consumed = tuple([i for i, op in enumerate(ops) if op.consume is not None])
         laws = [law.rewrite for law in self.laws if law.rewrite is not None and law.may_apply(names)]
         return wide, consumed, tuple(laws)
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether this is a composite with a rule of its own, which differentiation uses instead of its definition."""
+        return self.kind == "composite" and self.jvp is not None
 
     @property
     def holds_program(self) -> bool:

@@ -9,13 +9,13 @@ import numpy as np
 
 from primad.compat.tape import Call, Entry, Part
 from primad.errors import NotDifferentiableError
-from primad.functional.held import inline
 from primad.ir.program import Program
 from primad.runtime.cache import PLANS
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray
 from primad.transforms.forward import jvp
+from primad.transforms.lowering import expand, inline
 
 
 class Pushforward:
@@ -30,7 +30,7 @@ class Pushforward:
         program = jvp(primal, [number in part.wanted for number in outside])
         given = [-1 - part.wanted.index(number) for number in outside if number in part.wanted]
         total, count = len(primal.outputs), len(part.outputs)
-        pushed = simplify(Program(program.trace, program.inputs, program.outputs[total : total + count]))
+        pushed = expand(Program(program.trace, program.inputs, program.outputs[total : total + count]))
         nodes = set(pushed.nodes)
         used = [pair for pair in zip([*outside, *given], pushed.inputs, strict=True) if pair[1] in nodes]
         self.reads = [number for number, _ in used]
@@ -47,7 +47,7 @@ class Pushforward:
         if any(isinstance(value, TracedArray) for value in values):
             return list(inline(self._program, values, range(len(self._program.outputs))))
         if self._plan is None:
-            self._plan = make_plan(self._program)
+            self._plan = make_plan(simplify(self._program))
         return [np.asarray(result) for result in self._plan.run(values)]
 
 

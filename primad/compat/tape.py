@@ -16,13 +16,13 @@ import numpy as np
 
 from primad import ops
 from primad.errors import PrimadError, ProgramError
-from primad.functional.held import inline
 from primad.ir.node import Leaf, Node, Trace, param_key
 from primad.ir.program import Program
 from primad.runtime.cache import PLANS
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift
+from primad.transforms.lowering import expand, inline
 from primad.transforms.partial import cut
 from primad.transforms.reverse import vjp
 from primad.types import ArrayType
@@ -336,7 +336,7 @@ class Derivative:
             [*(1.0 if seed is None else True for seed in seeds), *[False] * len(inside)],
             watched,
         )
-        program = cut(simplify(program), count + len(inside))
+        program = cut(expand(program), count + len(inside))
         given = [-1 - i for i, seed in enumerate(seeds) if seed is not None]
         order = [*outside, *given, *part.outputs, *inside]
         # A gradient depends on what its program reads, and on what the gradients in it depend on, even where laws have
@@ -373,7 +373,7 @@ class Derivative:
         if any(isinstance(value, TracedArray) for value in values):
             return list(inline(self._program, values, range(len(self._program.outputs))))
         if self._plan is None:
-            self._plan = make_plan(self._program)
+            self._plan = make_plan(simplify(self._program))
         return [np.asarray(result) for result in self._plan.run(values)]
 
 

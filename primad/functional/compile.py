@@ -25,6 +25,7 @@ from primad.runtime.whole import WholePlan
 from primad.simplify import simplify
 from primad.trace import TracedArray, argument_names, is_weak, record, type_of
 from primad.transforms.batching import vmap as batch_program
+from primad.transforms.lowering import apply_held
 from primad.types import ArrayType, Zero
 
 Function = Callable[..., Any]
@@ -367,7 +368,7 @@ def _push(tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram, 
 
 
 def _batch_checkpoint(flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram, index: int) -> Any:
-    return checkpoint_(*operands, of=ClosedProgram(batch_program(of.hoisted, flags, size)), index=index)
+    return apply_held(checkpoint_, batch_program(of.hoisted, flags, size), operands, index=index)
 
 
 checkpoint_: Primitive = held(

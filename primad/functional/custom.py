@@ -13,20 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from primad import tree
+from primad import ops, tree
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.calls import Call
 from primad.functional.compile import vmap
 from primad.functional.held import held
 from primad.functional.rules import Rule
 from primad.ir.program import ClosedProgram
-from primad.kinds import linear
 from primad.primitive import Primitive
 from primad.trace import TracedArray, lift
-from primad.transforms.batching import vmap as batch_program
-from primad.types import ArrayType, Zero
+from primad.types import ArrayType, Linear, Zero
 
 Function = Callable[..., Any]
+Backward = Callable[[list[Any], list[Any]], list[Any]]
 
 
 class _Custom:
@@ -219,43 +218,11 @@ def _push(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProgram, ru
     )[index]
 
 
-def _mapped(function: Function, flags: Sequence[bool], structure: Any, copies: int) -> Function:
-    axes = tree.unflatten(structure, [0 if on else None for on in flags])
-    return vmap(function, in_axes=(axes,) * copies if copies > 1 else axes)
-
-
-def _batched(primitive: Callable[[], Any], make: Callable[[Rule, list[bool]], Rule]) -> Callable[..., Any]:
-    def batch(flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram, rule: Rule, index: int) -> Any:
-        program = batch_program(of.hoisted, flags, size)
-        wide = make(rule, list(flags[: rule.in_tree.num_leaves]))
-        return primitive()(*operands, of=ClosedProgram(program), rule=wide, index=index)
-
-    return batch
-
-
-def _batched_jvp(rule: Rule, flags: list[bool]) -> Rule:
-    assert rule.jvp is not None
-    return Rule(rule.name, rule.in_tree, rule.out_tree, jvp=_mapped(rule.jvp, flags, rule.in_tree, 2))
-
-
-def _batched_vjp(rule: Rule, flags: list[bool]) -> Rule:
-    assert rule.forward is not None and rule.backward is not None
-    forward = _mapped(rule.forward, flags, rule.in_tree, 1)
-    stacked = vmap(rule.backward)
-
-    def backward(residuals: Any, cotangent: Any) -> Any:
-        leaves, structure = tree.flatten(stacked(residuals, cotangent))
-        return tree.unflatten(structure, [leaf if on else leaf.sum(0) for leaf, on in zip(leaves, flags, strict=True)])
-
-    return Rule(rule.name, rule.in_tree, rule.out_tree, forward=forward, backward=backward)
-
-
 custom_jvp_: Primitive = held(
     "custom_jvp",
     build=lambda program, *, rule: program,
     out_types=lambda of, *, rule: of.out_types,
     jvp=_push,
-    batch=_batched(lambda: custom_jvp_, _batched_jvp),
     doc="A function with a JVP of its own.",
 )
 
@@ -268,23 +235,38 @@ def _push_opaque(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProg
     if not isinstance(result, tuple) or len(result) != 2:
         raise ShapeError(f"the forward rule of {rule.name} must return a pair (value, residuals)")
     residuals, structure = tree.flatten(result[1])
-    pullback = Pullback(rule, structure, tuple(of.out_types))
-    held_values = [TracedArray(lift(residual, out.node.trace)) for residual in residuals]
     moving = [_instantiate(t, out) for t in tangents[:count]]
-    return custom_pullback(*held_values, *moving, pullback=pullback, index=index)
+    pullback = Pullback(rule, structure, tuple([t.type for t in moving]), tuple(of.out_types))
+    kept = [TracedArray(lift(residual, out.node.trace)) for residual in residuals]
+    return custom_pullback(*kept, *moving, pullback=pullback, index=index)
 
 
 class Pullback:
-    """The backward rule of one application of a custom_vjp function."""
+    """The backward rule of one application of a custom_vjp function.
 
-    def __init__(self, rule: Rule, residuals: Any, out_types: tuple[ArrayType, ...]) -> None:
+    Attributes:
+        residuals: the tree of what the forward rule keeps; the op's first operands.
+        in_types, out_types: types of the arguments and of the results that the rule speaks of.
+        stacks: for each vmap, from the inside out, which operands have its axis, and its length.
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        residuals: Any,
+        in_types: tuple[ArrayType, ...],
+        out_types: tuple[ArrayType, ...],
+        stacks: tuple[tuple[tuple[bool, ...], int], ...] = (),
+    ) -> None:
         self.name = rule.name
         self.rule = rule
         self.residuals = residuals
+        self.in_types = in_types
         self.out_types = out_types
+        self.stacks = stacks
 
     def _key(self) -> Any:
-        return self.rule, self.residuals, self.out_types
+        return self.rule.key, self.residuals, self.in_types, self.out_types, self.stacks
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pullback) and self._key() == other._key()
@@ -292,40 +274,90 @@ class Pullback:
     def __hash__(self) -> int:
         return hash(self._key())
 
+    @property
+    def wide_types(self) -> list[ArrayType]:
+        """Types of the results of the op."""
+        sizes = tuple([size for _, size in reversed(self.stacks)])
+        return [ArrayType((*sizes, *type.shape), type.dtype) for type in self.out_types]
+
+    def stacked(self, flags: tuple[bool, ...], size: int) -> Pullback:
+        """Return the pullback of a stack of applications."""
+        stacks = (*self.stacks, (flags, size))
+        return Pullback(self.rule, self.residuals, self.in_types, self.out_types, stacks)
+
+    def __call__(self, residuals: list[Any], cotangents: list[Any]) -> list[Any]:
+        """Return the cotangents of the arguments, flattened; those of arguments that a stack shares are summed."""
+        backward: Backward = self._backward
+        for flags, _ in self.stacks:
+            backward = _over_stack(backward, flags[: len(residuals)], flags[len(residuals) :])
+        return backward(residuals, cotangents)
+
+    def _backward(self, residuals: list[Any], cotangents: list[Any]) -> list[Any]:
+        assert self.rule.backward is not None
+        given = tree.unflatten(self.residuals, residuals), tree.unflatten(self.rule.out_tree, cotangents)
+        result = self.rule.backward(*given)
+        what = f"cotangents returned by the backward rule of {self.name}"
+        if not isinstance(result, (tuple, list)):
+            raise ShapeError(f"{what}: expected a tuple with one entry per argument, got {type(result).__name__}")
+        like = next(leaf for leaf in (*cotangents, *residuals) if isinstance(leaf, TracedArray))
+        return list(_matching_leaves(self.rule.in_tree, self.in_types, tuple(result), what, like))
+
+
+def _over_stack(backward: Backward, kept: Sequence[bool], mapped: Sequence[bool]) -> Backward:
+    """Return a backward rule on stacks of cotangents; `kept` and `mapped` say which residuals and arguments are one."""
+
+    def pull(residuals: list[Any], cotangents: list[Any]) -> list[Any]:
+        stacked = vmap(backward, in_axes=([0 if on else None for on in kept], 0))(residuals, cotangents)
+        return [leaf if on else ops.sum(leaf, axes=(0,)) for leaf, on in zip(stacked, mapped, strict=True)]
+
+    return pull
+
 
 def _pull(cotangent: Any, *inputs: Any, pullback: Pullback, index: int) -> list[Any]:
-    rule = pullback.rule
-    assert rule.backward is not None
     count = pullback.residuals.num_leaves
+    if any(isinstance(residual, Linear) for residual in inputs[:count]):
+        raise _forward_mode(pullback)
     trace = cotangent.node.trace
     cotangents = [
-        cotangent if i == index else TracedArray(trace.literal(0, type)) for i, type in enumerate(pullback.out_types)
+        cotangent if i == index else TracedArray(trace.literal(0, type)) for i, type in enumerate(pullback.wide_types)
     ]
-    residuals = tree.unflatten(pullback.residuals, inputs[:count])
-    result = rule.backward(residuals, tree.unflatten(rule.out_tree, cotangents))
-    what = f"cotangents returned by the backward rule of {rule.name}"
-    if not isinstance(result, (tuple, list)):
-        raise ShapeError(f"{what}: expected a tuple with one entry per argument, got {type(result).__name__}")
-    types = [x.type for x in inputs[count:]]
-    return [None] * count + _matching_leaves(rule.in_tree, types, tuple(result), what, cotangent)
+    return [None] * count + pullback(list(inputs[:count]), cotangents)
 
 
-def _forward_refused(*arrays: Any, pullback: Pullback, index: int) -> Any:
-    raise NotDifferentiableError(
+def _forward_mode(pullback: Pullback) -> NotDifferentiableError:
+    return NotDifferentiableError(
         f"forward mode through {pullback.name}, which has only a custom VJP",
         why="Its rule says how to pull a cotangent back, not how to push a tangent forward.",
         fix="use reverse mode (grad, vjp, jacrev), or give it a custom_jvp, which serves both modes.",
     )
 
 
-custom_pullback: Primitive = linear(
+def _push_further(tangents: Sequence[Any], out: Any, *inputs: Any, pullback: Pullback, index: int) -> Any:
+    """The derivative along tangents is linear in them; how it moves with the residuals nobody said."""
+    count = pullback.residuals.num_leaves
+    if any(not isinstance(tangent, Zero) for tangent in tangents[:count]):
+        raise _forward_mode(pullback)
+    moving = [_instantiate(tangent, out) for tangent in tangents[count:]]
+    return custom_pullback(*inputs[:count], *moving, pullback=pullback, index=index)
+
+
+def _refuse(*arrays: Any, pullback: Pullback, index: int) -> Any:
+    raise _forward_mode(pullback)
+
+
+custom_pullback: Primitive = Primitive(
     "custom_pullback",
-    numpy=_forward_refused,
-    infer=lambda *types, pullback, index: pullback.out_types[index],
-    transpose=_pull,
-    axes=None,
-    adapt=None,
-    operands=None,
+    "custom",
+    _refuse,
+    lambda *types, pullback, index: pullback.wide_types[index],
+    _push_further,
+    _pull,
+    None,
+    None,
+    linear_operands=None,
+    batch=lambda flags, size, *operands, pullback, index: custom_pullback(
+        *operands, pullback=pullback.stacked(flags, size), index=index
+    ),
     doc="The derivative of a custom_vjp function: linear, with a transpose and nothing else.",
 )
 
@@ -334,6 +366,5 @@ custom_vjp_: Primitive = held(
     build=lambda program, *, rule: program,
     out_types=lambda of, *, rule: of.out_types,
     jvp=_push_opaque,
-    batch=_batched(lambda: custom_vjp_, _batched_vjp),
     doc="A function with a pullback of its own.",
 )

@@ -19,13 +19,14 @@ from primad.functional.calls import (
     source_values,
     traced_operands,
 )
-from primad.functional.held import inline, jvp_, vjp_
+from primad.functional.held import jvp_, vjp_
 from primad.ir.program import ClosedProgram
 from primad.runtime.cache import PLANS
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray, record, type_of
 from primad.transforms import forward, reverse
+from primad.transforms.lowering import expand, inline
 from primad.transforms.partial import split
 from primad.types import ArrayType
 
@@ -258,8 +259,8 @@ def linear_transpose(function: Function, *primals: Any) -> Function:
     for type in [*program.in_types, *program.out_types]:
         check_differentiable(type, "an argument or result", "linear_transpose")
     hoisted = program.hoisted()
-    transposed = simplify(reverse.transpose(hoisted, [i < len(leaves) for i in range(len(hoisted.inputs))]))
-    plan = make_plan(transposed)
+    transposed = expand(reverse.transpose(hoisted, [i < len(leaves) for i in range(len(hoisted.inputs))]))
+    plan = make_plan(simplify(transposed))
 
     def apply(cotangent: Any) -> Any:
         given = matching_leaves(

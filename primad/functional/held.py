@@ -17,7 +17,7 @@ from primad import ops
 from primad.errors import ShapeError
 from primad.ir.families import LEFT_OUT
 from primad.ir.node import Node, Params, Trace
-from primad.ir.program import ClosedProgram, Program, carry_lines, newest, replay
+from primad.ir.program import ClosedProgram, Program, replay
 from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import letters, split
 from primad.primitive import Primitive
@@ -26,7 +26,7 @@ from primad.runtime.tiling import make_plan
 from primad.simplify import simplify
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
-from primad.transforms.lowering import lower
+from primad.transforms.lowering import alone, apply_held, expand, inline, lower
 from primad.types import ArrayType
 
 Types = list[ArrayType]
@@ -49,7 +49,7 @@ def held(
         out_types: `(closed program, **options) -> types of the outputs of what it builds`.
         consume: see `primad.primitive`.
         jvp: a JVP of its own, which differentiation uses instead of lowering.
-        batch: how to batch it, for one with a JVP of its own; others become a vmap node that holds them.
+        batch: how to batch it; by default a vmap node holds it, or it is mapped with its JVP if it has one of its own.
         doc: one line for the reference.
     """
 
@@ -68,6 +68,9 @@ def held(
     def numpy(*arrays: Any, of: ClosedProgram, index: int, **options: Any) -> Any:
         return make_plan(simplify(built(primitive, of, options))).run(arrays)[index]
 
+    def batch_whole(flags: tuple[bool, ...], size: int, /, *operands: TracedArray, **params: Any) -> Any:
+        return _batch_whole(primitive, flags, size, operands, params)
+
     primitive = Primitive(
         name,
         "composite",
@@ -78,11 +81,10 @@ def held(
         None,
         None,
         lower=lower_held,
-        flops=lambda node: lower(_alone(node)).cost(),
+        flops=lambda node: lower(alone(node.op, [operand.type for operand in node.inputs], node.params)).cost(),
         doc=doc,
         build=build,
-        batch=batch
-        or (lambda flags, count, *operands, **params: _batch_whole(primitive, flags, count, operands, params)),
+        batch=batch or (batch_whole if jvp is None else None),
         consume=consume,
     )
     return primitive
@@ -100,33 +102,11 @@ def _check_operands(name: str, types: Sequence[ArrayType], of: ClosedProgram, op
 
 
 def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> Program:
-    """Return the simplified program that a held op stands for, from the cache if it was built before."""
+    """Return the program that a held op stands for, fit to be differentiated again, from the cache if it is there."""
     key = (primitive, of.key, tuple(sorted(options.items())), LEFT_OUT.get())
     assert primitive.build is not None
     build = primitive.build
-    program: Program = BUILT.get(key, lambda: simplify(build(of.hoisted, **options)))
-    return program
-
-
-def inline(program: Program, operands: Sequence[TracedArray], indices: Sequence[int]) -> list[TracedArray]:
-    """Replay a closed program on operands and return the chosen outputs."""
-    nodes = tuple([operand.node for operand in operands])
-    trace = newest(nodes, nodes[0].trace)
-    outputs = trace.inlined.get((program, nodes))
-    if outputs is None:
-        mapping = dict(zip(program.inputs, nodes, strict=True))
-        replay(program.nodes, mapping, trace)
-        carry_lines(program, mapping, trace)
-        outputs = trace.inlined[program, nodes] = [mapping[node] for node in program.outputs]
-    return [TracedArray(outputs[i]) for i in indices]
-
-
-def _alone(node: Node) -> Program:
-    """Return the program that consists of one held node."""
-    trace = Trace()
-    inputs = [trace.input(operand.type) for operand in node.inputs]
-    program = Program(trace, inputs, [trace.build(node.op, tuple(inputs), node.params)])
-    trace.close()
+    program: Program = BUILT.get(key, lambda: expand(build(of.hoisted, **options)))
     return program
 
 
@@ -134,12 +114,8 @@ def _batch_whole(
     primitive: Primitive, flags: tuple[bool, ...], size: int, operands: Sequence[TracedArray], params: dict[str, Any]
 ) -> Any:
     """Batch a held op as a node: a vmap node that holds it."""
-    trace = Trace()
-    inputs = [
-        trace.input(ArrayType(x.shape[1:], x.dtype) if on else x.type) for x, on in zip(operands, flags, strict=True)
-    ]
-    program = Program(trace, inputs, [trace.build(primitive, tuple(inputs), tuple(sorted(params.items())))])
-    trace.close()
+    types = [ArrayType(x.shape[1:], x.dtype) if on else x.type for x, on in zip(operands, flags, strict=True)]
+    program = alone(primitive, types, tuple(sorted(params.items())))
     return vmap_(*operands, of=ClosedProgram(program), batched=flags, size=size, index=0)
 
 
@@ -224,7 +200,7 @@ def _move_inside(node: Node, function: Callable[..., Any], *others: tuple[Traced
     count = len(program.inputs)
     batched = (*params["batched"], *[False] * (count - len(params["batched"])), *(on for _, on in others))
     operands = [*map(TracedArray, node.inputs), *(x for x, _ in others)]
-    moved: Node = vmap_(*operands, of=ClosedProgram(changed), batched=batched, size=params["size"], index=0).node
+    moved: Node = apply_held(vmap_, changed, operands, batched=batched, size=params["size"], index=0).node
     return moved
 
 
@@ -252,7 +228,7 @@ def _contract_inside(inputs: tuple[Node, ...], labels: str, node: Node) -> Node 
 vmap_: Primitive = held(
     "vmap",
     build=lambda program, *, batched, size: batching.vmap(
-        lower(program, keep_custom=True), [*batched, *[False] * (len(program.inputs) - len(batched))], size
+        expand(program), [*batched, *[False] * (len(program.inputs) - len(batched))], size
     ),
     out_types=lambda of, *, batched, size: [_wide(type, size) for type in of.out_types],
     consume=_vmap_consume,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from primad import ops
-from primad.functional.held import held, inline, lowered
+from primad.functional.held import held, lowered
 from primad.ir.node import Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import split
 from primad.primitive import Primitive
-from primad.simplify import simplify
 from primad.simplify.collapse import collapse
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
+from primad.transforms.lowering import expand, inline
 from primad.types import ArrayType
 
 Types = list[ArrayType]
@@ -87,12 +87,12 @@ def build_jacobian(
     if x_part.size == 0 or y.size == 0:
         result = TracedArray(trace.literal(0, ArrayType((*y.shape, *x_part.shape), y.dtype)))
     elif mode == "forward":
-        stacked = batching.vmap(simplify(forward.jvp(of, _only(program, argument))), flags, x_part.size)
+        stacked = batching.vmap(expand(forward.jvp(of, _only(program, argument))), flags, x_part.size)
         (found,) = inline(stacked, [*operands, _seeds(trace, x, columns)], [1])
         found = ops.permute(found, order=(*range(1, found.ndim), 0))
         result = ops.reshape(found, shape=(*y.shape, *x_part.shape))
     else:
-        derived = simplify(reverse.vjp(of, _only(program, argument)))
+        derived = expand(reverse.vjp(of, _only(program, argument)))
         if y.shape == ():
             one = TracedArray(trace.literal(1, y))
             (found,) = inline(derived, [*operands, one], [1])
@@ -132,7 +132,7 @@ def build_hessian(
     inner_mode = "forward" if max(n_left, n_right) == 1 else "reverse"
     if y_part != ():
         inner_mode = "auto" if inner_mode == "reverse" else inner_mode
-    slope = simplify(build_jacobian(program, output=output, argument=first, mode=inner_mode, rows=rows, columns=left))
+    slope = expand(build_jacobian(program, output=output, argument=first, mode=inner_mode, rows=rows, columns=left))
     built = build_jacobian(slope, output=0, argument=second, mode="forward", columns=right)
     if not swapped:
         return built
@@ -158,7 +158,7 @@ def _second_directional(program: Program, output: int, argument: int) -> Program
     (found,) = inline(twice, [*map(TracedArray, inputs), TracedArray(inputs[-1])], [1])
     result = Program(trace, inputs, [found.node])
     trace.close()
-    return simplify(result)
+    return expand(result)
 
 
 def build_hessian_diagonal(program: Program, *, output: int, argument: int, total: bool) -> Program:
@@ -176,7 +176,7 @@ def build_hessian_diagonal(program: Program, *, output: int, argument: int, tota
         result = ops.sum(found, axes=(0,)) if total else ops.permute(found, order=(*range(1, found.ndim), 0))
     built = Program(trace, inputs, [result.node], names=program.names)
     trace.close()
-    return collapse(simplify(built)) if total else built
+    return collapse(expand(built)) if total else built
 
 
 # -- who consumes a Jacobian -------------------------------------------------------------------------------------------
@@ -339,7 +339,7 @@ def _diagonal_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], par
 
 
 def _build_hvp(program: Program, *, output: int, argument: int, along: int) -> Program:
-    slope = simplify(build_jacobian(program, output=output, argument=argument, mode="reverse"))
+    slope = expand(build_jacobian(program, output=output, argument=argument, mode="reverse"))
     derived = forward.jvp(slope, _only(program, along))
     return Program(derived.trace, derived.inputs, derived.outputs[1:])
 

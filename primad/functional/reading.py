@@ -16,12 +16,15 @@ from primad.ir.parse import parse as parse_with
 from primad.ir.program import Program
 from primad.primitive import Primitive
 from primad.transforms import lower
+from primad.transforms.batching import mapped
+from primad.transforms.reverse import transposed
 
 
 @cache
 def known_ops() -> dict[str, Primitive]:
     """Return primad's primitives and composites by name."""
-    records = [*ops.ALL, *primad_numpy.COMPOSITES, *nn.COMPOSITES, *HELD, jvp_, vjp_, vmap_, checkpoint_]
+    holding = [*HELD, jvp_, vjp_, vmap_, checkpoint_, mapped, transposed]
+    records = [*ops.ALL, *primad_numpy.COMPOSITES, *nn.COMPOSITES, *holding]
     return {record.name: record for record in records}
 
 

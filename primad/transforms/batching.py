@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from primad import ops
 from primad.axes import Change, result_types
 from primad.errors import ProgramError
 from primad.ir.node import Leaf, Node, Trace
-from primad.ir.program import Program, rebuild
-from primad.primitive import missing_rule, packed
+from primad.ir.program import ClosedProgram, Cost, Program, rebuild
+from primad.primitive import Primitive, missing_rule, packed
 from primad.trace import TracedArray
-from primad.transforms.lowering import finish, lower_nodes
-from primad.types import ArrayType
+from primad.transforms.forward import jvp
+from primad.transforms.lowering import alone, finish, inline, lower, lower_nodes
+from primad.types import ArrayType, Zero
 
 
 def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: bool = False) -> Program:
@@ -39,24 +42,22 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
           return c
         }
     """
-    program = lower_for_batching(program)
+    program, wide = _batchable(program, batched)
     trace = Trace()
     inputs = [
         trace.input(ArrayType((size, *node.type.shape), node.type.dtype) if on else node.type)
         for node, on in zip(program.inputs, batched, strict=True)
     ]
     mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
-    wide = {node for node, on in zip(program.inputs, batched, strict=True) if on}
     for node in program.nodes:
         if node in mapping:
             continue
-        if isinstance(node.op, Leaf) or wide.isdisjoint(node.inputs):
+        if node not in wide:
             mapping[node] = rebuild(node, mapping, trace, copy=True)
             continue
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
         flags = tuple([operand in wide for operand in node.inputs])
         mapping[node] = packed(batch_node(node, operands, flags, size), trace)
-        wide.add(node)
     outputs = []
     for node in program.outputs:
         new = TracedArray(mapping.get(node, node))
@@ -64,17 +65,22 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
     return finish(program, trace, inputs, outputs, mapping)
 
 
-def lower_for_batching(program: Program) -> Program:
-    """Lower the composites that cannot be batched as a whole."""
+def _batchable(program: Program, batched: Sequence[bool]) -> tuple[Program, set[Node]]:
+    """Replace the composites that depend on the batched inputs by their definitions, where nothing else is known.
+
+    Returns:
+        the program, and the nodes that depend on its batched inputs.
+    """
     while True:
-        composites = [
-            node
-            for node in program.nodes
-            if not isinstance(node.op, Leaf) and node.op.kind == "composite" and node.op.batch is None
-        ]
-        if not composites:
-            return program
-        program = lower_nodes(program, set(composites))
+        wide = {node for node, on in zip(program.inputs, batched, strict=True) if on}
+        for node in program.nodes:
+            if not wide.isdisjoint(node.inputs):
+                wide.add(node)
+        composites = {node for node in wide if not isinstance(node.op, Leaf) and node.op.kind == "composite"}
+        unknown = {node for node in composites if node.op.batch is None and not node.op.has_rule}
+        if not unknown:
+            return program, wide
+        program = lower_nodes(program, unknown)
 
 
 def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...], size: int) -> Any:
@@ -82,6 +88,8 @@ def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...],
     op, params = node.op, dict(node.params)
     if op.batch is not None:
         return op.batch(flags, size, *operands, **params)
+    if op.has_rule:
+        return _mapped(node, operands, flags, size)
     if op.adapt is None:
         raise missing_rule(op, "axis map")
     adapted = None if op.pointwise and not all(flags) else _inserted(node, flags, size)
@@ -104,3 +112,60 @@ def widen(x: TracedArray, size: int) -> TracedArray:
     """Give an array a leading axis along which it is constant."""
     result: TracedArray = ops.broadcast(x, shape=(size, *x.shape), axes=(0,))
     return result
+
+
+# -- composites with a rule of their own -------------------------------------------------------------------------------
+
+
+def _mapped(node: Node, operands: Sequence[TracedArray], flags: tuple[bool, ...], size: int) -> TracedArray:
+    """Apply a composite with a rule of its own to a stack of operands, as a node whose rule is that of each row."""
+    program = alone(node.op, [operand.type for operand in node.inputs], node.params)
+    result: TracedArray = mapped(*operands, of=ClosedProgram(program), batched=flags, size=size)
+    return result
+
+
+def _mapped_type(*types: ArrayType, of: ClosedProgram, batched: tuple[bool, ...], size: int) -> ArrayType:
+    (type,) = of.out_types
+    return ArrayType((size, *type.shape), type.dtype)
+
+
+def _mapped_tangent(
+    tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram, batched: tuple[bool, ...], size: int
+) -> Any:
+    """Batching and differentiation commute: the tangents of a stack are a stack of tangents."""
+    active = [not isinstance(tangent, Zero) for tangent in tangents]
+    pushed = jvp(of.hoisted, active)
+    flags = [*batched, *(flag for flag, on in zip(batched, active, strict=True) if on)]
+    stacked = vmap(Program(pushed.trace, pushed.inputs, pushed.outputs[1:]), flags, size)
+    moving = [tangent for tangent in tangents if not isinstance(tangent, Zero)]
+    return inline(stacked, [*operands, *moving], [0])[0]
+
+
+def _mapped_rows(*arrays: Any, of: ClosedProgram, batched: tuple[bool, ...], size: int) -> Any:
+    rows = [[x[i] if on else x for x, on in zip(arrays, batched, strict=True)] for i in range(size)]
+    return np.stack([of.hoisted(*row) for row in rows])
+
+
+def _build_mapped(program: Program, *, batched: tuple[bool, ...], size: int) -> Program:
+    return vmap(lower(program), batched, size)
+
+
+def _cost(node: Node) -> Cost:
+    params = dict(node.params)
+    return lower(_build_mapped(params["of"].hoisted, batched=params["batched"], size=params["size"])).cost()
+
+
+mapped = Primitive(
+    "mapped",
+    "composite",
+    _mapped_rows,
+    _mapped_type,
+    _mapped_tangent,
+    None,
+    None,
+    None,
+    lower=lambda *operands, of, **options: inline(_build_mapped(of.hoisted, **options), operands, [0])[0],
+    flops=_cost,
+    doc="A composite with a rule of its own, on a stack of operands; its rule is that of each.",
+    build=_build_mapped,
+)

@@ -9,7 +9,7 @@ from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines, rebuild
 from primad.primitive import missing_rule, results
 from primad.trace import TracedArray
-from primad.transforms.lowering import finish, lower
+from primad.transforms.lowering import expand, finish
 from primad.types import ArrayType, Zero
 
 
@@ -105,7 +105,7 @@ def jvp(program: Program, active: Sequence[bool] | None = None) -> Program:
         }
     """
     active = [node.type.is_float for node in program.inputs] if active is None else active
-    program = lower(program, active)
+    program = expand(program, active)
     trace = Trace()
     primals, tangents = fresh_inputs(program, trace, active)
     outputs, out_tangents = push_tangents(program, trace, primals, tangents)

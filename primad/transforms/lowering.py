@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from primad.errors import ProgramError, TracingError
-from primad.ir.node import Leaf, Node, Trace
-from primad.ir.program import Program, carry_lines, rebuild
-from primad.primitive import packed
+from primad.ir.node import Leaf, Node, Params, Trace
+from primad.ir.program import ClosedProgram, Program, carry_lines, newest, rebuild, replay
+from primad.primitive import Primitive, packed
 from primad.trace import TracedArray
+from primad.types import ArrayType
 
 MAX_ROUNDS = 200
 """Definitions nest less deeply than this; deeper means that one refers to itself."""
 
 
-def lower(program: Program, active: Sequence[bool] | None = None, keep_custom: bool = False) -> Program:
-    """Return the program with composite ops replaced by their definitions.
+def lower(program: Program) -> Program:
+    """Return the program with composite ops replaced by their definitions: what a plan runs.
 
-    Composites that hold programs (jacobian, hessian, …) come last, so that the ops that consume them can choose how
-    they are computed.
+    No derivative of it may be asked for any more, since rules of their own are gone: see `expand`. Composites that hold
+    programs (jacobian, hessian, …) come last, so that the ops that consume them can choose how they are computed.
 
     Args:
         program: any program.
-        active: if given, only composites that depend on the active inputs through floats are lowered, and those with a
-            JVP of their own are kept: what differentiation needs.
-        keep_custom: keep composites with a JVP of their own, for a program that may be differentiated later.
 
     Raises:
         ProgramError: if a definition refers to itself.
@@ -43,11 +42,42 @@ def lower(program: Program, active: Sequence[bool] | None = None, keep_custom: b
             f"lower and simplify take a Program, got {type(program).__name__}",
             fix="record the function first: primad.trace(f)(*example_arguments).",
         )
+    return _replace(program, _composites)
+
+
+def expand(program: Program, active: Sequence[bool] | None = None) -> Program:
+    """Return the program with composites replaced by their definitions, but for those with a rule of their own.
+
+    This is the form of every program that may be differentiated again: a derivative that is taken of a definition where
+    there is a rule would not be what the rule says.
+
+    Args:
+        program: any program.
+        active: if given, only composites that depend on the active inputs through floats are replaced.
+    """
+
+    def chosen(current: Program) -> list[Node]:
+        found = [node for node in _composites(current) if not node.op.has_rule]
+        if not found or active is None:
+            return found
+        live = active_nodes(current, active)
+        return [node for node in found if node in live]
+
+    return _replace(program, chosen)
+
+
+def _composites(program: Program) -> list[Node]:
+    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.kind == "composite"]
+
+
+def _replace(program: Program, choose: Callable[[Program], list[Node]]) -> Program:
+    """Replace the composites that `choose` names by their definitions until there are none, plain ones first."""
     for _ in range(MAX_ROUNDS):
-        chosen = _to_lower(program, active, keep_custom)
+        chosen = choose(program)
         if not chosen:
             return program
-        program = lower_nodes(program, chosen)
+        plain = {node for node in chosen if not node.op.holds_program}
+        program = lower_nodes(program, plain or set(chosen))
     raise ProgramError(f"lowering did not end after {MAX_ROUNDS} rounds: a composite's definition refers to itself")
 
 
@@ -59,17 +89,6 @@ def active_nodes(program: Program, active: Sequence[bool]) -> set[Node]:
         if passes and not result.isdisjoint(node.inputs):
             result.add(node)
     return result
-
-
-def _to_lower(program: Program, active: Sequence[bool] | None, keep_custom: bool) -> set[Node]:
-    composites = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.kind == "composite"]
-    if composites and active is not None:
-        live = active_nodes(program, active)
-        composites = [node for node in composites if node in live]
-    if keep_custom or active is not None:
-        composites = [node for node in composites if node.op.jvp is None]
-    plain = {node for node in composites if not node.op.holds_program}
-    return plain or set(composites)
 
 
 def lower_nodes(program: Program, chosen: set[Node]) -> Program:
@@ -96,6 +115,15 @@ def definition(node: Node, mapping: Mapping[Node, Node], trace: Trace) -> Node:
     return lowered
 
 
+def alone(op: Primitive, types: Sequence[ArrayType], params: Params) -> Program:
+    """Return the program that applies an op once."""
+    trace = Trace()
+    inputs = [trace.input(type) for type in types]
+    program = Program(trace, inputs, [trace.place(op, tuple(inputs), params)])
+    trace.close()
+    return program
+
+
 def finish(
     source: Program,
     trace: Trace,
@@ -118,3 +146,37 @@ def finish(
     )
     trace.close()
     return program
+
+
+def inline(program: Program, operands: Sequence[TracedArray], indices: Sequence[int]) -> list[TracedArray]:
+    """Replay a closed program on operands and return the chosen outputs."""
+    nodes = tuple([operand.node for operand in operands])
+    trace = newest(nodes, nodes[0].trace)
+    outputs = trace.inlined.get((program, nodes))
+    if outputs is None:
+        mapping = dict(zip(program.inputs, nodes, strict=True))
+        replay(program.nodes, mapping, trace)
+        carry_lines(program, mapping, trace)
+        outputs = trace.inlined[program, nodes] = [mapping[node] for node in program.outputs]
+    return [TracedArray(outputs[i]) for i in indices]
+
+
+def apply_held(
+    primitive: Primitive,
+    program: Program,
+    operands: Sequence[TracedArray],
+    extras: Sequence[TracedArray] = (),
+    **params: Any,
+) -> Any:
+    """Apply an op that holds a program to one that was just made, whose captured values and scalars become operands.
+
+    Args:
+        primitive: the op.
+        program: the program to hold.
+        operands: what its inputs stand for.
+        extras: what the op takes beside them (tangents, cotangents).
+        params: of the op.
+    """
+    trace = newest([operand.node for operand in (*operands, *extras)], program.trace)
+    sources = [rebuild(node, {}, trace) if isinstance(node.op, Leaf) else node for node in program.sources]
+    return primitive(*operands, *map(TracedArray, sources), *extras, of=ClosedProgram(program), **params)

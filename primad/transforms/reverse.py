@@ -8,13 +8,13 @@ from typing import Any
 from primad import ops
 from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
-from primad.ir.program import Program, rebuild
-from primad.primitive import missing_rule
+from primad.ir.program import ClosedProgram, Cost, Program, rebuild
+from primad.primitive import Primitive, missing_rule, tangent_sum
 from primad.trace import TracedArray
 from primad.transforms.dimensions import dependents
-from primad.transforms.forward import fresh_inputs, push_tangents, zero_node
-from primad.transforms.lowering import definition, finish, lower
-from primad.types import Linear, Zero
+from primad.transforms.forward import fresh_inputs, jvp, push_tangents, zero_node
+from primad.transforms.lowering import alone, apply_held, definition, expand, finish, inline, lower
+from primad.types import ArrayType, Linear, Zero
 
 
 def pull_cotangents(
@@ -37,6 +37,12 @@ def pull_cotangents(
         cotangent = pending.pop(node)
         params = dict(node.params)
         positions = [i for i, operand in enumerate(node.inputs) if operand in linear]
+        if node.op.has_rule:
+            for operand, found in zip(
+                [node.inputs[i] for i in positions], _through(node, cotangent, linear), strict=True
+            ):
+                pending[operand] = _add(pending.get(operand), found)
+            continue
         _check_linear(node, positions)
         operands = [Linear(operand.type) if operand in linear else TracedArray(operand) for operand in node.inputs]
         contributions = node.op.transpose(cotangent, *operands, **params)
@@ -89,23 +95,33 @@ def _lowered(
 ) -> tuple[Sequence[Node], list[Node], set[Node]]:
     """Lower the composites through which the outputs depend on the inputs: a user's JVP may be written with them.
 
+    Those with a rule of their own stay where other operands of theirs may be differentiated by it.
+
     Returns:
         the outputs, the nodes behind them in order, and those of them that depend on the inputs.
     """
     while True:
         nodes, _ = reachable(outputs, trace)
         linear = dependents(nodes, inputs)
-        if not any(node in linear and node.op is not INPUT and node.op.kind == "composite" for node in nodes):
+        chosen = {node for node in nodes if node in linear and _is_definition(node, linear)}
+        if not chosen:
             return outputs, nodes, linear
         mapping: dict[Node, Node] = {node: node for node in inputs}
         for node in nodes:
             if node not in linear or node in mapping:
                 continue
-            if node.op.kind == "composite":
+            if node in chosen:
                 mapping[node] = definition(node, mapping, trace)
             else:
                 mapping[node] = rebuild(node, mapping, trace)
         outputs = [mapping.get(node, node) for node in outputs]
+
+
+def _is_definition(node: Node, linear: set[Node]) -> bool:
+    """Say whether a node on the way of a cotangent is no more than its definition: no rule will be asked about it."""
+    if node.op is INPUT or node.op.kind != "composite":
+        return False
+    return not node.op.has_rule or all(operand in linear or not operand.type.is_float for operand in node.inputs)
 
 
 def _condition(node: Node) -> Any:
@@ -155,7 +171,7 @@ def vjp(
     """
     active = [node.type.is_float for node in program.inputs] if active is None else active
     seeds = [node.type.is_float for node in program.outputs] if seeds is None else seeds
-    program = lower(program, active)
+    program = expand(program, active)
     trace = Trace()
     primals, tangents = fresh_inputs(program, trace, active)
     inner = dict.fromkeys(node for node, on in zip(program.outputs, watched, strict=False) if on)
@@ -208,8 +224,13 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
         }
     """
     linear = [True] * len(program.inputs) if linear is None else linear
-    program = lower(program, linear)
-    program = lower(program)
+    program = expand(program)
+    _check_homogeneous(lower(program), linear)
+    return _transpose(program, linear)
+
+
+def _transpose(program: Program, linear: Sequence[bool]) -> Program:
+    """Transpose an expanded program that is known to be linear in some inputs."""
     trace = Trace()
     inputs = [trace.input(node.type) for node in program.inputs]
     mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
@@ -218,8 +239,6 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
             mapping[node] = rebuild(node, mapping, trace, copy=True)
     outputs = [mapping.get(node, node) for node in program.outputs]
     wanted = [node for node, on in zip(inputs, linear, strict=True) if on]
-    for output in outputs:
-        _check_homogeneous(output, wanted, trace)
     seeds = [TracedArray(trace.input(node.type)) for node in outputs]
     pulled = pull_cotangents(trace, outputs, seeds, wanted)
     results = [ct.node if isinstance(ct, TracedArray) else zero_node(trace, ct.type) for ct in pulled]
@@ -230,19 +249,89 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
     return result
 
 
-def _check_homogeneous(output: Node, inputs: Sequence[Node], trace: Trace) -> None:
+def _check_homogeneous(program: Program, linear: Sequence[bool]) -> None:
     """A linear function of the inputs has no constant part: in `x + 1` the 1 would be lost by transposing."""
-    nodes, _ = reachable([output], trace)
-    linear = dependents(nodes, inputs)
-    for node in nodes:
-        if node in linear and node.op is not INPUT and node.op.kind == "linear":
+    moving = dependents(program.nodes, [node for node, on in zip(program.inputs, linear, strict=True) if on])
+    for node in program.nodes:
+        if node in moving and node.op is not INPUT and node.op.kind == "linear":
             for i, operand in enumerate(node.inputs):
-                if node.op.is_linear_in(i) and operand not in linear and not is_literal(operand, 0):
+                if node.op.is_linear_in(i) and operand not in moving and not is_literal(operand, 0):
                     raise NotDifferentiableError(
                         f"the program is affine, not linear: {node.op.name} has a constant operand",
                         fix="transpose its derivative instead (primad.linearize, primad.vjp).",
                     )
-    if output not in linear and output.op is not LITERAL:
+    if any(output not in moving and output.op is not LITERAL for output in program.outputs):
         raise NotDifferentiableError(
             "an output does not depend on the linear inputs, so the program is not linear in them"
         )
+
+
+# -- composites with a rule of their own, on the way of a cotangent ----------------------------------------------------
+
+
+def _through(node: Node, cotangent: TracedArray, linear: set[Node]) -> list[TracedArray]:
+    """Pull a cotangent back through a composite that is linear in some operands and has a rule for the others."""
+    flags = tuple([operand in linear for operand in node.inputs])
+    program = alone(node.op, [operand.type for operand in node.inputs], node.params)
+    kept = [TracedArray(operand) for operand in node.inputs if operand not in linear]
+    return [apply_held(transposed, program, kept, [cotangent], linear=flags, index=i) for i in range(sum(flags))]
+
+
+def _transposed_type(*types: ArrayType, of: ClosedProgram, linear: tuple[bool, ...], index: int) -> ArrayType:
+    return [type for type, on in zip(of.program.in_types, linear, strict=True) if on][index]
+
+
+def _transposed_tangent(
+    tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram, linear: tuple[bool, ...], index: int
+) -> Any:
+    """Transposition and differentiation commute: Lᵀw moves by Lᵀẇ, and by the transpose of the derivative of L."""
+    *kept, cotangent = operands
+    *moving, along = tangents
+    terms = [] if isinstance(along, Zero) else [transposed(*kept, along, of=of, linear=linear, index=index)]
+    present = [tangent for tangent in moving if not isinstance(tangent, Zero)]
+    if present:
+        flags = _extended(linear, of.hoisted)
+        others = iter(moving)
+        active = [not on and not isinstance(next(others), Zero) for on in flags]
+        pushed = jvp(of.hoisted, active)
+        slope = Program(pushed.trace, pushed.inputs, pushed.outputs[1:])
+        flags = (*flags, *[False] * len(present))
+        terms.append(apply_held(transposed, slope, [*kept, *present], [cotangent], linear=flags, index=index))
+    return tangent_sum(terms)
+
+
+def _extended(linear: Sequence[bool], program: Program) -> tuple[bool, ...]:
+    """Captured values, which come after the inputs, are constants."""
+    return (*linear, *[False] * (len(program.inputs) - len(linear)))
+
+
+def _build_transposed(program: Program, *, linear: tuple[bool, ...]) -> Program:
+    return _transpose(lower(program), _extended(linear, program))
+
+
+def _transposed_values(*arrays: Any, of: ClosedProgram, linear: tuple[bool, ...], index: int) -> Any:
+    found = _build_transposed(of.hoisted, linear=linear)(*arrays)
+    return found[index] if isinstance(found, tuple) else found
+
+
+def _cost(node: Node) -> Cost:
+    params = dict(node.params)
+    return lower(_build_transposed(params["of"].hoisted, linear=params["linear"])).cost()
+
+
+transposed = Primitive(
+    "transposed",
+    "composite",
+    _transposed_values,
+    _transposed_type,
+    _transposed_tangent,
+    None,
+    None,
+    None,
+    lower=lambda *operands, of, linear, index: inline(_build_transposed(of.hoisted, linear=linear), operands, [index])[
+        0
+    ],
+    flops=_cost,
+    doc="A composite's transpose in the operands in which it is linear; its rule still holds for the others.",
+    build=_build_transposed,
+)

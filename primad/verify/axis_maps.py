@@ -10,12 +10,12 @@ import numpy as np
 
 from primad import ops
 from primad.axes import AxisMap, Factors, Labels, Strided, is_name, result_types
-from primad.functional.held import inline
 from primad.ir.node import Trace
 from primad.ir.program import Program
 from primad.simplify.collapse import collapse
 from primad.trace import TracedArray
-from primad.transforms import vmap
+from primad.transforms import transpose, vmap
+from primad.transforms.lowering import inline
 from primad.types import ArrayType
 from primad.verify.decide import Wrong
 from primad.verify.report import How
@@ -28,6 +28,8 @@ def check_batching(trial: Trial) -> How | None:
     count = len(trial.program.inputs)
     if not count:
         return None
+    if not trial.case.has_values:
+        return _batching_of_transpose(trial)
     size = 3
     variants = [[shuffled(trial, x) for x in trial.values] for _ in range(size)]
     for flags in itertools.product((False, True), repeat=min(count, 3)):
@@ -40,6 +42,21 @@ def check_batching(trial: Trial) -> How | None:
         found = run_floats(vmap(trial.program, flags, size), stacked)
         for expected, got in zip(zip(*loop, strict=True), found, strict=True):
             close(f"{trial.where()}: batched operands {list(flags)} against a loop", np.stack(expected), got, trial)
+    return "tested"
+
+
+def _batching_of_transpose(trial: Trial) -> How:
+    """Batching and transposition commute, which is all that can be seen of an op without values."""
+    size, count = 3, len(trial.program.inputs)
+    cotangents = [trial.integers(trial.program.out_types) for _ in range(size)]
+    rows = [run_floats(transpose(trial.program), row) for row in cotangents]
+    for flags in itertools.product((False, True), repeat=count):
+        if any(flags):
+            stacked = [np.stack(column) for column in zip(*cotangents, strict=True)]
+            found = run_floats(transpose(vmap(trial.program, flags, size)), stacked)
+            for got, on, row in zip(found, flags, zip(*rows, strict=True), strict=True):
+                expected = np.stack(row) if on else sum(row[1:], row[0])
+                close(f"{trial.where()}: transpose of batched operands {list(flags)}", expected, got, trial)
     return "tested"
 
 

@@ -10,6 +10,7 @@ import sympy
 
 from primad.backends.mpmath import Precise
 from primad.backends.objects import Evaluator
+from primad.errors import NotDifferentiableError
 from primad.transforms import jvp, lower, transpose, vjp
 from primad.types import ArrayType
 from primad.verify.axis_maps import check_axis_map, check_batching, check_sum
@@ -21,8 +22,19 @@ Check = Callable[[Trial], How | None]
 """None says that the check does not apply."""
 
 
-def check_type(trial: Trial) -> How:
+def _refuses(trial: Trial) -> How:
+    """An op that cannot be computed says so."""
+    try:
+        trial.op.numpy(*trial.operands(trial.values), **trial.example.params)
+    except NotDifferentiableError:
+        return "tested"
+    raise Wrong(f"{trial.where()}: value", "an error", "a value")
+
+
+def check_type(trial: Trial) -> How | None:
     """The inferred type is that of NumPy's result, in double and in single precision."""
+    if not trial.case.has_values:
+        return _refuses(trial)
     for single in (False,) if trial.op.holds_program else (False, True):
         operands, types = [], []
         values = iter(trial.values)

@@ -10,7 +10,7 @@ import numpy as np
 from primad import ops, tree
 from primad.backends.objects import Evaluator, Numbers
 from primad.functional.compile import checkpoint_
-from primad.functional.custom import custom_jvp_, custom_vjp_
+from primad.functional.custom import Pullback, custom_jvp_, custom_pullback, custom_vjp_
 from primad.functional.held import jvp_, vjp_, vmap_
 from primad.functional.matrices import hessian_, hessian_diagonal_, hvp_, jacobian_, pullback_, pushforward_, whole
 from primad.functional.rules import Rule
@@ -18,8 +18,11 @@ from primad.ir.program import ClosedProgram
 from primad.numpy.products import diagonal_, trace_
 from primad.primitive import Primitive
 from primad.trace import trace
+from primad.transforms.batching import mapped
+from primad.transforms.lowering import lower
+from primad.transforms.reverse import transposed
 from primad.types import ArrayType
-from primad.verify.cases import Case, Choices, Example, Seeded, floats
+from primad.verify.cases import Case, Choices, Example, Operand, Seeded, floats
 from primad.verify.report import Row
 from primad.verify.trial import Trial, close, run_floats
 
@@ -113,12 +116,41 @@ def _vjp(n: Numbers, *xs: Array, of: Any, index: int, active: tuple[bool, ...]) 
 
 
 def _vmap(n: Numbers, *xs: Array, of: Any, index: int, batched: tuple[bool, ...], size: int) -> Array:
-    rows = [[x[i] if on else x for x, on in zip(xs, batched, strict=True)] for i in range(size)]
-    return np.stack([_values(n, of, row)[index] for row in rows])
+    return np.stack([_values(n, of, row)[index] for row in _rows(xs, batched, size)])
+
+
+def _mapped(n: Numbers, *xs: Array, of: Any, batched: tuple[bool, ...], size: int) -> Array:
+    program = lower(of.hoisted)
+    return np.stack([Evaluator(n).run(program, row)[0] for row in _rows(xs, batched, size)])
+
+
+def _rows(xs: Sequence[Array], batched: Sequence[bool], size: int) -> list[list[Array]]:
+    return [[x[i] if on else x for x, on in zip(xs, batched, strict=True)] for i in range(size)]
 
 
 def _same(n: Numbers, *xs: Array, of: Any, index: int, rule: Any = None) -> Array:
     return _values(n, of, xs)[index]
+
+
+def _transposed(n: Numbers, *xs: Array, of: Any, linear: tuple[bool, ...], index: int) -> Array:
+    """Row by row, the matrix of the map from the operands that it is linear in, times the cotangent."""
+    *kept, w = xs
+    place = linear.index(True)
+    rows = [_values(n, of, [*kept[:place], row, *kept[place:]])[0] for row in np.eye(2, dtype=int).astype(object)]
+    return np.array([np.dot(row, w) for row in rows], object)
+
+
+def _pulled(n: Numbers, *xs: Array, pullback: Pullback, index: int) -> Array:
+    """The derivative of the body at the residuals, which may be numbers, along the tangents."""
+    import sympy  # only a proof needs it
+
+    x, p, *tangents = xs
+    inputs = [np.array(sympy.symbols(f"{name}:2", real=True), object) for name in "vw"]
+    y = _values(n, _program(), inputs)[index]
+    slopes = [np.tensordot(partial(y, v), t, 1) for v, t in zip(inputs, tangents, strict=True)]
+    point = dict(zip([*inputs[0], *inputs[1]], [*x, *p], strict=True))
+    total = np.asarray(slopes[0] + slopes[1], object)
+    return np.array([value.subs(point) for value in total.flat], object).reshape(total.shape)
 
 
 # -- examples ----------------------------------------------------------------------------------------------------------
@@ -216,6 +248,40 @@ def _custom_vjp_options(choose: Choices, of: ClosedProgram) -> Any:
     return {"index": choose.integer(0, 1), "rule": Rule("body", *_trees(), forward=forward, backward=backward)}, []
 
 
+def _ruled(body: Callable[..., Any], count: int) -> ClosedProgram:
+    """Return the program that applies a function with a rule of its own, which is right."""
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        of = ClosedProgram(trace(body)(*types))
+        return tuple(jvp_(*primals, *tangents, of=of, index=i, active=(True,) * count) for i in range(2))
+
+    types = [ArrayType((2,), float)] * count
+    of, trees = ClosedProgram(trace(body)(*types)), (tree.flatten((0.0,) * count)[1], tree.flatten(0.0)[1])
+    made = Rule("body", *trees, jvp=rule)
+    return ClosedProgram(trace(lambda *xs: custom_jvp_(*xs, of=of, rule=made, index=0))(*types))
+
+
+def _draw_mapped(choose: Choices) -> Example:
+    batched = choose.among(((True, True), (True, False), (False, True)))
+    operands = [floats((2, 2) if on else (2,), -1.5, 1.5) for on in batched]
+    of = _ruled(lambda x, p: _body(x, p)[0], 2)
+    return Example(tuple(operands), {"of": of, "batched": batched, "size": 2})
+
+
+def _draw_transposed(choose: Choices) -> Example:
+    of = _ruled(lambda t, x: ops.sin(x) * t + ops.flip(t, axes=(0,)) * x * x, 2)
+    return Example((floats((2,), -1.5, 1.5), floats((2,))), {"of": of, "linear": (True, False), "index": 0})
+
+
+def _draw_pulled(choose: Choices) -> Example:
+    """Residuals are numbers: it is linear in the other operands."""
+    type = ArrayType((2,), float)
+    rule = _custom_vjp_options(choose, _program())[0]["rule"]
+    pullback = Pullback(rule, _trees()[0], (type, type), tuple(_program().out_types))
+    fixed = [Operand(type, literal=choose.integer(1, 7) / 4) for _ in range(2)]
+    return Example((*fixed, floats((2,)), floats((2,))), {"pullback": pullback, "index": choose.integer(0, 1)})
+
+
 def _trees() -> tuple[Any, Any]:
     return tree.flatten((0.0, 0.0))[1], tree.flatten((0.0, 0.0))[1]
 
@@ -235,9 +301,14 @@ _TABLE: tuple[tuple[Primitive, Any, Any], ...] = (
     (custom_vjp_, _custom_vjp_options, _same),
 )
 
-HELD_CASES: tuple[Case, ...] = tuple(
-    Case(op, _draw(options), 4, meaning, symbols_only=True, reverse_only=op is custom_vjp_)
-    for op, options, meaning in _TABLE
+HELD_CASES: tuple[Case, ...] = (
+    *(
+        Case(op, _draw(options), 4, meaning, symbols_only=True, reverse_only=op is custom_vjp_)
+        for op, options, meaning in _TABLE
+    ),
+    Case(mapped, _draw_mapped, 4, _mapped, symbols_only=True),
+    Case(transposed, _draw_transposed, 4, _transposed, symbols_only=True),
+    Case(custom_pullback, _draw_pulled, 4, _pulled, symbols_only=True, reverse_only=True, has_values=False),
 )
 
 
