@@ -49,26 +49,50 @@ def save(path: str | os.PathLike[str], values: Tree) -> None:
         raise ShapeError(f"save: two leaves have the same name, one of {names}", fix="use keys without slashes.")
     arrays = {name: np.ascontiguousarray(leaf, type_of(leaf).dtype) for name, leaf in zip(names, leaves, strict=True)}
     shaped = {name: array.reshape(np.shape(leaf)) for (name, array), leaf in zip(arrays.items(), leaves, strict=True)}
-    # Each with a dozen modules: only when something is saved.
-    import tempfile
-    from pathlib import Path
+    _replace(os.fspath(path), encode(shaped))
 
-    target = Path(path)
 
-    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+def _replace(path: str, content: bytes) -> None:
+    """Write a file as a whole: a draft beside it takes its place. It keeps its mode; a new one has the usual mode."""
+    draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.draft"
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(encode(shaped))
+            if os.path.exists(path):
+                os.chmod(draft, os.stat(path).st_mode & 0o7777)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(draft, target)
+        os.replace(draft, path)
     except BaseException:
         os.unlink(draft)
         raise
 
 
+_FORMATS = {
+    "BOOL": "?",
+    **{f"{kind}{8 * size}": f"<{letter}{size}" for kind, letter in (("I", "i"), ("U", "u")) for size in (1, 2, 4, 8)},
+    **{f"F{8 * size}": f"<f{size}" for size in (2, 4, 8)},
+}
+"""NumPy's names of the elements that files have."""
+
+
+def _decoded(path: str, name: str, tensor: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """Return an array of a file; of bfloat16, which NumPy lacks, as the float32 of the same value."""
+    kind, shape, data = tensor["dtype"], tensor["shape"], tensor["data"]
+    if kind == "BF16":
+        return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
+    if kind not in _FORMATS:
+        raise ShapeError(
+            f"load: {name} in {path} has elements of type {kind}, which NumPy lacks or primad cannot compute with",
+            fix="convert it where it was saved, to float32 for instance.",
+        )
+    array = np.frombuffer(data, _FORMATS[kind]).reshape(shape)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
 def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
-    """Read a tree that `save` wrote.
+    """Read a tree that `save` wrote, or another file of the safetensors format; bfloat16 becomes float32.
 
     Args:
         path: the file.
@@ -78,16 +102,18 @@ def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
         the tree, with numbers where `like` has numbers; without `like`, a dictionary of arrays by name.
 
     Raises:
-        ShapeError: if the file holds other names, shapes or dtypes than `like`, or is no such file.
+        ShapeError: if the file holds other names, shapes or dtypes than `like`, elements that NumPy has no type for
+            (8-bit floats), or is no such file.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as decode
+    from safetensors import SafetensorError, deserialize  # loads when something is loaded
 
+    with open(path, "rb") as file:
+        content = file.read()
     try:
-        with open(path, "rb") as file:
-            arrays: dict[str, Any] = decode(file.read())
+        tensors = deserialize(content)  # type: ignore[no-untyped-call]
     except SafetensorError as error:
         raise ShapeError(f"load: {os.fspath(path)} is not a file of arrays", why=str(error)) from None
+    arrays = {name: _decoded(os.fspath(path), name, tensor) for name, tensor in tensors}
     if like is None:
         return arrays
     leaves, structure = tree.flatten(like)
