@@ -83,7 +83,7 @@ def picture(
     """
     layouts = [Layered(drawing.program) for drawing in (before, after)]
     scale = _Scale((before.program, after.program), layouts)
-    room = _characters(WIDTH - 2 * MARGIN - LEGEND, 19)
+    room = int((WIDTH - 2 * MARGIN - LEGEND) / 12)  # characters, of the widest of the fonts
     heading = title if len(title) <= room else f"{title[: room - 1]}…"
     parts = [f'<text class="t" x="{MARGIN}" y="40">{escape(heading)}</text>', *_legend()]
     top = 84.0
@@ -97,7 +97,7 @@ def picture(
     parts += _bars("time of a run", times, COLUMN, top, 80, "#1f9d83")
     at = top + 24 + 24 * len(times) + 26
     parts.append(f'<text class="h" x="{COLUMN}" y="{at:.0f}">plan</text>')
-    room = _characters(WIDTH - MARGIN - COLUMN)
+    room = int((WIDTH - MARGIN - COLUMN) / 6.7)
     lines = [part for line in plan for part in wrap(line.strip(), room)]
     for i, line in enumerate(lines):
         parts.append(f'<text class="s" x="{COLUMN}" y="{at + 20 + 19 * i:.0f}">{escape(line)}</text>')
@@ -195,11 +195,6 @@ def _tip(program: Program, node: Node, names: dict[Node, str]) -> str:
     cost = node.op.cost(node)
     line = f"\n{below_here(program.lines[node])}" if node in program.lines else ""
     return f"{node.op.name}: {node.type}\n{quantity(cost.flops, 'flop')}, {quantity(cost.bytes, 'B')} written{line}"
-
-
-def _characters(room: float, font: int = 12) -> int:
-    """Return how many characters of the widest of the fonts fit into a room."""
-    return int(room / (0.62 * font))
 
 
 def _legend() -> list[str]:
