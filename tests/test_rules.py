@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
+from cases import CASES
 from jets import ORDER, Jet, through
 
 import primad
 from primad.functional import rules
 from primad.numpy.special import softmax
+from primad.verify.cases import Seeded
+from primad.verify.trial import Trial
 
 Function = Callable[..., Any]
 N = 2
@@ -336,7 +339,7 @@ def test_rules_in_both_modes(flavour: str, seed: int) -> None:
     check(random.Random(f"{flavour} {seed}"), (flavour, flavour, *FORWARD_AND_REVERSE), reverse=False)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(24, 34))
 def test_rules_in_reverse_mode(seed: int) -> None:
     check(random.Random(f"reverse {seed}"), ("custom_vjp", "custom_vjp", *FORWARD_AND_REVERSE), reverse=True)
 
@@ -378,3 +381,67 @@ def test_check_grads_finds_the_order_that_is_wrong(wrong: int, flavour: str, mod
         primad.check_grads(f, x, order=wrong - 1, modes=modes)
     with pytest.raises(AssertionError, match=f"order {wrong}"):
         primad.check_grads(f, x, order=wrong, modes=modes)
+
+
+# -- stacks ------------------------------------------------------------------------------------------------------------
+
+
+def as_custom_jvp(f: Function) -> Function:
+    found = primad.custom_jvp(f)
+    found.defjvp(lambda primals, tangents: primad.jvp(f, primals, tangents))
+    return found
+
+
+def as_custom_vjp(f: Function) -> Function:
+    found = primad.custom_vjp(f)
+    found.defvjp(lambda *args: (f(*args), args), lambda args, ct: primad.vjp(f, *args)[1](ct))
+    return found
+
+
+def composites() -> list[str]:
+    """Return the names of the composites of arrays that have a float operand."""
+    plain = [case for case in CASES.values() if case.op.kind == "composite" and not case.op.holds_program]
+    return [case.op.name for case in plain if any(x.type.is_float for x in case.draw(Seeded("operands")).operands)]
+
+
+@pytest.mark.parametrize("name", composites())
+def test_composites_in_marked_functions_under_vmap(name: str) -> None:
+    """The definition of a composite may bring in numbers, which the program of a stack then closes over."""
+    op, trial = CASES[name].op, Trial(CASES[name], CASES[name].op, Seeded(f"{name} in a stack"))
+    moving = [i for i, x in enumerate(trial.values) if x.dtype.kind == "f"]
+
+    def f(*floats: Any) -> Any:
+        values = list(trial.values)
+        for i, value in zip(moving, floats, strict=True):
+            values[i] = value
+        return op(*values, **trial.example.params)
+
+    stacks = [np.stack([trial.values[i], trial.values[i] * 0.875]) for i in moving]
+    rows = list(zip(*stacks, strict=True))
+    axes = tuple(0 if i % 2 == 0 else None for i in range(len(stacks)))
+    shared = [stack if axis == 0 else stack[0] for stack, axis in zip(stacks, axes, strict=True)]
+    every = tuple(range(len(stacks)))
+    derived = primad.trace(f)(*rows[0]).out_types[0].is_float
+
+    def total(g: Function, *args: Any) -> Any:
+        return np.sum(primad.vmap(g, axes)(*args))
+
+    for change in (primad.checkpoint, as_custom_jvp, as_custom_vjp):
+        np.testing.assert_allclose(primad.vmap(change(f))(*stacks), np.stack([f(*row) for row in rows]), rtol=1e-12)
+        if derived:
+            found, expected = (primad.grad(partial(total, g), every)(*shared) for g in (change(f), f))
+            for got, wanted in zip(found, expected, strict=True):
+                np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_forward_mode_through_a_pullback_says_so_under_vmap() -> None:
+    f = primad.custom_vjp(np.sin)
+    f.defvjp(lambda x: (np.sin(x), x), lambda x, ct: (ct * np.cos(x),))
+    x = np.ones(3)
+
+    def slope(x: Any) -> Any:
+        return primad.jvp(f, (x,), (1.0,))[1]
+
+    for g in (slope, primad.jit(slope), primad.jacfwd(f), primad.grad(slope)):
+        with pytest.raises(primad.NotDifferentiableError, match="forward mode through sin, which has only"):
+            primad.vmap(g)(x)
