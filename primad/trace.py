@@ -77,6 +77,16 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
     return apply
 
 
+_power_of = _operator(np.power)
+
+
+def _power(self: TracedArray, exponent: Any) -> Any:
+    """Return a power; NumPy's operator, unlike its function, takes the square of booleans for one."""
+    if exponent.__class__ is int and exponent == 2 and self.dtype.kind == "b":
+        return UFUNCS[np.square](self)
+    return _power_of(self, exponent)
+
+
 class TracedArray:
     """An array that a function is being recorded on: it has a type, and computes nothing.
 
@@ -170,7 +180,7 @@ class TracedArray:
     __truediv__, __rtruediv__ = _operator(np.true_divide), _operator(np.true_divide, True)
     __floordiv__, __rfloordiv__ = _operator(np.floor_divide), _operator(np.floor_divide, True)
     __mod__, __rmod__ = _operator(np.remainder), _operator(np.remainder, True)
-    __pow__, __rpow__ = _operator(np.power), _operator(np.power, True)
+    __pow__, __rpow__ = _power, _operator(np.power, True)
     __matmul__, __rmatmul__ = _operator(np.matmul), _operator(np.matmul, True)
     __and__, __rand__ = _operator(np.bitwise_and), _operator(np.bitwise_and, True)
     __or__, __ror__ = _operator(np.bitwise_or), _operator(np.bitwise_or, True)
@@ -201,7 +211,7 @@ class TracedArray:
         return UFUNCS[np.negative](self)
 
     def __pos__(self) -> Any:
-        return self
+        return UFUNCS[np.positive](self)
 
     def __abs__(self) -> Any:
         return UFUNCS[np.absolute](self)

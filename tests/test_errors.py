@@ -250,7 +250,6 @@ SHAPES: dict[str, Case] = {
     "diag of a cube": (under_jit(lambda x: np.diag(x[:, None, None])), ShapeError, "diag"),
     "cross": (under_jit(lambda x: np.cross(x[:2], x[:2])), ShapeError, "cross.*length 3"),
     "max of nothing": (under_jit(lambda x: np.max(x[:0])), ShapeError, "empty"),
-    "median of nothing": (under_jit(lambda x: np.median(x[:0])), ShapeError, "empty"),
     "where": (under_jit(lambda x: np.where(np.ones(4) > 0, x, 0.0)), ShapeError, "where.*shapes"),
     "logsumexp axis": (under_jit(lambda x: logsumexp(x, axis=2)), ShapeError, "logsumexp: axis 2"),
     "tangent shape": (

@@ -8,6 +8,7 @@ Where NumPy's own function is called the bits are NumPy's; each exception stands
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -107,12 +108,14 @@ UNDEFINED = "NumPy's integer reciprocal of 0 is what C makes of an undefined con
 CUBES = "x**3 is computed as x·x·x, a law that is equal in exact arithmetic"
 SQUARE_ROOTS = "x**0.5 of NumPy is √x, NaN at −∞; its float_power is C's pow, ∞ there"
 BEYOND = "NumPy does not take a Python integer beyond 64 bits; its truth is known"
+HALVES = "x**0.5 of NumPy is √x, −0 at −0, but its function makes 0 of it in half precision"
+HALF = {dtype: 0.5 if dtype.itemsize == 2 else 3 for dtype in FLOATS}
 ZEROS = "x + 0 is x and 0 − x is −x, laws that are equal in exact arithmetic: a zero may have the other sign"
 EXCEPTIONS: dict[str, tuple[str, Callable[..., bool]]] = {
     "add": (ZEROS, lambda what, x, y: _is_one_of(y, 0) or _is_one_of(x, 0)),
     "subtract": (ZEROS, lambda what, x, y: _is_one_of(x, 0)),
     "reciprocal": (UNDEFINED, lambda what, x: x.dtype.kind in "iu"),
-    "power": (CUBES, lambda what, x, y: _is_one_of(y, 3) and x.dtype.kind == "f"),
+    "power": (CUBES + "; " + HALVES, lambda what, x, y: x.dtype.kind == "f" and _is_one_of(y, 3, HALF[x.dtype])),
     "float_power": (CUBES + "; " + SQUARE_ROOTS, lambda what, x, y: _is_one_of(y, 3, 0.5)),
     **dict.fromkeys(
         ("logical_and", "logical_or", "logical_xor"), (BEYOND, lambda what, *args: any(type(x) is int for x in args))
@@ -212,6 +215,36 @@ def test_ufunc_in_native_code(ufunc: np.ufunc, dtype: str) -> None:
         compare([replace(of_ufunc(ufunc)(args), tolerance=tolerance.max(axis=0))], compiled)
 
 
+OPERATORS: dict[Callable[..., Any], str] = {
+    operator.add: "add",
+    operator.sub: "subtract",
+    operator.pow: "power",
+    **dict.fromkeys((operator.mul, operator.truediv, operator.floordiv, operator.mod, divmod), ""),
+    **dict.fromkeys((operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift), ""),
+    **dict.fromkeys((operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne), ""),
+}
+"""Python's operators, and the ufunc whose exceptions are theirs."""
+
+
+@pytest.mark.parametrize("function", OPERATORS, ids=lambda function: function.__name__)
+def test_operator(function: Any) -> None:
+    exceptions = EXCEPTIONS.get(OPERATORS[function], ("", lambda *_: False))[1]
+    cases = []
+    for dtype, scalar in itertools.product(DTYPES, SCALARS):
+        for args in ((VALUES[dtype], scalar), (scalar, VALUES[dtype])):
+            call = (lambda x, y=scalar: function(x, y)) if args[1] is scalar else (lambda x, y=scalar: function(y, x))
+            name = f"{function.__name__}({', '.join(map(_named, args))})"
+            cases.append(Case(name, call, (VALUES[dtype],), partial(lambda args, what: exceptions(what, *args), args)))
+    compare(cases, compiled)
+
+
+@pytest.mark.parametrize("function", [operator.neg, operator.pos, abs, operator.invert], ids=lambda f: f.__name__)
+def test_operator_of_one_operand(function: Any) -> None:
+    compare([Case(str(dtype), function, (VALUES[dtype],)) for dtype in DTYPES], compiled)
+    filled = [(lambda x: function(np.full_like(x, 5)) + x * 0, dtype) for dtype in DTYPES]  # of a literal
+    compare([Case(f"{dtype} filled", call, (VALUES[dtype][:1],)) for call, dtype in filled], compiled)
+
+
 # -- functions ---------------------------------------------------------------------------------------------------------
 
 SUMS = "sums and products of many elements are made in another order, and from another start"
@@ -262,3 +295,9 @@ def test_function_in_every_dtype(name: str) -> None:
             tolerance = 64 * np.finfo(dtype if dtype.kind == "f" else float).eps * np.abs(sizes)
         cases.append(Case(f"{name}-{number}({dtype})", function, given, allowed, tolerance))
     compare(cases, lambda calls, groups: primad.trace(calls)(groups)(groups))
+
+
+def test_the_median_of_nothing_is_nan() -> None:
+    x = np.ones((2, 0))
+    assert np.isnan(primad.trace(np.median)(x)(x))
+    assert np.isnan(primad.trace(lambda x: np.median(x, axis=1))(x)(x)).all()

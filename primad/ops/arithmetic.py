@@ -79,7 +79,8 @@ def _neg_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     if x.op is neg:
         return x.inputs[0]
     if x.op is LITERAL:
-        return trace.literal(-literal_value(x), x.type)
+        with np.errstate(all="ignore"):  # integers wrap
+            return trace.literal(np.negative(x.type.dtype.type(literal_value(x))).item(), x.type)
     if x.op is mask:
         return apply(trace, mask, x.inputs[0], apply(trace, neg, x.inputs[1]))
     return None
