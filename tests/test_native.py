@@ -41,6 +41,7 @@ EXACT = {
     "logistic": lambda x: 1 / (1 + mpmath.exp(-x)),
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "sqrt": mpmath.sqrt,
+    "leg": lambda x: mpmath.sqrt((1 - x) * (1 + x)),
 }
 EXACT_OF_TWO = {
     "hypot": mpmath.hypot,
@@ -64,6 +65,8 @@ def points(name, dtype):
         x = np.concatenate([x, np.pi / 2 * np.arange(-40, 40), rng.uniform(-1e5, 1e5, 60), [1e9, -3e12]])
     if name in ("log", "log2", "log10", "sqrt"):
         x = np.concatenate([np.abs(x), 1 + rng.uniform(-1e-3, 1e-3, 60), [1e30, 1e-30]])
+    if name == "leg":
+        x = np.concatenate([x[np.abs(x) <= 1], 1 - 10 ** rng.uniform(-15, -1, 60)])
     if name == "log1p":
         x = np.concatenate([x[x > -1], rng.uniform(-1, -0.9, 40), [1e30]])
     return x.astype(dtype)

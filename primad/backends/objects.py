@@ -218,6 +218,11 @@ def _numbers(n: Numbers, values: Any) -> Array:
     return out
 
 
+def _direction(n: Numbers, x: Any, y: Any) -> Any:
+    length = n.sqrt(x * x + y * y)
+    return length if n.equal(length, 0) else n.divide(x, length)
+
+
 DEFINITIONS: dict[Primitive, Definition] = {
     ops.div: pointwise(lambda n, x, y: n.divide(x, y)),
     ops.power: pointwise(lambda n, x, y: n.power(x, y)),
@@ -242,7 +247,7 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.arctan: pointwise(lambda n, x: n.atan(x)),
     ops.hypot: pointwise(lambda n, x, y: n.sqrt(x * x + y * y)),
     ops.arctan2: pointwise(_angle),
-    ops.direction: pointwise(lambda n, x, y: n.divide(x, n.sqrt(x * x + y * y))),
+    ops.direction: pointwise(_direction),
     ops.erf: pointwise(lambda n, x: n.erf(x)),
     ops.erfc: pointwise(lambda n, x: n.erfc(x)),
     ops.arcsin: pointwise(lambda n, x: n.atan(n.divide(x, n.sqrt(1 - x * x)))),
