@@ -13,7 +13,7 @@ from primad.transforms import lower
 from primad.verify import fuzz
 from primad.verify.cases import Seeded
 from primad.verify.commands import fuzz_command, verify_command
-from primad.verify.programs import STEPS, draw_program
+from primad.verify.programs import draw_program, drawn
 
 
 @pytest.mark.parametrize("start", range(0, 500, 50))
@@ -24,7 +24,7 @@ def test_random_programs(start: int) -> None:
 
 def test_every_op_is_drawn() -> None:
     wanted = {name for name, case in CASES.items() if case.has_values and not case.op.holds_program}
-    assert set(STEPS) == wanted
+    assert {case.op.name for case in drawn()} == wanted - {"project"}  # which looks up the results of others
     counts: Counter[str] = Counter()
     shared = unused = repeated = 0
     for seed in range(400):

@@ -10,6 +10,10 @@ import mpmath
 from primad.backends.objects import CONSTANTS, recognize
 
 
+class UndefinedError(ArithmeticError):
+    """What is computed has no value at the point."""
+
+
 class Precise:
     """Real numbers with `digits` decimal digits.
 
@@ -21,7 +25,7 @@ class Precise:
     def __init__(self, digits: int = 60) -> None:
         self.context = c = mpmath.MPContext()
         c.dps = digits
-        self.exp, self.log, self.sqrt = c.exp, c.log, c.sqrt
+        self.exp, self.log = c.exp, c.log
         self.sin, self.cos, self.tanh, self.atan, self.erf, self.erfc = c.sin, c.cos, c.tanh, c.atan, c.erf, c.erfc
         self.erfinv, self.loggamma, self.polygamma = c.erfinv, c.loggamma, c.psi
         self.margin = float("inf")
@@ -34,6 +38,11 @@ class Precise:
             "0.044715·√(2/π)": c.mpf("0.044715") * c.sqrt(2 / c.pi),
             **{name: c.mpf(repr(CONSTANTS[name])) for name in ("SELU scale", "SELU alpha")},
         }
+
+    def sqrt(self, x: Any) -> Any:
+        """Return the square root, which has a kink at zero."""
+        self._note(x, 0)
+        return self.context.sqrt(x)
 
     def number(self, value: Any) -> Any:
         """Return the number that a scalar stands for."""
@@ -70,10 +79,17 @@ class Precise:
         return bool(x == y)
 
     def floor(self, x: Any) -> int:
-        """Return the largest integer not above x."""
+        """Return the largest integer not above x.
+
+        Raises:
+            UndefinedError: if x is infinite or not a number.
+        """
+        if not self.context.isfinite(x):
+            raise UndefinedError(f"{x} lies between no integers")
         result = int(self.context.floor(x))
         self.margin = min(self.margin, float(x - result), float(result + 1 - x))
         return result
 
     def _note(self, x: Any, y: Any) -> None:
-        self.margin = min(self.margin, abs(float(x - y)))
+        gap = abs(float(x - y))
+        self.margin = gap if gap < self.margin else self.margin if gap == gap else 0.0

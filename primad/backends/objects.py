@@ -35,7 +35,6 @@ class Numbers(Protocol):
 
     exp: Callable[[Any], Any]
     log: Callable[[Any], Any]
-    sqrt: Callable[[Any], Any]
     sin: Callable[[Any], Any]
     cos: Callable[[Any], Any]
     tanh: Callable[[Any], Any]
@@ -45,6 +44,9 @@ class Numbers(Protocol):
     erfinv: Callable[[Any], Any]
     loggamma: Callable[[Any], Any]
     polygamma: Callable[[int, Any], Any]
+
+    def sqrt(self, x: Any) -> Any:
+        """Return the square root."""
 
     def number(self, value: Any) -> Any:
         """Return the exact number that a Python scalar stands for."""

@@ -45,6 +45,10 @@ class Seeded:
         return self._random.choice(items)
 
 
+ANY = (-3.0, 3.0)
+"""The domain of an op that may be tried on any number."""
+
+
 @dataclass(frozen=True)
 class Operand:
     """One operand of an example.
@@ -54,13 +58,15 @@ class Operand:
         low, high: bounds of a float operand's values.
         array: the values of an integer or boolean operand.
         literal: the Python scalar passed instead of an array (a constant exponent).
+        independent: whether its values must be in general position (the elements of a matrix that has full rank).
     """
 
     type: ArrayType
-    low: float = -3.0
-    high: float = 3.0
+    low: float = ANY[0]
+    high: float = ANY[1]
     array: Any = None
     literal: float | None = None
+    independent: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ def shape(choose: Choices, low: int = 0, high: int = 2, longest: int = 3) -> tup
     return tuple(choose.integer(1, longest) for _ in range(choose.integer(low, high)))
 
 
-def floats(shape: tuple[int, ...], low: float = -3.0, high: float = 3.0) -> Operand:
+def floats(shape: tuple[int, ...], low: float = ANY[0], high: float = ANY[1]) -> Operand:
     """Return a float operand."""
     return Operand(ArrayType(shape, np.float64), low, high)
 

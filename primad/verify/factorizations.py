@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from primad import ops
@@ -21,7 +22,7 @@ def _solve_triangular(choose: Choices) -> Example:
 
 
 def _qr(choose: Choices) -> Example:
-    return Example((floats(choose.among(((1, 1), (3, 2), (3, 3), (2, 2, 1)))),))
+    return Example((replace(floats(choose.among(((1, 1), (3, 2), (3, 3), (2, 2, 1)))), independent=True),))
 
 
 def _pair(choose: Choices) -> Example:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.backends.mpmath import Precise
+from primad.backends.mpmath import Precise, UndefinedError
 from primad.backends.objects import Evaluator
 from primad.ir.node import CAPTURED, LITERAL, literal_value
 from primad.ir.program import Program
@@ -68,7 +68,7 @@ def fuzz_one(seed: int) -> Failure | None:
     while True:
         program = draw_program(choose)
         attempt = Attempt(program, choose)
-        if attempt.regular():
+        if attempt.regular(attempt.x):
             break
     try:
         attempt.check()
@@ -99,10 +99,13 @@ class Attempt:
             for type in types
         ]
 
-    def regular(self) -> bool:
-        """Say whether the point lies inside the domain and away from kinks."""
+    def regular(self, x: Sequence[Any]) -> bool:
+        """Say whether a point lies inside the domain and away from kinks."""
         self.numbers.margin = float("inf")
-        out = self.run(self.lowered, self.x)
+        try:
+            out = self.run(self.lowered, x)
+        except UndefinedError:
+            return False
         if not all(self.numbers.context.isfinite(value) and abs(value) < 1e30 for y in out for value in y.flat):
             return False
         return self.numbers.margin > MARGIN
@@ -168,6 +171,7 @@ class Attempt:
         flags[self.choose.integer(0, len(flags) - 1)] = True
         rows = [self.points(types) for _ in range(2)]
         rows = [[new if on else x for new, x, on in zip(row, self.x, flags, strict=True)] for row in rows]
+        rows = [row if self.regular(row) else self.x for row in rows]
         stacked = [
             np.stack([row[i] for row in rows]) if on else x for i, (x, on) in enumerate(zip(self.x, flags, strict=True))
         ]

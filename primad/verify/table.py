@@ -11,13 +11,12 @@ from primad import nn, ops
 from primad import numpy as pnp
 from primad.primitive import Primitive
 from primad.types import ArrayType
-from primad.verify.cases import Case, Choices, Example, Operand, booleans, floats, integers, pointwise, shape
+from primad.verify.cases import ANY, Case, Choices, Example, Operand, booleans, floats, integers, pointwise, shape
 from primad.verify.definitions import MEANINGS
 from primad.verify.factorizations import FACTORIZATION_CASES
 from primad.verify.held import HELD_CASES
 from primad.verify.sliding import SLIDING_CASES
 
-ANY = (-3.0, 3.0)
 MILD = (-1.5, 1.5)
 POSITIVE = (0.125, 3.0)
 UNIT = (0.125, 0.875)
