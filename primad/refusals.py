@@ -104,7 +104,7 @@ def doing(frame: FrameType | None, instruction: int = -1) -> Doing:
         return Doing()
     instruction = frame.f_lasti if instruction < 0 else instruction
     code = frame.f_code
-    stores = dis.opname[code.co_code[instruction]] == "STORE_SUBSCR"
+    stores = dis.opname[code.co_code[instruction]] in ("STORE_SUBSCR", "STORE_SLICE")
     unseen = Doing("y[i]", ast.parse("y[i]", mode="eval").body, True) if stores else Doing()
     position = next(islice(code.co_positions(), instruction // 2, None), None)
     if position is None or None in position:

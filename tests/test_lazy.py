@@ -372,6 +372,7 @@ def solvers() -> dict[str, Callable[[Any, Any], Any]]:
     }
 
 
+@pytest.mark.filterwarnings("ignore:Calling `matvec` on 'column vectors':FutureWarning")  # SciPy 1.18 and later
 @pytest.mark.parametrize("solver", solvers())
 @pytest.mark.parametrize("which", ["hessian", "jacobian", "transposed jacobian"])
 def test_scipys_solvers_never_form_the_matrix(which: str, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
