@@ -116,6 +116,11 @@ broadcast: Primitive = linear(
 )
 
 
+def widen(x: Any, size: int) -> Any:
+    """Give an array a leading axis along which it is constant."""
+    return broadcast(x, shape=(size, *x.shape), axes=(0,))
+
+
 # -- sum ---------------------------------------------------------------------------------------------------------------
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from primad import ops
 from primad.axes import Change, result_types
 from primad.errors import ProgramError
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Cost, Program, rebuild
+from primad.ops.broadcasting import widen
 from primad.primitive import Primitive, missing_rule, packed
 from primad.trace import TracedArray
 from primad.transforms.forward import jvp
@@ -106,12 +106,6 @@ def _inserted(node: Node, flags: tuple[bool, ...], size: int) -> dict[str, Any] 
     change = Change.insert(flags, size, [operand.type for operand in node.inputs], result_types(node.type))
     adapted: dict[str, Any] | None = node.op.adapt(change, **dict(node.params))
     return adapted
-
-
-def widen(x: TracedArray, size: int) -> TracedArray:
-    """Give an array a leading axis along which it is constant."""
-    result: TracedArray = ops.broadcast(x, shape=(size, *x.shape), axes=(0,))
-    return result
 
 
 # -- composites with a rule of their own -------------------------------------------------------------------------------

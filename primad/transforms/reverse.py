@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from primad import ops
 from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
 from primad.ir.program import ClosedProgram, Cost, Program, rebuild
+from primad.ops.strong_zeros import is_masked, keep_masked, sum_of_masked
 from primad.primitive import Primitive, missing_rule, tangent_sum
 from primad.trace import TracedArray
 from primad.transforms.dimensions import dependents
@@ -46,48 +46,26 @@ def pull_cotangents(
         _check_linear(node, positions)
         operands = [Linear(operand.type) if operand in linear else TracedArray(operand) for operand in node.inputs]
         contributions = node.op.transpose(cotangent, *operands, **params)
-        masked = isinstance(cotangent, TracedArray) and cotangent.node.op is ops.mask
+        masked = is_masked(cotangent)
         for i in positions:
             contribution, operand = contributions[i], node.inputs[i]
             if isinstance(contribution, Zero):
                 continue
             if masked and operand not in wanted:
-                contribution = _masked(node, i, cotangent, operands, params, contribution)
+                contribution = keep_masked(node, i, cotangent, operands, contribution)
             pending[operand] = _add(pending.get(operand), contribution)
     return [pending[node] if node in pending else Zero(node.type) for node in inputs]
 
 
-def _masked(
-    node: Node, position: int, cotangent: TracedArray, operands: list[Any], params: dict[str, Any], found: Any
-) -> Any:
-    """Keep the zeros of a masked cotangent strong where a structural op (a sum, a pad, a scatter, …) hides its mask.
-
-    What the op makes of the condition is nonzero exactly where something unmasked arrives.
-    """
-    if node.op.kind != "linear" or isinstance(found, tuple) or found.node.op in (ops.mask, LITERAL):
-        return found
-    condition = ops.cast(_condition(cotangent.node), dtype=str(cotangent.dtype))
-    arrives: TracedArray = node.op.transpose(condition, *operands, **params)[position]
-    result: TracedArray = ops.mask(~ops.equal(arrives, 0), found)
-    return result
-
-
 def _add(total: Any, term: Any) -> Any:
-    """Add cotangents, of several results each to its own.
-
-    Where both are masked the sum is masked too: it is zero where both are.
-    """
+    """Add cotangents, of several results each to its own."""
     if total is None or isinstance(total, Zero):
         return term
     if isinstance(term, Zero):
         return total
     if isinstance(term, tuple):
         return tuple([_add(x, y) for x, y in zip(total, term, strict=True)])
-    result: TracedArray = total + term
-    x, y = total.node, term.node
-    if x.op is ops.mask and y.op is ops.mask and x.inputs[0] is not y.inputs[0]:
-        result = ops.mask(_condition(x) | _condition(y), result)
-    return result
+    return sum_of_masked(total, term)
 
 
 def _lowered(
@@ -122,16 +100,6 @@ def _is_definition(node: Node, linear: set[Node]) -> bool:
     if node.op is INPUT or node.op.kind != "composite":
         return False
     return not node.op.has_rule or all(operand in linear or not operand.type.is_float for operand in node.inputs)
-
-
-def _condition(node: Node) -> Any:
-    """Return where a masked value, perhaps masked several times, is not zero by decree."""
-    condition: Any = TracedArray(node.inputs[0])
-    node = node.inputs[1]
-    while node.op is ops.mask:
-        condition = condition & TracedArray(node.inputs[0])
-        node = node.inputs[1]
-    return condition
 
 
 def _check_linear(node: Node, positions: Sequence[int]) -> None:
