@@ -24,7 +24,7 @@ from primad.axes import AxisMap, pointwise, same_params
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.ir.node import Node
 from primad.ir.program import Cost, Program
-from primad.primitive import Law, Primitive, tangent_sum
+from primad.primitive import Law, Outermost, Primitive, tangent_sum
 from primad.trace import TracedArray, record
 from primad.types import ArrayType, Linear, Zero
 
@@ -171,6 +171,7 @@ def linear(
     laws: Sequence[Law] = (),
     views: bool = False,
     flops: Callable[[Node], Cost] | None = None,
+    outermost: Outermost | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in the listed operands, jointly.
@@ -187,6 +188,7 @@ def linear(
         laws: constructor identities.
         views: whether the result is a view that costs nothing.
         flops: how to count one application; by default one flop per element.
+        outermost: how it leaves ops that are applied to it (see `primad.primitive`).
         doc: one line for the reference.
 
     Example:
@@ -224,6 +226,7 @@ def linear(
         linear_operands=linear_operands,
         views=views,
         flops=flops,
+        outermost=outermost,
         doc=doc,
     )
     return primitive

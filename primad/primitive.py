@@ -20,6 +20,7 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `build(program, **options)`: for composites that hold a program, the derived program that they stand for.
 - `consume(op, trace, inputs, params, node)`: for composites that hold a program, how to be computed by the op that
   consumes them (a trace does not need the whole Hessian); None if it has nothing to say.
+- `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
 
 Rules are written in the language itself: they receive traced arrays and use operators and other primitives.
@@ -27,7 +28,7 @@ Rules are written in the language itself: they receive traced arrays and use ope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -36,10 +37,10 @@ import numpy as np
 
 from primad.axes import AxisMap
 from primad.errors import NotDifferentiableError
-from primad.ir.node import INPUT, LITERAL, PACK, Node, Params, Trace, literal_value
+from primad.ir.node import PACK, Node, Params, Trace
 from primad.ir.program import Cost, newest
 from primad.trace import TracedArray, bind, lift
-from primad.types import ArrayType, TupleType, Zero
+from primad.types import TupleType, Zero
 
 Kind = Literal["elementwise", "linear", "multilinear", "piecewise constant", "custom", "composite"]
 LawClass = Literal["bitwise", "real", "finite"]
@@ -70,6 +71,20 @@ class Law:
     def may_apply(self, operands: Collection[str]) -> bool:
         """Say whether the constructor form can find something where the operands have these ops."""
         return self.at is None or any(name in operands for name in self.at)
+
+
+@dataclass(frozen=True)
+class Outermost:
+    """How far outside laws keep an op: it leaves ops of lower rank that are applied to it, where it commutes with them.
+
+    Attributes:
+        rank: 0 for all ops that have none, then broadcasts, signs and masks.
+        leave: (op, ops of its operands) -> the constructor form in which the op with this field is outside; None where
+            they do not commute. None for ops that no family moves.
+    """
+
+    rank: int
+    leave: Callable[[Primitive, Sequence[Any]], Rewrite | None] | None = None
 
 
 SAME = "same"
@@ -103,6 +118,7 @@ class Primitive:
     build: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
     consume: Callable[..., Node | None] | None = None
+    outermost: Outermost | None = None
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the primitive: record it if an operand is traced, else compute it. Several results are a tuple."""
@@ -122,12 +138,8 @@ class Primitive:
         known = self._contexts.get(context)
         if known is None:
             known = self._contexts[context] = self._laws_in(context)
-        wide, consumed, rewriters = known
+        consumed, rewriters = known
         node: Node | None
-        if wide:
-            node = _broadcast_outermost(self, trace, inputs, params)
-            if node is not None:
-                return node
         for position in consumed:
             node = inputs[position].op.consume(self, trace, inputs, params, inputs[position])
             if node is not None:
@@ -141,24 +153,33 @@ class Primitive:
         return None
 
     @cached_property
-    def _contexts(self) -> dict[tuple[Any, ...], tuple[bool, tuple[int, ...], tuple[Rewrite, ...]]]:
+    def _contexts(self) -> dict[tuple[Any, ...], tuple[tuple[int, ...], tuple[Rewrite, ...]]]:
         return {}
 
-    def _laws_in(self, context: tuple[Any, ...]) -> tuple[bool, tuple[int, ...], tuple[Rewrite, ...]]:
+    def _laws_in(self, context: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Rewrite, ...]]:
         """Return what is worth trying where the operands have these ops.
 
         Returns:
-            whether a broadcast may be outermost, the operands that say how they are consumed, the constructor forms.
+            the operands that say how they are consumed, the constructor forms.
         """
         if len(self._contexts) >= MOST_CONTEXTS:
             self._contexts.clear()
         ops = [op for op in context if op is not SAME]
         names = {SAME if op is SAME else op.name for op in context}
-        wide = self.pointwise and self.name not in _OUTERMOST and "broadcast" in names
-        wide = wide and all(op is LITERAL or op.name == "broadcast" for op in ops)
         consumed = tuple([i for i, op in enumerate(ops) if op.consume is not None])
         laws = [law.rewrite for law in self.laws if law.rewrite is not None and law.may_apply(names)]
-        return wide, consumed, tuple(laws)
+        return consumed, (*self.families(ops).values(), *laws)
+
+    def families(self, operands: Sequence[Any]) -> dict[Any, Rewrite]:
+        """Return how operands leave this op, applied to operands of these ops, where laws keep them further outside."""
+        rank = 0 if self.outermost is None else self.outermost.rank
+        found = {}
+        for op in dict.fromkeys(operands):
+            if op.outermost is not None and op.outermost.leave is not None and op.outermost.rank > rank:
+                rewrite = op.outermost.leave(self, operands)
+                if rewrite is not None:
+                    found[op] = rewrite
+        return found
 
     @property
     def has_rule(self) -> bool:
@@ -192,44 +213,6 @@ class Primitive:
 def apply(trace: Trace, op: Any, *inputs: Node, **params: Any) -> Node:
     """Build a node in the newest trace among its inputs (in `trace` if it has none)."""
     return newest(inputs, trace).build(op, inputs, tuple(sorted(params.items())))
-
-
-_OUTERMOST = frozenset(("mask", "neg"))
-"""Pointwise ops whose own laws move them out of a broadcast; moving the broadcast out again would never end."""
-
-
-def _broadcast_outermost(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params) -> Node | None:
-    """Pointwise ops commute with broadcast: compute on the smaller arrays, then broadcast the result.
-
-    `f(broadcast(x), broadcast(y)) = broadcast(f(x, y))` along the axes that are new in every operand; literals are
-    constant along all axes. Equal bit for bit. It is the second half of the law that carries the forward Laplacian.
-    """
-    common: set[int] | None = None
-    wide: Any = None
-    for node in inputs:
-        if node.op is LITERAL:
-            continue
-        if node.op is INPUT or node.op.name != "broadcast":
-            return None
-        wide = node.op
-        axes = set(dict(node.params)["axes"])
-        common = axes if common is None else common & axes
-    if not common:
-        return None
-    shape = inputs[0].type.shape
-    small_shape = tuple([n for axis, n in enumerate(shape) if axis not in common])
-    small = [_without_axes(trace, node, common, small_shape) for node in inputs]
-    return apply(trace, wide, apply(trace, op, *small, **dict(params)), shape=shape, axes=tuple(sorted(common)))
-
-
-def _without_axes(trace: Trace, node: Node, common: set[int], shape: tuple[int, ...]) -> Node:
-    if node.op is LITERAL:
-        return trace.literal(literal_value(node), ArrayType(shape, node.type.dtype))
-    kept = [axis for axis in dict(node.params)["axes"] if axis not in common]
-    if not kept:
-        return node.inputs[0]
-    moved = tuple([axis - sum(other < axis for other in common) for axis in kept])
-    return apply(trace, node.op, node.inputs[0], shape=shape, axes=moved)
 
 
 # -- several results ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from primad import ops
+from primad.primitive import Primitive
+
 PACKAGE = Path(__file__).parent.parent / "primad"
 ORDER = [
     "types", "errors", "tree", "deferred", "refusals", "process", "axes", "ir", "trace", "primitive", "kinds", "ops",
@@ -116,3 +119,26 @@ def test_importing_loads_no_more_than_it_must() -> None:
     ]
     found = subprocess.run([sys.executable, "-c", code, *late], capture_output=True, text=True, check=True).stdout
     assert not found.strip(), f"import primad loads {found}"
+
+
+KNOWS_NO_OP = [
+    path for path in FILES if layer_of(module_of(path)) in ("axes", "ir", "trace", "primitive", "kinds", "transforms")
+]
+"""What works on every op by its record: recording, kinds and transforms."""
+
+
+@pytest.mark.parametrize("path", KNOWS_NO_OP, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_op_is_known_by_name(path: Path) -> None:
+    """No name of an op is compared with, no record of one is imported (`project` stands for results, as leaves do)."""
+    names = set(ops.BY_NAME) - {"project"}
+    records = {name for name, value in vars(ops).items() if isinstance(value, Primitive)} - {"project"}
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("primad"):
+            imported = {alias.name for alias in node.names}
+            assert not imported & records and "ops" not in imported, f"{path}:{line}: imports {imported}"
+        if isinstance(node, (ast.Compare, ast.Set, ast.Tuple, ast.List, ast.Dict)):
+            texts = {child.value for child in ast.walk(node) if isinstance(child, ast.Constant)}
+            known = {text for text in texts if isinstance(text, str)} & names
+            assert not known, f"{path}:{line}: knows {known}"

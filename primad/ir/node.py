@@ -41,6 +41,7 @@ class Leaf:
     """The op of a node without inputs."""
 
     consume = None
+    outermost = None
 
     def __init__(self, name: str) -> None:
         self.name = name

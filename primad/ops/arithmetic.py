@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,11 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.kinds import custom, elementwise, linear, multilinear, same_type
+from primad.ops.broadcasting import broadcast, sum
 from primad.ops.elementary import log
-from primad.ops.selection import mask, select
+from primad.ops.selection import select
 from primad.ops.structural import concatenate, pad
-from primad.primitive import SAME, Law, Primitive, apply, full
+from primad.primitive import SAME, Law, Outermost, Primitive, Rewrite, apply, full
 from primad.types import ArrayType
 
 Inputs = tuple[Node, ...]
@@ -81,8 +82,6 @@ def _neg_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     if x.op is LITERAL:
         with np.errstate(all="ignore"):  # integers wrap
             return trace.literal(np.negative(x.type.dtype.type(literal_value(x))).item(), x.type)
-    if x.op is mask:
-        return apply(trace, mask, x.inputs[0], apply(trace, neg, x.inputs[1]))
     return None
 
 
@@ -91,20 +90,30 @@ def _neg_sub(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return apply(trace, sub, x.inputs[1], x.inputs[0]) if x.op is sub else None
 
 
+def _leave_sum(op: Primitive, operands: Sequence[Any]) -> Rewrite | None:
+    """A sum of −x is −sum of x."""
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        return apply(trace, neg, apply(trace, op, inputs[0].inputs[0], **params))
+
+    return rewrite if op is sum else None
+
+
 neg: Primitive = linear(
     "neg",
+    outermost=Outermost(2, _leave_sum),
     numpy=np.negative,
     infer=same_type,
     transpose=[lambda ct, x: -ct],
     doc="−x.",
     laws=[
         Law(
-            "−(−x) = x; −literal is a literal; a mask is outermost",
+            "−(−x) = x; −literal is a literal",
             "bitwise",
             lambda x: (neg(neg(x)), x),
             ((3,),),
             _neg_law,
-            ("neg", "literal", "mask"),
+            ("neg", "literal"),
         ),
         Law("−(x − y) = y − x", "real", lambda x, y: (neg(sub(x, y)), sub(y, x)), ((3,), (3,)), _neg_sub, ("sub",)),
     ],
@@ -122,7 +131,7 @@ def _without_sign(trace: Trace, x: Node) -> Node | None:
     """Return y where x is −y or a broadcast of −y, else None."""
     if x.op is neg:
         return x.inputs[0]
-    if x.op is not LITERAL and x.op.name == "broadcast" and x.inputs[0].op is neg:
+    if x.op is broadcast and x.inputs[0].op is neg:
         return apply(trace, x.op, x.inputs[0].inputs[0], **dict(x.params))
     return None
 
@@ -141,16 +150,6 @@ def _same_denominator(sign: Any) -> Callable[[Trace, Inputs, Params], Node | Non
         x, y = inputs
         if x.op is div and y.op is div and x.inputs[1] is y.inputs[1]:
             return apply(trace, div, apply(trace, sign(), x.inputs[0], y.inputs[0]), x.inputs[1])
-        return None
-
-    return rewrite
-
-
-def _same_mask(sign: Any) -> Callable[[Trace, Inputs, Params], Node | None]:
-    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-        x, y = inputs
-        if x.op is mask and y.op is mask and x.inputs[0] is y.inputs[0]:
-            return apply(trace, mask, x.inputs[0], apply(trace, sign(), x.inputs[1], y.inputs[1]))
         return None
 
     return rewrite
@@ -217,14 +216,6 @@ add: Primitive = linear(
             ((3,), (3,), (3,)),
             _same_denominator(lambda: add),
             ("div",),
-        ),
-        Law(
-            "a mask is outermost: add",
-            "bitwise",
-            lambda c, x, y: (add(mask(c > 0, x), mask(c > 0, y)), mask(c > 0, add(x, y))),
-            ((3,), (3,), (3,)),
-            _same_mask(lambda: add),
-            ("mask",),
         ),
         Law(
             "arrays side by side among zeros are joined",
@@ -333,13 +324,6 @@ def _mul_literals(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return None
 
 
-def _mul_mask(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-    x, y = inputs
-    if x.op is mask:
-        return apply(trace, mask, x.inputs[0], apply(trace, mul, x.inputs[1], y))
-    return apply(trace, mask, y.inputs[0], apply(trace, mul, x, y.inputs[1])) if y.op is mask else None
-
-
 mul: Primitive = multilinear(
     "mul",
     numpy=np.multiply,
@@ -373,14 +357,6 @@ mul: Primitive = multilinear(
             _mul_literals,
             ("literal",),
         ),
-        Law(
-            "a mask is outermost: mul",
-            "finite",
-            lambda c, x, y: (mul(mask(c > 0, x), y), mask(c > 0, mul(x, y))),
-            ((3,), (3,), (3,)),
-            _mul_mask,
-            ("mask",),
-        ),
     ],
 )
 
@@ -392,11 +368,6 @@ def _div_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     if x.op is neg:
         return apply(trace, neg, apply(trace, div, x.inputs[0], y))
     return None
-
-
-def _div_mask(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-    x, y = inputs
-    return apply(trace, mask, x.inputs[0], apply(trace, div, x.inputs[1], y)) if x.op is mask else None
 
 
 def _division_type(*types: ArrayType) -> ArrayType:
@@ -438,14 +409,6 @@ div: Primitive = custom(
             ((3,), (3,)),
             _div_law,
             ("literal", "neg"),
-        ),
-        Law(
-            "a mask is outermost: div",
-            "finite",
-            lambda c, x, y: (div(mask(c > 0, x), y), mask(c > 0, div(x, y))),
-            ((3,), (3,), (3,)),
-            _div_mask,
-            ("mask",),
         ),
     ],
     doc="x / y. The quotient rule is (dx − out·dy)/y: it stays right where dx/y − x·dy/y² overflows.",

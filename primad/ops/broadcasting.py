@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
 from primad.kinds import linear
-from primad.ops.selection import mask
-from primad.primitive import Law, Primitive, apply
+from primad.primitive import Law, Outermost, Primitive, Rewrite, apply
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -65,12 +65,42 @@ def _broadcast_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, A
     return apply(trace, broadcast, x.inputs[0], shape=params["shape"], axes=tuple(sorted([*params["axes"], *inner])))
 
 
-def _broadcast_mask(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
-    (x,) = inputs
-    if x.op is not mask:
+def _leave_pointwise(op: Primitive, operands: Sequence[Any]) -> Rewrite | None:
+    """Pointwise ops commute with broadcasts: compute on the smaller arrays, then broadcast the result."""
+    if not op.pointwise or not all(x is broadcast or x is LITERAL for x in operands):
         return None
-    condition, value = (apply(trace, broadcast, operand, **params) for operand in x.inputs)
-    return apply(trace, mask, condition, value)
+    return partial(_outermost, op)
+
+
+def _outermost(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """Broadcast the result of a pointwise op, not its operands.
+
+    `f(broadcast(x), broadcast(y)) = broadcast(f(x, y))` along the axes that are new in every operand; literals are
+    constant along all axes. Equal bit for bit. It is the second half of the law that carries the forward Laplacian.
+    """
+    common: set[int] | None = None
+    for node in inputs:
+        if node.op is LITERAL:
+            continue
+        axes = set(dict(node.params)["axes"])
+        common = axes if common is None else common & axes
+    if not common:
+        return None
+    shape = inputs[0].type.shape
+    small_shape = tuple([n for axis, n in enumerate(shape) if axis not in common])
+    small = [_without_axes(trace, node, common, small_shape) for node in inputs]
+    return apply(trace, broadcast, apply(trace, op, *small, **params), shape=shape, axes=tuple(sorted(common)))
+
+
+def _without_axes(trace: Trace, node: Node, common: set[int], shape: tuple[int, ...]) -> Node:
+    if node.op is LITERAL:
+        return trace.literal(literal_value(node), ArrayType(shape, node.type.dtype))
+    kept = [axis for axis in dict(node.params)["axes"] if axis not in common]
+    if not kept:
+        return node.inputs[0]
+    left = [axis for axis in range(node.type.ndim) if axis not in common]
+    moved = tuple([left.index(axis) for axis in kept])
+    return apply(trace, broadcast, node.inputs[0], shape=shape, axes=moved)
 
 
 broadcast: Primitive = linear(
@@ -81,6 +111,7 @@ broadcast: Primitive = linear(
     axes=lambda x, *, shape, axes: _axis_map(len(shape), axes, made=True),
     adapt=_broadcast_adapt,
     views=True,
+    outermost=Outermost(1, _leave_pointwise),
     doc="Repeat an array along the new axes `axes` of `shape`.",
     laws=[
         Law(
@@ -100,17 +131,6 @@ broadcast: Primitive = linear(
             ((3,),),
             _broadcast_twice,
             ("broadcast",),
-        ),
-        Law(
-            "a mask is outermost: broadcast",
-            "bitwise",
-            lambda c, x: (
-                broadcast(mask(c > 0, x), shape=(2, 3), axes=(0,)),
-                mask(broadcast(c > 0, shape=(2, 3), axes=(0,)), broadcast(x, shape=(2, 3), axes=(0,))),
-            ),
-            ((3,), (3,)),
-            _broadcast_mask,
-            ("mask",),
         ),
     ],
 )
@@ -169,11 +189,6 @@ def _sum_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -
     return apply(trace, sum, x.inputs[0], axes=tuple(sorted([*inner, *(kept[axis] for axis in params["axes"])])))
 
 
-def _sum_neg(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
-    (x,) = inputs
-    return apply(trace, x.op, apply(trace, sum, x.inputs[0], **params)) if x.op.name == "neg" else None
-
-
 def _sum_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
     """Summing n equal terms is multiplying by n."""
     (x,) = inputs
@@ -224,14 +239,6 @@ sum: Primitive = linear(
             ((3,),),
             _sum_broadcast,
             ("broadcast", "literal"),
-        ),
-        Law(
-            "a sign is outermost: sum",
-            "real",
-            lambda x: (sum(-x, axes=(0,)), -sum(x, axes=(0,))),
-            ((2, 3),),
-            _sum_neg,
-            ("neg",),
         ),
     ],
 )

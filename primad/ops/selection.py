@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.kinds import linear
-from primad.primitive import Law, Primitive
+from primad.primitive import Law, Outermost, Primitive, Rewrite, apply
 from primad.types import ArrayType
 
 
@@ -72,8 +74,40 @@ def _mask(condition: Any, x: Any, out: Any = None) -> Any:
     return found.view(x.dtype) if out is None else out
 
 
+def _leave(op: Primitive, operands: Sequence[Any]) -> Rewrite | None:
+    """A mask leaves ops that make zero of zero, and those that move elements and keep them all."""
+    if op.pointwise and not op.views and op.linear_groups(len(operands)):
+        return partial(_out_of_linear, op)
+    if op.kind == "linear" and op.views and not op.pointwise and op.axes is not None and len(operands) == 1:
+        return partial(_out_of_view, op)
+    return None
+
+
+def _out_of_linear(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """Mask the result of a pointwise op, not the operands in which it is linear: all by one condition."""
+    for group in op.linear_groups(len(inputs)):
+        conditions = {inputs[i].inputs[0] if inputs[i].op is mask else None for i in group}
+        (condition, *others) = conditions
+        if condition is not None and not others:
+            bare = [x.inputs[1] if i in group else x for i, x in enumerate(inputs)]
+            return apply(trace, mask, condition, apply(trace, op, *bare, **params))
+    return None
+
+
+def _out_of_view(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """Mask what a view shows, with a view of the condition, unless it shows elements many times, or only some."""
+    (x,) = inputs
+    assert op.axes is not None
+    found = op.axes(x.type, **params)
+    if op.infer(x.type, **params).size != x.type.size and "mixed" in map(found.role, found.results[0]):
+        return None
+    condition, value = (apply(trace, op, operand, **params) for operand in x.inputs)
+    return apply(trace, mask, condition, value)
+
+
 mask: Primitive = linear(
     "mask",
+    outermost=Outermost(3, _leave),
     numpy=_mask,
     infer=_mask_type,
     transpose=[None, lambda ct, c, x: mask(c, ct)],

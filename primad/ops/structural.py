@@ -13,7 +13,6 @@ from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.kinds import linear
 from primad.ops.broadcasting import broadcast, retyped
-from primad.ops.selection import mask
 from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType
 
@@ -80,14 +79,6 @@ def _reshape_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
     return apply(trace, reshape, inputs[0].inputs[0], **params) if inputs[0].op is reshape else None
 
 
-def _reshape_mask(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
-    (x,) = inputs
-    if x.op is not mask:
-        return None
-    condition, value = (apply(trace, reshape, operand, **params) for operand in x.inputs)
-    return apply(trace, mask, condition, value)
-
-
 reshape: Primitive = linear(
     "reshape",
     numpy=lambda x, *, shape: np.reshape(x, shape),
@@ -112,17 +103,6 @@ reshape: Primitive = linear(
             ((2, 3),),
             _reshape_twice,
             ("reshape",),
-        ),
-        Law(
-            "a mask is outermost: reshape",
-            "bitwise",
-            lambda c, x: (
-                reshape(mask(c > 0, x), shape=(6,)),
-                mask(reshape(c > 0, shape=(6,)), reshape(x, shape=(6,))),
-            ),
-            ((2, 3), (2, 3)),
-            _reshape_mask,
-            ("mask",),
         ),
     ],
 )
@@ -177,14 +157,6 @@ def _permute_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str,
     return apply(trace, broadcast, apply(trace, permute, x.inputs[0], order=inner), shape=shape, axes=axes)
 
 
-def _permute_mask(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
-    (x,) = inputs
-    if x.op is not mask:
-        return None
-    condition, value = (apply(trace, permute, operand, **params) for operand in x.inputs)
-    return apply(trace, mask, condition, value)
-
-
 permute: Primitive = linear(
     "permute",
     numpy=lambda x, *, order: np.transpose(x, order),
@@ -220,17 +192,6 @@ permute: Primitive = linear(
             ((2, 4),),
             _permute_broadcast,
             ("broadcast",),
-        ),
-        Law(
-            "a mask is outermost: permute",
-            "bitwise",
-            lambda c, x: (
-                permute(mask(c > 0, x), order=(1, 0)),
-                mask(permute(c > 0, order=(1, 0)), permute(x, order=(1, 0))),
-            ),
-            ((2, 3), (2, 3)),
-            _permute_mask,
-            ("mask",),
         ),
     ],
 )

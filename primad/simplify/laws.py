@@ -1,8 +1,8 @@
 """Laws that belong to no single op, with the statements that `primad.verify` proves.
 
-The first family is applied by every pointwise op's constructor (`primad.primitive`), the second by the pass that moves
-sums over directions towards the inputs (`primad.simplify.collapse`), the third to programs about to be planned
-(`primad.simplify.outer`).
+The first families are applied by constructors, as the ops that are kept outermost say (`primad.primitive.Outermost`),
+the second by the pass that moves sums over directions towards the inputs (`primad.simplify.collapse`), the third to
+programs about to be planned (`primad.simplify.outer`).
 """
 
 from __future__ import annotations
@@ -56,6 +56,60 @@ _OUTERMOST = (
         "bitwise",
         lambda c, x, y: (ops.select(_wide(c > 0), _wide(x), _wide(y)), _wide(ops.select(c > 0, x, y))),
         ((3,), (3,), (3,)),
+    ),
+    Law(
+        "a sign is outermost: sum",
+        "real",
+        lambda x: (ops.sum(-x, axes=(0,)), -ops.sum(x, axes=(0,))),
+        ((2, 3),),
+    ),
+    Law(
+        "a mask is outermost: pointwise ops, in an operand in which they are linear",
+        "finite",
+        lambda c, x, y: (ops.mul(ops.mask(c > 0, x), y), ops.mask(c > 0, ops.mul(x, y))),
+        ((3,), (3,), (3,)),
+    ),
+    Law(
+        "a mask is outermost: quotients",
+        "finite",
+        lambda c, x, y: (ops.div(ops.mask(c > 0, x), y), ops.mask(c > 0, ops.div(x, y))),
+        ((3,), (3,), (3,)),
+    ),
+    Law(
+        "a mask is outermost: pointwise ops, in operands in which they are linear together",
+        "bitwise",
+        lambda c, x, y: (ops.sub(ops.mask(c > 0, x), ops.mask(c > 0, y)), ops.mask(c > 0, ops.sub(x, y))),
+        ((3,), (3,), (3,)),
+    ),
+    Law(
+        "a mask is outermost: signs",
+        "real",
+        lambda c, x: (ops.neg(ops.mask(c > 0, x)), ops.mask(c > 0, ops.neg(x))),
+        ((3,), (3,)),
+    ),
+    Law(
+        "a mask is outermost: reshape",
+        "bitwise",
+        lambda c, x: (
+            ops.reshape(ops.mask(c > 0, x), shape=(6,)),
+            ops.mask(ops.reshape(c > 0, shape=(6,)), ops.reshape(x, shape=(6,))),
+        ),
+        ((2, 3), (2, 3)),
+    ),
+    Law(
+        "a mask is outermost: permute",
+        "bitwise",
+        lambda c, x: (
+            ops.permute(ops.mask(c > 0, x), order=(1, 0)),
+            ops.mask(ops.permute(c > 0, order=(1, 0)), ops.permute(x, order=(1, 0))),
+        ),
+        ((2, 3), (2, 3)),
+    ),
+    Law(
+        "a mask is outermost: broadcast",
+        "bitwise",
+        lambda c, x: (_wide(ops.mask(c > 0, x)), ops.mask(_wide(c > 0), _wide(x))),
+        ((3,), (3,)),
     ),
 )
 

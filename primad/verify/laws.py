@@ -158,20 +158,20 @@ def constructor_row(case: Case, op: Primitive, source: Any) -> Row | None:
     """
     if not op.laws and not op.pointwise:
         return None
-    fired: set[str] = set()
+    fired: dict[str, bool] = {law.name: False for law in op.laws if law.rewrite is not None}
     count = 0
     try:
         for index in range(case.examples):
             count += _constructor(Trial(case, op, source(f"{op.name}, {index}")), fired, 1200 if index == 0 else 60)
     except Wrong as wrong:
         return Row(op.name, "rewrites", "failed", str(wrong))
-    silent = [law.name for law in op.laws if law.rewrite is not None and law.name not in fired]
+    silent = [name for name, on in fired.items() if not on]
     if silent:
         return Row(op.name, "rewrites", "failed", f"never applied: {'; '.join(silent)}")
     return Row(op.name, "rewrites", "tested", f"{count} combinations of operands") if count else None
 
 
-def _constructor(trial: Trial, fired: set[str], most: int) -> int:
+def _constructor(trial: Trial, fired: dict[str, bool], most: int) -> int:
     op, params = trial.op, trial.example.params
     operands = trial.example.operands
     others = [_other(trial, x) for x in trial.values]
@@ -187,15 +187,17 @@ def _constructor(trial: Trial, fired: set[str], most: int) -> int:
                 forms.append([operand.literal])
                 continue
             x, z = arrays[position], arrays[half + position]
-            forms.append(_forms(x, z, arrays[0], arrays[half]))
+            first = next(i for i in range(half) if arrays[i].type == x.type)
+            forms.append(_forms(x, z, arrays[first], arrays[half + first]))
             position += 1
         results = []
         for chosen in _choose(trial.choose, forms, most):
             values = [_traced(value, arrays) for value in chosen]
             nodes = tuple(value.node for value in values)
-            for law in op.laws:
-                if law.rewrite is not None and law.rewrite(nodes[0].trace, nodes, params) is not None:
-                    fired.add(law.name)
+            rewriters = [(law.name, law.rewrite) for law in op.laws if law.rewrite is not None]
+            families = op.families([node.op for node in nodes])
+            for name, rewrite in [*rewriters, *((f"{x.name} is outside", rule) for x, rule in families.items())]:
+                fired[name] = rewrite(nodes[0].trace, nodes, params) is not None or fired.get(name, False)
             combinations.append([value.node for value in values])
             used.append(values)
             plain = all(node.op is INPUT and node.type == nodes[0].type for node in nodes)
@@ -255,8 +257,8 @@ def _forms(x: Any, z: Any, first: Any, second: Any) -> list[Any]:
     Args:
         x: an array of this operand's type.
         z: another.
-        first: the `x` of the first operand, for laws about operands that have something in common.
-        second: the `z` of the first operand.
+        first: the `x` of the first operand of its type, for laws about operands that have something in common.
+        second: the `z` of that operand.
     """
     node, kind = x.node, x.dtype.kind
     fill = [
