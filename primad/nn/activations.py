@@ -24,6 +24,13 @@ from primad.numpy.special import log_softmax, softmax, softplus
 from primad.primitive import Primitive
 from primad.trace import TracedArray
 
+__all__ = [
+    "celu", "elu", "gelu", "glu", "gumbel_softmax", "hard_sigmoid", "hard_swish", "hardshrink", "hardtanh",
+    "leaky_relu", "log_sigmoid", "log_softmax", "maxout", "mish", "prelu", "relu", "relu6", "rrelu", "selu",
+    "sigmoid", "silu", "softmax", "softplus", "softshrink", "softsign", "swiglu", "tanhshrink",
+    "thresholded_relu",
+]  # fmt: skip
+
 _ROOT_HALF = math.sqrt(0.5)
 
 
@@ -348,36 +355,3 @@ def gumbel_softmax(x: Any, key: Any, temperature: float = 1.0, hard: bool = Fals
     chosen = moveaxis(one_hot(argmax(soft, axis=axis), x.shape[axis], x.dtype), -1, axis)
     # (soft − soft) is exactly 0, and has the derivative of the first.
     return chosen + (soft - (ops.stop_gradient(soft) if isinstance(soft, TracedArray) else soft))
-
-
-__all__ = [
-    "COMPOSITES",
-    "celu",
-    "elu",
-    "gelu",
-    "glu",
-    "gumbel_softmax",
-    "hard_sigmoid",
-    "hard_swish",
-    "hardshrink",
-    "hardtanh",
-    "leaky_relu",
-    "log_sigmoid",
-    "log_softmax",
-    "maxout",
-    "mish",
-    "prelu",
-    "relu",
-    "relu6",
-    "rrelu",
-    "selu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "swiglu",
-    "tanhshrink",
-    "thresholded_relu",
-]

@@ -18,6 +18,8 @@ from primad.ops.contraction import letters
 from primad.primitive import Primitive
 from primad.types import is_float
 
+__all__ = ["conv", "conv_transpose"]
+
 _SPATIAL, _KERNEL = "xyz", "uvw"
 
 
@@ -196,6 +198,3 @@ def conv_transpose(
         dilation=spread,
         groups=groups,
     )
-
-
-__all__ = ["COMPOSITES", "conv", "conv_transpose"]

@@ -14,6 +14,8 @@ from primad.errors import ShapeError
 from primad.nn.line_search import Trial, strong_wolfe
 from primad.trace import type_of
 
+__all__ = ["LBFGS", "LBFGSState"]
+
 Tree = Any
 ValueAndGrad = Callable[[Tree], tuple[Any, Tree]]
 Vector = np.ndarray[Any, np.dtype[np.float64]]

@@ -17,6 +17,8 @@ from primad.primitive import Primitive
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
+__all__ = ["embedding", "one_hot"]
+
 
 def _one_hot(indices: Any, *, depth: int, dtype: str) -> Any:
     shape = (*indices.shape, depth)

@@ -19,6 +19,11 @@ from primad.numpy.shaping import expand_dims, squeeze
 from primad.numpy.special import log_softmax, logsumexp, softplus, xlogy
 from primad.primitive import Primitive
 
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "kl_div",
+    "l1_loss", "mse_loss", "nll_loss", "smooth_l1_loss", "squared_error",
+]  # fmt: skip
+
 
 def _squared_error(x: Any, y: Any) -> Any:
     d = x - y

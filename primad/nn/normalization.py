@@ -14,6 +14,8 @@ from primad.numpy.promotion import normalize_axes, normalize_axis
 from primad.numpy.reductions import mean, var
 from primad.primitive import Primitive
 
+__all__ = ["batch_norm", "batch_statistics", "layer_norm"]
+
 Axes = tuple[int, ...]
 
 

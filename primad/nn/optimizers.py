@@ -17,6 +17,8 @@ from primad.errors import ShapeError
 from primad.numpy.elementwise import sqrt
 from primad.trace import TracedArray, type_of
 
+__all__ = ["SGD", "Adam", "AdamState", "AdamW", "Momentum", "MomentumState"]
+
 Tree = Any
 
 

@@ -16,6 +16,8 @@ from primad.primitive import Primitive
 from primad.trace import TracedArray
 from primad.types import is_float
 
+__all__ = ["adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "max_pool"]
+
 # -- windows of one size -----------------------------------------------------------------------------------------------
 
 
@@ -251,6 +253,3 @@ def adaptive_avg_pool(x: Any, output_size: Any) -> Any:
     """
     x, rank = _operand("adaptive_avg_pool", x)
     return adaptive_avg_pool_(x, count=_count("adaptive_avg_pool", x, output_size, rank))
-
-
-__all__ = ["COMPOSITES", "adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "max_pool"]

@@ -13,6 +13,8 @@ from primad.nn.operands import floats, integers
 from primad.numpy.elementwise import where
 from primad.primitive import Primitive
 
+__all__ = ["dropout", "split", "uniform"]
+
 
 def _dropout(x: Any, key: Any, *, rate: float) -> Any:
     kept = ops.draw(key, shape=x.shape, dtype=str(x.dtype)) >= rate

@@ -11,6 +11,8 @@ from primad import tree
 from primad.errors import ShapeError
 from primad.trace import type_of
 
+__all__ = ["load", "save"]
+
 Tree = Any
 
 

@@ -23,6 +23,8 @@ from primad.numpy.promotion import (
 from primad.numpy.shaping import ravel
 from primad.trace import METHODS, TracedArray
 
+__all__ = ["add_at", "set_at", "take", "take_along_axis"]
+
 
 def _is_integer(item: Any) -> bool:
     return isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_))

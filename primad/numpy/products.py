@@ -31,6 +31,11 @@ from primad.ops.contraction import ALPHABET, letters
 from primad.primitive import Primitive
 from primad.trace import METHODS, TracedArray
 
+__all__ = [
+    "cross", "diag", "diagonal", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "trace",
+    "vdot", "vecdot",
+]  # fmt: skip
+
 
 def _operands(*values: Any) -> list[TracedArray]:
     """Promote operands as NumPy does; booleans are counted as integers, and `_product` makes them booleans again."""

@@ -30,6 +30,11 @@ from primad.primitive import Primitive, full
 from primad.trace import METHODS, TracedArray
 from primad.types import is_float
 
+__all__ = [
+    "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "average", "cumsum", "diff", "max",
+    "mean", "median", "min", "norm", "prod", "ptp", "sort", "std", "sum", "trapezoid", "var",
+]  # fmt: skip
+
 Axes = tuple[int, ...]
 
 

@@ -26,6 +26,13 @@ from primad.numpy.promotion import (
 )
 from primad.trace import METHODS, TracedArray
 
+__all__ = [
+    "array_split", "atleast_1d", "atleast_2d", "broadcast_to", "column_stack", "concatenate", "copy",
+    "expand_dims", "flip", "full_like", "hstack", "moveaxis", "ndim", "ones_like", "pad", "ravel", "repeat",
+    "reshape", "roll", "shape", "size", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "vstack",
+    "zeros_like",
+]  # fmt: skip
+
 
 @implements(np.reshape)
 def reshape(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:

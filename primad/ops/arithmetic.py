@@ -17,6 +17,8 @@ from primad.ops.structural import concatenate, pad
 from primad.primitive import SAME, Law, Outermost, Primitive, Rewrite, apply, full
 from primad.types import ArrayType
 
+__all__ = ["add", "div", "mul", "neg", "power", "sub"]
+
 Inputs = tuple[Node, ...]
 Params = dict[str, Any]
 

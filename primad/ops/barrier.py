@@ -5,6 +5,8 @@ from __future__ import annotations
 from primad.kinds import linear
 from primad.primitive import Primitive
 
+__all__ = ["barrier"]
+
 barrier: Primitive = linear(
     "barrier",
     numpy=lambda x: x,

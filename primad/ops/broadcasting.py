@@ -18,6 +18,8 @@ from primad.primitive import Law, Outermost, Primitive, Rewrite, apply
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
+__all__ = ["broadcast", "sum"]
+
 Shape = tuple[int, ...]
 
 

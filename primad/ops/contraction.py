@@ -26,6 +26,8 @@ from primad.primitive import Law, Primitive, apply, full
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
+__all__ = ["contract"]
+
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 

@@ -12,6 +12,8 @@ from primad.kinds import linear, piecewise_constant
 from primad.primitive import Law, Primitive
 from primad.types import ArrayType
 
+__all__ = ["cast", "truncate"]
+
 
 def _cast(x: Any, *, dtype: str) -> Any:
     x = np.asarray(x)

@@ -12,6 +12,11 @@ from primad.kinds import piecewise_constant, same_type
 from primad.primitive import Law, Primitive, full
 from primad.types import ArrayType, is_float
 
+__all__ = [
+    "equal", "floor", "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+    "right_shift", "sign", "stop_gradient",
+]  # fmt: skip
+
 Inputs = tuple[Node, ...]
 Params = dict[str, Any]
 

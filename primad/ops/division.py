@@ -11,6 +11,8 @@ from primad.ops.discrete import sign
 from primad.ops.kinks import abs
 from primad.primitive import Primitive, full
 
+__all__ = ["floor_divide", "fmod", "remainder"]
+
 floor_divide: Primitive = piecewise_constant(
     "floor_divide",
     numpy=np.floor_divide,

@@ -10,6 +10,25 @@ import numpy as np
 from primad.kinds import elementwise
 from primad.primitive import Primitive
 
+__all__ = [
+    "arctan",
+    "cos",
+    "cosh",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "sech2",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]  # fmt: skip
+
 exp: Primitive = elementwise("exp", numpy=np.exp, partials=[lambda out, x: out], doc="eˣ.")
 expm1: Primitive = elementwise(
     "expm1", numpy=np.expm1, partials=[lambda out, x: exp(x)], doc="eˣ − 1, accurate near 0."

@@ -21,6 +21,8 @@ from primad.ops.structural import permute
 from primad.primitive import Primitive
 from primad.types import ArrayType, TupleType
 
+__all__ = ["qr", "solve_triangular"]
+
 
 def matrix_product(x: Any, y: Any) -> Any:
     """Multiply stacks of matrices with the same leading axes."""

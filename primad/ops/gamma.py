@@ -8,6 +8,8 @@ from primad.deferred import special
 from primad.kinds import elementwise
 from primad.primitive import Primitive
 
+__all__ = ["gammaln", "polygamma"]
+
 
 def _polygamma(x: Any, *, n: int) -> Any:
     return special.polygamma(n, x).astype(getattr(x, "dtype", float))

@@ -9,6 +9,8 @@ from primad.kinds import piecewise_constant
 from primad.primitive import Primitive
 from primad.types import ArrayType
 
+__all__ = ["eye", "iota"]
+
 eye: Primitive = piecewise_constant(
     "eye",
     numpy=lambda *, n, dtype: np.eye(n, dtype=dtype),

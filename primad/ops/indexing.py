@@ -13,6 +13,8 @@ from primad.kinds import linear
 from primad.primitive import Primitive
 from primad.types import ArrayType
 
+__all__ = ["gather", "scatter_add"]
+
 
 def _index_grid(indices: Any, batch: int, middle: int) -> tuple[Any, ...]:
     """Index arrays for the batch axes and the gathered axis, shaped batch + middle·1 + indices."""

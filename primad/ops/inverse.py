@@ -13,6 +13,8 @@ from primad.ops.elementary import exp, sqrt
 from primad.ops.plane import hypot
 from primad.primitive import Primitive, full
 
+__all__ = ["arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cbrt", "erfinv", "leg"]
+
 
 def _leg(x: Any) -> Any:
     return np.sqrt((1 - x) * (1 + x))

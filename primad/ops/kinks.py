@@ -11,6 +11,8 @@ from primad.ops.discrete import sign
 from primad.ops.selection import select
 from primad.primitive import Primitive
 
+__all__ = ["abs", "maximum", "minimum"]
+
 abs: Primitive = elementwise(
     "abs", numpy=np.absolute, partials=[lambda out, x: sign(x)], infer=same_type, doc="|x|, with |·|′(0) = 0."
 )

@@ -11,6 +11,8 @@ from primad.ops.discrete import equal
 from primad.ops.selection import select
 from primad.primitive import Primitive, full
 
+__all__ = ["arctan2", "direction", "hypot"]
+
 
 def _direction(x: Any, y: Any) -> Any:
     """x/hypot(x, y), with the limits at infinity and 0 at the origin."""

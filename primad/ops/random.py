@@ -13,6 +13,8 @@ from primad.kinds import piecewise_constant
 from primad.primitive import Primitive
 from primad.types import ArrayType
 
+__all__ = ["draw"]
+
 MANTISSA = {2: 11, 4: 24, 8: 53}
 """Bits of a float's mantissa by its size in bytes: a draw has as many random bits."""
 

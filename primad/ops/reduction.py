@@ -17,6 +17,8 @@ from primad.ops.selection import mask
 from primad.primitive import Primitive
 from primad.types import ArrayType
 
+__all__ = ["cumsum", "reduce_max", "reduce_min"]
+
 Shape = tuple[int, ...]
 
 

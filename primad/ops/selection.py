@@ -14,6 +14,8 @@ from primad.kinds import linear
 from primad.primitive import Law, Outermost, Primitive, Rewrite, apply
 from primad.types import ArrayType
 
+__all__ = ["mask", "select"]
+
 
 def _select_type(condition: ArrayType, x: ArrayType, y: ArrayType) -> ArrayType:
     if condition.dtype != np.dtype(bool) or condition.shape != x.shape or x != y:

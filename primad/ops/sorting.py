@@ -10,6 +10,8 @@ from primad.kinds import piecewise_constant
 from primad.primitive import Primitive
 from primad.types import ArrayType
 
+__all__ = ["argsort"]
+
 
 def _argsort_type(x: ArrayType, *, axis: int) -> ArrayType:
     if not 0 <= axis < x.ndim:

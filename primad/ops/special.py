@@ -12,6 +12,8 @@ from primad.kinds import elementwise
 from primad.ops.elementary import exp, sech2
 from primad.primitive import Primitive
 
+__all__ = ["erf", "erfc", "logistic", "softplus"]
+
 erf: Primitive = elementwise(
     "erf",
     numpy=special.erf,

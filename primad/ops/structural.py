@@ -16,6 +16,8 @@ from primad.ops.broadcasting import broadcast, retyped
 from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType
 
+__all__ = ["concatenate", "flip", "pad", "permute", "reshape", "slice_"]
+
 Shape = tuple[int, ...]
 
 

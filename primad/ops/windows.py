@@ -24,6 +24,8 @@ from primad.ops.structural import flip
 from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType
 
+__all__ = ["overlap_add", "window_argmax", "windows"]
+
 Shape = tuple[int, ...]
 
 
