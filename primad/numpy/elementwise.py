@@ -128,7 +128,6 @@ def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any
 
 def unary(primitive: Primitive, *ufuncs: Any) -> Any:
     """Make NumPy's function of one operand from a primitive, and register it for the ufuncs."""
-    """Make NumPy's function of two operands from a primitive, and register it for the ufuncs."""
     name = ufuncs[0].__name__
 
     def function(x: Any, /, out: Any = None) -> Any:
