@@ -347,9 +347,9 @@ class Evaluator:
         try:
             return self.array(op.numpy(*operands, **params), type)
         except (TypeError, AttributeError):
-            # NumPy's transcendental functions do not know the elements, but they can be recorded.
+            # NumPy's transcendental functions do not know the elements; they, or the op's definition, can be recorded.
             types = [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
-            return self.run(trace(lambda *arrays: op.numpy(*arrays, **params))(*types), operands)[0]
+            return self.run(trace(lambda *arrays: (op.lower or op.numpy)(*arrays, **params))(*types), operands)[0]
 
     def array(self, value: Any, type: Any) -> Any:
         """Return a value as an array of exact numbers (floats) or a plain array (integers, booleans).
