@@ -18,12 +18,14 @@ from primad.ops.indexing import *
 from primad.ops.inverse import *
 from primad.ops.kinks import *
 from primad.ops.plane import *
+from primad.ops.powers import *
 from primad.ops.random import *
 from primad.ops.reduction import *
 from primad.ops.selection import *
+from primad.ops.shaping import *
+from primad.ops.slicing import *
 from primad.ops.sorting import *
 from primad.ops.special import *
-from primad.ops.structural import *
 from primad.ops.windows import *
 from primad.primitive import Primitive
 from primad.primitive import project as project

@@ -1,4 +1,4 @@
-"""Arithmetic: add, sub, neg, mul, div, power, abs, maximum, minimum; comparisons, logic, sign, floor, stop_gradient."""
+"""Arithmetic: neg, add, sub, mul and div."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
-from primad.kinds import custom, elementwise, linear, multilinear, same_type
+from primad.kinds import custom, linear, multilinear, same_type
 from primad.ops.broadcasting import broadcast, sum
-from primad.ops.elementary import log
-from primad.ops.selection import select
-from primad.ops.structural import concatenate, pad
+from primad.ops.slicing import concatenate, pad
 from primad.primitive import SAME, Law, Outermost, Primitive, Rewrite, apply, full
 from primad.types import ArrayType
 
-__all__ = ["add", "div", "mul", "neg", "power", "sub"]
+__all__ = ["add", "div", "mul", "neg", "sub"]
 
 Inputs = tuple[Node, ...]
 Params = dict[str, Any]
 
 
-def _fold(function: Callable[..., Any]) -> Callable[[Trace, Inputs, Params], Node | None]:
+def _of_literals(name: str, op: Callable[[], Any], function: np.ufunc, x: float, y: float, result: float) -> Law:
+    """Make the law that an op of two literals is a literal, stated for x and y."""
+
     def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
         if inputs[0].op is LITERAL and inputs[1].op is LITERAL:
             type = inputs[0].type
@@ -32,7 +32,10 @@ def _fold(function: Callable[..., Any]) -> Callable[[Trace, Inputs, Params], Nod
             return trace.literal(value.item(), type)
         return None
 
-    return rewrite
+    def statement() -> tuple[Any, Any]:
+        return op()(np.float64(x), np.float64(y)), np.float64(result)
+
+    return Law(name, "bitwise", statement, (), rewrite, ("literal",))
 
 
 def _commute(op: Callable[[], Any]) -> Callable[[Trace, Inputs, Params], Node | None]:
@@ -185,14 +188,7 @@ add: Primitive = linear(
     operands=None,
     doc="x + y.",
     laws=[
-        Law(
-            "literals add up",
-            "bitwise",
-            lambda: (add(np.float64(2), np.float64(3)), np.float64(5)),
-            (),
-            _fold(np.add),
-            ("literal",),
-        ),
+        _of_literals("literals add up", lambda: add, np.add, 2, 3, 5),
         Law("x + 0 = x", "real", lambda x: (add(x, 0.0), x), ((3,),), _add_zero, ("literal",)),
         Law("x + y = y + x", "bitwise", lambda x, y: (add(x, y), add(y, x)), ((3,), (3,)), _commute(lambda: add)),
         Law(
@@ -257,14 +253,7 @@ sub: Primitive = linear(
     operands=None,
     doc="x − y.",
     laws=[
-        Law(
-            "literals subtract",
-            "bitwise",
-            lambda: (sub(np.float64(2), np.float64(3)), np.float64(-1)),
-            (),
-            _fold(np.subtract),
-            ("literal",),
-        ),
+        _of_literals("literals subtract", lambda: sub, np.subtract, 2, 3, -1),
         Law("x − 0 = x", "bitwise", lambda x: (sub(x, 0.0), x), ((3,),), _sub_zero, ("literal",)),
         Law(
             "x − (−y) = x + y",
@@ -333,14 +322,7 @@ mul: Primitive = multilinear(
     transpose=[lambda ct, x, y: ct * y, lambda ct, x, y: x * ct],
     doc="x · y.",
     laws=[
-        Law(
-            "literals multiply",
-            "bitwise",
-            lambda: (mul(np.float64(2), np.float64(3)), np.float64(6)),
-            (),
-            _fold(np.multiply),
-            ("literal",),
-        ),
+        _of_literals("literals multiply", lambda: mul, np.multiply, 2, 3, 6),
         Law("x · 1 = x, x · (−1) = −x", "bitwise", lambda x: (mul(x, 1.0), x), ((3,),), _mul_one, ("literal",)),
         Law("x · y = y · x", "bitwise", lambda x, y: (mul(x, y), mul(y, x)), ((3,), (3,)), _commute(lambda: mul)),
         Law(
@@ -396,14 +378,7 @@ div: Primitive = custom(
     transpose=[lambda ct, x, y: ct / y, None],
     operands=(0,),
     laws=[
-        Law(
-            "literals divide",
-            "bitwise",
-            lambda: (div(np.float64(3), np.float64(8)), np.float64(0.375)),
-            (),
-            _fold(np.true_divide),
-            ("literal",),
-        ),
+        _of_literals("literals divide", lambda: div, np.true_divide, 3, 8, 0.375),
         Law(
             "x / 1 = x, (−x) / y = −(x / y)",
             "bitwise",
@@ -414,62 +389,4 @@ div: Primitive = custom(
         ),
     ],
     doc="x / y. The quotient rule is (dx − out·dy)/y: it stays right where dx/y − x·dy/y² overflows.",
-)
-
-
-# -- power -------------------------------------------------------------------------------------------------------------
-
-
-def _power_base(out: Any, x: Any, y: Any) -> Any:
-    """y·x^(y−1), and 0 at 0⁰ (the limit of constant exponents)."""
-    if y.node.op is LITERAL:
-        return y * power(x, y - 1)
-    at_zero = (x == 0) & (y == 0)
-    return select(at_zero, y * 0, y * power(x, y - 1))
-
-
-def _power_exponent(out: Any, x: Any, y: Any) -> Any:
-    """x^y·log x, and 0 at x = 0 < y."""
-    return select((x == 0) & (y > 0), x * 0, out * log(x))
-
-
-def _power_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-    x, y = inputs
-    if y.op is not LITERAL:
-        return None
-    exponent = literal_value(y)
-    if exponent == 0:
-        return trace.literal(1, x.type)
-    if exponent == 1:
-        return x
-    if exponent in (2, 3):
-        square = apply(trace, mul, x, x)
-        return square if exponent == 2 else apply(trace, mul, square, x)
-    return apply(trace, div, trace.literal(1, x.type), x) if exponent == -1 and x.type.is_float else None
-
-
-def _number_type(*types: ArrayType) -> ArrayType:
-    type = same_type(*types)
-    if type.dtype.kind == "b":
-        raise ShapeError("power: booleans have no powers of their own type", fix="convert with .astype(int).")
-    return type
-
-
-power: Primitive = elementwise(
-    "power",
-    numpy=np.power,
-    partials=[_power_base, _power_exponent],
-    infer=_number_type,
-    static_operands=(1,),
-    doc="x to the power y. Integers stay integers; one to a negative power is an error.",
-    laws=[
-        Law(
-            "x⁰ = 1, x¹ = x, x² = x·x, x³ = x·x·x, x⁻¹ = 1/x",
-            "real",
-            lambda x: (power(x, 3.0), mul(mul(x, x), x)),
-            ((3,),),
-            _power_law,
-            ("literal",),
-        )
-    ],
 )

@@ -21,7 +21,7 @@ from primad.kinds import multilinear
 from primad.ops.broadcasting import broadcast, sum
 from primad.ops.generators import eye
 from primad.ops.products import Each, in_order, multiply
-from primad.ops.structural import permute
+from primad.ops.shaping import permute
 from primad.primitive import Law, Primitive, apply, full
 from primad.trace import TracedArray
 from primad.types import ArrayType

@@ -17,7 +17,7 @@ from primad.ir.program import Cost
 from primad.kinds import custom
 from primad.ops.contraction import ALPHABET, contract, letters
 from primad.ops.selection import mask
-from primad.ops.structural import permute
+from primad.ops.shaping import permute
 from primad.primitive import Primitive
 from primad.types import ArrayType, TupleType
 

@@ -20,7 +20,7 @@ from primad.ir.node import Node, Trace
 from primad.kinds import linear, piecewise_constant
 from primad.ops.contraction import contract, letters, split
 from primad.ops.products import Each, in_order
-from primad.ops.structural import flip
+from primad.ops.shaping import flip
 from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType
 
