@@ -5,9 +5,11 @@ finds the same implementation through NumPy's protocols, so user code need not c
 public is said in the `__all__` of the file that has them.
 """
 
-from primad.numpy import elementwise, indexing, linalg, products, reductions, shaping, special
+from primad.numpy import einstein, elementwise, indexing, linalg, logic, products, reductions, shaping, special
+from primad.numpy.einstein import *
 from primad.numpy.elementwise import *
 from primad.numpy.indexing import *
+from primad.numpy.logic import *
 from primad.numpy.products import *
 from primad.numpy.reductions import *
 from primad.numpy.shaping import *
@@ -18,8 +20,10 @@ COMPOSITES = (*elementwise.COMPOSITES, *reductions.COMPOSITES, *products.COMPOSI
 """The composite ops of this layer, for `primad.verify`."""
 
 __all__ = ["abs", "linalg", "special"]
+__all__ += einstein.__all__
 __all__ += elementwise.__all__
 __all__ += indexing.__all__
+__all__ += logic.__all__
 __all__ += products.__all__
 __all__ += reductions.__all__
 __all__ += shaping.__all__

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from primad.ir.node import LITERAL, literal_value
 from primad.kinds import composite
 from primad.numpy.promotion import (
     any_traced,
-    as_float,
     as_traced,
     common_shape,
     convert,
@@ -32,74 +30,15 @@ from primad.trace import METHODS, TracedArray, bind
 from primad.types import is_float
 
 __all__ = [
-    "absolute",
-    "add",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "cbrt",
-    "ceil",
-    "clip",
-    "cos",
-    "cosh",
-    "divide",
-    "equal",
-    "exp",
-    "exp2",
-    "expm1",
-    "float_power",
-    "floor",
-    "floor_divide",
-    "greater",
-    "greater_equal",
-    "heaviside",
-    "hypot",
-    "invert",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "mod",
-    "multiply",
-    "negative",
-    "not_equal",
-    "positive",
-    "power",
-    "reciprocal",
-    "remainder",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "subtract",
-    "tan",
-    "tanh",
-    "true_divide",
-    "where",
+    "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "ceil", "clip",
+    "cos", "cosh", "divide", "exp", "exp2", "expm1", "float_power", "floor", "floor_divide", "heaviside", "hypot",
+    "log", "log1p", "log2", "log10", "logaddexp", "maximum", "minimum", "mod", "multiply", "negative", "positive",
+    "power", "reciprocal", "remainder", "sign", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh",
+    "true_divide", "where",
 ]  # fmt: skip
 
 
-def _agree(x: Any, y: Any, floats: bool) -> bool:
+def agree(x: Any, y: Any, floats: bool) -> bool:
     """Say whether operands need no conversion: of one type, or one a float array and the other a Python number."""
     first, second = type(x), type(y)
     if first is TracedArray:
@@ -117,7 +56,7 @@ def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any
 
     def function(x: Any, y: Any, /, out: Any = None) -> Any:
         refuse_out(name, out)
-        if not _agree(x, y, floats):
+        if not agree(x, y, floats):
             x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
         return bind(primitive, (x, y), {})
 
@@ -141,63 +80,12 @@ def unary(primitive: Primitive, *ufuncs: Any) -> Any:
     return implements(*ufuncs, ufunc=True)(function)
 
 
-def comparison(primitive: Primitive, ufunc: np.ufunc, swap: bool = False, invert: bool = False) -> Any:
-    """Make NumPy's comparison from a primitive, and register it for the ufunc."""
-    name = ufunc.__name__
-
-    def function(x: Any, y: Any, /, out: Any = None) -> Any:
-        refuse_out(name, out)
-        compare: Callable[..., Any] = primitive
-        if not _agree(x, y, False):
-            x, y = _comparable(name, x, y)
-            if x.dtype != y.dtype:
-                compare = partial(_compared, primitive)
-        result = compare(y, x) if swap else compare(x, y)
-        return bind(ops.logical_not, (result,), {}) if invert else result
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"np.{name}: {primitive.doc} Broadcasts and promotes as NumPy does."
-    return implements(ufunc, ufunc=True)(function)
-
-
-def _comparable(name: str, x: Any, y: Any) -> list[TracedArray]:
-    """Promote and broadcast, but keep 64-bit integers with and without sign apart: no dtype holds both."""
-    x, y = _in_range(x, y), _in_range(y, x)
-    kinds = [operand.dtype.kind if hasattr(operand, "dtype") else "" for operand in (x, y)]
-    if sorted(kinds) != ["i", "u"] or not is_float(result_dtype(x, y)):
-        return harmonize(name, x, y)
-    like = first_traced([x, y])
-    shape = common_shape(name, [x.shape, y.shape])
-    return [expand(as_traced(operand, like), shape) for operand in (x, y)]
-
-
-def _in_range(x: Any, y: Any) -> Any:
-    """Return x, or ±∞ for a Python integer beyond the range of the integers y."""
-    if type(x) is not int or not hasattr(y, "dtype") or y.dtype.kind not in "iu":
-        return x
-    info = np.iinfo(y.dtype)
-    return x if info.min <= x <= info.max else math.copysign(math.inf, x)
-
-
-def _compared(primitive: Primitive, x: TracedArray, y: TracedArray) -> Any:
-    """Compare integers with and without sign: a negative one is to all of the others as it is to 0."""
-    if x.dtype.kind == "i":
-        return ops.select(x < 0, primitive(x, full(0, x)), primitive(convert(x, y.dtype), y))
-    return ops.select(y < 0, primitive(full(0, y), y), primitive(x, convert(y, x.dtype)))
-
-
 add = binary(ops.add, np.add)
 subtract = binary(ops.sub, np.subtract)
 multiply = binary(ops.mul, np.multiply)
 true_divide = divide = binary(ops.div, np.true_divide, floats=True)
 maximum = binary(ops.maximum, np.maximum)
 minimum = binary(ops.minimum, np.minimum)
-less = comparison(ops.less, np.less)
-less_equal = comparison(ops.less_equal, np.less_equal)
-greater = comparison(ops.less, np.greater, swap=True)
-greater_equal = comparison(ops.less_equal, np.greater_equal, swap=True)
-equal = comparison(ops.equal, np.equal)
-not_equal = comparison(ops.equal, np.not_equal, invert=True)
 floor_divide = binary(ops.floor_divide, np.floor_divide)
 remainder = mod = binary(ops.remainder, np.remainder)
 fmod = binary(ops.fmod, np.fmod)
@@ -205,38 +93,6 @@ hypot = binary(ops.hypot, np.hypot, floats=True)
 arctan2 = binary(ops.arctan2, np.arctan2, floats=True)
 left_shift = binary(ops.left_shift, np.left_shift)
 right_shift = binary(ops.right_shift, np.right_shift)
-
-
-def _bitwise(primitive: Primitive, ufunc: np.ufunc) -> Any:
-    name = ufunc.__name__
-
-    def function(*operands: Any, out: Any = None) -> Any:
-        refuse_out(name, out)
-        return bind(primitive, harmonize(name, *operands, dtype=loop_dtype(ufunc, *operands)), {})
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"np.{name}: of integers or booleans, bit by bit."
-    return implements(ufunc, ufunc=True)(function)
-
-
-bitwise_and = _bitwise(ops.logical_and, np.bitwise_and)
-bitwise_or = _bitwise(ops.logical_or, np.bitwise_or)
-invert = _bitwise(ops.logical_not, np.invert)
-
-
-@implements(np.bitwise_xor, ufunc=True)
-def bitwise_xor(x: Any, y: Any, /, out: Any = None) -> Any:
-    """np.bitwise_xor: bits (of integers or booleans) that are set in one operand only."""
-    refuse_out("bitwise_xor", out)
-    a, b = harmonize("bitwise_xor", x, y, dtype=loop_dtype(np.bitwise_xor, x, y))
-    return ops.logical_and(ops.logical_or(a, b), ops.logical_not(ops.logical_and(a, b)))
-
-
-@implements(np.logical_xor, ufunc=True)
-def logical_xor(x: Any, y: Any, /, out: Any = None) -> Any:
-    """np.logical_xor: nonzero counts as true."""
-    refuse_out("logical_xor", out)
-    return bitwise_xor(not_equal(x, 0), not_equal(y, 0))
 
 
 negative = unary(ops.neg, np.negative)
@@ -299,28 +155,6 @@ def positive(x: Any, /, out: Any = None) -> Any:
     """np.positive: x."""
     refuse_out("positive", out)
     return convert(x, loop_dtype(np.positive, x))
-
-
-def _logical(combine: Primitive | None, ufunc: np.ufunc) -> Any:
-    def function(*operands: Any, out: Any = None) -> Any:
-        refuse_out(ufunc.__name__, out)
-        like = first_traced(operands)
-        shape = np.broadcast_shapes(
-            *[np.shape(operand) if type(operand) is not TracedArray else operand.shape for operand in operands]
-        )
-        booleans = [expand(convert(as_traced(operand, like), np.bool_), shape) for operand in operands]
-        if combine is None:
-            return ops.logical_not(booleans[0])
-        return combine(*booleans)
-
-    function.__name__ = function.__qualname__ = ufunc.__name__
-    function.__doc__ = f"np.{ufunc.__name__}: nonzero counts as true."
-    return implements(ufunc, ufunc=True)(function)
-
-
-logical_and = _logical(ops.logical_and, np.logical_and)
-logical_or = _logical(ops.logical_or, np.logical_or)
-logical_not = _logical(None, np.logical_not)
 
 
 # -- functions by definition -------------------------------------------------------------------------------------------
@@ -390,24 +224,6 @@ logaddexp = _by_definition(logaddexp, np.logaddexp)  # type: ignore[assignment]
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
     """np.divmod: the quotient rounded down, and the remainder."""
     return floor_divide(x, y), remainder(x, y)
-
-
-@implements(np.isnan, ufunc=True)
-def isnan(x: Any, /) -> Any:
-    """np.isnan."""
-    return ~ops.equal(x, x)
-
-
-@implements(np.isfinite, ufunc=True)
-def isfinite(x: Any, /) -> Any:
-    """np.isfinite."""
-    return ops.abs(as_float(x)) < math.inf
-
-
-@implements(np.isinf, ufunc=True)
-def isinf(x: Any, /) -> Any:
-    """np.isinf."""
-    return ops.equal(ops.abs(as_float(x)), math.inf)
 
 
 @implements(np.ceil, ufunc=True)

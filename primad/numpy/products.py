@@ -1,9 +1,8 @@
-"""NumPy's products: matmul, dot, einsum, tensordot, outer, trace, diagonals. All become `contract`."""
+"""NumPy's products, which all become `contract`: matmul, dot, tensordot, outer, kron, cross; trace and diagonals."""
 
 from __future__ import annotations
 
 import operator
-import re
 from functools import wraps
 from typing import Any
 
@@ -14,10 +13,8 @@ from primad.errors import ShapeError
 from primad.kinds import composite
 from primad.numpy.promotion import (
     accumulator,
-    any_traced,
     as_traced,
     convert,
-    expand,
     first_traced,
     harmonize,
     implements,
@@ -32,13 +29,12 @@ from primad.primitive import Primitive
 from primad.trace import METHODS, TracedArray
 
 __all__ = [
-    "cross", "diag", "diagonal", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "trace",
-    "vdot", "vecdot",
+    "cross", "diag", "diagonal", "dot", "inner", "kron", "matmul", "outer", "tensordot", "trace", "vdot", "vecdot",
 ]  # fmt: skip
 
 
-def _operands(*values: Any) -> list[TracedArray]:
-    """Promote operands as NumPy does; booleans are counted as integers, and `_product` makes them booleans again."""
+def product_operands(*values: Any) -> list[TracedArray]:
+    """Promote operands as NumPy does; booleans are counted as integers, and `as_product` makes them booleans again."""
     like = first_traced(values)
     dtype = result_dtype(*values)
     if dtype.kind == "b":
@@ -49,7 +45,7 @@ def _operands(*values: Any) -> list[TracedArray]:
     ]
 
 
-def _product(function: Any) -> Any:
+def as_product(function: Any) -> Any:
     """Give products of booleans NumPy's meaning: true where a sum of products is not 0."""
 
     @wraps(function)
@@ -65,14 +61,14 @@ def _product(function: Any) -> Any:
 
 def contract_letters(x: TracedArray, y: TracedArray, in_x: str, in_y: str, out: str) -> Any:
     """Contract over arbitrary letters: repeated letters take diagonals, lonely letters are summed first."""
-    x, in_x = _diagonalize(x, in_x)
-    y, in_y = _diagonalize(y, in_y)
-    x, in_x = _sum_lonely(x, in_x, in_y + out)
-    y, in_y = _sum_lonely(y, in_y, in_x + out)
+    x, in_x = diagonalize(x, in_x)
+    y, in_y = diagonalize(y, in_y)
+    x, in_x = sum_lonely(x, in_x, in_y + out)
+    y, in_y = sum_lonely(y, in_y, in_x + out)
     return ops.contract(x, y, labels=letters(in_x, in_y, out))
 
 
-def _diagonalize(x: TracedArray, part: str) -> tuple[TracedArray, str]:
+def diagonalize(x: TracedArray, part: str) -> tuple[TracedArray, str]:
     for letter in part:
         while part.count(letter) > 1:
             first = part.index(letter)
@@ -82,7 +78,7 @@ def _diagonalize(x: TracedArray, part: str) -> tuple[TracedArray, str]:
     return x, part
 
 
-def _sum_lonely(x: TracedArray, part: str, elsewhere: str) -> tuple[TracedArray, str]:
+def sum_lonely(x: TracedArray, part: str, elsewhere: str) -> tuple[TracedArray, str]:
     lonely = tuple([i for i, letter in enumerate(part) if letter not in elsewhere])
     if lonely:
         x = ops.sum(x, axes=lonely)
@@ -140,14 +136,14 @@ outer_: Primitive = composite(
 
 
 @implements(np.matmul, ufunc=True)
-@_product
+@as_product
 def matmul(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
     """np.matmul (the operator @): matrix product; vectors are rows or columns, leading axes broadcast.
 
     `axes` says which axes of the operands and of the result are those of the matrices.
     """
     refuse_out("matmul", out)
-    a, b = _operands(x, y)
+    a, b = product_operands(x, y)
     if axes is None:
         return matmul_(a, b)
     result = matmul_(_last(a, axes[0]), _last(b, axes[1]))
@@ -169,28 +165,30 @@ def _back(x: TracedArray, axes: Any) -> TracedArray:
 
 
 @implements(np.outer)
-@_product
+@as_product
 def outer(x: Any, y: Any, out: Any = None) -> Any:
     """np.outer: all products of the elements of x and y."""
     refuse_out("outer", out)
-    return outer_(*_operands(x, y))
+    return outer_(*product_operands(x, y))
 
 
 METHODS["multiply.outer"] = lambda x, y: _outer_of(x, y)
 
 
 def _outer_of(x: Any, y: Any) -> Any:
-    a, b = _operands(x, y)
+    a, b = product_operands(x, y)
     in_x, in_y = ALPHABET[: a.ndim], ALPHABET[a.ndim : a.ndim + b.ndim]
     return ops.contract(a, b, labels=letters(in_x, in_y, in_x + in_y))
 
 
 @implements(np.dot)
-@_product
+@as_product
 def dot(x: Any, y: Any, out: Any = None) -> Any:
     """np.dot: the sum over the last axis of x and the second-to-last of y."""
     refuse_out("dot", out)
-    a, b = _operands(*[np.asarray(z) if isinstance(z, (int, float)) else z for z in (x, y)])  # numbers are arrays here
+    a, b = product_operands(
+        *[np.asarray(z) if isinstance(z, (int, float)) else z for z in (x, y)]
+    )  # numbers are arrays here
     if a.ndim == 0 or b.ndim == 0:
         return a * b
     if a.ndim <= 2 and b.ndim <= 2:
@@ -202,14 +200,14 @@ METHODS["dot"] = lambda x, y: dot(x, y)
 
 
 @implements(np.vecdot, ufunc=True)
-@_product
+@as_product
 def vecdot(x: Any, y: Any, /, out: Any = None, *, axis: Any = None, axes: Any = None, keepdims: bool = False) -> Any:
     """np.vecdot: products summed along one axis of each operand, the last by default; the others broadcast."""
     refuse_out("vecdot", out)
     if axes is not None and (axis is not None or keepdims):
         raise ShapeError("vecdot: axes= goes with neither axis= nor keepdims=")
     first, second = (-1 if axis is None else axis,) * 2 if axes is None else axes[:2]
-    a, b = _operands(x, y)
+    a, b = product_operands(x, y)
     a, b = _last(a, first), _last(b, second)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(f"vecdot: axes of lengths {a.shape[-1]} and {b.shape[-1]} do not fit")
@@ -219,26 +217,26 @@ def vecdot(x: Any, y: Any, /, out: Any = None, *, axis: Any = None, axes: Any = 
 
 
 @implements(np.inner)
-@_product
+@as_product
 def inner(x: Any, y: Any) -> Any:
     """np.inner: products summed over the last axes."""
-    a, b = _operands(x, y)
+    a, b = product_operands(x, y)
     return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
 
 
 @implements(np.vdot)
-@_product
+@as_product
 def vdot(x: Any, y: Any) -> Any:
     """np.vdot of real arrays."""
-    a, b = _operands(x, y)
+    a, b = product_operands(x, y)
     return dot(ops.reshape(a, shape=(a.size,)), ops.reshape(b, shape=(b.size,)))
 
 
 @implements(np.tensordot)
-@_product
+@as_product
 def tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     """np.tensordot."""
-    a, b = _operands(x, y)
+    a, b = product_operands(x, y)
     if isinstance(axes, int):
         over_x, over_y = list(range(a.ndim - axes, a.ndim)), list(range(axes))
     else:
@@ -253,88 +251,6 @@ def tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
         in_y[j] = in_x[i]
     out = [c for c in in_x if c not in in_y] + [c for c in in_y if c not in in_x]
     return contract_letters(a, b, "".join(in_x), "".join(in_y), "".join(out))
-
-
-# -- einsum ------------------------------------------------------------------------------------------------------------
-
-
-def _einsum_parts(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[str], str]:
-    text = subscripts.replace(" ", "")
-    if not re.fullmatch(r"[A-Za-z.,]*(->[A-Za-z.]*)?", text):
-        raise ShapeError(f"einsum: {subscripts!r} is not made of letters, commas, an ellipsis and an arrow")
-    left, arrow, out = text.partition("->")
-    parts = left.split(",")
-    if len(parts) != len(shapes):
-        raise ShapeError(f"einsum: {subscripts!r} names {len(parts)} operands, got {len(shapes)}")
-    spare = [c for c in ALPHABET if c not in text]
-    widest = max([len(shape) - len(part.replace("...", "")) for part, shape in zip(parts, shapes, strict=True)] + [0])
-    extra = "".join(spare[:widest])
-    expanded = []
-    for part, shape in zip(parts, shapes, strict=True):
-        missing = len(shape) - len(part.replace("...", ""))
-        if ("..." not in part and missing) or missing < 0 or part.count(".") not in (0, 3):
-            raise ShapeError(f"einsum: {part!r} of {subscripts!r} does not name the axes of shape {shape}")
-        expanded.append(part.replace("...", extra[len(extra) - missing :]))
-    if arrow:
-        out = out.replace("...", extra)
-    else:
-        letters_ = sorted({c for part in expanded for c in part if sum(p.count(c) for p in expanded) == 1} - set(extra))
-        out = (extra if "..." in left else "") + "".join(letters_)
-    if len(set(out)) != len(out) or any(all(c not in part for part in expanded) for c in out):
-        raise ShapeError(f"einsum: the result {out!r} of {subscripts!r} has unknown or repeated letters")
-    return expanded, out
-
-
-def einsum(subscripts: Any, *operands: Any, optimize: Any = False, out: Any = None) -> Any:
-    """np.einsum with letters and ellipses; several operands are contracted from left to right.
-
-    With `optimize`, they are contracted in the order of NumPy's path.
-
-    Raises:
-        ShapeError: for letters that do not fit the shapes.
-    """
-    refuse_out("einsum", out)
-    if not isinstance(subscripts, str):
-        raise ShapeError("einsum: write the subscripts as a string, as in 'ij,jk->ik'")
-    if not any_traced(operands):
-        return np.einsum(subscripts, *operands, optimize=optimize)
-    arrays = _operands(*operands)
-    parts, result = _einsum_parts(subscripts, [x.shape for x in arrays])
-    lengths: dict[str, int] = {}
-    for part, x in zip(parts, arrays, strict=True):
-        for letter, n in zip(part, x.shape, strict=True):
-            known = lengths.setdefault(letter, n)
-            if known != n and 1 not in (known, n):
-                raise ShapeError(f"einsum: letter {letter!r} of {subscripts!r} has lengths {known} and {n}")
-            lengths[letter] = max(known, n) if 0 not in (known, n) else 0
-    arrays = [expand(x, tuple([lengths[letter] for letter in part])) for part, x in zip(parts, arrays, strict=True)]
-    while len(arrays) > 2:
-        i, j = _next_pair(parts, arrays, result, optimize)
-        kept = "".join(dict.fromkeys(c for c in parts[i] + parts[j] if c in result or _elsewhere(c, parts, i, j)))
-        joined = contract_letters(arrays[i], arrays[j], parts[i], parts[j], kept)
-        arrays = [x for k, x in enumerate(arrays) if k not in (i, j)] + [joined]
-        parts = [part for k, part in enumerate(parts) if k not in (i, j)] + [kept]
-    if len(arrays) == 2:
-        return contract_letters(arrays[0], arrays[1], parts[0], parts[1], result)
-    x, part = _diagonalize(arrays[0], parts[0])
-    x, part = _sum_lonely(x, part, result)
-    return ops.permute(x, order=tuple([part.index(c) for c in result]))
-
-
-def _elsewhere(letter: str, parts: list[str], i: int, j: int) -> bool:
-    return any(letter in part for k, part in enumerate(parts) if k not in (i, j))
-
-
-def _next_pair(parts: list[str], arrays: list[Any], result: str, optimize: Any) -> tuple[int, int]:
-    if not optimize:
-        return 0, 1
-    text = ",".join(parts) + "->" + result
-    shapes = [np.broadcast_to(0.0, x.shape) for x in arrays]
-    path = np.einsum_path(text, *shapes, optimize="greedy")[0][1]
-    return int(path[0]), int(path[1])
-
-
-einsum = implements(np.einsum)(_product(einsum))
 
 
 # -- diagonals ---------------------------------------------------------------------------------------------------------
@@ -429,10 +345,10 @@ diag_matrix_: Primitive = composite(
 
 
 @implements(np.kron)
-@_product
+@as_product
 def kron(x: Any, y: Any) -> Any:
     """np.kron of two arrays with the same number of axes."""
-    a, b = _operands(x, y)
+    a, b = product_operands(x, y)
     if a.ndim != b.ndim:
         raise ShapeError("kron: operands must have the same number of axes")
     n = a.ndim

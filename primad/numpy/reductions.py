@@ -10,7 +10,8 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.kinds import composite
-from primad.numpy.elementwise import isnan, safe_sqrt, where
+from primad.numpy.elementwise import safe_sqrt, where
+from primad.numpy.logic import isnan
 from primad.numpy.promotion import (
     accumulator,
     any_traced,
