@@ -14,21 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from inspect import CO_VARARGS
 from typing import Any
-
-import numpy as np
 
 from primad import tree
 from primad.axes import AxisMap, pointwise, same_params
-from primad.errors import NotDifferentiableError, ShapeError
+from primad.errors import ShapeError
 from primad.ir.node import Node
 from primad.ir.program import Cost, Program
 from primad.primitive import Law, Outermost, Primitive, tangent_sum
+from primad.rules import Rule, transpose_by_operand, check_arity, sum_of_contributions
 from primad.trace import TracedArray, record
-from primad.types import ArrayType, Linear, Zero
+from primad.types import ArrayType, Zero
 
-Rule = Callable[..., Any]
 AxisRule = Callable[..., AxisMap] | None
 AdaptRule = Callable[..., dict[str, Any] | None] | None
 
@@ -54,54 +51,6 @@ def _float_type(name: str) -> Callable[..., ArrayType]:
         return type
 
     return infer
-
-
-def _by_position(name: str, rules: Sequence[Rule | None]) -> Rule:
-    """Join one transpose per operand into the record's single function."""
-    table = tuple(rules)
-
-    def transpose(cotangent: Any, *inputs: Any, **params: Any) -> list[Any]:
-        found: list[Any] = []
-        for position, (rule, operand) in enumerate(zip(table, inputs, strict=True)):
-            if not isinstance(operand, Linear):
-                found.append(None)
-            elif rule is None:
-                raise NotDifferentiableError(f"{name} is not linear in operand {position}")
-            else:
-                found.append(rule(cotangent, *inputs, **params))
-        return found
-
-    return transpose
-
-
-def _contributions(rules: Sequence[Rule]) -> Rule:
-    """Join one JVP contribution per operand into the record's single function."""
-    table = tuple(rules)
-
-    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
-        terms = [
-            table[i](tangent, out, *inputs, **params)
-            for i, tangent in enumerate(tangents)
-            if not isinstance(tangent, Zero)
-        ]
-        return tangent_sum(terms)
-
-    return jvp
-
-
-def _check_arity(name: str, numpy: Rule, partials: tuple[Rule, ...]) -> None:
-    """Raise unless there is one partial derivative per operand, each a function of the output and the operands."""
-    if isinstance(numpy, np.ufunc) and numpy.nin != len(partials):
-        raise TypeError(f"elementwise primitive {name!r}: {numpy.nin} operands but {len(partials)} partial derivatives")
-    for rule in partials:
-        code = getattr(rule, "__code__", None)
-        if code is None or code.co_flags & CO_VARARGS:
-            continue
-        if code.co_argcount != 1 + len(partials):
-            raise TypeError(
-                f"elementwise primitive {name!r}: a partial derivative takes {code.co_argcount} arguments, but needs "
-                f"{1 + len(partials)}: the output and {len(partials)} operands; give one partial per operand"
-            )
 
 
 def elementwise(
@@ -133,7 +82,7 @@ def elementwise(
     if not partials:
         raise TypeError(f"elementwise primitive {name!r} needs one partial derivative per operand")
     rules = tuple(partials)
-    _check_arity(name, numpy, rules)
+    check_arity(name, numpy, rules)
 
     def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
         terms = [
@@ -198,7 +147,7 @@ def linear(
         array([ 8., 24.])
     """
     linear_operands = None if operands is None else tuple(operands)
-    rule = transpose if callable(transpose) else _by_position(name, transpose)
+    rule = transpose if callable(transpose) else transpose_by_operand(name, transpose)
 
     def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
         operands = []
@@ -272,7 +221,7 @@ def multilinear(
         numpy,
         infer,
         jvp,
-        _by_position(name, transpose),
+        transpose_by_operand(name, transpose),
         axes,
         adapt,
         laws=tuple(laws),
@@ -363,8 +312,8 @@ def custom(
         "custom",
         numpy,
         infer,
-        _contributions(jvp),
-        _by_position(name, transpose) if transpose else None,
+        sum_of_contributions(jvp),
+        transpose_by_operand(name, transpose) if transpose else None,
         axes,
         adapt,
         laws=tuple(laws),
@@ -394,8 +343,7 @@ def composite(
         lower: the definition, `(*inputs, **params) -> output`, written with operators and other ops.
         infer: output type; by default found by recording the definition.
         jvp: one contribution `(tangent, out, *inputs, **params)` per operand, linear in the tangent, where it is
-        shorter
-            or more accurate than the derivative of the definition; differentiating then keeps the op.
+            shorter or more accurate than the derivative of the definition; differentiating then keeps the op.
         laws: constructor identities.
         flops: how to count one application; by default by recording the definition.
         doc: one line for the reference.
@@ -429,7 +377,7 @@ def composite(
         "composite",
         numpy,
         infer or default_infer,
-        _contributions(jvp) if jvp is not None else None,
+        sum_of_contributions(jvp) if jvp is not None else None,
         None,
         None,
         None,
