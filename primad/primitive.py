@@ -19,7 +19,8 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
   whole and for ops without an axis map. Other composites are lowered first, but for those with a JVP of their own.
 - `build(program, **options)`: for composites that hold a program, the derived program that they stand for.
 - `consume(op, trace, inputs, params, node)`: for composites that hold a program, how to be computed by the op that
-  consumes them (a trace does not need the whole Hessian); None if it has nothing to say.
+  consumes them (a trace does not need the whole Hessian); None if it has nothing to say. The node is the application,
+  or one of its results.
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
 
@@ -123,9 +124,7 @@ class Primitive:
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the primitive: record it if an operand is traced, else compute it. Several results are a tuple."""
         result = bind(self, operands, params)
-        if type(result) is TracedArray and isinstance(result.node.type, TupleType):
-            return results(result.node)
-        return result
+        return result_of(result.node) if type(result) is TracedArray else result
 
     def __repr__(self) -> str:
         return f"<{self.kind} primitive {self.name}>"
@@ -218,6 +217,21 @@ def apply(trace: Trace, op: Any, *inputs: Node, **params: Any) -> Node:
 # -- several results ---------------------------------------------------------------------------------------------------
 
 
+def result_of(node: Node) -> Any:
+    """Return what an application gives, traced: an array, or a tuple of arrays for an op with several results."""
+    return results(node) if isinstance(node.type, TupleType) else TracedArray(node)
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return what an op gave as a tuple, of one result or of several."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def one_or_all(values: Sequence[Any]) -> Any:
+    """Return the only value of a list, or all as a tuple: what an op with so many results gives."""
+    return values[0] if len(values) == 1 else tuple(values)
+
+
 def results(node: Node) -> tuple[TracedArray, ...]:
     """Return the results of a node that has several."""
     if node.op is PACK:
@@ -237,7 +251,18 @@ def _pull_projection(cotangent: Any, several: Any, *, index: int) -> tuple[tuple
     return (tuple([cotangent if i == index else Zero(type) for i, type in enumerate(several.type.types)]),)
 
 
-project = Primitive(
+def application(node: Node) -> tuple[Node, int]:
+    """Return the application that a value comes from, and which of its results the value is."""
+    return (node.inputs[0], node.params[0][1]) if node.op is project else (node, 0)
+
+
+def _consume_projected(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Any:
+    """The op with several results says how each of them is consumed."""
+    consume = node.inputs[0].op.consume
+    return None if consume is None else consume(op, trace, inputs, params, node)
+
+
+project: Primitive = Primitive(
     "project",
     "linear",
     numpy=lambda several, *, index: several[index],
@@ -249,6 +274,7 @@ project = Primitive(
     linear_operands=(0,),
     views=True,
     batch=lambda flags, size, several, *, index: results(several.node)[index],
+    consume=_consume_projected,
     doc="One of the results of an op that has several.",
 )
 

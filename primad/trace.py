@@ -530,6 +530,24 @@ def record(
         trace.close()
 
 
+def program_of(
+    types: Sequence[ArrayType], body: Callable[..., Sequence[Any]], names: Sequence[str] | None = None
+) -> Program:
+    """Return the program that a function of traced arrays makes; what programs are built from other programs by.
+
+    Args:
+        types: types of its inputs.
+        body: a function of the inputs that returns a list of outputs.
+        names: names of the inputs.
+    """
+    trace = Trace()
+    inputs = [trace.input(type) for type in types]
+    outputs = body(*map(TracedArray, inputs))
+    program = Program(trace, inputs, [lift(output, trace) for output in outputs], names=names)
+    trace.close()
+    return program
+
+
 def _output(leaf: Any, trace: Trace) -> Node:
     if isinstance(leaf, TracedArray):
         if leaf.node.trace.closed:

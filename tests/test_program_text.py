@@ -195,7 +195,7 @@ HOSTILE: dict[str, str] = {
     + "(" * 10_000
     + ")" * 10_000
     + " return a }",
-    "deep programs": "program(x: float64[]) { a: float64[] = checkpoint x index=0 of=" * 2_000,
+    "deep programs": "program(x: float64[]) { a: float64[] = checkpoint x of=" * 2_000,
     "captured of a wrong length": "program(x: float64[2]) { a: float64[2] = captured [1.0, 2.0, 3.0] return a }",
     "captured words": "program(x: float64[2]) { a: float64[2] = captured [x, y] return a }",
     "outer": "program(x: float64[2]) { a: float64[2] = outer return a }",
@@ -203,9 +203,9 @@ HOSTILE: dict[str, str] = {
     "literal without a type": "program() { a: float64[] = sin 1.0 return a }",
     "opaque param": "program(x: float64[]) { a: float64[] = custom_jvp x rule=<f> return a }",
     "held program of other types": "program(x: float64[3]) { a: float64[] = checkpoint x "
-    "index=0 of=program(y: float64[]) { return y } return a }",
-    "index out of range": "program(x: float64[]) { a: float64[] = checkpoint x "
-    "index=7 of=program(y: float64[]) { return y } return a }",
+    "of=program(y: float64[]) { return y } return a }",
+    "more results than there are": "program(x: float64[]) { a: float64[], b: float64[] = checkpoint x "
+    "of=program(y: float64[]) { return y } return a }",
     "axes that are no integers": "program(x: float64[2]) { a: float64[] = sum x axes=(0.0,) return a }",
     "axes that are truths": "program(x: float64[2, 2]) { a: float64[2] = sum x axes=(True,) return a }",
     "captured nothing": "program(x: float64[1]) { a: float64[1] = captured [None] return a }",

@@ -16,8 +16,10 @@ import primad
 from primad import nn, ops
 from primad import numpy as pnp
 from primad.axes import AxisMap, Strided, along, same_params
-from primad.functional import compile, custom, derivatives, held, matrices
+from primad.functional import compile, custom, derivatives
 from primad.primitive import Law, Primitive
+from primad.programs import matrices
+from primad.programs import ops as program_ops
 from primad.simplify import simplify
 from primad.transforms import batching, jvp, reverse, vjp
 from primad.types import ArrayType, TupleType, Zero
@@ -30,7 +32,7 @@ from primad.verify.programs import draw_program
 
 
 def test_every_op_has_a_case() -> None:
-    modules = (held, compile, custom, matrices, derivatives, batching, reverse)
+    modules = (program_ops, matrices, compile, custom, derivatives, batching, reverse)
     holding = {
         record
         for module in modules

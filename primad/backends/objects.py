@@ -21,7 +21,7 @@ from primad.backends.philox import draw
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
 from primad.nn.activations import GELU_CUBIC, SELU_ALPHA, SELU_SCALE
-from primad.primitive import Primitive
+from primad.primitive import Primitive, one_or_all
 from primad.trace import trace
 from primad.transforms import lower
 from primad.types import ArrayType, TupleType
@@ -340,10 +340,10 @@ class Evaluator:
         if definition is not None:
             return self.array(definition(self.numbers, *operands, **params), type)
         if not type.is_float and all(operand.dtype != object for operand in operands):
-            return np.asarray(op.numpy(*operands, **params), type.dtype)
+            return self.array(op.numpy(*operands, **params), type)
         if op.holds_program:
             types = [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
-            return self.run(lower(trace(lambda *arrays: op(*arrays, **params))(*types)), operands)[0]
+            return one_or_all(self.run(lower(trace(lambda *arrays: op(*arrays, **params))(*types)), operands))
         try:
             return self.array(op.numpy(*operands, **params), type)
         except (TypeError, AttributeError):

@@ -371,7 +371,7 @@ class Derivative:
     def compute(self, *values: Any) -> list[Any]:
         """Return the gradients: computed, or recorded where the values are traced."""
         if any(isinstance(value, TracedArray) for value in values):
-            return list(inline(self._program, values, range(len(self._program.outputs))))
+            return inline(self._program, values)
         if self._plan is None:
             self._plan = make_plan(simplify(self._program))
         return [np.asarray(result) for result in self._plan.run(values)]

@@ -1,6 +1,6 @@
 """Calling a derived function.
 
-Record the user's function, find or make the plan, and run it; inside another trace, record one node for each output.
+Record the user's function, find or make the plan, and run it; inside another trace, record one node.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value, param_key
 from primad.ir.program import ClosedProgram, Program, replay
 from primad.native.entry import Signature
-from primad.primitive import Primitive
+from primad.primitive import Primitive, as_tuple
 from primad.runtime.cache import PLANS, WHOLE
 from primad.runtime.collection import collector_paused
 from primad.runtime.donation import Donated
@@ -55,17 +55,17 @@ class Call:
         """Structure of the result."""
         return self.program.out_tree
 
-    def run(self, primitive: Primitive, count: int, extras: Sequence[Any] = (), **options: Any) -> list[Any]:
-        """Apply a held op to the recorded program and return its first `count` outputs."""
+    def run(self, primitive: Primitive, extras: Sequence[Any] = (), **options: Any) -> list[Any]:
+        """Apply a program op to the recorded program and return its results."""
         of = ClosedProgram(self.program)
         if self.nested or any(type(extra) is TracedArray for extra in extras):
             operands = traced_operands([*self.leaves, *self.program.sources, *extras])
-            return [primitive(*operands, of=of, index=index, **options) for index in range(count)]
+            return list(as_tuple(primitive(*operands, of=of, **options)))
         key = (primitive, of.key, tuple(sorted(options.items())))
         build = primitive.build
         assert build is not None
         plan: AnyPlan = PLANS.get(key, lambda: make_plan(simplify(build(of.hoisted, **options))))
-        return plan.run([*arrays(self.leaves), *source_values(self.program), *arrays(extras)])[:count]
+        return plan.run([*arrays(self.leaves), *source_values(self.program), *arrays(extras)])
 
     def evaluate(self) -> list[Any]:
         """Run the recorded program itself."""

@@ -11,11 +11,11 @@ import numpy as np
 from primad import ops, tree
 from primad.errors import ShapeError
 from primad.functional.calls import Call, arrays, compiled_plan, keep, source_values, traced_operands
-from primad.functional.held import held, jvp_, vmap_
 from primad.functional.keys import static_key, structure_key
 from primad.ir.program import ClosedProgram
 from primad.native.entry import is_plain
-from primad.primitive import Primitive
+from primad.primitive import Primitive, as_tuple, one_or_all
+from primad.programs.ops import jvp_, program_op, vmap_
 from primad.runtime.cache import PLANS, Cache
 from primad.runtime.donation import Donated, check, match, settle
 from primad.runtime.lanes import check_thread_count, on_threads
@@ -25,7 +25,7 @@ from primad.runtime.whole import WholePlan
 from primad.simplify import simplify
 from primad.trace import TracedArray, argument_names, is_weak, record, type_of
 from primad.transforms.batching import vmap as batch_program
-from primad.transforms.lowering import apply_held
+from primad.transforms.lowering import apply_program_op
 from primad.types import ArrayType, Zero
 
 Function = Callable[..., Any]
@@ -313,9 +313,7 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
         batched = tuple([place is not None for place in places])
         if any(isinstance(leaf, TracedArray) for leaf in leaves) or program.captured:
             operands = traced_operands([*fronted, *program.sources])
-            results: list[Any] = [
-                vmap_(*operands, of=of, index=i, batched=batched, size=size) for i in range(len(program.outputs))
-            ]
+            results: list[Any] = list(as_tuple(vmap_(*operands, of=of, batched=batched, size=size)))
         else:
             build = vmap_.build
             assert build is not None
@@ -358,26 +356,27 @@ def _move(x: Any, source: int, target: int) -> Any:
     return np.moveaxis(np.asarray(x), source, target)
 
 
-def _push(tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram, index: int) -> Any:
+def _push(tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram) -> Any:
     """The tangent is computed from the far side of barriers: what it needs of the function is computed again."""
     program = of.hoisted
     active = tuple([not isinstance(tangent, Zero) for tangent in tangents])
     moving = [tangent for tangent in tangents if not isinstance(tangent, Zero)]
     again = [ops.barrier(x) if x.type.is_float else x for x in operands]
-    return jvp_(*again, *moving, of=ClosedProgram(program), active=active, index=len(program.outputs) + index)
+    found = jvp_(*again, *moving, of=ClosedProgram(program), active=active)[len(program.outputs) :]
+    return one_or_all([x if x.type.is_float else Zero(x.type) for x in found])
 
 
-def _batch_checkpoint(flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram, index: int) -> Any:
-    return apply_held(checkpoint_, batch_program(of.hoisted, flags, size), operands, index=index)
+def _batch_checkpoint(flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram) -> Any:
+    return apply_program_op(checkpoint_, batch_program(of.hoisted, flags, size), operands)
 
 
-checkpoint_: Primitive = held(
+checkpoint_: Primitive = program_op(
     "checkpoint",
     build=lambda program: program,
     out_types=lambda of: of.out_types,
     jvp=_push,
     batch=_batch_checkpoint,
-    doc="The held program; a mark that its inner values may be computed again instead of being kept.",
+    doc="The program; a mark that its inner values may be computed again instead of being kept.",
 )
 
 
@@ -405,7 +404,7 @@ def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
         if not any(isinstance(leaf, TracedArray) for leaf in leaves):
             return cast(Function, function)(*args)
         call = Call(function, args)
-        return tree.unflatten(call.out_tree, call.run(checkpoint_, len(call.program.outputs)))
+        return tree.unflatten(call.out_tree, call.run(checkpoint_))
 
     return cast(Callable[P, R], marked)
 

@@ -17,12 +17,12 @@ from primad import ops, tree
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.calls import Call
 from primad.functional.compile import vmap
-from primad.functional.held import held
 from primad.functional.rules import Rule
 from primad.ir.program import ClosedProgram
-from primad.primitive import Primitive
+from primad.primitive import Primitive, as_tuple, one_or_all
+from primad.programs.ops import program_op
 from primad.trace import TracedArray, lift
-from primad.types import ArrayType, Linear, Zero
+from primad.types import ArrayType, Linear, TupleType, Zero
 
 Function = Callable[..., Any]
 Backward = Callable[[list[Any], list[Any]], list[Any]]
@@ -58,7 +58,7 @@ class _Custom:
 
         call = Call(function, free)
         rule = self._rule(call, fixed)
-        outputs = call.run(self._primitive(), len(call.program.outputs), rule=rule)
+        outputs = call.run(self._primitive(), rule=rule)
         return tree.unflatten(call.out_tree, outputs)
 
 
@@ -204,21 +204,26 @@ def _check_captured(name: str, tangents: Sequence[Any], count: int) -> None:
         )
 
 
-def _push(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProgram, rule: Rule, index: int) -> Any:
+def _floating(found: Sequence[TracedArray]) -> Any:
+    """Return what a rule gave as the tangents of an op's results; those of integers are zeros, whatever they were."""
+    return one_or_all([x if x.type.is_float else Zero(x.type) for x in found])
+
+
+def _push(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProgram, rule: Rule) -> Any:
     count = rule.in_tree.num_leaves
     _check_captured(rule.name, tangents, count)
     assert rule.jvp is not None
+    like = as_tuple(out)[0]
     primals = tree.unflatten(rule.in_tree, inputs[:count])
-    moving = tree.unflatten(rule.in_tree, [_instantiate(t, out) for t in tangents[:count]])
+    moving = tree.unflatten(rule.in_tree, [_instantiate(t, like) for t in tangents[:count]])
     result = rule.jvp(primals, moving)
     if not isinstance(result, tuple) or len(result) != 2:
         raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
-    return _matching_leaves(
-        rule.out_tree, of.out_types, result[1], f"tangent returned by the rule of {rule.name}", out
-    )[index]
+    what = f"tangent returned by the rule of {rule.name}"
+    return _floating(_matching_leaves(rule.out_tree, of.out_types, result[1], what, like))
 
 
-custom_jvp_: Primitive = held(
+custom_jvp_: Primitive = program_op(
     "custom_jvp",
     build=lambda program, *, rule: program,
     out_types=lambda of, *, rule: of.out_types,
@@ -227,7 +232,7 @@ custom_jvp_: Primitive = held(
 )
 
 
-def _push_opaque(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProgram, rule: Rule, index: int) -> Any:
+def _push_opaque(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProgram, rule: Rule) -> Any:
     count = rule.in_tree.num_leaves
     _check_captured(rule.name, tangents, count)
     assert rule.forward is not None
@@ -235,10 +240,11 @@ def _push_opaque(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProg
     if not isinstance(result, tuple) or len(result) != 2:
         raise ShapeError(f"the forward rule of {rule.name} must return a pair (value, residuals)")
     residuals, structure = tree.flatten(result[1])
-    moving = [_instantiate(t, out) for t in tangents[:count]]
+    like = as_tuple(out)[0]
+    moving = [_instantiate(t, like) for t in tangents[:count]]
     pullback = Pullback(rule, structure, tuple([t.type for t in moving]), tuple(of.out_types))
-    kept = [TracedArray(lift(residual, out.node.trace)) for residual in residuals]
-    return custom_pullback(*kept, *moving, pullback=pullback, index=index)
+    kept = [TracedArray(lift(residual, like.node.trace)) for residual in residuals]
+    return _floating(as_tuple(custom_pullback(*kept, *moving, pullback=pullback)))
 
 
 class Pullback:
@@ -275,10 +281,11 @@ class Pullback:
         return hash(self._key())
 
     @property
-    def wide_types(self) -> list[ArrayType]:
-        """Types of the results of the op."""
+    def type(self) -> ArrayType | TupleType:
+        """Type of the results of the op."""
         sizes = tuple([size for _, size in reversed(self.stacks)])
-        return [ArrayType((*sizes, *type.shape), type.dtype) for type in self.out_types]
+        wide = [ArrayType((*sizes, *type.shape), type.dtype) for type in self.out_types]
+        return wide[0] if len(wide) == 1 else TupleType(tuple(wide))
 
     def stacked(self, flags: tuple[bool, ...], size: int) -> Pullback:
         """Return the pullback of a stack of applications."""
@@ -313,15 +320,13 @@ def _over_stack(backward: Backward, kept: Sequence[bool], mapped: Sequence[bool]
     return pull
 
 
-def _pull(cotangent: Any, *inputs: Any, pullback: Pullback, index: int) -> list[Any]:
+def _pull(cotangent: Any, *inputs: Any, pullback: Pullback) -> list[Any]:
     count = pullback.residuals.num_leaves
     if any(isinstance(residual, Linear) for residual in inputs[:count]):
         raise _forward_mode(pullback)
-    trace = cotangent.node.trace
-    cotangents = [
-        cotangent if i == index else TracedArray(trace.literal(0, type)) for i, type in enumerate(pullback.wide_types)
-    ]
-    return [None] * count + pullback(list(inputs[:count]), cotangents)
+    given = as_tuple(cotangent)
+    like = next(ct for ct in given if isinstance(ct, TracedArray))
+    return [None] * count + pullback(list(inputs[:count]), [_instantiate(ct, like) for ct in given])
 
 
 def _forward_mode(pullback: Pullback) -> NotDifferentiableError:
@@ -332,16 +337,16 @@ def _forward_mode(pullback: Pullback) -> NotDifferentiableError:
     )
 
 
-def _push_further(tangents: Sequence[Any], out: Any, *inputs: Any, pullback: Pullback, index: int) -> Any:
+def _push_further(tangents: Sequence[Any], out: Any, *inputs: Any, pullback: Pullback) -> Any:
     """The derivative along tangents is linear in them; how it moves with the residuals nobody said."""
     count = pullback.residuals.num_leaves
     if any(not isinstance(tangent, Zero) for tangent in tangents[:count]):
         raise _forward_mode(pullback)
-    moving = [_instantiate(tangent, out) for tangent in tangents[count:]]
-    return custom_pullback(*inputs[:count], *moving, pullback=pullback, index=index)
+    moving = [_instantiate(tangent, as_tuple(out)[0]) for tangent in tangents[count:]]
+    return _floating(as_tuple(custom_pullback(*inputs[:count], *moving, pullback=pullback)))
 
 
-def _refuse(*arrays: Any, pullback: Pullback, index: int) -> Any:
+def _refuse(*arrays: Any, pullback: Pullback) -> Any:
     raise _forward_mode(pullback)
 
 
@@ -349,19 +354,17 @@ custom_pullback: Primitive = Primitive(
     "custom_pullback",
     "custom",
     _refuse,
-    lambda *types, pullback, index: pullback.wide_types[index],
+    lambda *types, pullback: pullback.type,
     _push_further,
     _pull,
     None,
     None,
     linear_operands=None,
-    batch=lambda flags, size, *operands, pullback, index: custom_pullback(
-        *operands, pullback=pullback.stacked(flags, size), index=index
-    ),
+    batch=lambda flags, size, *operands, pullback: custom_pullback(*operands, pullback=pullback.stacked(flags, size)),
     doc="The derivative of a custom_vjp function: linear, with a transpose and nothing else.",
 )
 
-custom_vjp_: Primitive = held(
+custom_vjp_: Primitive = program_op(
     "custom_vjp",
     build=lambda program, *, rule: program,
     out_types=lambda of, *, rule: of.out_types,

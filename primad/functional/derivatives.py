@@ -19,8 +19,8 @@ from primad.functional.calls import (
     source_values,
     traced_operands,
 )
-from primad.functional.held import jvp_, vjp_
 from primad.ir.program import ClosedProgram
+from primad.programs.ops import jvp_, vjp_
 from primad.runtime.cache import PLANS
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
@@ -100,7 +100,7 @@ def jvp(function: Callable[..., R], primals: Any, tangents: Any) -> tuple[R, R]:
         check_differentiable(type, "an argument", "jvp")
     directions = matching_leaves(call.in_tree, types, tangents, f"tangents of jvp({function_name(function)})")
     n = len(call.program.outputs)
-    results = call.run(jvp_, 2 * n, directions, active=(True,) * len(types))
+    results = call.run(jvp_, directions, active=(True,) * len(types))
     return tree.unflatten(call.out_tree, results[:n]), tree.unflatten(call.out_tree, results[n:])
 
 
@@ -164,7 +164,7 @@ def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..
 
         def push(*tangents: Any) -> Any:
             directions = matching_leaves(call.in_tree, types, tangents, what)
-            results = call.run(jvp_, 2 * n, directions, active=(True,) * len(types))
+            results = call.run(jvp_, directions, active=(True,) * len(types))
             return tree.unflatten(call.out_tree, results[n:])
 
         return tree.unflatten(call.out_tree, value), push
@@ -173,7 +173,7 @@ def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..
     def apply(*tangents: Any) -> Any:
         directions = matching_leaves(call.in_tree, types, tangents, what)
         if any(isinstance(direction, TracedArray) for direction in directions):
-            results = call.run(jvp_, 2 * len(value), directions, active=(True,) * len(types))
+            results = call.run(jvp_, directions, active=(True,) * len(types))
             return tree.unflatten(call.out_tree, results[len(value) :])
         return tree.unflatten(call.out_tree, linear(directions))
 
@@ -223,7 +223,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, 
         given = [ct for ct, type in zip(given, results, strict=True) if type.is_float]
         if linear is None or any(isinstance(ct, TracedArray) for ct in given):
             active = (True,) * len(call.leaves)
-            pulled = call.run(vjp_, n + len(active), given, active=active)[n:]
+            pulled = call.run(vjp_, given, active=active)[n:]
         else:
             pulled = linear(given)
         packed: tuple[Any, ...] = selected.pack(dict(enumerate(pulled)))
@@ -268,7 +268,7 @@ def linear_transpose(function: Function, *primals: Any) -> Function:
         )
         if program.captured or any(isinstance(ct, TracedArray) for ct in given):
             operands = traced_operands([*program.sources, *given])
-            results: list[Any] = inline(transposed, operands, list(range(len(leaves))))
+            results: list[Any] = inline(transposed, operands)
         else:
             results = plan.run([*source_values(program), *given])
         return tree.unflatten(in_tree, results)
@@ -343,7 +343,7 @@ def _value_and_grad(
     seeds += [np.zeros(type.shape, type.dtype) for type in types[1:] if type.is_float]
     positions = [i for i, on in enumerate(selected.active) if on]
     n = len(types)
-    results = call.run(vjp_, n + len(positions), seeds, active=selected.active)
+    results = call.run(vjp_, seeds, active=selected.active)
     gradient = selected.pack(dict(zip(positions, results[n:], strict=True)))
     return tree.unflatten(structure, results[:n]), gradient
 

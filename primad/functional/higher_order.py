@@ -17,8 +17,8 @@ from primad.functional.calls import (
 )
 from primad.functional.compile import run_once
 from primad.functional.derivatives import function_name, grad, jvp, matching_leaves
-from primad.functional.matrices import hessian_diagonal_
 from primad.ir.node import Leaf
+from primad.programs.matrices import hessian_diagonal_
 from primad.trace import type_of
 from primad.transforms.lowering import active_nodes, lower
 
@@ -79,7 +79,7 @@ def laplacian(function: Callable[P, R], argnums: int = 0) -> Callable[P, R]:
         for output, type in enumerate(call.program.out_types):
             check_differentiable(type, "the result", "laplacian")
             terms = [
-                call.run(hessian_diagonal_, 1, output=output, argument=position, total=True)[0]
+                call.run(hessian_diagonal_, output=output, argument=position, total=True)[0]
                 for position in selected.positions[0]
             ]
             results.append(sum(terms[1:], terms[0]))

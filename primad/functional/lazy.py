@@ -13,9 +13,9 @@ from primad import tree
 from primad.errors import ShapeError, TracingError, no_attribute
 from primad.functional.calls import Call, Selected, check_differentiable, source_values
 from primad.functional.compile import run_once
-from primad.functional.matrices import hessian_, jacobian_, whole
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
+from primad.programs.matrices import hessian_, jacobian_, whole
 from primad.trace import FUNCTIONS, is_traced
 from primad.types import ArrayType
 
@@ -48,7 +48,7 @@ class LazyMatrix(NDArrayOperatorsMixin):
     def __init__(self, call: Call, primitive: Primitive, options: dict[str, Any], type: ArrayType) -> None:
         of = ClosedProgram(call.program)
         self._operands = [np.array(value) for value in [*map(np.asarray, call.leaves), *source_values(call.program)]]
-        self._record: Function = lambda *operands: primitive(*operands, of=of, index=0, **options)
+        self._record: Function = lambda *operands: primitive(*operands, of=of, **options)
         self._type = type
         self._array: np.ndarray[Any, Any] | None = None
 
@@ -246,9 +246,9 @@ def _whole_in(x: Any) -> Any:
 
 def _matrix(cls: type[LazyMatrix], call: Call, primitive: Primitive, options: dict[str, Any], lazy: bool) -> Any:
     if call.nested or not lazy:
-        return call.run(primitive, 1, **options)[0]
+        return call.run(primitive, **options)[0]
     of = ClosedProgram(call.program)
-    return cls(call, primitive, options, primitive.infer(of=of, index=0, **options))
+    return cls(call, primitive, options, primitive.infer(of=of, **options))
 
 
 def jacobian(function: Callable[P, Any], argnums: Any = 0, mode: str = "auto") -> Callable[P, Jacobian]:

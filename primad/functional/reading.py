@@ -10,11 +10,11 @@ from primad import nn, ops
 from primad import numpy as primad_numpy
 from primad.errors import ProgramError
 from primad.functional.compile import checkpoint_
-from primad.functional.held import jvp_, vjp_, vmap_
-from primad.functional.matrices import HELD
 from primad.ir.parse import parse as parse_with
 from primad.ir.program import Program
 from primad.primitive import Primitive
+from primad.programs.matrices import MATRICES
+from primad.programs.ops import jvp_, vjp_, vmap_
 from primad.transforms import lower
 from primad.transforms.batching import mapped
 from primad.transforms.reverse import transposed
@@ -23,7 +23,7 @@ from primad.transforms.reverse import transposed
 @cache
 def known_ops() -> dict[str, Primitive]:
     """Return primad's primitives and composites by name."""
-    holding = [*HELD, jvp_, vjp_, vmap_, checkpoint_, mapped, transposed]
+    holding = [*MATRICES, jvp_, vjp_, vmap_, checkpoint_, mapped, transposed]
     records = [*ops.ALL, *primad_numpy.COMPOSITES, *nn.COMPOSITES, *holding]
     return {record.name: record for record in records}
 
@@ -55,7 +55,7 @@ def parse(text: str, primitives: Sequence[Primitive] = (), captured: Sequence[An
     program = parse_with(text, {**known, **{primitive.name: primitive for primitive in primitives}}, captured)
     if any(getattr(node.op, "holds_program", False) for node in program.nodes):
         try:
-            lower(program)  # whether a derivative that is held can be built shows only there
+            lower(program)  # whether a derivative in it can be built shows only there
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
             what = getattr(error, "what", None) or str(error) or type(error).__name__
             raise ProgramError(

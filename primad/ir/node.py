@@ -119,7 +119,7 @@ def param_key(value: Any) -> Any:
         return ("float", struct.pack("d", value))
     if kind is tuple:
         return tuple([param_key(item) for item in value])
-    # A held program stands for itself by its key alone, so that caches do not keep captured arrays alive.
+    # A closed program stands for itself by its key alone, so that caches do not keep captured arrays alive.
     return getattr(value, "key", value)
 
 
@@ -137,15 +137,13 @@ class Trace:
         age: later traces have greater ages.
         values: values of nodes, where the inputs' values are known; filled on demand by `evaluator`.
         lines: the user's line for each node, recorded only while `recording`.
-        inlined: the outputs of programs replayed here, by the program and its operands: a node stands for one output of
-            a held program, and the nodes for its other outputs need not replay it again.
         refusal: where a traced array was last asked for its numbers, and what was answered (`primad.refusals`).
         several: whether a node of the trace has several results.
     """
 
     __slots__ = (
-        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "inlined", "lines", "origin", "recording",
-        "refusal", "several", "size", "values",
+        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "lines", "origin", "recording", "refusal",
+        "several", "size", "values",
     )  # fmt: skip
 
     def __init__(
@@ -155,7 +153,6 @@ class Trace:
         self.closed = False
         self.values: dict[Node, Any] = {}
         self.lines: dict[Node, str] = {}
-        self.inlined: dict[Any, list[Node]] = {}
         self.evaluator = evaluator
         self.recording = recording
         self.origin = origin
@@ -267,7 +264,6 @@ class Trace:
         self._captures = {}
         self.values = {}
         self.lines = {}
-        self.inlined = {}
         self.evaluator = None
 
 

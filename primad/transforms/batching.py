@@ -12,11 +12,11 @@ from primad.errors import ProgramError
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Cost, Program, rebuild
 from primad.ops.broadcasting import widen
-from primad.primitive import Primitive, missing_rule, packed
+from primad.primitive import Primitive, as_tuple, missing_rule, one_or_all, packed
 from primad.trace import TracedArray
 from primad.transforms.forward import jvp
 from primad.transforms.lowering import alone, finish, inline, lower, lower_nodes
-from primad.types import ArrayType, Zero
+from primad.types import ArrayType, TupleType, Zero
 
 
 def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: bool = False) -> Program:
@@ -111,16 +111,15 @@ def _inserted(node: Node, flags: tuple[bool, ...], size: int) -> dict[str, Any] 
 # -- composites with a rule of their own -------------------------------------------------------------------------------
 
 
-def _mapped(node: Node, operands: Sequence[TracedArray], flags: tuple[bool, ...], size: int) -> TracedArray:
+def _mapped(node: Node, operands: Sequence[TracedArray], flags: tuple[bool, ...], size: int) -> Any:
     """Apply a composite with a rule of its own to a stack of operands, as a node whose rule is that of each row."""
     program = alone(node.op, [operand.type for operand in node.inputs], node.params)
-    result: TracedArray = mapped(*operands, of=ClosedProgram(program), batched=flags, size=size)
-    return result
+    return mapped(*operands, of=ClosedProgram(program), batched=flags, size=size)
 
 
-def _mapped_type(*types: ArrayType, of: ClosedProgram, batched: tuple[bool, ...], size: int) -> ArrayType:
-    (type,) = of.out_types
-    return ArrayType((size, *type.shape), type.dtype)
+def _mapped_type(*types: ArrayType, of: ClosedProgram, batched: tuple[bool, ...], size: int) -> ArrayType | TupleType:
+    wide = [ArrayType((size, *type.shape), type.dtype) for type in of.out_types]
+    return wide[0] if len(wide) == 1 else TupleType(tuple(wide))
 
 
 def _mapped_tangent(
@@ -130,14 +129,14 @@ def _mapped_tangent(
     active = [not isinstance(tangent, Zero) for tangent in tangents]
     pushed = jvp(of.hoisted, active)
     flags = [*batched, *(flag for flag, on in zip(batched, active, strict=True) if on)]
-    stacked = vmap(Program(pushed.trace, pushed.inputs, pushed.outputs[1:]), flags, size)
+    stacked = vmap(Program(pushed.trace, pushed.inputs, pushed.outputs[len(of.out_types) :]), flags, size)
     moving = [tangent for tangent in tangents if not isinstance(tangent, Zero)]
-    return inline(stacked, [*operands, *moving], [0])[0]
+    return one_or_all(inline(stacked, [*operands, *moving]))
 
 
 def _mapped_rows(*arrays: Any, of: ClosedProgram, batched: tuple[bool, ...], size: int) -> Any:
     rows = [[x[i] if on else x for x, on in zip(arrays, batched, strict=True)] for i in range(size)]
-    return np.stack([of.hoisted(*row) for row in rows])
+    return one_or_all([np.stack(found) for found in zip(*[as_tuple(of.hoisted(*row)) for row in rows], strict=True)])
 
 
 def _build_mapped(program: Program, *, batched: tuple[bool, ...], size: int) -> Program:
@@ -158,7 +157,7 @@ mapped = Primitive(
     None,
     None,
     None,
-    lower=lambda *operands, of, **options: inline(_build_mapped(of.hoisted, **options), operands, [0])[0],
+    lower=lambda *operands, of, **options: one_or_all(inline(_build_mapped(of.hoisted, **options), operands)),
     flops=_cost,
     doc="A composite with a rule of its own, on a stack of operands; its rule is that of each.",
     build=_build_mapped,

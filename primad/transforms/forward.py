@@ -7,10 +7,10 @@ from typing import Any
 
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines, rebuild
-from primad.primitive import missing_rule, results
+from primad.primitive import missing_rule, result_of
 from primad.trace import TracedArray
 from primad.transforms.lowering import expand, finish
-from primad.types import ArrayType, Zero
+from primad.types import Zero
 
 
 def push_tangents(
@@ -56,7 +56,7 @@ def push_tangents(
             raise missing_rule(node.op, "JVP rule")
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
         incoming = [moving[operand] if operand in moving else Zero(operand.type) for operand in node.inputs]
-        out = TracedArray(new) if type(new.type) is ArrayType else results(new)
+        out = result_of(new)
         tangent = node.op.jvp(incoming, out, *operands, **dict(node.params))
         if isinstance(tangent, tuple):
             if not all(isinstance(part, Zero) for part in tangent):

@@ -8,7 +8,7 @@ from typing import Any
 from primad.errors import ProgramError, TracingError
 from primad.ir.node import Leaf, Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program, carry_lines, newest, rebuild, replay
-from primad.primitive import Primitive, packed
+from primad.primitive import Primitive, as_tuple, packed, result_of
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -119,7 +119,8 @@ def alone(op: Primitive, types: Sequence[ArrayType], params: Params) -> Program:
     """Return the program that applies an op once."""
     trace = Trace()
     inputs = [trace.input(type) for type in types]
-    program = Program(trace, inputs, [trace.place(op, tuple(inputs), params)])
+    found = as_tuple(result_of(trace.place(op, tuple(inputs), params)))
+    program = Program(trace, inputs, [x.node for x in found])
     trace.close()
     return program
 
@@ -148,20 +149,17 @@ def finish(
     return program
 
 
-def inline(program: Program, operands: Sequence[TracedArray], indices: Sequence[int]) -> list[TracedArray]:
-    """Replay a closed program on operands and return the chosen outputs."""
-    nodes = tuple([operand.node for operand in operands])
+def inline(program: Program, operands: Sequence[TracedArray]) -> list[TracedArray]:
+    """Replay a closed program on operands and return its outputs."""
+    nodes = [operand.node for operand in operands]
     trace = newest(nodes, nodes[0].trace)
-    outputs = trace.inlined.get((program, nodes))
-    if outputs is None:
-        mapping = dict(zip(program.inputs, nodes, strict=True))
-        replay(program.nodes, mapping, trace)
-        carry_lines(program, mapping, trace)
-        outputs = trace.inlined[program, nodes] = [mapping[node] for node in program.outputs]
-    return [TracedArray(outputs[i]) for i in indices]
+    mapping = dict(zip(program.inputs, nodes, strict=True))
+    replay(program.nodes, mapping, trace)
+    carry_lines(program, mapping, trace)
+    return [TracedArray(mapping[node]) for node in program.outputs]
 
 
-def apply_held(
+def apply_program_op(
     primitive: Primitive,
     program: Program,
     operands: Sequence[TracedArray],

@@ -9,12 +9,12 @@ from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
 from primad.ir.program import ClosedProgram, Cost, Program, rebuild
 from primad.ops.strong_zeros import is_masked, keep_masked, sum_of_masked
-from primad.primitive import Primitive, missing_rule, tangent_sum
+from primad.primitive import Primitive, as_tuple, missing_rule, one_or_all, tangent_sum
 from primad.trace import TracedArray
 from primad.transforms.dimensions import dependents
 from primad.transforms.forward import fresh_inputs, jvp, push_tangents, zero_node
-from primad.transforms.lowering import alone, apply_held, definition, expand, finish, inline, lower
-from primad.types import ArrayType, Linear, Zero
+from primad.transforms.lowering import alone, apply_program_op, definition, expand, finish, inline, lower
+from primad.types import ArrayType, Linear, TupleType, Zero
 
 
 def pull_cotangents(
@@ -237,34 +237,43 @@ def _check_homogeneous(program: Program, linear: Sequence[bool]) -> None:
 # -- composites with a rule of their own, on the way of a cotangent ----------------------------------------------------
 
 
-def _through(node: Node, cotangent: TracedArray, linear: set[Node]) -> list[TracedArray]:
-    """Pull a cotangent back through a composite that is linear in some operands and has a rule for the others."""
+def _through(node: Node, cotangent: Any, linear: set[Node]) -> Sequence[TracedArray]:
+    """Pull cotangents back through a composite that is linear in some operands and has a rule for the others."""
     flags = tuple([operand in linear for operand in node.inputs])
     program = alone(node.op, [operand.type for operand in node.inputs], node.params)
+    present = [not isinstance(ct, Zero) for ct in as_tuple(cotangent)]
+    program = Program(program.trace, program.inputs, [x for x, on in zip(program.outputs, present, strict=True) if on])
     kept = [TracedArray(operand) for operand in node.inputs if operand not in linear]
-    return [apply_held(transposed, program, kept, [cotangent], linear=flags, index=i) for i in range(sum(flags))]
+    given = [ct for ct in as_tuple(cotangent) if not isinstance(ct, Zero)]
+    return as_tuple(apply_program_op(transposed, program, kept, given, linear=flags))
 
 
-def _transposed_type(*types: ArrayType, of: ClosedProgram, linear: tuple[bool, ...], index: int) -> ArrayType:
-    return [type for type, on in zip(of.program.in_types, linear, strict=True) if on][index]
+def _transposed_type(*types: ArrayType, of: ClosedProgram, linear: tuple[bool, ...]) -> ArrayType | TupleType:
+    found = [type for type, on in zip(of.program.in_types, linear, strict=True) if on]
+    return found[0] if len(found) == 1 else TupleType(tuple(found))
 
 
 def _transposed_tangent(
-    tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram, linear: tuple[bool, ...], index: int
+    tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram, linear: tuple[bool, ...]
 ) -> Any:
     """Transposition and differentiation commute: Lᵀw moves by Lᵀẇ, and by the transpose of the derivative of L."""
-    *kept, cotangent = operands
-    *moving, along = tangents
-    terms = [] if isinstance(along, Zero) else [transposed(*kept, along, of=of, linear=linear, index=index)]
+    count = len(operands) - len(of.out_types)
+    kept, cotangents = operands[:count], operands[count:]
+    moving, along = tangents[:count], tangents[count:]
+    terms: list[Any] = []
+    if any(not isinstance(tangent, Zero) for tangent in along):
+        trace = as_tuple(out)[0].node.trace
+        full = [TracedArray(zero_node(trace, t.type)) if isinstance(t, Zero) else t for t in along]
+        terms.append(transposed(*kept, *full, of=of, linear=linear))
     present = [tangent for tangent in moving if not isinstance(tangent, Zero)]
     if present:
         flags = _extended(linear, of.hoisted)
         others = iter(moving)
         active = [not on and not isinstance(next(others), Zero) for on in flags]
         pushed = jvp(of.hoisted, active)
-        slope = Program(pushed.trace, pushed.inputs, pushed.outputs[1:])
+        slope = Program(pushed.trace, pushed.inputs, pushed.outputs[len(cotangents) :])
         flags = (*flags, *[False] * len(present))
-        terms.append(apply_held(transposed, slope, [*kept, *present], [cotangent], linear=flags, index=index))
+        terms.append(apply_program_op(transposed, slope, [*kept, *present], cotangents, linear=flags))
     return tangent_sum(terms)
 
 
@@ -277,9 +286,8 @@ def _build_transposed(program: Program, *, linear: tuple[bool, ...]) -> Program:
     return _transpose(lower(program), _extended(linear, program))
 
 
-def _transposed_values(*arrays: Any, of: ClosedProgram, linear: tuple[bool, ...], index: int) -> Any:
-    found = _build_transposed(of.hoisted, linear=linear)(*arrays)
-    return found[index] if isinstance(found, tuple) else found
+def _transposed_values(*arrays: Any, of: ClosedProgram, linear: tuple[bool, ...]) -> Any:
+    return _build_transposed(of.hoisted, linear=linear)(*arrays)
 
 
 def _cost(node: Node) -> Cost:
@@ -296,9 +304,7 @@ transposed = Primitive(
     None,
     None,
     None,
-    lower=lambda *operands, of, linear, index: inline(_build_transposed(of.hoisted, linear=linear), operands, [index])[
-        0
-    ],
+    lower=lambda *operands, of, linear: one_or_all(inline(_build_transposed(of.hoisted, linear=linear), operands)),
     flops=_cost,
     doc="A composite's transpose in the operands in which it is linear; its rule still holds for the others.",
     build=_build_transposed,

@@ -10,10 +10,9 @@ import numpy as np
 
 from primad import ops
 from primad.axes import AxisMap, Factors, Labels, Strided, is_name, result_types
-from primad.ir.node import Trace
 from primad.ir.program import Program
 from primad.simplify.collapse import collapse
-from primad.trace import TracedArray
+from primad.trace import program_of
 from primad.transforms import transpose, vmap
 from primad.transforms.lowering import inline
 from primad.types import ArrayType
@@ -102,12 +101,7 @@ def check_sum(trial: Trial) -> How | None:
 
 def _summed(program: Program) -> Program:
     """Return the program that sums the only output of another over its first axis."""
-    trace = Trace()
-    inputs = [trace.input(type) for type in program.in_types]
-    (out,) = inline(program, [*map(TracedArray, inputs)], [0])
-    result = Program(trace, inputs, [ops.sum(out, axes=(0,)).node])
-    trace.close()
-    return result
+    return program_of(program.in_types, lambda *xs: [ops.sum(out, axes=(0,)) for out in inline(program, xs)])
 
 
 def _check(trial: Trial, operands: Sequence[Any]) -> None:

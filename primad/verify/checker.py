@@ -13,8 +13,8 @@ from primad.primitive import Law, Primitive
 from primad.verify.cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks import CHECKS, Check
 from primad.verify.decide import FAULTS, Wrong
-from primad.verify.held import consumers_row
 from primad.verify.laws import constructor_row, law_rows, pass_laws
+from primad.verify.program_ops import consumers_row
 from primad.verify.report import ORDER, How, Report, Row
 from primad.verify.table import cases
 from primad.verify.trial import Trial

@@ -14,7 +14,7 @@ from primad.types import ArrayType
 from primad.verify.cases import ANY, Case, Choices, Example, Operand, booleans, floats, integers, pointwise, shape
 from primad.verify.definitions import MEANINGS
 from primad.verify.factorizations import FACTORIZATION_CASES
-from primad.verify.held import HELD_CASES
+from primad.verify.program_ops import PROGRAM_OP_CASES
 from primad.verify.sliding import SLIDING_CASES
 
 MILD = (-1.5, 1.5)
@@ -398,4 +398,4 @@ def cases() -> dict[str, Case]:
     found = list(PRIMITIVES.items())
     found += [(composites[name], draw) for name, draw in COMPOSITES.items() if name in composites]
     table = {op.name: Case(op, draw, MORE_EXAMPLES.get(op.name, 4), MEANINGS.get(op.name)) for op, draw in found}
-    return {**table, **{case.op.name: case for case in (*FACTORIZATION_CASES, *SLIDING_CASES, *HELD_CASES)}}
+    return {**table, **{case.op.name: case for case in (*FACTORIZATION_CASES, *SLIDING_CASES, *PROGRAM_OP_CASES)}}

@@ -1,4 +1,4 @@
-"""Cases of the composites that hold a program (jacobian, hessian, jvp, vjp, vmap, …), against SymPy's derivatives."""
+"""Cases of the ops that hold a program (jacobian, hessian, jvp, vjp, vmap, …), against SymPy's derivatives."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from primad import ops, tree
 from primad.backends.objects import Evaluator, Numbers
 from primad.functional.compile import checkpoint_
 from primad.functional.custom import Pullback, custom_jvp_, custom_pullback, custom_vjp_
-from primad.functional.held import jvp_, vjp_, vmap_
-from primad.functional.matrices import hessian_, hessian_diagonal_, hvp_, jacobian_, pullback_, pushforward_, whole
 from primad.functional.rules import Rule
 from primad.ir.program import ClosedProgram
 from primad.numpy.products import diagonal_, trace_
-from primad.primitive import Primitive
+from primad.primitive import Primitive, as_tuple, one_or_all
+from primad.programs.matrices import hessian_, hessian_diagonal_, hvp_, jacobian_, pullback_, pushforward_, whole
+from primad.programs.ops import jvp_, vjp_, vmap_
 from primad.trace import trace
 from primad.transforms.batching import mapped
 from primad.transforms.lowering import lower
@@ -60,97 +60,106 @@ def _block(full: Array, *blocks: Any) -> Array:
     return full[tuple(slice(*bounds) for block in blocks for bounds in block)]
 
 
-def _jacobian(
-    n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int, mode: str, rows: Any, columns: Any
-) -> Array:
+def _jacobian(n: Numbers, *xs: Array, of: Any, output: int, argument: int, mode: str, rows: Any, columns: Any) -> Array:
     return _block(partial(_values(n, of, xs)[output], xs[argument]), rows, columns)
 
 
 def _hessian(
-    n: Numbers, *xs: Array, of: Any, index: int, output: int, first: int, second: int, rows: Any, left: Any, right: Any
+    n: Numbers, *xs: Array, of: Any, output: int, first: int, second: int, rows: Any, left: Any, right: Any
 ) -> Array:
     return _block(partial(partial(_values(n, of, xs)[output], xs[first]), xs[second]), rows, left, right)
 
 
-def _hvp(n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int, along: int) -> Array:
+def _hvp(n: Numbers, *xs: Array, of: Any, output: int, argument: int, along: int) -> Array:
     *inputs, v = xs
     slope = partial(partial(_values(n, of, inputs)[output], inputs[argument]), inputs[along])
     return np.tensordot(slope, v, v.ndim)
 
 
-def _hessian_diagonal(n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int, total: bool) -> Array:
+def _hessian_diagonal(n: Numbers, *xs: Array, of: Any, output: int, argument: int, total: bool) -> Array:
     x = xs[argument]
     full = partial(partial(_values(n, of, xs)[output], x), x)
     found = np.diagonal(full, 0, -2, -1)
     return np.asarray(np.sum(found, axis=-1), object) if total else found
 
 
-def _pushforward(n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int) -> Array:
+def _pushforward(n: Numbers, *xs: Array, of: Any, output: int, argument: int) -> Array:
     *inputs, t = xs
     return np.tensordot(partial(_values(n, of, inputs)[output], inputs[argument]), t, t.ndim)
 
 
-def _pullback(n: Numbers, *xs: Array, of: Any, index: int, output: int, argument: int) -> Array:
+def _pullback(n: Numbers, *xs: Array, of: Any, output: int, argument: int) -> Array:
     *inputs, w = xs
     return np.tensordot(w, partial(_values(n, of, inputs)[output], inputs[argument]), w.ndim)
 
 
-def _jvp(n: Numbers, *xs: Array, of: Any, index: int, active: tuple[bool, ...]) -> Array:
-    inputs, tangents = xs[: len(active)], iter(xs[len(active) :])
-    out = _values(n, of, inputs)
-    if index < len(out):
-        return out[index]
-    y = out[index - len(out)]
-    terms = [np.tensordot(partial(y, x), next(tangents), x.ndim) for x, on in zip(inputs, active, strict=True) if on]
+def _total(terms: Sequence[Any]) -> Array:
     return np.asarray(sum(terms[1:], terms[0]), object)
 
 
-def _vjp(n: Numbers, *xs: Array, of: Any, index: int, active: tuple[bool, ...]) -> Array:
+def _jvp(n: Numbers, *xs: Array, of: Any, active: tuple[bool, ...]) -> Any:
+    inputs, given = xs[: len(active)], iter(xs[len(active) :])
+    out = _values(n, of, inputs)
+    moving = [(x, next(given)) for x, on in zip(inputs, active, strict=True) if on]
+    return (*out, *[_total([np.tensordot(partial(y, x), t, x.ndim) for x, t in moving]) for y in out])
+
+
+def _vjp(n: Numbers, *xs: Array, of: Any, active: tuple[bool, ...]) -> Any:
     inputs, cotangents = xs[: len(active)], xs[len(active) :]
     out = _values(n, of, inputs)
-    if index < len(out):
-        return out[index]
-    x = [x for x, on in zip(inputs, active, strict=True) if on][index - len(out)]
-    terms = [np.tensordot(w, partial(y, x), w.ndim) for y, w in zip(out, cotangents, strict=True)]
-    return np.asarray(sum(terms[1:], terms[0]), object)
+    pairs = list(zip(out, cotangents, strict=True))
+    chosen = [x for x, on in zip(inputs, active, strict=True) if on]
+    return (*out, *[_total([np.tensordot(w, partial(y, x), w.ndim) for y, w in pairs]) for x in chosen])
 
 
-def _vmap(n: Numbers, *xs: Array, of: Any, index: int, batched: tuple[bool, ...], size: int) -> Array:
-    return np.stack([_values(n, of, row)[index] for row in _rows(xs, batched, size)])
+def _vmap(n: Numbers, *xs: Array, of: Any, batched: tuple[bool, ...], size: int) -> Any:
+    return _stacked([_values(n, of, row) for row in _rows(xs, batched, size)])
 
 
-def _mapped(n: Numbers, *xs: Array, of: Any, batched: tuple[bool, ...], size: int) -> Array:
+def _mapped(n: Numbers, *xs: Array, of: Any, batched: tuple[bool, ...], size: int) -> Any:
     program = lower(of.hoisted)
-    return np.stack([Evaluator(n).run(program, row)[0] for row in _rows(xs, batched, size)])
+    return _stacked([Evaluator(n).run(program, row) for row in _rows(xs, batched, size)])
+
+
+def _stacked(rows: Sequence[Sequence[Array]]) -> Any:
+    return one_or_all([np.stack(found) for found in zip(*rows, strict=True)])
 
 
 def _rows(xs: Sequence[Array], batched: Sequence[bool], size: int) -> list[list[Array]]:
     return [[x[i] if on else x for x, on in zip(xs, batched, strict=True)] for i in range(size)]
 
 
-def _same(n: Numbers, *xs: Array, of: Any, index: int, rule: Any = None) -> Array:
-    return _values(n, of, xs)[index]
+def _same(n: Numbers, *xs: Array, of: Any, rule: Any = None) -> Any:
+    return tuple(_values(n, of, xs))
 
 
-def _transposed(n: Numbers, *xs: Array, of: Any, linear: tuple[bool, ...], index: int) -> Array:
-    """Row by row, the matrix of the map from the operands that it is linear in, times the cotangent."""
-    *kept, w = xs
-    place = linear.index(True)
-    rows = [_values(n, of, [*kept[:place], row, *kept[place:]])[0] for row in np.eye(2, dtype=int).astype(object)]
-    return np.array([np.dot(row, w) for row in rows], object)
+def _transposed(n: Numbers, *xs: Array, of: Any, linear: tuple[bool, ...]) -> Any:
+    """Row by row, the matrix of the map from the operands that it is linear in, times the cotangents."""
+    kept, cotangents = iter(xs[: linear.count(False)]), xs[linear.count(False) :]
+    operands = [np.zeros(2, int).astype(object) if on else next(kept) for on in linear]
+    found = []
+    for place, on in enumerate(linear):
+        if on:
+            rows = []
+            for row in np.eye(2, dtype=int).astype(object):
+                out = _values(n, of, [row if i == place else x for i, x in enumerate(operands)])
+                rows.append(sum(np.dot(y, w) for y, w in zip(out, cotangents, strict=True)))
+            found.append(np.array(rows, object))
+    return one_or_all(found)
 
 
-def _pulled(n: Numbers, *xs: Array, pullback: Pullback, index: int) -> Array:
+def _pulled(n: Numbers, *xs: Array, pullback: Pullback) -> Any:
     """The derivative of the body at the residuals, which may be numbers, along the tangents."""
     import sympy  # only a proof needs it
 
     x, p, *tangents = xs
     inputs = [np.array(sympy.symbols(f"{name}:2", real=True), object) for name in "vw"]
-    y = _values(n, _program(), inputs)[index]
-    slopes = [np.tensordot(partial(y, v), t, 1) for v, t in zip(inputs, tangents, strict=True)]
     point = dict(zip([*inputs[0], *inputs[1]], [*x, *p], strict=True))
-    total = np.asarray(slopes[0] + slopes[1], object)
-    return np.array([value.subs(point) for value in total.flat], object).reshape(total.shape)
+    found = []
+    for y in _values(n, _program(), inputs):
+        total = _total([np.tensordot(partial(y, v), t, 1) for v, t in zip(inputs, tangents, strict=True)])
+        found.append(np.array([value.subs(point) for value in total.flat], object).reshape(total.shape))
+    return tuple(found)
 
 
 # -- examples ----------------------------------------------------------------------------------------------------------
@@ -166,10 +175,9 @@ def _draw(options: Callable[[Choices, ClosedProgram], tuple[dict[str, Any], list
     def draw(choose: Choices) -> Example:
         of = _program()
         chosen, extra = options(choose, of)
-        index = chosen.pop("index", 0)
         shapes = chosen.pop("shapes", [(2,), (2,)])
         operands = [floats(shape, -1.5, 1.5) for shape in (*shapes, *extra)]
-        return Example(tuple(operands), {"of": of, "index": index, **chosen})
+        return Example(tuple(operands), {"of": of, **chosen})
 
     return draw
 
@@ -209,33 +217,33 @@ def _reverse_options(choose: Choices, of: ClosedProgram) -> Any:
 
 def _jvp_options(choose: Choices, of: ClosedProgram) -> Any:
     active = choose.among(((True, True), (True, False), (False, True)))
-    return {"active": active, "index": choose.integer(0, 3)}, [(2,)] * sum(active)
+    return {"active": active}, [(2,)] * sum(active)
 
 
 def _vjp_options(choose: Choices, of: ClosedProgram) -> Any:
     active = choose.among(((True, True), (True, False), (False, True)))
-    return {"active": active, "index": choose.integer(0, 1 + sum(active))}, [(2,), ()]
+    return {"active": active}, [(2,), ()]
 
 
 def _vmap_options(choose: Choices, of: ClosedProgram) -> Any:
     batched = choose.among(((True, True), (True, False), (False, True)))
     shapes = [(2, 2) if on else (2,) for on in batched]
-    return {"batched": batched, "size": 2, "index": choose.integer(0, 1), "shapes": shapes}, []
+    return {"batched": batched, "size": 2, "shapes": shapes}, []
 
 
 def _plain_options(choose: Choices, of: ClosedProgram) -> Any:
-    return {"index": choose.integer(0, 1)}, []
+    return {}, []
 
 
 def _custom_jvp_options(choose: Choices, of: ClosedProgram) -> Any:
-    """A rule that is right: the held program's own derivative."""
+    """A rule that is right: the program's own derivative."""
     active = (True, True)
 
     def rule(primals: Any, tangents: Any) -> Any:
-        found = [jvp_(*primals, *tangents, of=of, index=i, active=active) for i in range(4)]
-        return tuple(found[:2]), tuple(found[2:])
+        found = jvp_(*primals, *tangents, of=of, active=active)
+        return found[:2], found[2:]
 
-    return {"index": choose.integer(0, 1), "rule": Rule("body", *_trees(), jvp=rule)}, []
+    return {"rule": Rule("body", *_trees(), jvp=rule)}, []
 
 
 def _custom_vjp_options(choose: Choices, of: ClosedProgram) -> Any:
@@ -243,34 +251,36 @@ def _custom_vjp_options(choose: Choices, of: ClosedProgram) -> Any:
         return _body(*primals), primals
 
     def backward(residuals: Any, cotangents: Any) -> Any:
-        return tuple(vjp_(*residuals, *cotangents, of=of, index=i, active=(True, True)) for i in (2, 3))
+        return vjp_(*residuals, *cotangents, of=of, active=(True, True))[2:]
 
-    return {"index": choose.integer(0, 1), "rule": Rule("body", *_trees(), forward=forward, backward=backward)}, []
+    return {"rule": Rule("body", *_trees(), forward=forward, backward=backward)}, []
 
 
 def _ruled(body: Callable[..., Any], count: int) -> ClosedProgram:
-    """Return the program that applies a function with a rule of its own, which is right."""
+    """Return the program that applies a function of two results with a rule of its own, which is right."""
 
     def rule(primals: Any, tangents: Any) -> Any:
         of = ClosedProgram(trace(body)(*types))
-        return tuple(jvp_(*primals, *tangents, of=of, index=i, active=(True,) * count) for i in range(2))
+        found = jvp_(*primals, *tangents, of=of, active=(True,) * count)
+        return found[:2], found[2:]
 
     types = [ArrayType((2,), float)] * count
-    of, trees = ClosedProgram(trace(body)(*types)), (tree.flatten((0.0,) * count)[1], tree.flatten(0.0)[1])
+    of, trees = ClosedProgram(trace(body)(*types)), (tree.flatten((0.0,) * count)[1], _trees()[1])
     made = Rule("body", *trees, jvp=rule)
-    return ClosedProgram(trace(lambda *xs: custom_jvp_(*xs, of=of, rule=made, index=0))(*types))
+    return ClosedProgram(trace(lambda *xs: custom_jvp_(*xs, of=of, rule=made))(*types))
 
 
 def _draw_mapped(choose: Choices) -> Example:
     batched = choose.among(((True, True), (True, False), (False, True)))
     operands = [floats((2, 2) if on else (2,), -1.5, 1.5) for on in batched]
-    of = _ruled(lambda x, p: _body(x, p)[0], 2)
+    of = _ruled(_body, 2)
     return Example(tuple(operands), {"of": of, "batched": batched, "size": 2})
 
 
 def _draw_transposed(choose: Choices) -> Example:
-    of = _ruled(lambda t, x: ops.sin(x) * t + ops.flip(t, axes=(0,)) * x * x, 2)
-    return Example((floats((2,), -1.5, 1.5), floats((2,))), {"of": of, "linear": (True, False), "index": 0})
+    of = _ruled(lambda t, x: (ops.sin(x) * t + ops.flip(t, axes=(0,)) * x * x, ops.exp(x) * t), 2)
+    operands = (floats((2,), -1.5, 1.5), floats((2,)), floats((2,)))
+    return Example(operands, {"of": of, "linear": (True, False)})
 
 
 def _draw_pulled(choose: Choices) -> Example:
@@ -279,7 +289,7 @@ def _draw_pulled(choose: Choices) -> Example:
     rule = _custom_vjp_options(choose, _program())[0]["rule"]
     pullback = Pullback(rule, _trees()[0], (type, type), tuple(_program().out_types))
     fixed = [Operand(type, literal=choose.integer(1, 7) / 4) for _ in range(2)]
-    return Example((*fixed, floats((2,)), floats((2,))), {"pullback": pullback, "index": choose.integer(0, 1)})
+    return Example((*fixed, floats((2,)), floats((2,))), {"pullback": pullback})
 
 
 def _trees() -> tuple[Any, Any]:
@@ -301,7 +311,7 @@ _TABLE: tuple[tuple[Primitive, Any, Any], ...] = (
     (custom_vjp_, _custom_vjp_options, _same),
 )
 
-HELD_CASES: tuple[Case, ...] = (
+PROGRAM_OP_CASES: tuple[Case, ...] = (
     *(
         Case(op, _draw(options), 4, meaning, symbols_only=True, reverse_only=op is custom_vjp_)
         for op, options, meaning in _TABLE
@@ -338,18 +348,18 @@ def _consumers(x: Any, v: Any) -> list[tuple[str, Any, Any]]:
 
 def consumers_row(case: Case, op: Primitive, source: Callable[[str], Choices] = Seeded) -> Row | None:
     """Each op that may choose how its operand is computed gives what it gives on the computed operand."""
-    if op.consume is None:
+    if op.consume is None or case.through is not None:  # that of a result is its op's
         return None
     count = 0
     for index in range(case.examples):
         trial = Trial(case, op, source(f"{op.name}, {index}"))
         v = np.array([0.75, -1.25])
-        value = np.asarray(op.numpy(*trial.values, **trial.example.params))
-        expected = [(name, f.numpy(*args, **params)) for name, f, (args, params) in _consumers(value, v)]
+        uses = [use for value in trial.results(trial.values) for use in _consumers(value, v)]
+        expected = [(name, f.numpy(*args, **params)) for name, f, (args, params) in uses]
 
         def body(*arrays: Any, trial: Trial = trial, v: Any = v) -> list[Any]:
-            held = op(*arrays, **trial.example.params)
-            return [f(*args, **params) for _, f, (args, params) in _consumers(held, v)]
+            found = as_tuple(op(*arrays, **trial.example.params))
+            return [f(*args, **params) for value in found for _, f, (args, params) in _consumers(value, v)]
 
         if not expected:
             continue

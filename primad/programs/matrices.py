@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from primad import ops
-from primad.functional.held import held, lowered
 from primad.ir.node import Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import split
 from primad.primitive import Primitive
+from primad.programs.ops import lowered, program_op
 from primad.simplify.collapse import collapse
-from primad.trace import TracedArray
+from primad.trace import TracedArray, program_of
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import expand, inline
 from primad.types import ArrayType
@@ -40,12 +40,12 @@ def take_block(x: Any, block: Block) -> Any:
 
 def _restricted(program: Program, output: int, block: Block) -> Program:
     """Return the program that computes a block of one output only."""
-    trace = Trace()
-    inputs = [trace.input(type) for type in program.in_types]
-    (y,) = inline(program, [*map(TracedArray, inputs)], [output]) if inputs else (None,)
-    result = Program(trace, inputs, [take_block(y, block).node], names=program.names)
-    trace.close()
-    return result
+    return program_of(program.in_types, lambda *xs: [take_block(inline(program, xs)[output], block)], program.names)
+
+
+def _derivative_alone(derived: Program) -> Program:
+    """Return a JVP or VJP of a program with one output without that output."""
+    return Program(derived.trace, derived.inputs, derived.outputs[1:])
 
 
 def _seeds(trace: Trace, type: ArrayType, block: Block) -> TracedArray:
@@ -80,30 +80,28 @@ def build_jacobian(
     x_part = ArrayType(block_shape(columns), x.dtype)
     if mode == "auto":
         mode = "forward" if x_part.size <= y.size else "reverse"
-    trace = Trace()
-    inputs = [trace.input(type) for type in program.in_types]
-    operands = [*map(TracedArray, inputs)]
-    flags = [*[False] * len(inputs), True]
-    if x_part.size == 0 or y.size == 0:
-        result = TracedArray(trace.literal(0, ArrayType((*y.shape, *x_part.shape), y.dtype)))
-    elif mode == "forward":
-        stacked = batching.vmap(expand(forward.jvp(of, _only(program, argument))), flags, x_part.size)
-        (found,) = inline(stacked, [*operands, _seeds(trace, x, columns)], [1])
-        found = ops.permute(found, order=(*range(1, found.ndim), 0))
-        result = ops.reshape(found, shape=(*y.shape, *x_part.shape))
-    else:
-        derived = expand(reverse.vjp(of, _only(program, argument)))
+
+    def matrix(*operands: TracedArray) -> list[TracedArray]:
+        trace = operands[0].node.trace
+        flags = [*[False] * len(operands), True]
+        if x_part.size == 0 or y.size == 0:
+            return [TracedArray(trace.literal(0, ArrayType((*y.shape, *x_part.shape), y.dtype)))]
+        if mode == "forward":
+            derived = expand(_derivative_alone(forward.jvp(of, _only(program, argument))))
+            stacked = batching.vmap(derived, flags, x_part.size)
+            (found,) = inline(stacked, [*operands, _seeds(trace, x, columns)])
+            found = ops.permute(found, order=(*range(1, found.ndim), 0))
+            return [ops.reshape(found, shape=(*y.shape, *x_part.shape))]
+        derived = expand(_derivative_alone(reverse.vjp(of, _only(program, argument))))
         if y.shape == ():
-            one = TracedArray(trace.literal(1, y))
-            (found,) = inline(derived, [*operands, one], [1])
+            (found,) = inline(derived, [*operands, TracedArray(trace.literal(1, y))])
         else:
             stacked = batching.vmap(derived, flags, y.size)
-            (found,) = inline(stacked, [*operands, _seeds(trace, y, whole(y.shape))], [1])
+            (found,) = inline(stacked, [*operands, _seeds(trace, y, whole(y.shape))])
         found = ops.cast(ops.reshape(found, shape=(*y.shape, *x.shape)), dtype=str(y.dtype))
-        result = take_block(found, (*whole(y.shape), *columns))
-    built = Program(trace, inputs, [result.node], names=program.names)
-    trace.close()
-    return built
+        return [take_block(found, (*whole(y.shape), *columns))]
+
+    return program_of(program.in_types, matrix, program.names)
 
 
 def build_hessian(
@@ -136,46 +134,35 @@ def build_hessian(
     built = build_jacobian(slope, output=0, argument=second, mode="forward", columns=right)
     if not swapped:
         return built
-    trace = Trace()
-    inputs = [trace.input(type) for type in program.in_types]
-    (found,) = inline(built, [*map(TracedArray, inputs)], [0])
     ny, nl, nr = len(y_part), len(left), len(right)
     order = (*range(ny), *range(ny + nl, ny + nl + nr), *range(ny, ny + nl))
-    result = Program(trace, inputs, [ops.permute(found, order=order).node], names=program.names)
-    trace.close()
-    return result
+    return program_of(program.in_types, lambda *xs: [ops.permute(inline(built, xs)[0], order=order)], program.names)
 
 
 def _second_directional(program: Program, output: int, argument: int) -> Program:
     """Return the program (arguments, direction) -> second derivative of an output along the direction, twice."""
     n = len(program.inputs)
     of = _restricted(program, output, whole(program.out_types[output].shape))
-    once = forward.jvp(of, _only(program, argument))
-    slope = Program(once.trace, once.inputs, once.outputs[1:])
-    twice = forward.jvp(slope, [i == argument for i in range(n + 1)])
-    trace = Trace()
-    inputs = [trace.input(type) for type in once.in_types]
-    (found,) = inline(twice, [*map(TracedArray, inputs), TracedArray(inputs[-1])], [1])
-    result = Program(trace, inputs, [found.node])
-    trace.close()
-    return expand(result)
+    slope = _derivative_alone(forward.jvp(of, _only(program, argument)))
+    twice = _derivative_alone(forward.jvp(slope, [i == argument for i in range(n + 1)]))
+    return expand(program_of(slope.in_types, lambda *xs: inline(twice, [*xs, xs[-1]])))
 
 
 def build_hessian_diagonal(program: Program, *, output: int, argument: int, total: bool) -> Program:
     """Build ∂²y/∂xᵢ² for each i (a last axis), or their sum: the Laplacian, collapsed."""
     x, y = program.in_types[argument], program.out_types[output]
-    trace = Trace()
-    inputs = [trace.input(type) for type in program.in_types]
-    if x.size == 0 or y.size == 0:
-        shape = y.shape if total else (*y.shape, x.size)
-        result = TracedArray(trace.literal(0, ArrayType(shape, y.dtype)))
-    else:
+
+    def diagonal(*operands: TracedArray) -> list[TracedArray]:
+        trace = operands[0].node.trace
+        if x.size == 0 or y.size == 0:
+            shape = y.shape if total else (*y.shape, x.size)
+            return [TracedArray(trace.literal(0, ArrayType(shape, y.dtype)))]
         along = _second_directional(program, output, argument)
-        stacked = batching.vmap(along, [*[False] * len(inputs), True], x.size)
-        (found,) = inline(stacked, [*map(TracedArray, inputs), _seeds(trace, x, whole(x.shape))], [0])
-        result = ops.sum(found, axes=(0,)) if total else ops.permute(found, order=(*range(1, found.ndim), 0))
-    built = Program(trace, inputs, [result.node], names=program.names)
-    trace.close()
+        stacked = batching.vmap(along, [*[False] * len(operands), True], x.size)
+        (found,) = inline(stacked, [*operands, _seeds(trace, x, whole(x.shape))])
+        return [ops.sum(found, axes=(0,)) if total else ops.permute(found, order=(*range(1, found.ndim), 0))]
+
+    built = program_of(program.in_types, diagonal, program.names)
     return collapse(expand(built)) if total else built
 
 
@@ -228,7 +215,7 @@ def _jacobian_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], par
         mine, other, out, v = _contraction(inputs, params, node)
         row_letters, column_letters = mine[: len(rows)], mine[len(rows) :]
         full = columns == whole(of.program.in_types[named["argument"]].shape)
-        place = {"of": of, "output": named["output"], "argument": named["argument"], "index": 0}
+        place = {"of": of, "output": named["output"], "argument": named["argument"]}
         if full and column_letters and set(other) == set(column_letters) and not set(other) & set(out):
             v = ops.cast(v, dtype=str(of.program.in_types[named["argument"]].dtype))
             found = pushforward_(*operands, _arranged(v, other, column_letters), **place)
@@ -246,29 +233,27 @@ def node_of(x: TracedArray) -> Node:
 
 def _build_pushforward(program: Program, *, output: int, argument: int) -> Program:
     of = _restricted(program, output, whole(program.out_types[output].shape))
-    derived = forward.jvp(of, _only(program, argument))
-    return Program(derived.trace, derived.inputs, derived.outputs[1:])
+    return _derivative_alone(forward.jvp(of, _only(program, argument)))
 
 
 def _build_pullback(program: Program, *, output: int, argument: int) -> Program:
     of = _restricted(program, output, whole(program.out_types[output].shape))
-    derived = reverse.vjp(of, _only(program, argument))
-    return Program(derived.trace, derived.inputs, derived.outputs[1:])
+    return _derivative_alone(reverse.vjp(of, _only(program, argument)))
 
 
-pushforward_: Primitive = held(
+pushforward_: Primitive = program_op(
     "pushforward",
     build=_build_pushforward,
     out_types=lambda of, *, output, argument: [of.out_types[output]],
     doc="The Jacobian of one output with respect to one argument, times a tangent.",
 )
-pullback_: Primitive = held(
+pullback_: Primitive = program_op(
     "pullback",
     build=_build_pullback,
     out_types=lambda of, *, output, argument: [of.program.in_types[argument]],
     doc="A cotangent times the Jacobian of one output with respect to one argument.",
 )
-jacobian_: Primitive = held(
+jacobian_: Primitive = program_op(
     "jacobian",
     build=build_jacobian,
     out_types=_jacobian_types,
@@ -308,7 +293,7 @@ def _hessian_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], para
     if op is ops.contract:
         mine, other, out, v = _contraction(inputs, params, node)
         y_letters, left_letters, right_letters = mine[:ny], mine[ny : ny + nl], mine[ny + nl :]
-        place = {"of": of, "output": named["output"], "index": 0}
+        place = {"of": of, "output": named["output"]}
         for along, kept, ours, rest in (
             (named["second"], named["first"], right_letters, left_letters),
             (named["first"], named["second"], left_letters, right_letters),
@@ -321,7 +306,7 @@ def _hessian_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], para
         assert op.lower is not None
         return node_of(op.lower(TracedArray(node), **dict(params)))
     if op is diagonal_ and _is_diagonal(named, params, ny):
-        place = {"of": of, "output": named["output"], "argument": named["first"], "index": 0}
+        place = {"of": of, "output": named["output"], "argument": named["first"]}
         return node_of(hessian_diagonal_(*operands, total=False, **place))
     return None
 
@@ -340,11 +325,10 @@ def _diagonal_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], par
 
 def _build_hvp(program: Program, *, output: int, argument: int, along: int) -> Program:
     slope = expand(build_jacobian(program, output=output, argument=argument, mode="reverse"))
-    derived = forward.jvp(slope, _only(program, along))
-    return Program(derived.trace, derived.inputs, derived.outputs[1:])
+    return _derivative_alone(forward.jvp(slope, _only(program, along)))
 
 
-hvp_: Primitive = held(
+hvp_: Primitive = program_op(
     "hvp",
     build=_build_hvp,
     out_types=lambda of, *, output, argument, along: [
@@ -352,14 +336,14 @@ hvp_: Primitive = held(
     ],
     doc="The Hessian of one output times a vector: the derivative of the gradient along it.",
 )
-hessian_: Primitive = held(
+hessian_: Primitive = program_op(
     "hessian",
     build=build_hessian,
     out_types=_hessian_types,
     consume=_hessian_consume,
     doc="(A block of) the second derivatives of one output with respect to two arguments.",
 )
-hessian_diagonal_: Primitive = held(
+hessian_diagonal_: Primitive = program_op(
     "hessian_diagonal",
     build=build_hessian_diagonal,
     out_types=lambda of, *, output, argument, total: [
@@ -372,4 +356,4 @@ hessian_diagonal_: Primitive = held(
     doc="Unmixed second derivatives of one output with respect to one argument, or (total) their sum, the Laplacian.",
 )
 
-HELD = (jacobian_, hessian_, hvp_, hessian_diagonal_, pushforward_, pullback_)
+MATRICES = (jacobian_, hessian_, hvp_, hessian_diagonal_, pushforward_, pullback_)

@@ -1,11 +1,12 @@
-"""Composite ops that hold a program: jvp, vjp, jacobian, hessian, … as nodes.
+"""Ops that hold a program: jvp, vjp, vmap as nodes, and what makes others (jacobian, hessian, …).
 
 Inside another trace a derivative is recorded as one node that holds its program, and is built only when a plan is made:
 a repeated call costs the trace of the function and the run. The op that consumes such a node chooses how it is computed
 (`consume`): a diagonal of a Hessian needs second directional derivatives only, a product with a vector one
 Hessian-vector product, a row of a Jacobian one pullback.
 
-Operands of a held op: the arguments of the program, its captured values, then what the transform adds (tangents, …).
+Operands of a program op: the arguments of its program, the program's captured values, then what the transform adds
+(tangents, …). Its results are the outputs of the program that it builds: one, or several (see `primad.primitive`).
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from primad import ops
 from primad.errors import ShapeError
 from primad.ir.families import LEFT_OUT
 from primad.ir.node import Node, Params, Trace
-from primad.ir.program import ClosedProgram, Program, replay
+from primad.ir.program import ClosedProgram, Program
 from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import letters, split
-from primad.primitive import Primitive
+from primad.primitive import Primitive, application, one_or_all, project
 from primad.runtime.cache import BUILT
 from primad.runtime.tiling import make_plan
 from primad.simplify import simplify
-from primad.trace import TracedArray
+from primad.trace import TracedArray, program_of
 from primad.transforms import batching, forward, reverse
-from primad.transforms.lowering import alone, apply_held, expand, inline, lower
-from primad.types import ArrayType
+from primad.transforms.lowering import alone, apply_program_op, expand, inline, lower
+from primad.types import ArrayType, TupleType
 
 Types = list[ArrayType]
 
 
-def held(
+def program_op(
     name: str,
     build: Callable[..., Program],
     out_types: Callable[..., Types],
@@ -41,11 +42,11 @@ def held(
     batch: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> Primitive:
-    """Make a composite that holds a program.
+    """Make an op that holds a program.
 
     Args:
         name: its name in program texts.
-        build: `(program, **options) -> Program`, on the held program with captured values as inputs.
+        build: `(program, **options) -> Program`, on its program with captured values as inputs.
         out_types: `(closed program, **options) -> types of the outputs of what it builds`.
         consume: see `primad.primitive`.
         jvp: a JVP of its own, which differentiation uses instead of lowering.
@@ -53,20 +54,17 @@ def held(
         doc: one line for the reference.
     """
 
-    def infer(*types: ArrayType, of: ClosedProgram, index: int, **options: Any) -> ArrayType:
+    def infer(*types: ArrayType, of: ClosedProgram, **options: Any) -> ArrayType | TupleType:
         if types:  # asked for the result alone, without operands, by lazy matrices
             _check_operands(name, types, of, options)
         results = out_types(of, **options)
-        if not 0 <= index < len(results):
-            raise ShapeError(f"{name}: index {index} names none of the {len(results)} outputs")
-        return results[index]
+        return results[0] if len(results) == 1 else TupleType(tuple(results))
 
-    def lower_held(*operands: Any, of: ClosedProgram, index: int, **options: Any) -> Any:
-        program = built(primitive, of, options)
-        return inline(program, operands, [index])[0]
+    def lower_built(*operands: Any, of: ClosedProgram, **options: Any) -> Any:
+        return one_or_all(inline(built(primitive, of, options), operands))
 
-    def numpy(*arrays: Any, of: ClosedProgram, index: int, **options: Any) -> Any:
-        return make_plan(simplify(built(primitive, of, options))).run(arrays)[index]
+    def numpy(*arrays: Any, of: ClosedProgram, **options: Any) -> Any:
+        return one_or_all(make_plan(simplify(built(primitive, of, options))).run(arrays))
 
     def batch_whole(flags: tuple[bool, ...], size: int, /, *operands: TracedArray, **params: Any) -> Any:
         return _batch_whole(primitive, flags, size, operands, params)
@@ -80,7 +78,7 @@ def held(
         None,
         None,
         None,
-        lower=lower_held,
+        lower=lower_built,
         flops=lambda node: lower(alone(node.op, [operand.type for operand in node.inputs], node.params)).cost(),
         doc=doc,
         build=build,
@@ -91,7 +89,7 @@ def held(
 
 
 def _check_operands(name: str, types: Sequence[ArrayType], of: ClosedProgram, options: dict[str, Any]) -> None:
-    """Raise unless the operands are what the held program takes (more may follow: tangents, cotangents)."""
+    """Raise unless the operands are what the program takes (more may follow: tangents, cotangents)."""
     batched = options.get("batched", ())
     expected = [node.type for node in (*of.program.inputs, *of.program.sources)]
     if len(types) < len(expected):
@@ -102,7 +100,7 @@ def _check_operands(name: str, types: Sequence[ArrayType], of: ClosedProgram, op
 
 
 def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> Program:
-    """Return the program that a held op stands for, fit to be differentiated again, from the cache if it is there."""
+    """Return the program that an op stands for, fit to be differentiated again, from the cache if it is there."""
     key = (primitive, of.key, tuple(sorted(options.items())), LEFT_OUT.get())
     assert primitive.build is not None
     build = primitive.build
@@ -113,10 +111,10 @@ def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> P
 def _batch_whole(
     primitive: Primitive, flags: tuple[bool, ...], size: int, operands: Sequence[TracedArray], params: dict[str, Any]
 ) -> Any:
-    """Batch a held op as a node: a vmap node that holds it."""
+    """Batch a program op as a node: a vmap node that holds it."""
     types = [ArrayType(x.shape[1:], x.dtype) if on else x.type for x, on in zip(operands, flags, strict=True)]
     program = alone(primitive, types, tuple(sorted(params.items())))
-    return vmap_(*operands, of=ClosedProgram(program), batched=flags, size=size, index=0)
+    return vmap_(*operands, of=ClosedProgram(program), batched=flags, size=size)
 
 
 # -- forward and reverse mode ------------------------------------------------------------------------------------------
@@ -127,21 +125,21 @@ def _extended(active: tuple[bool, ...], program: Program) -> list[bool]:
     return [*active, *[False] * (len(program.inputs) - len(active))]
 
 
-jvp_: Primitive = held(
+jvp_: Primitive = program_op(
     "jvp",
     build=lambda program, *, active: forward.jvp(program, _extended(active, program)),
     out_types=lambda of, *, active: [*of.out_types, *of.out_types],
-    doc="Outputs of the held program, and their tangents for tangents of the active arguments.",
+    doc="Outputs of the program, and their tangents for tangents of the active arguments.",
 )
 
-vjp_: Primitive = held(
+vjp_: Primitive = program_op(
     "vjp",
     build=lambda program, *, active: reverse.vjp(program, _extended(active, program)),
     out_types=lambda of, *, active: [
         *of.out_types,
         *(type for type, on in zip(of.program.in_types, active, strict=False) if on),
     ],
-    doc="Outputs of the held program, and cotangents of the active arguments for cotangents of its float outputs.",
+    doc="Outputs of the program, and cotangents of the active arguments for cotangents of its float outputs.",
 )
 
 
@@ -154,9 +152,9 @@ def _wide(type: ArrayType, size: int) -> ArrayType:
 
 def _vmap_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Node | None:
     """An op that leaves the batch axis alone moves inside the batched program, where it can choose."""
-    named = dict(node.params)
-    of: ClosedProgram = named["of"]
-    if of.program.outputs[named["index"]].op.consume is None:
+    mapped, index = application(node)
+    named = dict(mapped.params)
+    if op is project or application(named["of"].program.outputs[index])[0].op.consume is None:
         return None
     options = dict(params)
     if op is matmul_:
@@ -183,24 +181,21 @@ def _move_inside(node: Node, function: Callable[..., Any], *others: tuple[Traced
     """Apply a function to one output of a batched program, before batching.
 
     Args:
-        node: the vmap node.
+        node: a result of a vmap node.
         function: of the output and the others, without their batch axes.
         others: further operands, and whether they have the batch axis in front.
     """
-    params = dict(node.params)
+    mapped, index = application(node)
+    params = dict(mapped.params)
     program = params["of"].hoisted
-    trace = Trace()
-    inputs = [trace.input(type) for type in program.in_types]
-    extra = [trace.input(ArrayType(x.shape[1:], x.dtype) if on else x.type) for x, on in others]
-    mapping = dict(zip(program.inputs, inputs, strict=True))
-    replay(program.nodes, mapping, trace)
-    result = function(TracedArray(mapping[program.outputs[params["index"]]]), *map(TracedArray, extra))
-    changed = Program(trace, [*inputs, *extra], [result.node])
-    trace.close()
     count = len(program.inputs)
+    rows = [ArrayType(x.shape[1:], x.dtype) if on else x.type for x, on in others]
+    changed = program_of(
+        [*program.in_types, *rows], lambda *xs: [function(inline(program, xs[:count])[index], *xs[count:])]
+    )
     batched = (*params["batched"], *[False] * (count - len(params["batched"])), *(on for _, on in others))
-    operands = [*map(TracedArray, node.inputs), *(x for x, _ in others)]
-    moved: Node = apply_held(vmap_, changed, operands, batched=batched, size=params["size"], index=0).node
+    operands = [*map(TracedArray, mapped.inputs), *(x for x, _ in others)]
+    moved: Node = apply_program_op(vmap_, changed, operands, batched=batched, size=params["size"]).node
     return moved
 
 
@@ -225,12 +220,12 @@ def _contract_inside(inputs: tuple[Node, ...], labels: str, node: Node) -> Node 
     return result
 
 
-vmap_: Primitive = held(
+vmap_: Primitive = program_op(
     "vmap",
     build=lambda program, *, batched, size: batching.vmap(
         expand(program), [*batched, *[False] * (len(program.inputs) - len(batched))], size
     ),
     out_types=lambda of, *, batched, size: [_wide(type, size) for type in of.out_types],
     consume=_vmap_consume,
-    doc="The held program on a stack of arguments.",
+    doc="The program on a stack of arguments.",
 )
