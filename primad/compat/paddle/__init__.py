@@ -56,6 +56,21 @@ from primad.compat.paddle.dtypes import (
 )
 from primad.compat.paddle.eager import assign, to_tensor  # fmt: skip
 from primad.compat.paddle.flags import get_flags, set_flags
+from primad.compat.paddle.indexing import (  # fmt: skip
+    gather,
+    gather_nd,
+    index_add,
+    index_select,
+    masked_fill,
+    masked_select,
+    nonzero,
+    scatter,
+    scatter_nd_add,
+    slice,
+    strided_slice,
+    take_along_axis,
+    where,
+)
 from primad.compat.paddle.inplace import IN_PLACE
 from primad.compat.paddle.linalg import bmm, cross, dist, einsum, inner, kron, mv, outer, tensordot, trace  # fmt: skip
 from primad.compat.paddle.manipulation import (  # fmt: skip
@@ -68,29 +83,17 @@ from primad.compat.paddle.manipulation import (  # fmt: skip
     expand_as,
     flatten,
     flip,
-    gather,
-    gather_nd,
-    index_add,
-    index_select,
-    masked_fill,
-    masked_select,
     meshgrid,
     moveaxis,
-    nonzero,
     pad,
     repeat_interleave,
     reshape,
     roll,
-    scatter,
-    scatter_nd_add,
-    slice,
     split,
     squeeze,
     stack,
-    strided_slice,
     swapaxes,
     t,
-    take_along_axis,
     tile,
     transpose,
     tril,
@@ -98,7 +101,6 @@ from primad.compat.paddle.manipulation import (  # fmt: skip
     unbind,
     unsqueeze,
     unstack,
-    where,
 )
 from primad.compat.paddle.math import (  # fmt: skip
     abs,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle import creation, manipulation, math, numerics, statistics
+from primad.compat.paddle import creation, indexing, math, numerics, statistics
 from primad.compat.paddle.arrays import as_array
 from primad.compat.paddle.autograd.backward import backward_of
 from primad.compat.paddle.dtypes import as_dtype, default_numpy
@@ -86,7 +86,7 @@ _general_power = _arithmetic(math.elementwise_pow_, False)
 def _set_item(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Value):
         value = Tensor(Entry(as_array(value).astype(self._entry.array.dtype)))
-    self._overwrite("x[…] = …", lambda x: manipulation.setitem(x, index, value))
+    self._overwrite("x[…] = …", lambda x: indexing.setitem(x, index, value))
 
 
 def set_value(self: Tensor, value: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from primad.compat.paddle import manipulation, math, numerics
+from primad.compat.paddle import indexing, manipulation, math, numerics
 from primad.compat.paddle.tensor import Tensor
 
 _NAMES = (
@@ -15,7 +15,8 @@ _NAMES = (
         "log1p log2 logical_not pow reciprocal rsqrt scale sigmoid sin sinh sqrt square tan tanh",
     ),
     (numerics, "digamma erfinv frac lgamma neg round trunc"),
-    (manipulation, "flatten index_add masked_fill reshape scatter squeeze t transpose tril triu unsqueeze"),
+    (manipulation, "flatten reshape squeeze t transpose tril triu unsqueeze"),
+    (indexing, "index_add masked_fill scatter"),
 )
 _BROADCASTING = (
     (

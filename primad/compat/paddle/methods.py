@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle import manipulation, math
+from primad.compat.paddle import indexing, manipulation, math
 from primad.compat.paddle.operators import Prototype, Value, apply
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -23,9 +23,13 @@ METHODS: dict[str, Callable[..., Any]] = {
         ),
         (
             manipulation,
-            "chunk diagonal expand expand_as flatten flip gather gather_nd index_add index_select masked_fill "
-            "masked_select moveaxis nonzero repeat_interleave reshape roll scatter scatter_nd_add slice split squeeze "
-            "strided_slice swapaxes t take_along_axis tile transpose tril triu unbind unsqueeze where",
+            "chunk diagonal expand expand_as flatten flip moveaxis repeat_interleave reshape roll split squeeze "
+            "swapaxes t tile transpose tril triu unbind unsqueeze",
+        ),
+        (
+            indexing,
+            "gather gather_nd index_add index_select masked_fill masked_select nonzero scatter scatter_nd_add slice "
+            "strided_slice take_along_axis where",
         ),
     )
     for name in names.split()
@@ -98,7 +102,7 @@ def attach(cls: type[Value]) -> None:
         "__neg__": lambda self: apply(math.scale_, self, layer="", scale=-1.0),
         "__abs__": math.abs,
         "__invert__": math.bitwise_not,
-        "__getitem__": manipulation.getitem,
+        "__getitem__": indexing.getitem,
         "__hash__": object.__hash__,
         "astype": math.cast,
         "T": property(lambda self: manipulation.transpose(self, range(len(self.shape))[::-1])),

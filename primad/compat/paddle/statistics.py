@@ -9,7 +9,8 @@ import numpy as np
 
 import primad.numpy as pn
 from primad.compat.paddle.dtypes import as_dtype
-from primad.compat.paddle.manipulation import flatten, lengths, take_along_axis
+from primad.compat.paddle.indexing import take_along_axis
+from primad.compat.paddle.manipulation import flatten, lengths
 from primad.compat.paddle.math import floating
 from primad.compat.paddle.operators import Prototype, apply, prototype
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from primad.compat.paddle.autograd.backward import run
 from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.manipulation import getitem, stack
+from primad.compat.paddle.indexing import getitem
+from primad.compat.paddle.manipulation import stack
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
 

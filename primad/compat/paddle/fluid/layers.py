@@ -8,7 +8,8 @@ from typing import Any
 from primad.compat.paddle import errors, manipulation, math
 from primad.compat.paddle.creation import fill_constant_
 from primad.compat.paddle.dtypes import as_dtype
-from primad.compat.paddle.manipulation import concat, gather, reshape, stack, transpose, unsqueeze
+from primad.compat.paddle.indexing import gather
+from primad.compat.paddle.manipulation import concat, reshape, stack, transpose, unsqueeze
 from primad.compat.paddle.math import abs, cast, cos, exp, log, pow, scale, sigmoid, sin, sqrt, square, tanh
 from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.nn import functional
