@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from primad.compat.paddle.operators import Value
-from primad.compat.paddle.static.program import Variable
+from primad.compat.paddle.static.variable import Variable
 from primad.compat.paddle.tensor import Tensor
 
 Value.kind[:] = [Tensor]

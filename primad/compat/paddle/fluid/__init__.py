@@ -9,17 +9,12 @@ from primad.compat.paddle.fluid import backward, layers, optimizer
 from primad.compat.paddle.parameters import ParamAttr
 from primad.compat.paddle.place import CPUPlace
 from primad.compat.paddle.static.backward import gradients
+from primad.compat.paddle.static.defaults import default_main_program, default_startup_program
 from primad.compat.paddle.static.execution import Executor
 from primad.compat.paddle.static.nn import embedding
-from primad.compat.paddle.static.program import (
-    Program,
-    Variable,
-    data,
-    default_main_program,
-    default_startup_program,
-    program_guard,
-)
+from primad.compat.paddle.static.program import Program, data, program_guard
 from primad.compat.paddle.static.scope import Scope, global_scope, scope_guard
+from primad.compat.paddle.static.variable import Variable
 
 __all__ = [
     "CPUPlace", "Executor", "ParamAttr", "Program", "Scope", "Variable", "backward", "data", "default_main_program",

@@ -18,8 +18,8 @@ from primad.compat.paddle.operators import Prototype, apply
 from primad.compat.paddle.static import nn as layers
 from primad.compat.paddle.static.nn import batch_norm, conv2d, embedding
 from primad.compat.paddle.static.parameters import create_global_var, create_parameter
-from primad.compat.paddle.static.program import Variable
 from primad.compat.paddle.static.program import data as static_data
+from primad.compat.paddle.static.variable import Variable
 
 
 def data(

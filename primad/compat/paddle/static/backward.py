@@ -24,7 +24,8 @@ from primad.compat.paddle.gradients import gradient_of
 from primad.compat.paddle.math import add_n_
 from primad.compat.paddle.naming import GRADIENT
 from primad.compat.paddle.static.operator import BACKWARD, LOSS, OPTIMIZE, Operator, each, names_of
-from primad.compat.paddle.static.program import Block, Variable
+from primad.compat.paddle.static.program import Block
+from primad.compat.paddle.static.variable import Variable
 
 Callback = Callable[..., Any]
 

@@ -16,15 +16,12 @@ import numpy as np
 from primad.compat.paddle.creation import fill_constant_
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, PreconditionError
 from primad.compat.paddle.operators import Prototype
+from primad.compat.paddle.static.defaults import default_main_program
 from primad.compat.paddle.static.inference import UNKNOWN
 from primad.compat.paddle.static.operator import Operator, each
-from primad.compat.paddle.static.program import (
-    Block,
-    Program,
-    Variable,
-    default_main_program,
-)
+from primad.compat.paddle.static.program import Block, Program
 from primad.compat.paddle.static.scope import Scope, global_scope
+from primad.compat.paddle.static.variable import Variable
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
 from primad.errors import ShapeError

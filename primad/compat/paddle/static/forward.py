@@ -11,7 +11,8 @@ from primad.compat.paddle.gradients import tangent_of
 from primad.compat.paddle.naming import TANGENT, generate
 from primad.compat.paddle.static.backward import path_between
 from primad.compat.paddle.static.operator import BACKWARD, each
-from primad.compat.paddle.static.program import Block, Variable
+from primad.compat.paddle.static.program import Block
+from primad.compat.paddle.static.variable import Variable
 
 
 def tangents(

@@ -15,7 +15,8 @@ from primad.compat.paddle.naming import generate
 from primad.compat.paddle.operators import Prototype
 from primad.compat.paddle.static.inference import UNKNOWN, recorded
 from primad.compat.paddle.static.operator import Operator
-from primad.compat.paddle.static.program import Block, Variable
+from primad.compat.paddle.static.program import Block
+from primad.compat.paddle.static.variable import Variable
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.primitive import Primitive
 from primad.transforms.lowering import lower

@@ -18,7 +18,7 @@ from primad.compat.paddle.operators import apply, prototype
 from primad.compat.paddle.parameters import ParamAttr, as_attribute
 from primad.compat.paddle.static.normalization import append_batch_norm
 from primad.compat.paddle.static.parameters import make_parameter
-from primad.compat.paddle.static.program import Variable
+from primad.compat.paddle.static.variable import Variable
 
 
 @prototype("mul", inputs="X Y", x_num_col_dims=1, y_num_col_dims=1)

@@ -6,7 +6,7 @@ from typing import Any
 
 from primad import nn
 from primad.compat.paddle.operators import Prototype
-from primad.compat.paddle.static.program import Variable
+from primad.compat.paddle.static.variable import Variable
 
 
 def _batch_norm(

@@ -20,15 +20,11 @@ from primad.compat.paddle.initializer import Constant
 from primad.compat.paddle.naming import generate
 from primad.compat.paddle.operators import Prototype
 from primad.compat.paddle.static.backward import append_backward
+from primad.compat.paddle.static.defaults import default_startup_program
 from primad.compat.paddle.static.operator import OPTIMIZE, Operator
 from primad.compat.paddle.static.parameters import fill
-from primad.compat.paddle.static.program import (
-    Parameter,
-    Program,
-    Variable,
-    default_startup_program,
-    program_guard,
-)
+from primad.compat.paddle.static.program import Program, program_guard
+from primad.compat.paddle.static.variable import Parameter, Variable
 
 _STATE: dict[type, tuple[str, ...]] = {
     nn.SGD: (),

@@ -8,12 +8,8 @@ from typing import Any
 from primad.compat.paddle.initializer import Constant, Initializer, XavierUniform
 from primad.compat.paddle.naming import generate
 from primad.compat.paddle.parameters import ParamAttr, as_attribute
-from primad.compat.paddle.static.program import (
-    Parameter,
-    Variable,
-    default_main_program,
-    default_startup_program,
-)
+from primad.compat.paddle.static.defaults import default_main_program, default_startup_program
+from primad.compat.paddle.static.variable import Parameter, Variable
 
 
 def make_parameter(

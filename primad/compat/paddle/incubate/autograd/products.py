@@ -12,7 +12,7 @@ from primad.compat.paddle.errors import ArgumentTypeError, PreconditionError
 from primad.compat.paddle.operators import Value
 from primad.compat.paddle.static.backward import gradients
 from primad.compat.paddle.static.forward import tangents as static_tangents
-from primad.compat.paddle.static.program import Variable
+from primad.compat.paddle.static.variable import Variable
 from primad.compat.paddle.tensor import Tensor
 
 

@@ -13,7 +13,7 @@ from primad.compat.paddle.manipulation import lengths, pad
 from primad.compat.paddle.math import abs, clip, divide, norm, pow, sum
 from primad.compat.paddle.operators import apply, prototype
 from primad.compat.paddle.static.normalization import append_batch_norm
-from primad.compat.paddle.static.program import Variable
+from primad.compat.paddle.static.variable import Variable
 from primad.compat.paddle.tensor import RECORDING
 
 
