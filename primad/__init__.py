@@ -38,6 +38,7 @@ from primad.functional.lazy import hessian as hessian
 from primad.functional.lazy import jacfwd as jacfwd
 from primad.functional.lazy import jacobian as jacobian
 from primad.functional.lazy import jacrev as jacrev
+from primad.functional.opaque import opaque as opaque
 from primad.functional.reading import parse as parse
 from primad.ir.program import Cost as Cost
 from primad.ir.program import Program as Program
@@ -105,6 +106,7 @@ __all__ = [
     "multilinear",
     "nn",
     "numpy",
+    "opaque",
     "ops",
     "parse",
     "piecewise_constant",

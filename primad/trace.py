@@ -262,8 +262,8 @@ class TracedArray:
             raise TracingError(
                 f"{name} has no implementation for traced arrays",
                 why="primad can differentiate only what it records; docs/limitations.md lists what is missing.",
-                fix="write it with functions that dir(primad.numpy) lists, or make it an op with rules of its own: "
-                "primad.custom (docs/adding_a_primitive.md).",
+                fix="write it with functions that dir(primad.numpy) lists, or have it called as it is: primad.opaque, "
+                "with a rule by primad.custom_jvp (docs/adding_a_primitive.md).",
             )
         if kwargs.get("out") is not None:
             raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")

@@ -29,7 +29,6 @@ import scipy.stats
 import primad
 import primad.numpy as pnp
 from primad import PrimadError
-from primad.axes import AxisMap
 from primad.functional.compile import run_once
 from primad.refusals import explained
 from primad.trace import FUNCTIONS, UFUNCS
@@ -77,33 +76,17 @@ def root(c: Any) -> Any:
     return scipy.optimize.brentq(lambda t: t**3 - c, 0.0, 2.0)
 
 
-cube_root = primad.elementwise(
-    "cube_root", numpy=np.vectorize(root, otypes=[float]), partials=[lambda out, c: 1 / (3 * out * out)]
-)
+cube_root: Any = primad.custom_jvp(primad.opaque(root, result=lambda c: c))
+cube_root.defjvp(lambda primals, tangents: (out := cube_root(*primals), tangents[0] / (3 * out * out)))
 
 
-def solution(m: Any, b: Any) -> Any:
-    return np.linalg.solve(m, b[..., None])[..., 0]
+# The way out of functions that cannot be recorded, as docs/adding_a_primitive.md has it.
+inverted: Any = primad.custom_jvp(primad.opaque(np.linalg.inv, result=lambda m: m, vmap="vectorized"))
+inverted.defjvp(lambda primals, tangents: (out := inverted(*primals), -(out @ tangents[0] @ out)))
 
 
-def labels(m: Any, b: Any) -> Any:
-    leading = tuple(range(b.ndim - 1))
-    return AxisMap(operands=((*leading, None, None), (*leading, None)), results=((*leading, None),))
-
-
-solve: Any = primad.custom(
-    "solve",
-    numpy=solution,
-    infer=lambda m, b: b,
-    jvp=[
-        lambda t, out, m, b: -solve(m, np.sum(t * out[..., None, :], -1)),
-        lambda t, out, m, b: solve(m, t),
-    ],
-    transpose=[None, lambda ct, m, b: solve(np.swapaxes(m, -1, -2), ct)],
-    operands=[1],
-    axes=labels,
-)
-"""The way out of functions that cannot be recorded, as docs/adding_a_primitive.md has it."""
+def solve(m: Any, b: Any) -> Any:
+    return inverted(m) @ b
 
 
 def needs(what: str, kind: str, fix: str) -> str:
@@ -112,7 +95,8 @@ def needs(what: str, kind: str, fix: str) -> str:
 
 def elsewhere(what: str, kind: str, name: str) -> str:
     fix = (
-        f"write {name} with functions that dir(primad.numpy) lists, or give it its own derivative with primad.custom; "
+        f"write {name} with functions that dir(primad.numpy) lists, or have it called as it is: primad.opaque, with a "
+        "rule by primad.custom_jvp; "
     )
     return needs(what, kind, fix + READ)
 
@@ -277,8 +261,8 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: np.linalg.inv(x[:, None]),
         "np.linalg.inv has no implementation for traced arrays\n"
         "  primad can differentiate only what it records; docs/limitations.md lists what is missing.\n"
-        "  Fix: write it with functions that dir(primad.numpy) lists, or make it an op with rules of its own: "
-        "primad.custom (docs/adding_a_primitive.md).",
+        "  Fix: write it with functions that dir(primad.numpy) lists, or have it called as it is: primad.opaque, "
+        "with a rule by primad.custom_jvp (docs/adding_a_primitive.md).",
         lambda x: solve(A, x),
     ),
     "a keyword that is missing": (

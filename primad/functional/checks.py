@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ def check_grads(
     rtol: float = 1e-6,
     atol: float = 1e-8,
     seed: int = 0,
+    params: Mapping[str, Any] | None = None,
 ) -> None:
     """Compare a function's derivatives with central differences along random directions.
 
@@ -36,6 +38,7 @@ def check_grads(
         rtol: relative tolerance on each element.
         atol: absolute tolerance on each element.
         seed: of the directions.
+        params: keywords that the function is called with, which stay what they are.
 
     Raises:
         AssertionError: where they disagree, saying the order, the mode and both values.
@@ -52,6 +55,8 @@ def check_grads(
                 why="Differences in lower precision are too coarse to judge a derivative.",
             )
     rng = np.random.default_rng(seed)
+    if params:
+        function = update_wrapper(partial(function, **params), function)
     _check(function, tuple(args), order, tuple(modes), rtol, atol, rng, 1)
 
 

@@ -153,12 +153,15 @@ class Plan:
         """Add the op, its type and the user's line to an error of the op's own definition, or of memory."""
         unit = next(unit for unit, known in zip(self._units, self._steps, strict=True) if known is step)
         node = unit.results[0] if isinstance(unit, Group) else unit
-        where = nearest_line(self.program, node)
-        error.add_note(f"  while computing {node.op.name}: {node.type}{f' in {where}' if where else ''}")
+        _add_note(error, node, nearest_line(self.program, node))
 
     def _take_frame(self) -> Frame:
         """Return buffers that no other run holds: those of an earlier run, or new ones."""
         return SPARE_FRAMES.take(self._spare) or Frame(self.buffers, self._calls)
+
+
+def _add_note(error: Exception, node: Node, where: str | None) -> None:
+    error.add_note(f"  while computing {node.op.name}: {node.type}{f' in {where}' if where else ''}")
 
 
 def nearest_line(program: Program, node: Node) -> str | None:
@@ -387,4 +390,8 @@ def _compute(node: Node) -> Any:
             fix="use primad.numpy.where, or take the derivative outside of jit.",
         )
     operands = [operand.trace.values[operand] for operand in node.inputs]
-    return silently(lambda: node.op.numpy(*operands, **dict(node.params)))
+    try:
+        return silently(lambda: node.op.numpy(*operands, **dict(node.params)))
+    except Exception as error:
+        _add_note(error, node, node.trace.lines.get(node))
+        raise

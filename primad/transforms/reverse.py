@@ -107,7 +107,12 @@ def _check_linear(node: Node, positions: Sequence[int]) -> None:
     if op.transpose is None:
         if op.kind in ("linear", "multilinear"):
             raise missing_rule(op, "transpose rule")
-        raise NotDifferentiableError(f"{op.name} is not linear, so the program cannot be transposed")
+        raise NotDifferentiableError(
+            f"{op.name} is not linear, so the program cannot be transposed",
+            why="Reverse mode transposes what a rule makes of the tangents.",
+            fix="let rules apply to tangents only what is linear in them and has a transpose; primad.custom and "
+            "primad.linear give one to an op.",
+        )
     if not all(op.is_linear_in(i) for i in positions) or (op.kind == "multilinear" and len(positions) > 1):
         raise NotDifferentiableError(f"the program is not linear: {op.name} multiplies or divides by a linear operand")
 

@@ -33,6 +33,8 @@ def verify(
 
     Args:
         things: names of built-in ops, primitives (built-in or your own), laws; everything built in if there are none.
+            Functions that are opaque or have a rule by `custom_jvp` or `custom_vjp` are compared with differences of
+            what they compute, which tests a rule and proves nothing.
         examples: applications that your own op is tried on, each an `Example` of `Operand`s and params; pointwise ops
             without params need none.
         domain: bounds (low, high) of each operand of your own elementwise op, by default (0.25, 2).

@@ -13,11 +13,14 @@ from primad.primitive import Law, Primitive
 from primad.verify.cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks import CHECKS, Check
 from primad.verify.decide import FAULTS, Wrong
+from primad.verify.functions import RULED, FunctionCase, function_case, function_rows
 from primad.verify.laws import constructor_row, law_rows, pass_laws
 from primad.verify.program_ops import consumers_row
 from primad.verify.report import ORDER, How, Report, Row
 from primad.verify.table import cases
 from primad.verify.trial import Trial
+
+Subject = Case | Law | FunctionCase
 
 
 def run(
@@ -44,12 +47,12 @@ def run(
     return report
 
 
-def subjects(things: Sequence[Any], examples: Any = None, domain: Any = None, symbolic: Any = None) -> list[Case | Law]:
+def subjects(things: Sequence[Any], examples: Any = None, domain: Any = None, symbolic: Any = None) -> list[Subject]:
     """Return the cases and laws that the arguments of `verify` name."""
     table = cases()
     if not things:
         return [*table.values(), *pass_laws()]
-    found: list[Case | Law] = []
+    found: list[Subject] = []
     for thing in things:
         if isinstance(thing, str):
             laws = [law for law in pass_laws() if law.name == thing]
@@ -69,10 +72,13 @@ def subjects(things: Sequence[Any], examples: Any = None, domain: Any = None, sy
                 continue
             _check_params(thing, examples or [Example(())])
             found.append(default_case(thing, examples, domain, _arity(thing), symbolic))
+        elif isinstance(thing, RULED):
+            found.append(function_case(thing, examples))
         else:
             raise TracingError(
                 f"verify: got a {type(thing).__name__}",
-                fix="pass names of built-in ops, primitives, composites or laws.",
+                fix="pass names of built-in ops, primitives, composites, laws, or functions that are opaque or have "
+                "rules of their own.",
             )
     return found
 
@@ -105,7 +111,7 @@ def _arity(op: Primitive) -> int:
     return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
 
-def rows(subject: Case | Law, source: Callable[[str], Choices], op: Primitive | None = None) -> Iterable[Row]:
+def rows(subject: Subject, source: Callable[[str], Choices], op: Primitive | None = None) -> Iterable[Row]:
     """Check one subject.
 
     Args:
@@ -115,6 +121,9 @@ def rows(subject: Case | Law, source: Callable[[str], Choices], op: Primitive | 
     """
     if isinstance(subject, Law):
         yield from law_rows("law", [subject])
+        return
+    if isinstance(subject, FunctionCase):
+        yield from function_rows(subject, source)
         return
     op = op or subject.op
     for what, check in CHECKS:

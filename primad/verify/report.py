@@ -12,7 +12,7 @@ ORDER: tuple[How, ...] = ("proved", "numeric", "tested", "exempt", "failed")
 MEANING = {
     "proved": "equal as formulas of SymPy symbols",
     "numeric": "equal to 50 digits at random points",
-    "tested": "equal to NumPy's result on examples",
+    "tested": "equal to NumPy's result, or to differences of it, on examples",
     "exempt": "not a theorem, for the reason given",
     "failed": "wrong: see the counterexample",
 }
