@@ -70,8 +70,7 @@ class custom_jvp(_Custom):
         nondiff_argnums: positions of arguments that are constants; they come first in the rule's arguments.
 
     `defjvp(rule)` sets the rule: rule(*constants, primals, tangents) returns (value, tangent), and must be linear in
-    the
-    tangents. Both modes and all orders follow from it.
+    the tangents. Both modes and all orders follow from it.
 
     Raises:
         NotDifferentiableError: when differentiated without a rule, or with respect to a value that it closes over.
@@ -120,8 +119,7 @@ class custom_vjp(_Custom):
         nondiff_argnums: positions of arguments that are constants; they come first in the arguments of `backward`.
 
     `defvjp(forward, backward)` sets the rule: forward(*args) returns (value, residuals); backward(*constants,
-    residuals,
-    cotangent) returns a tuple with one cotangent per differentiable argument.
+    residuals, cotangent) returns a tuple with one cotangent per differentiable argument.
 
     Raises:
         NotDifferentiableError: when differentiated without a rule, or in forward mode.

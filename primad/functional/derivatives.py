@@ -302,8 +302,7 @@ def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False) 
 
     Returns:
         a function of the same arguments that returns (value, gradient) or ((value, aux), gradient). The gradient has
-        the
-        structure, shapes and dtypes of the chosen argument; for a tuple of argnums it is a tuple.
+        the structure, shapes and dtypes of the chosen argument; for a tuple of argnums it is a tuple.
 
     Raises:
         ShapeError: if the result is not scalar.

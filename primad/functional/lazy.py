@@ -262,8 +262,8 @@ def jacobian(function: Callable[P, Any], argnums: Any = 0, mode: str = "auto") -
 
     Returns:
         a function of the same arguments. For one result and one argument it gives a `Jacobian`, which behaves as a
-        NumPy
-        array of shape result + argument and computes only the parts that are used; trees give trees, results outside.
+        NumPy array of shape result + argument and computes only the parts that are used; trees give trees, results
+        outside.
 
     Raises:
         NotDifferentiableError: for integer arguments, or an op without a rule.

@@ -1,9 +1,8 @@
 """The law that makes Σᵢ ∂ᵢᵢu one forward pass: a sum over directions goes through linear ops.
 
 A value that is only ever summed along an axis need not exist along that axis: if every use of it is a sum over the
-axis,
-or a linear op whose other operands are constant along it and whose result is itself only summed, then the sum can be
-taken at the start of the chain instead of at its end. One backward walk finds those values, one forward walk builds
+axis, or a linear op whose other operands are constant along it and whose result is itself only summed, then the sum can
+be taken at the start of the chain instead of at its end. One backward walk finds those values, one forward walk builds
 their sums. (Its dual, a broadcast over directions comes last, is a constructor law: see `primad.primitive`.)
 
 The pass is for sums over the directions of a derivative. It is exact in exact arithmetic, but it turns Σ(x − y) into
