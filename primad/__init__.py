@@ -50,11 +50,11 @@ from primad.kinds import multilinear as multilinear
 from primad.kinds import piecewise_constant as piecewise_constant
 from primad.primitive import Law as Law
 from primad.primitive import Primitive as Primitive
+from primad.recording import trace as trace
 from primad.runtime.lanes import get_num_threads as get_num_threads
 from primad.runtime.lanes import set_num_threads as set_num_threads
 from primad.simplify import simplify as simplify
 from primad.trace import TracedArray as TracedArray
-from primad.trace import trace as trace
 from primad.transforms.lowering import lower as lower
 from primad.types import ArrayType as ArrayType
 from primad.verify import verify as verify

@@ -22,8 +22,9 @@ from primad.errors import ShapeError
 from primad.ir.node import Node
 from primad.ir.program import Cost, Program
 from primad.primitive import Law, Outermost, Primitive, tangent_sum
+from primad.recording import record
 from primad.rules import Rule, check_arity, sum_of_contributions, transpose_by_operand
-from primad.trace import TracedArray, record
+from primad.trace import TracedArray
 from primad.types import ArrayType, Zero
 
 AxisRule = Callable[..., AxisMap] | None

@@ -1,68 +1,22 @@
-"""The traced array, and recording a function as a Program.
+"""The traced array.
 
 A `TracedArray` stands for a node while a user's function runs. NumPy reaches it through its own protocols
-(`__array_ufunc__`, `__array_function__`) and the operators; three tables, filled by `primad.numpy`, say what each NumPy
-name records. Operations that would lose a derivative silently raise instead.
+(`__array_ufunc__`, `__array_function__`) and the operators (see `primad.protocols`). Operations that would lose a
+derivative silently raise instead.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from primad import tree
-from primad.deferred import special
-from primad.errors import PrimadError, TracingError, no_attribute
+from primad.errors import TracingError, no_attribute
 from primad.ir.node import Constant, Node, Trace
-from primad.ir.program import Program
-from primad.refusals import explained, lost
+from primad.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
+from primad.refusals import lost
 from primad.types import ArrayType
-
-UFUNCS: dict[Any, Callable[..., Any]] = {}
-"""What a NumPy or SciPy ufunc records."""
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-"""What a NumPy function records."""
-METHODS: dict[str, Callable[..., Any]] = {}
-"""What a method or an indexing of a traced array records."""
-
-
-_HARMLESS: dict[str, Any] = {
-    "where": (True,),
-    "dtype": (None,),
-    "casting": ("same_kind",),
-    "order": ("K", "C", "A"),
-    "subok": (True, False),
-    "signature": (None,),
-    "sig": (None,),
-}
-"""Values of a ufunc's keywords that say nothing about values: traced arrays have no memory layout and no subclasses."""
-
-
-def called(recorded: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Call what a NumPy function records; arguments that it has no parameters for are refused, never dropped."""
-    try:
-        return recorded(*args, **kwargs)
-    except TypeError as error:
-        try:
-            inspect.signature(recorded).bind(*args, **kwargs)
-        except TypeError as unfit:
-            raise TracingError(
-                f"{name} on a traced array: {unfit}",
-                why="Some of NumPy's options are not supported there.",
-                fix="write what it does with other functions; primad.numpy's docstrings say what they take.",
-            ) from None
-        raise error
-
-
-def _recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callable[..., Any] | None:
-    """Return what a NumPy or SciPy function records; SciPy's stand in the tables under deferred names."""
-    found = table.get(function)
-    return found if found is not None else table.get(special.deferred(function))
-
 
 _EQUALITIES = (np.equal, np.not_equal)
 
@@ -220,56 +174,14 @@ class TracedArray:
         return UFUNCS[np.invert](self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        recorded: Callable[..., Any] | None
         if method == "__call__" and not kwargs:
             recorded = UFUNCS.get(ufunc)
             if recorded is not None:
                 return recorded(*inputs)
-        name = ufunc.__name__
-        if "out" in kwargs:
-            raise TracingError(
-                f"np.{name} was asked to write a traced array into an existing array",
-                why="An in-place write (`a += x`, out=) into a NumPy array would lose the derivative.",
-                fix="write `a = a + x`; primad.numpy.set_at and add_at update parts of an array.",
-            )
-        if kwargs.get("where", True) is not True:
-            raise TracingError(
-                f"np.{name} with where= is not supported on traced arrays", fix="use primad.numpy.where."
-            )
-        if kwargs.get("dtype") is not None or kwargs.get("casting", "same_kind") != "same_kind":
-            raise TracingError(
-                f"np.{name} with dtype= or casting= is not supported on traced arrays", fix="use .astype."
-            )
-        kwargs = {key: value for key, value in kwargs.items() if value not in _HARMLESS.get(key, ())}
-        if method != "__call__":
-            recorded = METHODS.get(f"{name}.{method}")
-            if recorded is None:
-                raise TracingError(f"np.{name}.{method} is not supported on traced arrays")
-            return called(recorded, f"np.{name}.{method}", inputs, kwargs)
-        recorded = _recorded_by(UFUNCS, ufunc)
-        if recorded is None:
-            raise TracingError(
-                f"the ufunc {name} has no primitive, so it cannot be traced",
-                fix="build it from supported functions, or make it a primitive with primad.elementwise.",
-            )
-        return called(recorded, f"np.{name}", inputs, kwargs)
+        return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        recorded = _recorded_by(FUNCTIONS, function)
-        if recorded is None:
-            module = str(getattr(function, "__module__", "numpy")).replace("numpy", "np", 1)
-            name = f"{module}.{getattr(function, '__name__', function)}"
-            raise TracingError(
-                f"{name} has no implementation for traced arrays",
-                why="primad can differentiate only what it records; docs/limitations.md lists what is missing.",
-                fix="write it with functions that dir(primad.numpy) lists, or have it called as it is: primad.opaque, "
-                "with a rule by primad.custom_jvp (docs/adding_a_primitive.md).",
-            )
-        if kwargs.get("out") is not None:
-            raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")
-        # What NumPy's own wrappers pass on for an option that was not given, as it was for out=None, says nothing.
-        kwargs = {key: value for key, value in kwargs.items() if key != "out" and value is not np._NoValue}
-        return called(recorded, f"np.{function.__name__}", args, kwargs)
+        return call_function(function, args, kwargs)
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -444,167 +356,3 @@ def _broadcast(value: np.ndarray[Any, Any], trace: Trace) -> Node:
 def is_traced(*values: Any) -> bool:
     """Say whether any value is a traced array."""
     return any(type(value) is TracedArray for value in values)
-
-
-def type_of(value: Any) -> ArrayType:
-    """Return the array type of an array, a number, a traced array or an ArrayType.
-
-    Raises:
-        TracingError: for anything else, and for dtypes that are not supported.
-    """
-    if isinstance(value, ArrayType):
-        return value
-    if isinstance(value, TracedArray):
-        return value.type
-    if type(value) is np.ndarray:
-        return ArrayType(value.shape, value.dtype)
-    # Only where it can be one: the first look at np.ma imports it, which takes as long as recording a program.
-    if isinstance(value, np.ndarray) and isinstance(value, (np.ma.MaskedArray, np.matrix)):
-        raise TracingError(
-            f"an argument of type {type(value).__name__} cannot be traced",
-            why="Its operators mean something else than an array's.",
-            fix="pass a plain array: np.asarray(x), or x.filled(…) for a masked array.",
-        )
-    if not isinstance(value, (np.ndarray, np.generic, bool, int, float)) and not hasattr(value, "__array__"):
-        raise TracingError(
-            f"an argument of type {type(value).__name__} cannot be traced",
-            fix="pass arrays, numbers, or trees of them.",
-        )
-    if type(value) is int and not -(2**63) <= value < 2**63:
-        raise TracingError(
-            f"the integer {value} does not fit into 64 bits with a sign",
-            why="A Python integer is an int64, which adopts the dtype of the arrays that it meets.",
-            fix="pass np.uint64(…), or a float.",
-        )
-    array = np.asarray(value)
-    return ArrayType(array.shape, array.dtype)
-
-
-def is_weak(value: Any) -> bool:
-    """Say whether a value is a Python number, which adopts the dtype of the arrays that it meets."""
-    return type(value) is float or type(value) is int
-
-
-def record(
-    function: Callable[..., Any],
-    types: Sequence[ArrayType],
-    in_tree: Any,
-    values: Sequence[Any] | None = None,
-    evaluator: Callable[[Node], Any] | None = None,
-    recording: bool = True,
-    weak: Sequence[bool] | None = None,
-) -> Program:
-    """Record a function of positional arguments as a program.
-
-    Args:
-        function: what to record.
-        types: types of the flattened arguments.
-        in_tree: structure of the tuple of arguments.
-        values: the values, where known; a TracedArray stands for the value of an outer trace.
-        evaluator: computes a node's value on demand.
-        recording: whether to note the user's lines.
-        weak: which arguments are Python numbers, which adopt the dtype of the arrays that they meet; told from `values`
-            where those are known.
-    """
-    origin = getattr(function, "__qualname__", type(function).__name__)
-    trace = Trace(evaluator, recording, origin)
-    try:
-        known = [None] * len(types) if values is None else values
-        if weak is None:
-            weak = [is_weak(value) for value in known]
-        nodes = [trace.input(type, value, mark) for type, value, mark in zip(types, known, weak, strict=True)]
-        args = tree.unflatten(in_tree, [TracedArray(node) for node in nodes])
-        result = function(*args)
-        leaves, out_tree = tree.flatten(result)
-        outputs = [_output(leaf, trace) for leaf in leaves]
-        names = partial(argument_names, function, in_tree)
-        return Program(trace, nodes, outputs, in_tree, out_tree, names, origin)
-    except PrimadError:
-        raise
-    except Exception as error:
-        ours = explained(error, args, trace.refusal)
-        if ours is None:
-            raise
-        raise ours.with_traceback(error.__traceback__) from None
-    finally:
-        trace.close()
-
-
-def program_of(
-    types: Sequence[ArrayType], body: Callable[..., Sequence[Any]], names: Sequence[str] | None = None
-) -> Program:
-    """Return the program that a function of traced arrays makes; what programs are built from other programs by.
-
-    Args:
-        types: types of its inputs.
-        body: a function of the inputs that returns a list of outputs.
-        names: names of the inputs.
-    """
-    trace = Trace()
-    inputs = [trace.input(type) for type in types]
-    outputs = body(*map(TracedArray, inputs))
-    program = Program(trace, inputs, [lift(output, trace) for output in outputs], names=names)
-    trace.close()
-    return program
-
-
-def _output(leaf: Any, trace: Trace) -> Node:
-    if isinstance(leaf, TracedArray):
-        if leaf.node.trace.closed:
-            raise escaped(leaf.node)
-        return leaf.node
-    if hasattr(leaf, "__traced__"):
-        return lift(leaf.__traced__(), trace)
-    if leaf is None or isinstance(leaf, str) or callable(leaf):
-        raise TracingError(f"a traced function returned {type(leaf).__name__}, not an array or a tree of arrays")
-    return lift(leaf, trace)
-
-
-def trace(function: Callable[..., Any]) -> Callable[..., Program]:
-    """Record a function as a `Program`, on arguments or on their types; nothing is computed.
-
-    Args:
-        function: a function of arrays (or of pytrees of arrays), or a Program.
-
-    Returns:
-        a function of example arguments (arrays, numbers, `ArrayType`s, trees of them) that returns the Program.
-
-    Raises:
-        TracingError: where the function needs a value (`if x > 0`, `float(x)`), with the line.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> print(primad.trace(lambda x: np.sin(x) * 2.0)(primad.ArrayType((3,), float)))
-        program(x: float64[3]) {
-          a: float64[3] = sin x
-          b: float64[3] = mul a 2.0
-          return b
-        }
-    """
-
-    def traced(*args: Any) -> Program:
-        leaves, in_tree = tree.flatten(args)
-        return record(function, [type_of(leaf) for leaf in leaves], in_tree)
-
-    return traced
-
-
-def argument_names(function: Callable[..., Any], in_tree: Any) -> list[str]:
-    """Return readable names of the flattened arguments: the parameter's name, then the path inside it."""
-    if isinstance(function, Program):
-        return list(function.names) if function.in_tree in (None, in_tree) else []
-    try:
-        parameters = [
-            parameter.name
-            for parameter in inspect.signature(function).parameters.values()
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-        ]
-    except (TypeError, ValueError):  # ufuncs and other functions that do not tell
-        parameters = []
-    paths = tree.paths(in_tree)
-    alone = all(path[0] == 0 for path in paths)
-    names = []
-    for path in paths:
-        head = parameters[path[0]] if path[0] < len(parameters) else "x" if alone else f"x{path[0]}"
-        names.append("_".join([head, *(str(part) for part in path[1:])]))
-    return names

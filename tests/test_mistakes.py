@@ -30,8 +30,8 @@ import primad
 import primad.numpy as pnp
 from primad import PrimadError
 from primad.functional.compile import run_once
+from primad.protocols import FUNCTIONS, UFUNCS
 from primad.refusals import explained
-from primad.trace import FUNCTIONS, UFUNCS
 
 X = np.array([0.25, 0.5, 0.75])
 A = np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 2.0]])

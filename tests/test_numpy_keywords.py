@@ -16,7 +16,7 @@ import pytest
 from test_numpy_surface import CASES
 
 import primad
-from primad.trace import FUNCTIONS, METHODS, UFUNCS
+from primad.protocols import FUNCTIONS, METHODS, UFUNCS
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning", "ignore::DeprecationWarning")
 UFUNC_OPTIONS = ("where", "axes", "axis", "keepdims", "casting", "order", "dtype", "subok", "signature")

@@ -20,7 +20,7 @@ from test_numpy_surface import CASES
 
 import primad
 from primad.native.compiler import compiler
-from primad.trace import UFUNCS
+from primad.protocols import UFUNCS
 
 DTYPES = [np.dtype(code) for code in "?bBhHiIlLefd"]
 FLOATS = [dtype for dtype in DTYPES if dtype.kind == "f"]

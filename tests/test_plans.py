@@ -15,12 +15,12 @@ from primad.functional import calls
 from primad.ir.node import LITERAL
 from primad.native.entry import Signature
 from primad.ops import products
+from primad.recording import record, type_of
 from primad.runtime import frames, fusion, interpreter, lanes, tiles, tiling
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.interpreter import Plan
 from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
-from primad.trace import record, type_of
 from primad.verify.cases import Seeded
 
 LENGTHS = (1, 1, 2, 3, 4, 5, 8, 9, 17)

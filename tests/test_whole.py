@@ -12,11 +12,11 @@ from primad import ops, tree
 from primad.ir.node import LITERAL
 from primad.native import compiler as native
 from primad.native.entry import Signature
+from primad.recording import record, type_of
 from primad.runtime import whole
 from primad.runtime.interpreter import Plan
 from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
-from primad.trace import record, type_of
 from primad.transforms import vjp
 from primad.verify.cases import Seeded
 from primad.verify.programs import draw_program

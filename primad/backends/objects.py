@@ -22,7 +22,7 @@ from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
 from primad.nn.activations import GELU_CUBIC, SELU_ALPHA, SELU_SCALE
 from primad.primitive import Primitive, one_or_all
-from primad.trace import trace
+from primad.recording import trace
 from primad.transforms import lower
 from primad.types import ArrayType, TupleType
 

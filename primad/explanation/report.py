@@ -17,9 +17,10 @@ from primad.explanation.prediction import Prediction, predict
 from primad.explanation.words import count, details, quantity, seconds, size, summary
 from primad.functional.calls import arrays, compiled_plan
 from primad.ir.program import Program
+from primad.recording import is_weak, record, type_of
 from primad.runtime.tiling import AnyPlan
 from primad.runtime.whole import WholePlan
-from primad.trace import TracedArray, is_weak, record, type_of
+from primad.trace import TracedArray
 from primad.types import ArrayType
 
 MEASURED_SECONDS = 0.3

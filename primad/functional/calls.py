@@ -18,6 +18,7 @@ from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value, param_
 from primad.ir.program import ClosedProgram, Program, replay
 from primad.native.entry import Signature
 from primad.primitive import Primitive, as_tuple
+from primad.recording import record, type_of
 from primad.runtime.cache import PLANS, WHOLE
 from primad.runtime.collection import collector_paused
 from primad.runtime.donation import Donated
@@ -25,7 +26,7 @@ from primad.runtime.interpreter import evaluate_node
 from primad.runtime.tiling import AnyPlan, Hint, make_plan
 from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
-from primad.trace import TracedArray, lift, record, type_of
+from primad.trace import TracedArray, lift
 from primad.types import ArrayType, in_machine_order
 
 _AS_THEY_ARE = (TracedArray, float, int, bool)

@@ -16,6 +16,7 @@ from primad.ir.program import ClosedProgram
 from primad.native.entry import is_plain
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.ops import jvp_, program_op, vmap_
+from primad.recording import argument_names, is_weak, record, type_of
 from primad.runtime.cache import PLANS, Cache
 from primad.runtime.donation import Donated, check, match, settle
 from primad.runtime.lanes import check_thread_count, on_threads
@@ -23,7 +24,7 @@ from primad.runtime.memory import check_limit, check_memory
 from primad.runtime.tiling import Hint, make_plan
 from primad.runtime.whole import WholePlan
 from primad.simplify import simplify
-from primad.trace import TracedArray, argument_names, is_weak, record, type_of
+from primad.trace import TracedArray
 from primad.transforms.batching import vmap as batch_program
 from primad.transforms.lowering import apply_program_op
 from primad.types import ArrayType, Zero

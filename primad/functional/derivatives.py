@@ -21,10 +21,11 @@ from primad.functional.calls import (
 )
 from primad.ir.program import ClosedProgram
 from primad.programs.ops import jvp_, vjp_
+from primad.recording import record, type_of
 from primad.runtime.cache import PLANS
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
-from primad.trace import TracedArray, record, type_of
+from primad.trace import TracedArray
 from primad.transforms import forward, reverse
 from primad.transforms.lowering import expand, inline
 from primad.transforms.partial import split

@@ -19,7 +19,7 @@ from primad.functional.compile import run_once
 from primad.functional.derivatives import function_name, grad, jvp, matching_leaves
 from primad.ir.node import Leaf
 from primad.programs.matrices import hessian_diagonal_
-from primad.trace import type_of
+from primad.recording import type_of
 from primad.transforms.lowering import active_nodes, lower
 
 Function = Callable[..., Any]

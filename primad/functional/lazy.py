@@ -16,7 +16,8 @@ from primad.functional.compile import run_once
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
 from primad.programs.matrices import hessian_, jacobian_, whole
-from primad.trace import FUNCTIONS, is_traced
+from primad.protocols import FUNCTIONS
+from primad.trace import is_traced
 from primad.types import ArrayType
 
 Function = Callable[..., Any]

@@ -18,7 +18,8 @@ from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.ir.program import newest
 from primad.primitive import Primitive
-from primad.trace import TracedArray, lift, type_of
+from primad.recording import type_of
+from primad.trace import TracedArray, lift
 from primad.types import ArrayType, TupleType, in_machine_order
 
 Function = Callable[..., Any]

@@ -15,7 +15,7 @@ from typing import Any
 from primad import tree
 from primad.ir.node import CAPTURED, literal_value, param_key
 from primad.ir.program import Program
-from primad.trace import record
+from primad.recording import record
 from primad.types import ArrayType
 
 Function = Callable[..., Any]

@@ -12,7 +12,7 @@ import numpy as np
 from primad import tree
 from primad.errors import ShapeError
 from primad.nn.line_search import Trial, strong_wolfe
-from primad.trace import type_of
+from primad.recording import type_of
 
 __all__ = ["LBFGS", "LBFGSState"]
 

@@ -15,7 +15,8 @@ import numpy as np
 from primad import tree
 from primad.errors import ShapeError
 from primad.numpy.elementwise import sqrt
-from primad.trace import TracedArray, type_of
+from primad.recording import type_of
+from primad.trace import TracedArray
 
 __all__ = ["SGD", "Adam", "AdamState", "AdamW", "Momentum", "MomentumState"]
 

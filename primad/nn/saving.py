@@ -9,7 +9,7 @@ import numpy as np
 
 from primad import tree
 from primad.errors import ShapeError
-from primad.trace import type_of
+from primad.recording import type_of
 
 __all__ = ["load", "save"]
 

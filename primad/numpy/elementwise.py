@@ -26,7 +26,8 @@ from primad.numpy.promotion import (
     result_dtype,
 )
 from primad.primitive import Primitive, full
-from primad.trace import METHODS, TracedArray, bind
+from primad.protocols import METHODS
+from primad.trace import TracedArray, bind
 from primad.types import is_float
 
 __all__ = [

@@ -21,7 +21,8 @@ from primad.numpy.promotion import (
     refuse_out,
 )
 from primad.numpy.shaping import ravel
-from primad.trace import METHODS, TracedArray
+from primad.protocols import METHODS
+from primad.trace import TracedArray
 
 __all__ = ["add_at", "set_at", "take", "take_along_axis"]
 

@@ -26,7 +26,8 @@ from primad.numpy.promotion import (
 from primad.numpy.shaping import expand_dims, moveaxis
 from primad.ops.contraction import ALPHABET, letters
 from primad.primitive import Primitive
-from primad.trace import METHODS, TracedArray
+from primad.protocols import METHODS
+from primad.trace import TracedArray
 
 __all__ = [
     "cross", "diag", "diagonal", "dot", "inner", "kron", "matmul", "outer", "tensordot", "trace", "vdot", "vecdot",

@@ -15,7 +15,8 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.node import INPUT
-from primad.trace import FUNCTIONS, METHODS, UFUNCS, TracedArray, called, lift
+from primad.protocols import FUNCTIONS, METHODS, UFUNCS, called
+from primad.trace import TracedArray, lift
 from primad.types import ArrayType, check_dtype, is_float
 
 F = TypeVar("F", bound=Callable[..., Any])

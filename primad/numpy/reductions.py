@@ -28,7 +28,8 @@ from primad.numpy.promotion import (
 )
 from primad.numpy.shaping import concatenate, moveaxis, ravel
 from primad.primitive import Primitive, full
-from primad.trace import METHODS, TracedArray
+from primad.protocols import METHODS
+from primad.trace import TracedArray
 from primad.types import is_float
 
 __all__ = [

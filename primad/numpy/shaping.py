@@ -24,7 +24,8 @@ from primad.numpy.promotion import (
     refuse_out,
     result_dtype,
 )
-from primad.trace import METHODS, TracedArray
+from primad.protocols import METHODS
+from primad.trace import TracedArray
 
 __all__ = [
     "array_split", "atleast_1d", "atleast_2d", "broadcast_to", "column_stack", "concatenate", "copy",

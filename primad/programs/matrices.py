@@ -11,8 +11,9 @@ from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import split
 from primad.primitive import Primitive
 from primad.programs.ops import lowered, program_op
+from primad.recording import program_of
 from primad.simplify.collapse import collapse
-from primad.trace import TracedArray, program_of
+from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import expand, inline
 from primad.types import ArrayType

@@ -22,10 +22,11 @@ from primad.ir.program import ClosedProgram, Program
 from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import letters, split
 from primad.primitive import Primitive, application, one_or_all, project
+from primad.recording import program_of
 from primad.runtime.cache import BUILT
 from primad.runtime.tiling import make_plan
 from primad.simplify import simplify
-from primad.trace import TracedArray, program_of
+from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import alone, apply_program_op, expand, inline, lower
 from primad.types import ArrayType, TupleType

@@ -11,8 +11,8 @@ import numpy as np
 from primad import ops
 from primad.axes import AxisMap, Factors, Labels, Strided, is_name, result_types
 from primad.ir.program import Program
+from primad.recording import program_of
 from primad.simplify.collapse import collapse
-from primad.trace import program_of
 from primad.transforms import transpose, vmap
 from primad.transforms.lowering import inline
 from primad.types import ArrayType

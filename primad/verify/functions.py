@@ -21,7 +21,7 @@ from primad.functional.compile import vmap
 from primad.functional.custom import custom_jvp, custom_vjp
 from primad.functional.derivatives import function_name
 from primad.functional.opaque import MappingRefusedError, Opaque
-from primad.trace import record, type_of
+from primad.recording import record, type_of
 from primad.types import ArrayType
 from primad.verify.cases import Choices, Example, sample
 from primad.verify.decide import FAULTS, Wrong

@@ -17,10 +17,11 @@ from primad.backends.sympy import Symbols
 from primad.ir.node import INPUT, Node
 from primad.ir.program import Program
 from primad.primitive import Law, Primitive
+from primad.recording import trace
 from primad.runtime.interpreter import Plan
 from primad.simplify.collapse import collapse
 from primad.simplify.outer import outer_products
-from primad.trace import TracedArray, trace
+from primad.trace import TracedArray
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Seeded
 from primad.verify.decide import FAULTS, Wrong, decide

@@ -17,7 +17,7 @@ from primad.numpy.products import diagonal_, trace_
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.matrices import hessian_, hessian_diagonal_, hvp_, jacobian_, pullback_, pushforward_, whole
 from primad.programs.ops import jvp_, vjp_, vmap_
-from primad.trace import trace
+from primad.recording import trace
 from primad.transforms.batching import mapped
 from primad.transforms.lowering import lower
 from primad.transforms.reverse import transposed

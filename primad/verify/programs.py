@@ -14,7 +14,8 @@ import numpy as np
 
 from primad import ops
 from primad.ir.program import Program
-from primad.trace import TracedArray, lift, trace
+from primad.recording import trace
+from primad.trace import TracedArray, lift
 from primad.types import ArrayType
 from primad.verify.cases import ANY, Case, Choices, Operand, sample
 from primad.verify.table import cases

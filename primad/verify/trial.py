@@ -14,9 +14,10 @@ from primad.backends.objects import DEFINITIONS, Evaluator
 from primad.backends.sympy import Symbols
 from primad.ir.program import Program
 from primad.primitive import Primitive
+from primad.recording import trace
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
-from primad.trace import TracedArray, trace
+from primad.trace import TracedArray
 from primad.types import ArrayType, TupleType
 from primad.verify.cases import Case, Choices, Example, Seeded, sample
 from primad.verify.decide import Wrong

@@ -13,7 +13,7 @@ from primad.compat.mxnet.operators.record import DType, Operator
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.shapes import Clash, Shape, known, unify
 from primad.errors import PrimadError
-from primad.trace import trace
+from primad.recording import trace
 from primad.types import ArrayType
 
 _KEY = ArrayType((), np.int64)

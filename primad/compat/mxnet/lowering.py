@@ -25,10 +25,10 @@ from primad.functional.calls import plan_of, source_values
 from primad.functional.compile import stop_gradient
 from primad.functional.derivatives import vjp
 from primad.ir.program import ClosedProgram, Program
+from primad.recording import record
 from primad.runtime.cache import PLANS
 from primad.runtime.tiling import AnyPlan, make_plan
 from primad.simplify import simplify
-from primad.trace import record
 from primad.transforms.lowering import lower
 from primad.transforms.partial import split
 from primad.types import ArrayType

@@ -18,7 +18,7 @@ from primad.compat.paddle.errors import InvalidArgumentError
 from primad.compat.paddle.operators import Prototype
 from primad.errors import ShapeError
 from primad.ir.program import Program
-from primad.trace import record
+from primad.recording import record
 from primad.transforms.lowering import active_nodes, lower
 from primad.types import ArrayType
 

@@ -1,0 +1,182 @@
+"""Recording a function of arrays as a Program: on the types of its arguments, or on their values."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from primad import tree
+from primad.errors import PrimadError, TracingError
+from primad.ir.node import Node, Trace
+from primad.ir.program import Program
+from primad.refusals import explained
+from primad.trace import TracedArray, escaped, lift
+from primad.types import ArrayType
+
+
+def type_of(value: Any) -> ArrayType:
+    """Return the array type of an array, a number, a traced array or an ArrayType.
+
+    Raises:
+        TracingError: for anything else, and for dtypes that are not supported.
+    """
+    if isinstance(value, ArrayType):
+        return value
+    if isinstance(value, TracedArray):
+        return value.type
+    if type(value) is np.ndarray:
+        return ArrayType(value.shape, value.dtype)
+    # Only where it can be one: the first look at np.ma imports it, which takes as long as recording a program.
+    if isinstance(value, np.ndarray) and isinstance(value, (np.ma.MaskedArray, np.matrix)):
+        raise TracingError(
+            f"an argument of type {type(value).__name__} cannot be traced",
+            why="Its operators mean something else than an array's.",
+            fix="pass a plain array: np.asarray(x), or x.filled(…) for a masked array.",
+        )
+    if not isinstance(value, (np.ndarray, np.generic, bool, int, float)) and not hasattr(value, "__array__"):
+        raise TracingError(
+            f"an argument of type {type(value).__name__} cannot be traced",
+            fix="pass arrays, numbers, or trees of them.",
+        )
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise TracingError(
+            f"the integer {value} does not fit into 64 bits with a sign",
+            why="A Python integer is an int64, which adopts the dtype of the arrays that it meets.",
+            fix="pass np.uint64(…), or a float.",
+        )
+    array = np.asarray(value)
+    return ArrayType(array.shape, array.dtype)
+
+
+def is_weak(value: Any) -> bool:
+    """Say whether a value is a Python number, which adopts the dtype of the arrays that it meets."""
+    return type(value) is float or type(value) is int
+
+
+def record(
+    function: Callable[..., Any],
+    types: Sequence[ArrayType],
+    in_tree: Any,
+    values: Sequence[Any] | None = None,
+    evaluator: Callable[[Node], Any] | None = None,
+    recording: bool = True,
+    weak: Sequence[bool] | None = None,
+) -> Program:
+    """Record a function of positional arguments as a program.
+
+    Args:
+        function: what to record.
+        types: types of the flattened arguments.
+        in_tree: structure of the tuple of arguments.
+        values: the values, where known; a TracedArray stands for the value of an outer trace.
+        evaluator: computes a node's value on demand.
+        recording: whether to note the user's lines.
+        weak: which arguments are Python numbers, which adopt the dtype of the arrays that they meet; told from `values`
+            where those are known.
+    """
+    origin = getattr(function, "__qualname__", type(function).__name__)
+    trace = Trace(evaluator, recording, origin)
+    try:
+        known = [None] * len(types) if values is None else values
+        if weak is None:
+            weak = [is_weak(value) for value in known]
+        nodes = [trace.input(type, value, mark) for type, value, mark in zip(types, known, weak, strict=True)]
+        args = tree.unflatten(in_tree, [TracedArray(node) for node in nodes])
+        result = function(*args)
+        leaves, out_tree = tree.flatten(result)
+        outputs = [_output(leaf, trace) for leaf in leaves]
+        names = partial(argument_names, function, in_tree)
+        return Program(trace, nodes, outputs, in_tree, out_tree, names, origin)
+    except PrimadError:
+        raise
+    except Exception as error:
+        ours = explained(error, args, trace.refusal)
+        if ours is None:
+            raise
+        raise ours.with_traceback(error.__traceback__) from None
+    finally:
+        trace.close()
+
+
+def program_of(
+    types: Sequence[ArrayType], body: Callable[..., Sequence[Any]], names: Sequence[str] | None = None
+) -> Program:
+    """Return the program that a function of traced arrays makes; what programs are built from other programs by.
+
+    Args:
+        types: types of its inputs.
+        body: a function of the inputs that returns a list of outputs.
+        names: names of the inputs.
+    """
+    trace = Trace()
+    inputs = [trace.input(type) for type in types]
+    outputs = body(*map(TracedArray, inputs))
+    program = Program(trace, inputs, [lift(output, trace) for output in outputs], names=names)
+    trace.close()
+    return program
+
+
+def _output(leaf: Any, trace: Trace) -> Node:
+    if isinstance(leaf, TracedArray):
+        if leaf.node.trace.closed:
+            raise escaped(leaf.node)
+        return leaf.node
+    if hasattr(leaf, "__traced__"):
+        return lift(leaf.__traced__(), trace)
+    if leaf is None or isinstance(leaf, str) or callable(leaf):
+        raise TracingError(f"a traced function returned {type(leaf).__name__}, not an array or a tree of arrays")
+    return lift(leaf, trace)
+
+
+def trace(function: Callable[..., Any]) -> Callable[..., Program]:
+    """Record a function as a `Program`, on arguments or on their types; nothing is computed.
+
+    Args:
+        function: a function of arrays (or of pytrees of arrays), or a Program.
+
+    Returns:
+        a function of example arguments (arrays, numbers, `ArrayType`s, trees of them) that returns the Program.
+
+    Raises:
+        TracingError: where the function needs a value (`if x > 0`, `float(x)`), with the line.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> print(primad.trace(lambda x: np.sin(x) * 2.0)(primad.ArrayType((3,), float)))
+        program(x: float64[3]) {
+          a: float64[3] = sin x
+          b: float64[3] = mul a 2.0
+          return b
+        }
+    """
+
+    def traced(*args: Any) -> Program:
+        leaves, in_tree = tree.flatten(args)
+        return record(function, [type_of(leaf) for leaf in leaves], in_tree)
+
+    return traced
+
+
+def argument_names(function: Callable[..., Any], in_tree: Any) -> list[str]:
+    """Return readable names of the flattened arguments: the parameter's name, then the path inside it."""
+    if isinstance(function, Program):
+        return list(function.names) if function.in_tree in (None, in_tree) else []
+    try:
+        parameters = [
+            parameter.name
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):  # ufuncs and other functions that do not tell
+        parameters = []
+    paths = tree.paths(in_tree)
+    alone = all(path[0] == 0 for path in paths)
+    names = []
+    for path in paths:
+        head = parameters[path[0]] if path[0] < len(parameters) else "x" if alone else f"x{path[0]}"
+        names.append("_".join([head, *(str(part) for part in path[1:])]))
+    return names
