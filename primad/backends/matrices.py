@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 
-def solve_triangular(n: Any, a: Any, b: Any, *, lower: bool, transpose: bool) -> Any:
+def solve_triangular(n: Any, a: Any, b: Any, *, lower: bool, transpose: bool, unit: bool) -> Any:
     """Solve by substitution, reading the named triangle only."""
     if transpose:
-        return solve_triangular(n, np.swapaxes(a, -1, -2), b, lower=not lower, transpose=False)
+        return solve_triangular(n, np.swapaxes(a, -1, -2), b, lower=not lower, transpose=False, unit=unit)
     out = np.empty(b.shape, object)
     size = a.shape[-1]
     for index in np.ndindex(b.shape[:-2]):
@@ -19,7 +19,7 @@ def solve_triangular(n: Any, a: Any, b: Any, *, lower: bool, transpose: bool) ->
             known = range(i) if lower else range(i + 1, size)
             for j in range(b.shape[-1]):
                 rest = sum((matrix[i, k] * x[k, j] for k in known), n.number(0))
-                x[i, j] = n.divide(b[index][i, j] - rest, matrix[i, i])
+                x[i, j] = b[index][i, j] - rest if unit else n.divide(b[index][i, j] - rest, matrix[i, i])
     return out
 
 
@@ -44,3 +44,87 @@ def qr(n: Any, a: Any) -> tuple[Any, Any]:
 
 def _identity(n: Any, size: int) -> Any:
     return np.array([[n.number(int(i == j)) for j in range(size)] for i in range(size)], object).reshape(size, size)
+
+
+def lu(n: Any, a: Any) -> tuple[Any, Any, Any]:
+    """Eliminate one column after the other below the largest element that is left in it."""
+    factors, size = a.copy(), a.shape[-1]
+    order = np.empty(a.shape[:-1], np.int64)
+    parity = np.empty(a.shape[:-2], object)
+    for index in np.ndindex(a.shape[:-2]):
+        rest, rows, sign = factors[index], list(range(size)), n.number(1)
+        for k in range(size):
+            pivot = k
+            for i in range(k + 1, size):
+                if n.less(_size(n, rest[pivot, k]), _size(n, rest[i, k])):
+                    pivot = i
+            if pivot != k:
+                rest[[k, pivot]] = rest[[pivot, k]]
+                rows[k], rows[pivot], sign = rows[pivot], rows[k], -sign
+            for i in range(k + 1, size):
+                rest[i, k] = n.divide(rest[i, k], rest[k, k])
+                rest[i, k + 1 :] = rest[i, k + 1 :] - rest[i, k] * rest[k, k + 1 :]
+        order[index], parity[index] = rows, sign
+    return factors, order, parity
+
+
+def _size(n: Any, x: Any) -> Any:
+    return -x if n.less(x, n.number(0)) else x
+
+
+def cholesky(n: Any, a: Any) -> Any:
+    """Find one row after the other of the factor of the symmetric part."""
+    out = np.empty(a.shape, object)
+    for index in np.ndindex(a.shape[:-2]):
+        matrix, found = a[index], out[index]
+        found[...] = n.number(0)
+        for i in range(a.shape[-1]):
+            for j in range(i + 1):
+                known = sum((found[i, k] * found[j, k] for k in range(j)), n.number(0))
+                rest = n.divide(matrix[i, j] + matrix[j, i], 2) - known
+                found[i, j] = n.sqrt(rest) if i == j else n.divide(rest, found[j, j])
+    return out
+
+
+def det(n: Any, a: Any) -> Any:
+    """Expand along the first row, again and again."""
+    out = np.empty(a.shape[:-2], object)
+    for index in np.ndindex(out.shape):
+        out[index] = _expanded(n, a[index])
+    return out
+
+
+def _expanded(n: Any, matrix: Any) -> Any:
+    if not matrix.size:
+        return n.number(1)
+    return sum(
+        ((-1) ** j * matrix[0, j] * _expanded(n, _without(matrix, 0, j)) for j in range(len(matrix))), n.number(0)
+    )
+
+
+def _without(matrix: Any, row: int, column: int) -> Any:
+    return np.delete(np.delete(matrix, row, 0), column, 1)
+
+
+def inv(n: Any, a: Any) -> Any:
+    """Divide the cofactors by the determinant."""
+    out, below, size = np.empty(a.shape, object), det(n, a), a.shape[-1]
+    for index in np.ndindex(a.shape[:-2]):
+        for i in range(size):
+            for j in range(size):
+                cofactor = (-1) ** (i + j) * _expanded(n, _without(a[index], j, i))
+                out[index][i, j] = n.divide(cofactor, below[index])
+    return out
+
+
+def solve(n: Any, a: Any, b: Any) -> Any:
+    """Multiply by the inverse."""
+    out, inverse = np.empty(b.shape, object), inv(n, a)
+    for index in np.ndindex(b.shape[:-2]):
+        out[index] = inverse[index] @ b[index]
+    return out
+
+
+def logabsdet(n: Any, a: Any) -> Any:
+    """Take the logarithm of the determinant's size."""
+    return np.frompyfunc(lambda x: n.log(_size(n, x)), 1, 1)(det(n, a))

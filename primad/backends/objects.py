@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from primad import ops
-from primad.backends.matrices import qr, solve_triangular
+from primad.backends import matrices
 from primad.backends.philox import draw
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
@@ -287,8 +287,10 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.reduce_min: extremum(lambda n, x, y: n.less(x, y)),
     ops.window_argmax: first_largest,
     ops.project: lambda n, several, *, index: several[index],
-    ops.solve_triangular: solve_triangular,
-    ops.qr: qr,
+    ops.solve_triangular: matrices.solve_triangular,
+    ops.qr: matrices.qr,
+    ops.lu: matrices.lu,
+    ops.cholesky: matrices.cholesky,
 }
 """What primitives mean where their NumPy function does not run on object arrays."""
 

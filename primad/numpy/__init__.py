@@ -16,7 +16,13 @@ from primad.numpy.shaping import *
 
 abs = absolute
 
-COMPOSITES = (*elementwise.COMPOSITES, *reductions.COMPOSITES, *products.COMPOSITES, *special.COMPOSITES)
+COMPOSITES = (
+    *elementwise.COMPOSITES,
+    *reductions.COMPOSITES,
+    *products.COMPOSITES,
+    *linalg.COMPOSITES,
+    *special.COMPOSITES,
+)
 """The composite ops of this layer, for `primad.verify`."""
 
 __all__ = ["abs", "linalg", "special"]

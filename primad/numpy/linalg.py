@@ -1,4 +1,4 @@
-"""numpy.linalg: factorizations of matrices."""
+"""numpy.linalg: systems of equations, inverses, determinants and factorizations of matrices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.numpy.promotion import as_float, implements
+from primad.kinds import composite
+from primad.numpy.elementwise import sign
+from primad.numpy.products import diagonal_
+from primad.numpy.promotion import as_float, as_traced, first_traced, implements
+from primad.numpy.reductions import norm, prod_
+from primad.numpy.shaping import broadcast_to
+from primad.ops.factorization import matrix_product, transposed
+from primad.primitive import Primitive
+
+__all__ = ["QRResult", "SlogdetResult", "cholesky", "det", "inv", "norm", "qr", "slogdet", "solve"]
 
 
 class QRResult(NamedTuple):
@@ -16,6 +25,172 @@ class QRResult(NamedTuple):
 
     Q: Any
     R: Any
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` gives."""
+
+    sign: Any
+    logabsdet: Any
+
+
+# -- composites --------------------------------------------------------------------------------------------------------
+
+
+def _solve(a: Any, b: Any) -> Any:
+    factors, order, _ = ops.lu(a)
+    lead = a.ndim - 2
+    moved = ops.gather(b, order, axis=lead, batch=lead)
+    moved = ops.solve_triangular(factors, moved, lower=True, transpose=False, unit=True)
+    return ops.solve_triangular(factors, moved, lower=False, transpose=False, unit=False)
+
+
+solve_: Primitive = composite(
+    "solve",
+    numpy=lambda a, b: np.linalg.solve(a, b),
+    lower=_solve,
+    jvp=[lambda t, out, a, b: -solve_(a, matrix_product(t, out)), lambda t, out, a, b: solve_(a, t)],
+    doc="a⁻¹ b, by elimination with partial pivoting.",
+)
+
+
+def _inverse(a: Any) -> Any:
+    return solve_(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
+
+
+inv_: Primitive = composite(
+    "inv",
+    numpy=lambda a: np.linalg.inv(a),
+    lower=_inverse,
+    jvp=[lambda t, out, a: -matrix_product(matrix_product(out, t), out)],
+    doc="a⁻¹.",
+)
+
+
+def _pivots(factors: Any) -> Any:
+    return diagonal_(factors, axis1=factors.ndim - 2, axis2=factors.ndim - 1)
+
+
+def _trace_of_quotient(t: Any, a: Any) -> Any:
+    """Return the trace of a⁻¹ t."""
+    return ops.sum(transposed(inv_(a)) * t, axes=(a.ndim - 2, a.ndim - 1))
+
+
+logabsdet_: Primitive = composite(
+    "logabsdet",
+    numpy=lambda a: np.linalg.slogdet(a)[1],
+    lower=lambda a: ops.sum(ops.log(ops.abs(_pivots(ops.lu(a)[0]))), axes=(a.ndim - 2,)),
+    jvp=[lambda t, out, a: _trace_of_quotient(t, a)],
+    doc="log |det a|: the sum of the pivots' logarithms, which neither overflows nor vanishes.",
+)
+
+
+def _determinant(a: Any) -> Any:
+    factors, _, parity = ops.lu(a)
+    return parity * prod_(_pivots(factors), axes=(a.ndim - 2,))
+
+
+det_: Primitive = composite(
+    "det",
+    numpy=lambda a: np.linalg.det(a),
+    lower=_determinant,
+    jvp=[lambda t, out, a: out * _trace_of_quotient(t, a)],
+    doc="The determinant: the product of the pivots. Its derivative det a · tr(a⁻¹ ȧ) needs an inverse.",
+)
+
+COMPOSITES = (solve_, inv_, logabsdet_, det_)
+
+
+# -- functions ---------------------------------------------------------------------------------------------------------
+
+
+def _matrices(name: str, a: Any) -> Any:
+    a = as_float(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"np.linalg.{name} takes square matrices, the last two axes; got shape {a.shape}")
+    return a
+
+
+@implements(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    """np.linalg.solve: x with a x = b, by elimination; one factorization serves the value and all derivatives.
+
+    Args:
+        a: shape (…, n, n).
+        b: shape (n,) for one right-hand side, else (…, n, k).
+
+    Returns:
+        shape (n,), or (…, n, k); leading axes broadcast.
+
+    Raises:
+        ShapeError: for shapes that do not fit.
+        numpy.linalg.LinAlgError: if a matrix is singular.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> a = np.array([[2.0, 0.0], [0.0, 4.0]])
+        >>> primad.grad(lambda b: np.sum(np.linalg.solve(a, b)))(np.ones(2))
+        array([0.5 , 0.25])
+    """
+    like = first_traced([a, b])
+    a, b = _matrices("solve", as_traced(a, like)), as_float(as_traced(b, like))
+    vector = b.ndim == 1
+    b = b[:, None] if vector else b
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if b.ndim >= 2 else ()
+    if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
+        raise ShapeError(f"np.linalg.solve: matrices of shape {a.shape} and right-hand sides of shape {b.shape}")
+    dtype = np.result_type(a.dtype, b.dtype)
+    a, b = (broadcast_to(x.astype(dtype), (*lead, *x.shape[-2:])) for x in (a, b))
+    x = solve_(a, b)
+    return x[..., 0] if vector else x
+
+
+@implements(np.linalg.inv)
+def inv(a: Any) -> Any:
+    """np.linalg.inv: the inverses of matrices of shape (…, n, n); LinAlgError for singular ones."""
+    return inv_(_matrices("inv", a))
+
+
+@implements(np.linalg.det)
+def det(a: Any) -> Any:
+    """np.linalg.det: determinants, of shape (…,).
+
+    Derivatives need the inverse: they raise numpy.linalg.LinAlgError where a matrix is singular.
+    """
+    return det_(_matrices("det", a))
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> SlogdetResult:
+    """np.linalg.slogdet: the sign of the determinant, and log |det a|, whose derivative is the trace of a⁻¹ ȧ.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.grad(lambda a: np.linalg.slogdet(a).logabsdet)(np.array([[2.0, 0.0], [0.0, 4.0]]))
+        array([[0.5 , 0.  ],
+               [0.  , 0.25]])
+    """
+    a = _matrices("slogdet", a)
+    factors, _, parity = ops.lu(a)
+    signs = prod_(sign(_pivots(factors)), axes=(a.ndim - 2,))
+    return SlogdetResult(parity * signs, logabsdet_(a))
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """np.linalg.cholesky: the lower triangular l with l lᵀ = a.
+
+    Of the value, the lower triangle is read. A change counts by its symmetric part, so gradients are symmetric.
+
+    Args:
+        a: shape (…, n, n), symmetric and positive definite.
+        upper: return lᵀ instead.
+
+    Raises:
+        numpy.linalg.LinAlgError: if a matrix is not positive definite.
+    """
+    found = ops.cholesky(_matrices("cholesky", a))
+    return transposed(found) if upper else found
 
 
 @implements(np.linalg.qr)

@@ -11,6 +11,7 @@ from primad.ops.conversion import *
 from primad.ops.discrete import *
 from primad.ops.division import *
 from primad.ops.elementary import *
+from primad.ops.elimination import *
 from primad.ops.factorization import *
 from primad.ops.gamma import *
 from primad.ops.generators import *

@@ -35,60 +35,99 @@ def transposed(x: Any) -> Any:
     return permute(x, order=(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
-def _lower_part(x: Any, diagonal: bool) -> Any:
+def lower_part(x: Any, diagonal: bool) -> Any:
     """Keep the elements on and below (or only below) the diagonal of each matrix."""
     chosen = np.tri(x.shape[-2], x.shape[-1], 0 if diagonal else -1, bool)
     return mask(np.broadcast_to(chosen, x.shape), x)
 
 
-def triangle(x: Any, lower: bool) -> Any:
-    """Keep the lower or the upper triangle of each matrix, with its diagonal."""
-    return _lower_part(x, True) if lower else x - _lower_part(x, False)
+def upper_part(x: Any) -> Any:
+    """Keep the elements on and above the diagonal of each matrix."""
+    return x - lower_part(x, False)
+
+
+def unit_lower(x: Any) -> Any:
+    """Keep the elements below the diagonal of each matrix, and put ones on the diagonal."""
+    return lower_part(x, False) + np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
+
+
+def square(name: str, a: ArrayType) -> ArrayType:
+    """Return the type of a stack of square matrices of floats; raise for others."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.dtype not in (np.float64, np.float32):
+        raise ShapeError(f"{name}: {a} is no stack of square matrices of 32 or 64 bit floats")
+    return a
+
+
+def few(a: Any) -> bool:
+    """Say whether LAPACK is called for each matrix of a stack; of many, a step is done for all at once."""
+    return bool(math.prod(a.shape[:-2]) <= FEW)
+
+
+FEW = 8
+"""Matrices: a call of LAPACK by SciPy takes about as long as the steps of eight small ones at once."""
 
 
 # -- triangular systems ------------------------------------------------------------------------------------------------
 
 
-def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool) -> Any:
+def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool, unit: bool) -> Any:
+    a, b = np.asarray(a), np.asarray(b)
+    if not b.size:
+        return b.copy()
+    if not few(a):
+        return _substitute(np.swapaxes(a, -1, -2) if transpose else a, b, lower != transpose, unit)
     from scipy.linalg import solve_triangular  # importing it takes longer than primad itself does
 
-    a, b = np.asarray(a), np.asarray(b)
     out = np.empty(b.shape, b.dtype)
-    for index in np.ndindex(b.shape[:-2] if b.size else ()):
-        if b.size:
-            out[index] = solve_triangular(a[index], b[index], trans=int(transpose), lower=lower, check_finite=False)
+    options = {"trans": int(transpose), "lower": lower, "unit_diagonal": unit, "check_finite": False}
+    for index in np.ndindex(b.shape[:-2]):
+        out[index] = solve_triangular(a[index], b[index], **options)
     return out
 
 
-def _solve_type(a: ArrayType, b: ArrayType, *, lower: bool, transpose: bool) -> ArrayType:
-    fits = a.ndim >= 2 and a.ndim == b.ndim and a.shape[-1] == a.shape[-2] == b.shape[-2]
-    if not fits or a.shape[:-2] != b.shape[:-2] or a.dtype != b.dtype or a.dtype not in (np.float64, np.float32):
+def _substitute(a: Any, b: Any, lower: bool, unit: bool) -> Any:
+    """Solve all systems of a batch, row by row."""
+    n = a.shape[-1]
+    if not unit and not np.diagonal(a, axis1=-2, axis2=-1).all():
+        raise np.linalg.LinAlgError("singular matrix")
+    x = b.copy()
+    for i in range(n) if lower else reversed(range(n)):
+        known = slice(0, i) if lower else slice(i + 1, n)
+        x[..., i, :] -= (a[..., i, None, known] @ x[..., known, :])[..., 0, :]
+        if not unit:
+            x[..., i, :] /= a[..., i, i, None]
+    return x
+
+
+def _solve_type(a: ArrayType, b: ArrayType, *, lower: bool, transpose: bool, unit: bool) -> ArrayType:
+    square("solve_triangular", a)
+    if a.ndim != b.ndim or a.shape[:-1] != b.shape[:-1] or a.dtype != b.dtype:
         raise ShapeError(f"solve_triangular: matrices {a} and right-hand sides {b} do not fit")
     return b
 
 
-def _solve_by_matrix(t: Any, out: Any, a: Any, b: Any, *, lower: bool, transpose: bool) -> Any:
-    change = triangle(t, lower)
+def _solve_by_matrix(t: Any, out: Any, a: Any, b: Any, *, lower: bool, transpose: bool, unit: bool) -> Any:
+    change = lower_part(t, not unit) if lower else transposed(lower_part(transposed(t), not unit))
     pushed = matrix_product(transposed(change) if transpose else change, out)
-    return -solve_triangular(a, pushed, lower=lower, transpose=transpose)
+    return -solve_triangular(a, pushed, lower=lower, transpose=transpose, unit=unit)
 
 
 solve_triangular: Primitive = custom(
     "solve_triangular",
     numpy=_solve_triangular,
     infer=_solve_type,
-    jvp=[
-        _solve_by_matrix,
-        lambda t, out, a, b, *, lower, transpose: solve_triangular(a, t, lower=lower, transpose=transpose),
-    ],
+    jvp=[_solve_by_matrix, lambda t, out, a, b, **params: solve_triangular(a, t, **params)],
     transpose=[
         None,
-        lambda ct, a, b, *, lower, transpose: solve_triangular(a, ct, lower=lower, transpose=not transpose),
+        lambda ct, a, b, *, lower, transpose, unit: solve_triangular(
+            a, ct, lower=lower, transpose=not transpose, unit=unit
+        ),
     ],
     operands=(1,),
     axes=lambda a, b, **params: stacks(a.ndim - 2, [2, 2], [2]),
     flops=lambda node: Cost(node.type.size * node.type.shape[-2], 0, node.type.nbytes, 1),
-    doc="a⁻¹ b for triangular matrices a, of which only the named triangle is read; or (transpose) a⁻ᵀ b.",
+    doc="a⁻¹ b for triangular matrices a, of which only the named triangle is read, or (unit) only what lies beside "
+    "the diagonal, which is then 1; or (transpose) a⁻ᵀ b.",
 )
 
 
@@ -119,9 +158,9 @@ def _qr_tangent(t: Any, out: tuple[Any, Any], a: Any) -> tuple[Any, Any]:
     qᵀ q = 1.
     """
     q, r = out
-    c = transposed(solve_triangular(r, transposed(t), lower=False, transpose=True))
+    c = transposed(solve_triangular(r, transposed(t), lower=False, transpose=True, unit=False))
     s = matrix_product(transposed(q), c)
-    below = _lower_part(s, False)
+    below = lower_part(s, False)
     upper = s - below + transposed(below)
     return c - matrix_product(q, upper), matrix_product(upper, r)
 

@@ -18,7 +18,7 @@ from primad.transforms.lowering import inline
 from primad.types import ArrayType
 from primad.verify.decide import Wrong
 from primad.verify.report import How
-from primad.verify.trial import Trial, close, listed, run_floats, shuffled
+from primad.verify.trial import Trial, close, run_floats, shuffled
 
 
 @np.errstate(all="ignore")  # scaled values may lie outside of an op's domain
@@ -231,7 +231,7 @@ class _Index:
         shape: list[int] = list(self.out.shape)
         if self.axes[-1] is not None:
             shape[self.axes[-1] : self.axes[-1] + 1] = [] if length is None else [length]
-        return np.reshape(listed(op.numpy(*whole, **params))[self.number], shape)
+        return np.reshape(self.trial.results(whole, params)[self.number], shape)
 
     def _same(self, what: str, expected: Any, got: Any) -> None:
         close(f"{self.what}: {what}", expected, got, self.trial)

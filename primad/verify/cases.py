@@ -166,6 +166,8 @@ def sample(choose: Choices, operand: Operand, taken: set[Fraction]) -> list[Frac
     while len(values) < operand.type.size:
         numerator = choose.integer(int(low * denominator) + 1, int(high * denominator) - 1)
         value = Fraction(numerator | 1, denominator)
+        if operand.independent:
+            value += Fraction((len(values) + 1) ** 2, 65537)
         if value in taken or not low < value < high:
             denominator *= 2
             continue

@@ -173,9 +173,11 @@ def check_transpose(trial: Trial) -> How | None:
     forward, reverse = jvp(trial.program), vjp(trial.program)
     types = [type for type in trial.program.in_types if type.is_float]
     tangents = trial.directions("t", types)
-    cotangents = trial.directions("w", trial.program.out_types)
-    pushed = trial.evaluator.run(forward, [*trial.inputs, *tangents])[len(cotangents) :]
-    pulled = trial.evaluator.run(reverse, [*trial.inputs, *cotangents])[len(cotangents) :]
+    floats = is_float(trial.program.out_types)
+    cotangents = trial.directions("w", [type for type in trial.program.out_types if type.is_float])
+    pushed = trial.evaluator.run(forward, [*trial.inputs, *tangents])[len(floats) :]
+    pushed = [found for found, on in zip(pushed, floats, strict=True) if on]
+    pulled = trial.evaluator.run(reverse, [*trial.inputs, *cotangents])[len(floats) :]
     how = _adjoint(trial, "the derivative", pushed, pulled, tangents, cotangents)
     vjp(forward)  # the tangent program is itself differentiable in reverse
     for chosen in _linear_groups(trial):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from primad import ops
 from primad.axes import stacks
-from primad.backends.matrices import qr, solve_triangular
-from primad.kinds import linear
+from primad.backends import matrices
+from primad.kinds import composite, linear
+from primad.numpy import linalg
+from primad.ops.factorization import matrix_product, transposed
 from primad.primitive import Primitive
 from primad.types import TupleType, Zero
 from primad.verify.cases import Case, Choices, Example, floats
@@ -17,12 +22,25 @@ from primad.verify.cases import Case, Choices, Example, floats
 def _solve_triangular(choose: Choices) -> Example:
     batch = choose.among(((), (), (2,)))
     n, columns = choose.integer(1, 2), choose.integer(1, 2)
-    params = {"lower": bool(choose.integer(0, 1)), "transpose": bool(choose.integer(0, 1))}
+    params = {name: bool(choose.integer(0, 1)) for name in ("lower", "transpose", "unit")}
     return Example((floats((*batch, n, n), 0.5, 3.0), floats((*batch, n, columns))), params)
 
 
 def _qr(choose: Choices) -> Example:
     return Example((replace(floats(choose.among(((1, 1), (3, 2), (3, 3), (2, 2, 1)))), independent=True),))
+
+
+def _square(*shapes: tuple[int, ...]) -> Callable[[Choices], Example]:
+    return lambda choose: Example((replace(floats(choose.among(shapes)), independent=True),))
+
+
+SMALL = _square((1, 1), (2, 2))
+LARGER = _square((1, 1), (3, 3), (2, 2, 2))
+
+
+def _solve(choose: Choices) -> Example:
+    (a,) = SMALL(choose).operands
+    return Example((a, floats((*a.type.shape[:-1], 1))))
 
 
 def _pair(choose: Choices) -> Example:
@@ -45,8 +63,22 @@ PAIR: Primitive = linear(
     doc="x + y and x − y: the smallest linear op with several results.",
 )
 
+GRAM: Primitive = composite(
+    "gram",
+    numpy=lambda a: a @ np.swapaxes(a, -1, -2) + np.eye(a.shape[-1], dtype=a.dtype),
+    lower=lambda a: matrix_product(a, transposed(a)) + np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape),
+    infer=lambda a: a,
+    doc="a aᵀ + 1: a symmetric positive definite matrix.",
+)
+
 FACTORIZATION_CASES: tuple[Case, ...] = (
-    Case(ops.solve_triangular, _solve_triangular, 8, solve_triangular, numeric=True),
-    Case(ops.qr, _qr, 6, qr, numeric=True),
+    Case(ops.solve_triangular, _solve_triangular, 8, matrices.solve_triangular, numeric=True),
+    Case(ops.qr, _qr, 6, matrices.qr, numeric=True),
+    Case(ops.lu, LARGER, 6, matrices.lu, numeric=True),
+    Case(ops.cholesky, LARGER, 6, matrices.cholesky, numeric=True, through=GRAM),
+    Case(linalg.solve_, _solve, 3, matrices.solve),
+    Case(linalg.inv_, SMALL, 4, matrices.inv),
+    Case(linalg.logabsdet_, SMALL, 4, matrices.logabsdet),
+    Case(linalg.det_, SMALL, 4, matrices.det),
     Case(ops.project, _pair, 4, lambda n, several, *, index: several[index], through=PAIR),
 )

@@ -97,10 +97,11 @@ class Trial:
             for type in types
         ]
 
-    def results(self, operands: Sequence[Any]) -> list[Any]:
-        """Return what the NumPy function gives on operands, as arrays."""
+    def results(self, operands: Sequence[Any], params: dict[str, Any] | None = None) -> list[Any]:
+        """Return what the NumPy function gives on operands, as arrays; with the example's params if none are given."""
         given = operands if self.case.through is None else [self.case.through.numpy(*operands)]
-        return [np.asarray(result) for result in listed(self.op.numpy(*given, **self.example.params))]
+        params = self.example.params if params is None else params
+        return [np.asarray(result) for result in listed(self.op.numpy(*given, **params))]
 
     def inferred(self, types: Sequence[ArrayType]) -> list[ArrayType]:
         """Return the types of the results for operands of these types."""
@@ -134,8 +135,8 @@ def one_op(op: Primitive, example: Example, through: Primitive | None = None) ->
         rest = iter(arrays)
         operands = [o.literal if o.literal is not None else next(rest) for o in example.operands]
         if through is not None:
-            first, *_ = through(*operands)
-            operands = [TracedArray(first.node.inputs[0])]
+            made = through(*operands)
+            operands = [TracedArray(made[0].node.inputs[0]) if isinstance(made, tuple) else made]
         return op(*operands, **example.params)
 
     return trace(apply)(*example.types)

@@ -1,0 +1,137 @@
+"""Gaussian elimination and Cholesky's factorization: what solving, inverting and determinants are made of.
+
+Matrices are the last two axes; those before are a batch. A few matrices go through LAPACK one by one; the elimination
+of many is done for all at once, step by step, since a call for each would cost more than its arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primad.axes import stacks
+from primad.ir.node import Node
+from primad.ir.program import Cost
+from primad.kinds import custom
+from primad.ops.factorization import (
+    few,
+    lower_part,
+    matrix_product,
+    solve_triangular,
+    square,
+    transposed,
+    unit_lower,
+    upper_part,
+)
+from primad.ops.indexing import gather
+from primad.primitive import Primitive
+from primad.types import ArrayType, TupleType, Zero
+
+__all__ = ["cholesky", "lu"]
+
+
+# -- LU ----------------------------------------------------------------------------------------------------------------
+
+
+def _lu(a: Any) -> tuple[Any, Any, Any]:
+    a = np.asarray(a)
+    factors = np.array(a, order="C")
+    order = np.broadcast_to(np.arange(a.shape[-1]), a.shape[:-1]).copy()
+    parity = np.ones(a.shape[:-2], a.dtype)
+    if not few(a):
+        _eliminate(factors, order, parity)
+        return factors, order, parity
+    from scipy.linalg import lapack  # importing it takes longer than primad itself does
+
+    (getrf,) = lapack.get_lapack_funcs(("getrf",), (a,))
+    for index in np.ndindex(a.shape[:-2] if a.size else (0,)):
+        factors[index], pivots, _ = getrf(a[index])
+        for row, pivot in enumerate(pivots):
+            if pivot != row:
+                order[index][[row, pivot]] = order[index][[pivot, row]]
+                parity[index] = -parity[index]
+    return factors, order, parity[()]
+
+
+def _eliminate(a: Any, order: Any, parity: Any) -> None:
+    """Eliminate all matrices of a batch in place, with partial pivoting."""
+    n = a.shape[-1]
+    flat, rows, signs = a.reshape(-1, n, n), order.reshape(-1, n), parity.reshape(-1)
+    every = np.arange(len(flat))
+    with np.errstate(all="ignore"):
+        for k in range(n):
+            pivot = k + np.argmax(np.abs(flat[:, k:, k]), axis=1)
+            signs[pivot != k] *= -1
+            for array in (flat, rows):
+                kept = array[:, k].copy()
+                array[:, k] = array[every, pivot]
+                array[every, pivot] = kept
+            head = flat[:, k, k, None]
+            column = flat[:, k + 1 :, k] = np.where(head != 0, flat[:, k + 1 :, k] / head, 0)
+            flat[:, k + 1 :, k + 1 :] -= column[:, :, None] * flat[:, k, None, k + 1 :]
+
+
+def _lu_type(a: ArrayType) -> TupleType:
+    square("lu", a)
+    return TupleType((a, ArrayType(a.shape[:-1], np.int64), ArrayType(a.shape[:-2], a.dtype)))
+
+
+def _lu_tangent(t: Any, out: tuple[Any, Any, Any], a: Any) -> tuple[Any, Any, Any]:
+    """With the rows of ȧ in their order p, s = l⁻¹ (p ȧ) u⁻¹: l̇ = l·(s below its diagonal), u̇ = (the rest of s)·u.
+
+    Source: by differentiating p a = l u.
+    """
+    factors, order, parity = out
+    lead = t.ndim - 2
+    moved = gather(t, order, axis=lead, batch=lead)
+    s = solve_triangular(factors, moved, lower=True, transpose=False, unit=True)
+    s = transposed(solve_triangular(factors, transposed(s), lower=False, transpose=True, unit=False))
+    below = lower_part(s, False)
+    change = matrix_product(unit_lower(factors), below) + matrix_product(s - below, upper_part(factors))
+    return change, Zero(order.type), Zero(parity.type)
+
+
+lu: Primitive = custom(
+    "lu",
+    numpy=_lu,
+    infer=_lu_type,
+    jvp=[_lu_tangent],
+    axes=lambda a: stacks(a.ndim - 2, [2], [2, 1, 0]),
+    flops=lambda node: _cubic(node, 2 / 3),
+    doc="Gaussian elimination with partial pivoting: the factors l (below the diagonal, which is 1) and u in one "
+    "array, the rows of a in the order that makes them l u, and the sign of that order.",
+)
+
+
+# -- Cholesky ----------------------------------------------------------------------------------------------------------
+
+
+def _cholesky_tangent(t: Any, out: Any, a: Any) -> Any:
+    """With s = l⁻¹ ȧ l⁻ᵀ: l̇ = l·(the part of s below its diagonal, and half of the diagonal).
+
+    Source: S. P. Smith, "Differentiation of the Cholesky algorithm", Journal of Computational and Graphical
+    Statistics 4 (1995).
+    """
+    t = (t + transposed(t)) * 0.5
+    s = solve_triangular(out, t, lower=True, transpose=False, unit=False)
+    s = solve_triangular(out, transposed(s), lower=True, transpose=False, unit=False)
+    return matrix_product(out, (lower_part(s, True) + lower_part(s, False)) * 0.5)
+
+
+cholesky: Primitive = custom(
+    "cholesky",
+    numpy=lambda a: np.linalg.cholesky(a),
+    infer=lambda a: square("cholesky", a),
+    jvp=[_cholesky_tangent],
+    axes=lambda a: stacks(a.ndim - 2, [2], [2]),
+    flops=lambda node: _cubic(node, 1 / 3),
+    doc="The lower triangular l with l lᵀ = a, for symmetric positive definite a, of which the lower triangle is read; "
+    "changes count by their symmetric part.",
+)
+
+
+def _cubic(node: Node, factor: float) -> Cost:
+    *batch, _, n = node.inputs[0].type.shape
+    return Cost(int(math.prod(batch) * factor * n**3), 0, node.type.nbytes, 1)

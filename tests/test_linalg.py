@@ -1,0 +1,142 @@
+"""Systems of equations, inverses, determinants and factorizations: NumPy's values, and derivatives of every order."""
+
+import numpy as np
+import pytest
+
+import primad
+from primad import numpy as pnp
+from primad import ops
+from primad.transforms import lower
+
+RNG = np.random.default_rng(0)
+WIDE = RNG.normal(size=(20, 3, 3))
+"""So many matrices that they are eliminated all at once."""
+POSITIVE = WIDE @ np.swapaxes(WIDE, -1, -2) + np.eye(3)
+
+FUNCTIONS = {
+    "solve": lambda n, a: n.linalg.solve(a, np.ones((3, 2))),
+    "solve of a vector": lambda n, a: n.linalg.solve(a, np.array([1.0, 2.0, 3.0])),
+    "solve for one": lambda n, a: n.linalg.solve(np.diag([1.0, 2.0, 4.0]), a),
+    "inv": lambda n, a: n.linalg.inv(a),
+    "det": lambda n, a: n.linalg.det(a),
+    "sign": lambda n, a: n.linalg.slogdet(a)[0],
+    "slogdet": lambda n, a: n.linalg.slogdet(a).logabsdet,
+    "cholesky": lambda n, a: n.linalg.cholesky(a),
+    "upper": lambda n, a: n.linalg.cholesky(a, upper=True),
+    "q": lambda n, a: n.linalg.qr(a).Q,
+    "r": lambda n, a: n.linalg.qr(a)[1],
+}
+
+
+def stack_of(name, count):
+    stack = POSITIVE if name in ("cholesky", "upper") else WIDE
+    return stack[0] if count == 0 else stack[:count]
+
+
+@pytest.mark.parametrize("count", [0, 2, 20])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_are_numpys(name, count):
+    a = stack_of(name, count)
+    expected = FUNCTIONS[name](np, a)
+    for found in (
+        primad.jit(lambda a: FUNCTIONS[name](np, a))(a),
+        primad.jit(lambda a: FUNCTIONS[name](pnp, a))(a),
+        FUNCTIONS[name](pnp, a),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    single = primad.jit(lambda a: FUNCTIONS[name](np, a))(a.astype(np.float32))
+    if "solve" not in name:  # whose other operand is of 64 bits
+        assert np.asarray(single).dtype == np.float32
+    np.testing.assert_allclose(single, expected, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_and_batches(name):
+    def f(a):
+        return np.sum(np.sin(FUNCTIONS[name](np, a)))
+
+    a = stack_of(name, 0)
+    if name in ("cholesky", "upper"):  # NumPy's reads one triangle: compare along symmetric changes
+        primad.check_grads(lambda x: f(x @ x.T + np.eye(3)), (a,), order=2)
+    else:
+        primad.check_grads(f, (a,), order=2)
+    stack = stack_of(name, 12)
+    each = [primad.grad(f)(a) for a in stack]
+    np.testing.assert_allclose(primad.vmap(primad.grad(f))(stack), each, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(primad.grad(f)(stack), each, rtol=1e-7, atol=1e-9)
+
+
+def test_one_factorization_serves_value_tangent_and_cotangent():
+    b = np.ones(3)
+
+    def loss(a):
+        return np.sum(np.linalg.solve(a, b) ** 2) + np.linalg.slogdet(a).logabsdet + np.linalg.inv(a)[0, 0]
+
+    for function in (loss, primad.value_and_grad(loss), primad.hessian(loss)):
+        program = primad.simplify(primad.trace(lambda a, f=function: f(a))(WIDE[0]))
+        assert sum(node.op is ops.lu for node in program.nodes) == 1
+
+
+def test_a_gaussian_process():
+    x = np.linspace(0.0, 1.0, 8)
+    y = np.sin(6.0 * x)
+
+    def evidence(parameters):
+        width, noise = np.exp(parameters[0]), np.exp(parameters[1])
+        k = np.exp(-((x[:, None] - x[None, :]) ** 2) / (2.0 * width**2)) + noise * np.eye(8)
+        factor = np.linalg.cholesky(k)
+        half = np.sum(np.log(np.diagonal(factor)))
+        return 0.5 * y @ np.linalg.solve(k, y) + half
+
+    start = np.array([-1.0, -2.0])
+    primad.check_grads(evidence, (start,), order=2)
+    direct = primad.grad(lambda p: evidence(p))(start)
+    eps = 1e-6
+    differences = [(evidence(start + eps * e) - evidence(start - eps * e)) / (2 * eps) for e in np.eye(2)]
+    np.testing.assert_allclose(direct, differences, rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", [0, 12])
+def test_singular_matrices(count):
+    shape = (count, 2, 2) if count else (2, 2)
+    singular = np.zeros(shape)
+    for function in (np.linalg.inv, lambda a: np.linalg.solve(a, np.ones((2, 1)))):
+        with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):
+            primad.jit(function)(singular)
+    np.testing.assert_array_equal(primad.jit(np.linalg.det)(singular), np.zeros(shape[:-2]))
+    with pytest.raises(np.linalg.LinAlgError):
+        primad.grad(lambda a: np.sum(np.linalg.det(a)))(singular)
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        primad.jit(np.linalg.cholesky)(singular - np.eye(2))
+    sign, size = primad.jit(np.linalg.slogdet)(singular)
+    np.testing.assert_array_equal(sign, np.zeros(shape[:-2]))
+    assert np.all(np.isneginf(size))
+
+
+def test_elimination_at_once_is_that_of_lapack():
+    factors, order, parity = ops.lu.numpy(WIDE)
+    for i, a in enumerate(WIDE):
+        one, rows, sign = ops.lu.numpy(a)
+        np.testing.assert_allclose(factors[i], one, rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(order[i], rows)
+        assert parity[i] == sign
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda a: np.linalg.solve(a, np.ones(4)), "right-hand sides of shape"),
+        (lambda a: np.linalg.inv(a[:2]), "square matrices"),
+        (lambda a: np.linalg.det(a[0]), "square matrices"),
+    ],
+)
+def test_shapes_that_do_not_fit(function, message):
+    with pytest.raises(primad.ShapeError, match=message):
+        primad.jit(function)(WIDE[0])
+
+
+def test_empty_matrices():
+    empty = np.zeros((0, 0))
+    assert primad.jit(np.linalg.det)(empty) == 1.0
+    assert primad.jit(np.linalg.inv)(empty).shape == (0, 0)
+    assert lower(primad.trace(np.linalg.inv)(empty)).outputs[0].type.shape == (0, 0)
