@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from primad.native import compiler as native
-from primad.native.compiler import DECLARATIONS
+from primad.native.builder import module
 from primad.native.contractions import contraction, packing
 from primad.native.copies import write_copy
 from primad.native.loops import Code, View, contiguous
@@ -28,10 +28,12 @@ def view_of(name, array):
 
 def call(code, arrays, count=0):
     """Run what was written on arrays, which are the buffers 0, 1, …."""
-    head = ["define void @KERNEL(ptr %pointers, i64 %count, i64 %b, i64 %c) nounwind {", "entry:"]
+    head = []
     for (i, _, _), name in code.places.items():
         head += [f"  %slot{i} = getelementptr ptr, ptr %pointers, i64 {i}", f"  {name} = load ptr, ptr %slot{i}"]
-    text = "\n".join([*head, *code.lines, "  ret void", "}"]) + DECLARATIONS + "\n".join(code.called.values())
+    code.lines[:0] = head
+    code.do("ret void")
+    text = module([code.function("void @KERNEL(ptr %pointers, i64 %count, i64 %b, i64 %c)")], code.declared.values())
     (kernel,) = native.compiler().kernels([text])
     kernel.function((ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays]), count, 0, 0)
 

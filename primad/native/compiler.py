@@ -20,6 +20,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import Node
+from primad.native.builder import DECLARATIONS
 from primad.native.vectors import EMITTERS, NEEDS, WIDTH_BYTES, libmvec, symbol_of
 from primad.process import undisturbed
 
@@ -119,8 +120,6 @@ class _Compiler:
 
 OPTIMISATION = 1
 """LLVM's level: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes longer."""
-DECLARATIONS = "\n; declarations\n"
-
 
 _COMPILING = Lock()
 """Held by who compiles, by who forks, since LLVM's own locks would stay locked in the child, and once at the end."""

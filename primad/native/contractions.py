@@ -12,7 +12,7 @@ import numpy as np
 from primad.native import vectors
 from primad.native.blocks import PER_CYCLE, Axis, Blocks, best_blocks
 from primad.native.loops import View, contiguous, merged
-from primad.native.vectors import Vector
+from primad.native.vectors import lanes_of
 
 GOOD = 1.2
 """A product that takes so many times the least time of its arithmetic is left as it is."""
@@ -115,7 +115,7 @@ def packing(
     if len(operands) < 2 or 0 in lengths.values() or lengths.keys() <= set(out_labels):
         return None
     best, _ = blocks_for(contraction(out, out_labels, operands, accumulate, counted), out.dtype)
-    if best < GOOD * math.prod(lengths.values()) / (PER_CYCLE * Vector(out.dtype, "").lanes):
+    if best < GOOD * math.prod(lengths.values()) / (PER_CYCLE * lanes_of(out.dtype)):
         return None
     found = None
     for k, (view, labels) in enumerate(operands):
@@ -139,6 +139,6 @@ def packing(
 
 def blocks_for(form: Contraction, dtype: np.dtype[Any]) -> tuple[float, Blocks]:
     """Return the blocks for a contraction, and their time."""
-    lanes, registers = Vector(dtype, "").lanes, 32 if vectors.WIDTH_BYTES == 64 else 16
+    lanes, registers = lanes_of(dtype), 32 if vectors.WIDTH_BYTES == 64 else 16
     options = (form.counted, form.accumulate)
     return best_blocks(len(form.operands), form.kept, form.summed, *options, lanes, dtype.itemsize, registers)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from primad.native.loops import Code, View, merged, pointwise
-from primad.native.vectors import Vector
+from primad.native.vectors import lanes_of
 
 LONGEST_SIDE = 8
 """Larger blocks need more registers than there are, and much code."""
@@ -43,49 +43,40 @@ class _Exchange:
 
     def __init__(self, code: Code, source: View, target: View, across: Axis, down: Axis) -> None:
         self.code = code
-        self.source, self.target = source, target
+        self.views = [source, target]
         self.across, self.down = across, down
-        self.side = min(Vector(target.dtype, "").lanes, LONGEST_SIDE)
-        self.type = f"<{self.side} x {target.cell}>"
+        self.cell = target.cell
+        self.side = min(lanes_of(target.dtype), LONGEST_SIDE)
+        self.type = f"<{self.side} x {self.cell}>"
 
     def write(self, others: Sequence[Axis]) -> None:
         """Write the loops, over other axes first."""
-        self._over(others, [self.code.start(view) for view in (self.source, self.target)])
+        self.code.over(self.views, [self.code.start(view) for view in self.views], others, self._cut)
 
-    def _over(self, axes: Sequence[Axis], pointers: list[str]) -> None:
-        if axes:
-            self._repeat(axes[0][0], pointers, axes[0][1:], partial(self._over, axes[1:]))
-        else:
-            self._cut(
-                self.down, pointers, lambda height, rows: self._cut(self.across, rows, partial(self._block, height))
-            )
+    def _cut(self, pointers: list[str]) -> None:
+        self._in_pieces(
+            self.down, pointers, lambda height, rows: self._in_pieces(self.across, rows, partial(self._block, height))
+        )
 
-    def _cut(self, axis: Axis, pointers: list[str], body: Callable[[int, list[str]], None]) -> None:
+    def _in_pieces(self, axis: Axis, pointers: list[str], body: Callable[[int, list[str]], None]) -> None:
         n, *steps = axis
         whole, rest = divmod(n, self.side)
         far = [self.side * step for step in steps]
         if whole:
-            self._repeat(whole, pointers, far, partial(body, self.side))
+            self.code.over(self.views, pointers, [(whole, *far)], partial(body, self.side))
         if rest:
-            body(rest, self.code.step([self.source, self.target], pointers, str(whole), far))
-
-    def _repeat(self, count: int, pointers: list[str], steps: Sequence[int], body: Callable[[list[str]], None]) -> None:
-        def turn(index: str, _: list[str]) -> list[str]:
-            body(self.code.step([self.source, self.target], pointers, index, steps))
-            return []
-
-        self.code.loop(count, turn)
+            body(rest, self.code.step(self.views, pointers, str(whole), far))
 
     def _block(self, height: int, width: int, pointers: list[str]) -> None:
         code, side = self.code, self.side
         rows = []
         for i in range(height):
-            place, _ = code.step([self.source, self.target], pointers, str(i), self.down[1:])
-            rows.append(code.load(self.source, place, 1, width, side, "poison"))
+            place, _ = code.step(self.views, pointers, str(i), self.down[1:])
+            rows.append(code.load_lanes(self.cell, place, 1, width, side, "poison"))
         columns = self._exchanged([*rows, *["poison"] * (side - height)], side)
         for i, column in enumerate(columns[:width]):
-            _, place = code.step([self.source, self.target], pointers, str(i), self.across[1:])
-            code.store(self.target, place, 1, height, side, column)
+            _, place = code.step(self.views, pointers, str(i), self.across[1:])
+            code.store_lanes(self.cell, place, 1, height, side, column)
 
     def _exchanged(self, values: list[str], group: int) -> list[str]:
         """Return the columns of a block, from its rows: what groups of lanes have, one vector for each lane of them."""

@@ -19,12 +19,11 @@ from primad.native.compiler import has_code
 from primad.native.grouping import components
 from primad.native.loops import View, contiguous
 from primad.native.places import VIEWS, Place, Splat, part_of, view_of
-from primad.native.vectors import EMITTERS
+from primad.native.vectors import CELLS, EMITTERS
 
 GENERATORS = frozenset((ops.eye, ops.iota))
 MOST_CONSTANTS = 4096
 """Elements of an array that becomes a part of the text."""
-CELLS = ("<f8", "<f4", "|b1")
 REDUCERS = frozenset((ops.sum, ops.contract))
 WRITERS = frozenset((ops.sum, ops.contract, ops.pad, ops.concatenate))
 EMITTED = frozenset(ops.BY_NAME[name] for name in EMITTERS)

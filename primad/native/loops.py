@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from primad.native.vectors import Vector
+from primad.native.builder import Builder
+from primad.native.vectors import CELLS, MANGLED, Vector, filled
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class View:
     @property
     def cell(self) -> str:
         """LLVM's type of an element."""
-        return "i8" if self.dtype.kind == "b" else "double" if self.dtype.itemsize == 8 else "float"
+        return CELLS[self.dtype.str]
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
@@ -49,62 +50,16 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-class Code:
-    """The text of a function of addresses that is being written.
+class Code(Builder):
+    """The text of a function of addresses that is being written: a builder that knows arrays.
 
     Attributes:
-        lines: instructions and labels so far.
-        called: declarations of the functions that it calls.
         places: the parameters: the LLVM name of each address, by buffer, offset in it and type of its elements.
     """
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.called: dict[str, str] = {}
+        super().__init__()
         self.places: dict[tuple[Any, int, str], str] = {}
-        self._count = 0
-
-    def fresh(self) -> int:
-        """Return a number that no name has yet."""
-        self._count += 1
-        return self._count
-
-    def emit(self, code: str) -> str:
-        """Write an instruction and return the name of its value."""
-        name = f"%t{self.fresh()}"
-        self.lines.append(f"  {name} = {code}")
-        return name
-
-    def loop(
-        self,
-        count: int | str,
-        body: Callable[[str, list[str]], list[str]],
-        carried: Sequence[str] = (),
-        type: str = "",
-    ) -> list[str]:
-        """Write a loop; `body(index, values)` writes one turn and returns the carried values after it."""
-        if count == 1:
-            return body("0", list(carried))
-        k = self.fresh()
-        self.lines += [f"  br label %before{k}", f"before{k}:", f"  br label %loop{k}", f"loop{k}:"]
-        place = len(self.lines)
-        phis = [f"%c{k}.{j}" for j in range(len(carried))]
-        after = body(f"%i{k}", phis)
-        head = [f"  %i{k} = phi i64 [ 0, %before{k} ], [ %n{k}, %next{k} ]"]
-        head += [
-            f"  {phi} = phi {type} [ {start}, %before{k} ], [ {value}, %next{k} ]"
-            for phi, start, value in zip(phis, carried, after, strict=True)
-        ]
-        self.lines[place:place] = head
-        self.lines += [
-            f"  br label %next{k}",
-            f"next{k}:",
-            f"  %n{k} = add i64 %i{k}, 1",
-            f"  %m{k} = icmp ult i64 %n{k}, {count}",
-            f"  br i1 %m{k}, label %loop{k}, label %after{k}",
-            f"after{k}:",
-        ]
-        return after
 
     def start(self, view: View) -> str:
         """Return the address of a view's first element."""
@@ -119,62 +74,91 @@ class Code:
                 if stride not in places:
                     known = str(int(index) * stride) if index.isdigit() else None
                     places[stride] = known or (index if stride == 1 else self.emit(f"mul i64 {index}, {stride}"))
-                pointer = self.emit(f"getelementptr {view.cell}, ptr {pointer}, i64 {places[stride]}")
+                pointer = self.place(view.cell, pointer, places[stride])
             result.append(pointer)
         return result
 
-    def declare(self, result: str, name: str, *operands: str) -> str:
-        """Declare a function and return its name."""
-        self.called[name] = f"declare {result} @{name}({', '.join(operands)})"
-        return f"@{name}"
+    def over(
+        self,
+        views: Sequence[View],
+        pointers: Sequence[str],
+        axes: Sequence[tuple[int, ...]],
+        body: Callable[[list[str]], None],
+    ) -> None:
+        """Write nested loops along axes (length, steps of the views), in which the addresses move along."""
+        if not axes:
+            body(list(pointers))
+            return
+        (n, *steps), *rest = axes
+        self.loop(n, lambda index, _: self.over(views, self.step(views, pointers, index, steps), rest, body))
 
-    def load(self, view: View, pointer: str, stride: int, count: int, lanes: int, filler: str) -> str:
-        """Load `count` elements into a vector of `lanes`; `filler` is the vector that gives the other lanes."""
-        cell = view.cell
+    # -- elements of memory --------------------------------------------------------------------------------------------
+
+    def load_lanes(self, cell: str, pointer: str, stride: int, part: int | str, lanes: int, filler: str) -> str:
+        """Load elements into a vector.
+
+        Args:
+            cell: type of an element.
+            pointer: where the first one lies.
+            stride: elements from one to the next; 0 repeats the first one in all lanes.
+            part: how many there are, or, of neighbours, a mask that says in which lanes.
+            lanes: elements of the vector.
+            filler: the vector that gives the other lanes.
+        """
         kind = f"<{lanes} x {cell}>"
         if stride == 0:
             one = self.emit(f"load {cell}, ptr {pointer}, align 1")
             first = self.emit(f"insertelement {kind} poison, {cell} {one}, i64 0")
             return self.emit(f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer")
-        if stride == 1 and count == lanes:
+        if stride == 1 and part == lanes:
             return self.emit(f"load {kind}, ptr {pointer}, align 1")
-        if stride == 1 and count > 1:
-            mask = lanes_mask(count, lanes)
-            bits = {"i8": "i8", "double": "f64", "float": "f32"}[cell]
-            name = self.declare(kind, f"llvm.masked.load.v{lanes}{bits}.p0", "ptr", "i32", f"<{lanes} x i1>", kind)
-            return self.emit(f"call {kind} {name}(ptr {pointer}, i32 1, <{lanes} x i1> {mask}, {kind} {filler})")
+        if stride == 1 and part != 1:
+            mask = (f"<{lanes} x i1>", part if isinstance(part, str) else lanes_mask(part, lanes))
+            name = f"llvm.masked.load.v{lanes}{MANGLED[cell]}.p0"
+            return self.call(kind, name, ("ptr", pointer), ("i32", "1"), mask, (kind, filler))
+        assert isinstance(part, int)
         value = filler
-        for lane in range(count):
-            place = self.emit(f"getelementptr {cell}, ptr {pointer}, i64 {lane * stride}")
-            one = self.emit(f"load {cell}, ptr {place}, align 1")
+        for lane in range(part):
+            one = self.emit(f"load {cell}, ptr {self.place(cell, pointer, lane * stride)}, align 1")
             value = self.emit(f"insertelement {kind} {value}, {cell} {one}, i64 {lane}")
         return value
 
-    def store(self, view: View, pointer: str, stride: int, count: int, lanes: int, value: str) -> None:
-        """Store the first `count` elements of a vector."""
-        cell = view.cell
+    def store_lanes(self, cell: str, pointer: str, stride: int, part: int | str, lanes: int, value: str) -> None:
+        """Store the elements of a vector: the first ones, or of neighbours those that a mask says."""
         kind = f"<{lanes} x {cell}>"
-        if stride == 1 and count == lanes:
-            self.lines.append(f"  store {kind} {value}, ptr {pointer}, align 1")
-        elif stride == 1 and count > 1:
-            bits = {"i8": "i8", "double": "f64", "float": "f32"}[cell]
-            name = self.declare("void", f"llvm.masked.store.v{lanes}{bits}.p0", kind, "ptr", "i32", f"<{lanes} x i1>")
-            mask = f"<{lanes} x i1> {lanes_mask(count, lanes)}"
-            self.lines.append(f"  call void {name}({kind} {value}, ptr {pointer}, i32 1, {mask})")
+        if stride == 1 and part == lanes:
+            self.do(f"store {kind} {value}, ptr {pointer}, align 1")
+        elif stride == 1 and part != 1:
+            mask = (f"<{lanes} x i1>", part if isinstance(part, str) else lanes_mask(part, lanes))
+            name = f"llvm.masked.store.v{lanes}{MANGLED[cell]}.p0"
+            self.run(name, (kind, value), ("ptr", pointer), ("i32", "1"), mask)
         else:
-            for lane in range(count):
+            assert isinstance(part, int)
+            for lane in range(part):
                 one = self.emit(f"extractelement {kind} {value}, i64 {lane}")
-                place = self.emit(f"getelementptr {cell}, ptr {pointer}, i64 {lane * stride}")
-                self.lines.append(f"  store {cell} {one}, ptr {place}, align 1")
+                self.do(f"store {cell} {one}, ptr {self.place(cell, pointer, lane * stride)}, align 1")
+
+    def read(self, cell: str, pointer: str, stride: int, part: int | str, lanes: int) -> str:
+        """Load elements to compute with: truth values as such, and in the lanes outside what does no harm."""
+        value = self.load_lanes(cell, pointer, stride, part, lanes, filled(cell, lanes, HARMLESS))
+        return self.emit(f"icmp ne <{lanes} x i8> {value}, zeroinitializer") if cell == "i8" else value
+
+    def write(self, cell: str, pointer: str, stride: int, part: int | str, lanes: int, value: str) -> None:
+        """Store elements that were computed."""
+        if cell == "i8":
+            value = self.emit(f"zext <{lanes} x i1> {value} to <{lanes} x i8>")
+        self.store_lanes(cell, pointer, stride, part, lanes, value)
 
     def product_sum(self, vector: Vector, factors: Sequence[str], total: str) -> str:
         """Return total + the product of one or two factors, rounded once."""
-        type = vector.type
         if len(factors) == 1:
-            return self.emit(f"fadd {type} {total}, {factors[0]}")
-        suffix = f"v{vector.lanes}f{8 * vector.dtype.itemsize}"
-        name = self.declare(type, f"llvm.fma.{suffix}", type, type, type)
-        return self.emit(f"call {type} {name}({type} {factors[0]}, {type} {factors[1]}, {type} {total})")
+            return self.emit(f"fadd {vector.type} {total}, {factors[0]}")
+        name = f"llvm.fma.v{vector.lanes}{MANGLED[vector.scalar]}"
+        return self.call(vector.type, name, *[(vector.type, x) for x in (*factors, total)])
+
+
+HARMLESS = 0.5
+"""What lanes outside of an array compute with: 0 would send log into its slow path."""
 
 
 def lanes_mask(count: int, lanes: int) -> str:
@@ -184,13 +168,12 @@ def lanes_mask(count: int, lanes: int) -> str:
 
 # -- pointwise ---------------------------------------------------------------------------------------------------------
 
+Compute = Callable[[Vector, list[str]], list[str]]
+"""(vector, values of the operands) -> values of the results."""
+
 
 def pointwise(
-    code: Code,
-    reads: Sequence[View],
-    writes: Sequence[View],
-    dtype: np.dtype[Any],
-    compute: Callable[[Vector, list[str]], list[str]],
+    code: Code, reads: Sequence[View], writes: Sequence[View], dtype: np.dtype[Any], compute: Compute
 ) -> None:
     """Write a loop that reads an element of each operand, computes, and writes an element of each result.
 
@@ -199,7 +182,7 @@ def pointwise(
         reads: the operands.
         writes: the results, of the same shape.
         dtype: the float type of the vectors.
-        compute: (vector, values of the operands) -> values of the results.
+        compute: what is computed.
     """
     views = [*reads, *writes]
     axes = merged(
@@ -207,59 +190,44 @@ def pointwise(
     )
     if any(n == 0 for n, *_ in axes):
         return
-    *outer, (length, *steps) = axes or [(1, *[0] * len(views))]
-    lanes = Vector(dtype, "").lanes
-    count = len(reads)
+    *outer, row = axes or [(1, *[0] * len(views))]
+    starts = [code.start(view) for view in views]
+    code.over(views, starts, outer, lambda pointers: _row(code, reads, writes, pointers, row, dtype, compute))
 
-    def rows(level: int, pointers: list[str]) -> None:
-        if level == len(outer):
-            row(pointers)
-            return
-        n, *strides = outer[level]
 
-        def turn(index: str, _: list[str]) -> list[str]:
-            rows(level + 1, code.step(views, pointers, index, strides))
-            return []
+def _row(
+    code: Code,
+    reads: Sequence[View],
+    writes: Sequence[View],
+    pointers: list[str],
+    row: Sequence[int],
+    dtype: np.dtype[Any],
+    compute: Compute,
+) -> None:
+    """Write a row (its length, and the steps of the views) in vectors, the last of which may be partly filled."""
+    length, *steps = row
+    vector = Vector(code, dtype)
+    views, lanes, count = [*reads, *writes], vector.lanes, len(reads)
+    repeated = [
+        code.read(view.cell, pointer, 0, lanes, lanes) if step == 0 else None
+        for view, pointer, step in zip(reads, pointers, steps, strict=False)
+    ]
 
-        code.loop(n, turn)
-
-    def row(pointers: list[str]) -> None:
-        fixed = [
-            code.load(view, pointer, 0, lanes, lanes, "") if step == 0 else None
-            for view, pointer, step in zip(reads, pointers, steps, strict=False)
+    def chunk(places: list[str], part: int) -> None:
+        loaded = [
+            known or code.read(view.cell, place, step, part, lanes)
+            for view, place, step, known in zip(reads, places, steps, repeated, strict=False)
         ]
+        results = compute(vector, loaded)
+        for view, place, step, value in zip(writes, places[count:], steps[count:], results, strict=True):
+            code.write(view.cell, place, step, part, lanes, value)
 
-        def chunk(places: list[str], width: int) -> None:
-            loaded = []
-            vector = Vector(dtype, f"v{code.fresh()}.")
-            for view, place, step, constant in zip(reads, places, steps, fixed, strict=False):
-                # Lanes outside get a harmless value: 0 would send log into its slow path.
-                filler = vector.constant(0.5) if view.cell != "i8" else "zeroinitializer"
-                value = constant or code.load(view, place, step, width, lanes, filler)
-                if view.cell == "i8":
-                    value = code.emit(f"icmp ne <{lanes} x i8> {value}, zeroinitializer")
-                loaded.append(value)
-            results = compute(vector, loaded)
-            code.lines += vector.lines
-            code.called.update(vector.called)
-            for view, place, step, value in zip(writes, places[count:], steps[count:], results, strict=True):
-                if view.cell == "i8":
-                    value = code.emit(f"zext <{lanes} x i1> {value} to <{lanes} x i8>")
-                code.store(view, place, step, width, lanes, value)
-
-        whole, rest = divmod(length, lanes)
-        far = [lanes * step for step in steps]
-
-        def turn(index: str, _: list[str]) -> list[str]:
-            chunk(code.step(views, pointers, index, far), lanes)
-            return []
-
-        if whole:
-            code.loop(whole, turn)
-        if rest:
-            chunk(code.step(views, pointers, str(whole), far) if whole else pointers, rest)
-
-    rows(0, [code.start(view) for view in views])
+    whole, rest = divmod(length, lanes)
+    far = [lanes * step for step in steps]
+    if whole:
+        code.over(views, pointers, [(whole, *far)], lambda places: chunk(places, lanes))
+    if rest:
+        chunk(code.step(views, pointers, str(whole), far) if whole else pointers, rest)
 
 
 def merged(axes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

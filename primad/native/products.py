@@ -43,7 +43,7 @@ class _Loops(ABC):
         self.code = code
         self.form = form
         self.blocks = blocks
-        self.vector = Vector(dtype, "")
+        self.vector = Vector(code, dtype)
         self.lanes = self.vector.lanes
         self.type = self.vector.type
         self.views = [*form.operands, form.out]
@@ -65,21 +65,10 @@ class _Loops(ABC):
 
     def write(self) -> None:
         """Write the loops."""
-        self._over(self.blocks.others, [self.code.start(view) for view in self.views])
+        self._over(self.blocks.others, [self.code.start(view) for view in self.views], self._cut_columns)
 
-    def _over(self, axes: Sequence[Axis], pointers: list[str]) -> None:
-        if not axes:
-            self._cut_columns(pointers)
-            return
-        (n, *strides), *rest = axes
-        self._repeat(n, pointers, strides, partial(self._over, rest))
-
-    def _repeat(self, count: int, pointers: list[str], steps: Sequence[int], body: Callable[[list[str]], None]) -> None:
-        def turn(index: str, _: list[str]) -> list[str]:
-            body(self.code.step(self.views, pointers, index, steps))
-            return []
-
-        self.code.loop(count, turn)
+    def _over(self, axes: Sequence[Axis], pointers: list[str], body: Callable[[list[str]], None]) -> None:
+        self.code.over(self.views, pointers, axes, body)
 
     def _cut_columns(self, pointers: list[str]) -> None:
         n, *steps = self.blocks.columns
@@ -93,7 +82,7 @@ class _Loops(ABC):
             start = self.code.step(self.views, pointers, str(done * each), steps)
             done += many * width
             counts = [each] * (width - 1) + [min(each, n - (done - 1) * each)]
-            self._repeat(many, start, [width * each * step for step in steps], partial(self._cut_rows, counts))
+            self._over([(many, *[width * each * step for step in steps])], start, partial(self._cut_rows, counts))
 
     def _cut_rows(self, counts: list[int], pointers: list[str]) -> None:
         n, *steps = self.blocks.rows
@@ -101,7 +90,7 @@ class _Loops(ABC):
         for many, height in pieces(n, self.blocks.height):
             start = self.code.step(self.views, pointers, str(done), steps)
             done += many * height
-            self._repeat(many, start, [height * step for step in steps], partial(self._block, counts, height))
+            self._over([(many, *[height * step for step in steps])], start, partial(self._block, counts, height))
 
     def _block(self, counts: list[int], height: int, pointers: list[str]) -> None:
         *places, target = pointers
@@ -150,16 +139,16 @@ class _Loops(ABC):
 
     def _at(self, view: View, place: str, cell: tuple[int, int], steps: tuple[int, int]) -> str:
         offset = cell[0] * steps[0] + cell[1] * steps[1]
-        return self.code.emit(f"getelementptr {view.cell}, ptr {place}, i64 {offset}") if offset else place
+        return self.code.place(view.cell, place, offset) if offset else place
 
     def store(self, target: str, cell: tuple[int, int], step: int, count: int, value: str) -> None:
         """Write the first elements of a vector of sums from a cell on, or add them to what is there."""
         out = self.form.out
         pointer = self._at(out, target, cell, (self.blocks.rows[-1], self.each * self.blocks.columns[-1]))
         if self.form.accumulate:
-            before = self.code.load(out, pointer, step, count, self.lanes, ZERO)
+            before = self.code.load_lanes(out.cell, pointer, step, count, self.lanes, ZERO)
             value = self.code.emit(f"fadd {self.type} {before}, {value}")
-        self.code.store(out, pointer, step, count, self.lanes, value)
+        self.code.store_lanes(out.cell, pointer, step, count, self.lanes, value)
 
 
 class _Elements(_Loops):
@@ -170,7 +159,7 @@ class _Elements(_Loops):
         code, operands, steps = self.code, self.form.operands, self.blocks.columns[1:]
 
         def load(count: int, k: int, place: str) -> str:
-            return code.load(operands[k], place, steps[k], count, self.lanes, ZERO)
+            return code.load_lanes(operands[k].cell, place, steps[k], count, self.lanes, ZERO)
 
         def products(places: list[str]) -> list[list[str]]:
             known: dict[Any, str] = {}
@@ -243,8 +232,8 @@ class _PartialSums(_Loops):
             masks = []
             for lane in range(0, size, lanes):
                 first = code.emit(f"add i64 {start}, {lane}")
-                name = code.declare(self.vector.bool, f"llvm.get.active.lane.mask.v{lanes}i1.i64", "i64", "i64")
-                masks.append(code.emit(f"call {self.vector.bool} {name}(i64 {first}, i64 {COUNT})"))
+                name = f"llvm.get.active.lane.mask.v{lanes}i1.i64"
+                masks.append(code.call(self.vector.bool, name, ("i64", first), ("i64", COUNT)))
             return self._add(code.step(self.form.operands, places, start, steps), values, cells, steps, masks)
 
         return code.loop(turns, turn, totals, self.type)
@@ -278,15 +267,11 @@ class _PartialSums(_Loops):
     def _load(self, part: int | str, steps: Sequence[int], k: int, place: str) -> str:
         """Load a vector with zeros outside, also for a repeated element: there, 0·∞ is not 0."""
         code, lanes, view, step = self.code, self.lanes, self.form.operands[k], steps[k]
-        mask = f"{self.vector.bool} {part if isinstance(part, str) else lanes_mask(part, lanes)}"
-        if step and isinstance(part, str):
-            name = f"llvm.masked.load.v{lanes}f{8 * view.dtype.itemsize}.p0"
-            name = code.declare(self.type, name, "ptr", "i32", self.vector.bool, self.type)
-            return code.emit(f"call {self.type} {name}(ptr {place}, i32 1, {mask}, {self.type} {ZERO})")
-        value = code.load(view, place, step, part if isinstance(part, int) else lanes, lanes, ZERO)
+        value = code.load_lanes(view.cell, place, step, part, lanes, ZERO)
         if step or part == lanes:
             return value
-        return code.emit(f"select {mask}, {self.type} {value}, {self.type} {ZERO}")
+        mask = part if isinstance(part, str) else lanes_mask(part, lanes)
+        return code.emit(f"select {self.vector.bool} {mask}, {self.type} {value}, {self.type} {ZERO}")
 
     def end(self, totals: list[str], target: str, cells: Sequence[tuple[int, int]], counts: list[int]) -> None:
         """Write the sums of a block to memory: those that lie behind one another as a vector."""

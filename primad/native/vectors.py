@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from primad.native.builder import Builder
+
 Emit = Callable[..., str]
 
 
@@ -62,40 +64,48 @@ def symbol_of(name: str, scalar: str, width: int | None = None) -> str:
     return f"_ZGV{'e' if width == 64 else 'd'}N{width // size}{operands}_{name}{end}"
 
 
+CELLS = {"<f8": "double", "<f4": "float", "|b1": "i8"}
+"""LLVM's type of an element, for the dtypes that there is native code for."""
+MANGLED = {"double": "f64", "float": "f32", "i8": "i8"}
+"""These types in the names of LLVM's intrinsics."""
+
+
+def lanes_of(dtype: np.dtype[Any]) -> int:
+    """Return how many numbers of a float type a vector has."""
+    return WIDTH_BYTES // dtype.itemsize
+
+
+def filled(cell: str, lanes: int, value: float) -> str:
+    """Return a vector of equal elements; an i8 must be 0."""
+    if cell == "i8":
+        return "zeroinitializer"
+    bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+    return "<" + ", ".join([f"{cell} 0x{bits:016X}"] * lanes) + ">"
+
+
 class Vector:
-    """Writes straight-line LLVM code on vectors of one float type.
+    """Writes straight-line code on vectors of one float type.
 
     Attributes:
+        code: the function that is written.
+        dtype: the float type.
         scalar: 'double' or 'float'.
         lanes: how many elements a vector has.
-        lines: the code so far.
-        called: the external functions it calls.
+        type: LLVM's type of a vector.
+        bool: and of a vector of truth values.
     """
 
-    def __init__(self, dtype: np.dtype[Any], tag: str) -> None:
+    def __init__(self, code: Builder, dtype: np.dtype[Any]) -> None:
+        self.code = code
         self.dtype = dtype
-        self.scalar = "double" if dtype.itemsize == 8 else "float"
-        self.lanes = WIDTH_BYTES // dtype.itemsize
+        self.scalar = CELLS[dtype.str]
+        self.lanes = lanes_of(dtype)
         self.type = f"<{self.lanes} x {self.scalar}>"
         self.bool = f"<{self.lanes} x i1>"
-        self.lines: list[str] = []
-        self.called: dict[str, str] = {}
-        self._tag = tag
-        self._known: dict[str, str] = {}
-
-    def emit(self, code: str) -> str:
-        """Write an instruction and return the name of its value; an instruction written before is not repeated."""
-        name = self._known.get(code)
-        if name is None:
-            name = self._known[code] = f"%{self._tag}{len(self._known)}"
-            self.lines.append(f"  {name} = {code}")
-        return name
 
     def constant(self, value: float) -> str:
         """Return a vector of equal elements."""
-        rounded = float(self.dtype.type(value))
-        bits = struct.unpack("<Q", struct.pack("<d", rounded))[0]
-        return "<" + ", ".join([f"{self.scalar} 0x{bits:016X}"] * self.lanes) + ">"
+        return filled(self.scalar, self.lanes, float(self.dtype.type(value)))
 
     def truth(self, value: bool) -> str:
         """Return a vector of equal truth values."""
@@ -103,19 +113,15 @@ class Vector:
 
     def op(self, name: str, *operands: str) -> str:
         """Apply an instruction of floats, as `fadd`."""
-        return self.emit(f"{name} {self.type} " + ", ".join(operands))
+        return self.code.once(f"{name} {self.type} " + ", ".join(operands))
 
     def intrinsic(self, name: str, *operands: str) -> str:
         """Call an LLVM intrinsic of floats, as `fabs`."""
-        symbol = f"llvm.{name}.v{self.lanes}f{8 * self.dtype.itemsize}"
-        return self.call(symbol, *operands)
+        return self.call(f"llvm.{name}.v{self.lanes}{MANGLED[self.scalar]}", *operands)
 
     def call(self, symbol: str, *operands: str) -> str:
         """Call a function of vectors."""
-        types = ", ".join([self.type] * len(operands))
-        self.called[symbol] = f"declare {self.type} @{symbol}({types})"
-        arguments = ", ".join(f"{self.type} {x}" for x in operands)
-        return self.emit(f"call {self.type} @{symbol}({arguments})")
+        return self.code.call_once(self.type, symbol, *[(self.type, x) for x in operands])
 
     def function(self, name: str, *operands: str) -> str:
         """Call a vector function of the C library."""
@@ -123,15 +129,15 @@ class Vector:
 
     def compare(self, name: str, x: str, y: str) -> str:
         """Compare two vectors of floats."""
-        return self.emit(f"fcmp {name} {self.type} {x}, {y}")
+        return self.code.once(f"fcmp {name} {self.type} {x}, {y}")
 
     def choose(self, condition: str, x: str, y: str) -> str:
         """Take lanes of x where the condition holds, of y elsewhere."""
-        return self.emit(f"select {self.bool} {condition}, {self.type} {x}, {self.type} {y}")
+        return self.code.once(f"select {self.bool} {condition}, {self.type} {x}, {self.type} {y}")
 
     def logic(self, name: str, x: str, y: str) -> str:
         """Combine truth values."""
-        return self.emit(f"{name} {self.bool} {x}, {y}")
+        return self.code.once(f"{name} {self.bool} {x}, {y}")
 
 
 def _plain(name: str) -> Emit:
@@ -160,11 +166,11 @@ def _exp_below_zero(v: Vector, x: str) -> str:
 
     def power_of_two(shifted: str) -> str:
         integers = f"<{v.lanes} x i64>"
-        bits = v.emit(f"bitcast {v.type} {shifted} to {integers}")
+        bits = v.code.once(f"bitcast {v.type} {shifted} to {integers}")
         places = "<" + ", ".join(["i64 52"] * v.lanes) + ">"
         one = "<" + ", ".join([f"i64 {1023 << 52}"] * v.lanes) + ">"
-        exponent = v.emit(f"add {integers} {v.emit(f'shl {integers} {bits}, {places}')}, {one}")
-        return v.emit(f"bitcast {integers} {exponent} to {v.type}")
+        exponent = v.code.once(f"add {integers} {v.code.once(f'shl {integers} {bits}, {places}')}, {one}")
+        return v.code.once(f"bitcast {integers} {exponent} to {v.type}")
 
     n = v.op("fsub", v.op("fadd", v.op("fmul", x, v.constant(1 / math.log(2))), magic), magic)
     rest = v.intrinsic("fma", n, v.constant(-6.93147180369123816490e-01), x)

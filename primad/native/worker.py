@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from primad.native.compiler import DECLARATIONS
+from primad.native.builder import Builder, module
 from primad.native.writing import Text
 
 
@@ -59,6 +59,11 @@ class Table:
         return [*range(self.inputs), *range(self.inputs + len(self.sums), self.size)]
 
     @property
+    def summed(self) -> range:
+        """The entries for sums."""
+        return range(self.inputs, self.inputs + len(self.sums))
+
+    @property
     def size(self) -> int:
         """Number of entries."""
         return self.inputs + len(self.sums) + self.sliced
@@ -72,85 +77,82 @@ def worker_text(tile: Text, table: Table, length: int) -> str:
         table: the arrays that they take.
         length: indices of a tile.
     """
-    w = _Lines()
-    job = {name: w.emit(f"getelementptr i8, ptr %job, i64 {getattr(Job, name).offset}") for name, _ in Job._fields_}
-    lanes, tiles, rest = (w.emit(f"load i64, ptr {job[name]}") for name in ("lanes", "tiles", "rest"))
-    addresses, steps, last, sums = (w.emit(f"load ptr, ptr {job[name]}") for name in ("table", "steps", "last", "sums"))
-    w.lines += [f"  %local = alloca ptr, i64 {table.size + 1}"]
-    w.lines += [f"  %final = sub i64 {tiles}, 1"]
-    # What is done before the tiles reads only inputs that are the same for all of them.
-    for i, entry in enumerate(table.whole):
-        w.store(w.item("ptr", addresses, i), entry)
-    for entry in range(table.inputs, table.inputs + len(table.sums)):
-        w.store("null", entry)
-    taken = w.emit(f"load atomic i64, ptr {job['next']} monotonic, align 8")
-    w.lines += [
-        f"  %late = icmp uge i64 {taken}, {lanes}",
-        "  br i1 %late, label %done, label %prepare",
-        "prepare:",
-        "  call void @KERNEL.before(ptr %local, ptr %scratch)",
-        "  br label %take",
-        "take:",
-        f"  %lane = atomicrmw add ptr {job['next']}, i64 1 monotonic",
-        f"  %left = icmp ult i64 %lane, {lanes}",
-        "  br i1 %left, label %begin, label %done",
-        "begin:",
-        f"  %from = mul i64 %lane, {tiles}",
-        f"  %start = udiv i64 %from, {lanes}",
-        f"  %to = add i64 %from, {tiles}",
-        f"  %end = udiv i64 %to, {lanes}",
-        f"  %place = mul i64 %lane, {table.lane_bytes}",
-        f"  %own = getelementptr i8, ptr {sums}, i64 %place",
-    ]
-    if table.lane_bytes:
-        w.lines.append(f"  call void @llvm.memset.p0.i64(ptr %own, i8 0, i64 {table.lane_bytes}, i1 false)")
-    w.lines += [
-        "  br label %tile",
-        "tile:",
-        "  %i = phi i64 [ %start, %begin ], [ %further, %ready ]",
-        f"  %stop = load atomic i64, ptr {job['stop']} monotonic, align 8",
-        "  %going = icmp eq i64 %stop, 0",
-        "  br i1 %going, label %ready, label %done",
-        "ready:",
-        f"  %short = icmp ult i64 {rest}, {length}",
-        "  %ending = icmp eq i64 %i, %final",
-        "  %copied = and i1 %short, %ending",
-        f"  %from.table = select i1 %copied, ptr {last}, ptr {addresses}",
-        "  %index = select i1 %copied, i64 0, i64 %i",
-        f"  %count = select i1 %copied, i64 {rest}, i64 {length}",
-    ]
-    for i, entry in enumerate(table.whole):
-        offset = w.emit(f"mul i64 %index, {w.item('i64', steps, i)}")
-        w.store(w.emit(f"getelementptr i8, ptr {w.item('ptr', '%from.table', i)}, i64 {offset}"), entry)
-    for place, entry in zip(table.sums, range(table.inputs, table.inputs + len(table.sums)), strict=True):
-        w.store(w.emit(f"getelementptr i8, ptr %own, i64 {place}"), entry)
-    w.lines += [
-        "  call void @KERNEL.tile(ptr %local, ptr %scratch, i64 %count)",
-        "  %further = add i64 %i, 1",
-        "  %more = icmp ult i64 %further, %end",
-        "  br i1 %more, label %tile, label %take",
-        "done:",
-        "  ret void",
-    ]
-    text = "\n".join(["define void @KERNEL(ptr %job, ptr %scratch) nounwind {", "entry:", *w.lines, "}"])
-    declared = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-    return f"{tile.functions}\n{text}{DECLARATIONS}{tile.declarations}\n{declared}"
+    return _Worker(table, length).text(tile)
 
 
-class _Lines:
-    """Instructions with numbered values."""
+class _Worker:
+    """A worker that is being written; for the arguments see `worker_text`.
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
+    Lanes are taken from the job one after the other; threads that come late, or are told to stop, go to `done`.
+    """
 
-    def emit(self, code: str) -> str:
-        name = f"%w{len(self.lines)}"
-        self.lines.append(f"  {name} = {code}")
-        return name
+    def __init__(self, table: Table, length: int) -> None:
+        self.code = Builder()
+        self.table = table
+        self.length = length
 
-    def item(self, type: str, array: str, place: int) -> str:
-        return self.emit(f"load {type}, ptr {self.emit(f'getelementptr {type}, ptr {array}, i64 {place}')}")
+    def text(self, tile: Text) -> str:
+        """Return the whole text."""
+        code = self.code
+        job = {name: code.place("i8", "%job", getattr(Job, name).offset) for name, _ in Job._fields_}
+        self.job = {
+            name: job[name] if name in ("next", "stop") else code.emit(f"load {kind}, ptr {job[name]}")
+            for name, kind in ((name, "i64" if type is ctypes.c_int64 else "ptr") for name, type in Job._fields_)
+        }
+        self.local = code.room("ptr", self.table.size + 1)
+        self.final = code.emit(f"sub i64 {self.job['tiles']}, 1")
+        self._prepare()
+        code.go("take")
+        code.label("take")
+        self._run_lane()
+        code.go("take")
+        code.label("done")
+        code.do("ret void")
+        worker = code.function("void @KERNEL(ptr %job, ptr %scratch)")
+        return module([tile.functions, worker], {**tile.declared, **code.declared}.values())
 
-    def store(self, address: str, place: int) -> None:
-        slot = self.emit(f"getelementptr ptr, ptr %local, i64 {place}")
-        self.lines.append(f"  store ptr {address}, ptr {slot}")
+    def _prepare(self) -> None:
+        """Do what comes before the tiles, if a lane is left: it reads only inputs that are the same for all tiles."""
+        code, table = self.code, self.table
+        for i, entry in enumerate(table.whole):
+            self._set(entry, code.load("ptr", self.job["table"], i))
+        for entry in table.summed:
+            self._set(entry, "null")
+        taken = code.emit(f"load atomic i64, ptr {self.job['next']} monotonic, align 8")
+        code.require(code.emit(f"icmp ult i64 {taken}, {self.job['lanes']}"), "done")
+        code.run_own("@KERNEL.before", ("ptr", self.local), ("ptr", "%scratch"))
+
+    def _run_lane(self) -> None:
+        """Take the next lane, clear its sums and run its tiles."""
+        code, lanes, tiles = self.code, self.job["lanes"], self.job["tiles"]
+        lane = code.emit(f"atomicrmw add ptr {self.job['next']}, i64 1 monotonic")
+        code.require(code.emit(f"icmp ult i64 {lane}, {lanes}"), "done")
+        first = code.emit(f"mul i64 {lane}, {tiles}")
+        start = code.emit(f"udiv i64 {first}, {lanes}")
+        end = code.emit(f"udiv i64 {code.emit(f'add i64 {first}, {tiles}')}, {lanes}")
+        size = self.table.lane_bytes
+        own = code.place("i8", self.job["sums"], code.emit(f"mul i64 {lane}, {size}"))
+        if size:
+            code.run("llvm.memset.p0.i64", ("ptr", own), ("i8", "0"), ("i64", str(size)), ("i1", "false"))
+        code.loop(end, lambda i, _: self._run_tile(i, own), start=start)
+
+    def _run_tile(self, i: str, own: str) -> None:
+        """Point at a tile's slices and run it; a last tile that is shorter than the others has copies."""
+        code, job, table = self.code, self.job, self.table
+        stop = code.emit(f"load atomic i64, ptr {job['stop']} monotonic, align 8")
+        code.require(code.emit(f"icmp eq i64 {stop}, 0"), "done")
+        short = code.emit(f"icmp ult i64 {job['rest']}, {self.length}")
+        copied = code.emit(f"and i1 {short}, {code.emit(f'icmp eq i64 {i}, {self.final}')}")
+        addresses = code.emit(f"select i1 {copied}, ptr {job['last']}, ptr {job['table']}")
+        index = code.emit(f"select i1 {copied}, i64 0, i64 {i}")
+        count = code.emit(f"select i1 {copied}, i64 {job['rest']}, i64 {self.length}")
+        for k, entry in enumerate(table.whole):
+            offset = code.emit(f"mul i64 {index}, {code.load('i64', job['steps'], k)}")
+            self._set(entry, code.place("i8", code.load("ptr", addresses, k), offset))
+        for place, entry in zip(table.sums, table.summed, strict=True):
+            self._set(entry, code.place("i8", own, place))
+        code.run_own("@KERNEL.tile", ("ptr", self.local), ("ptr", "%scratch"), ("i64", count))
+
+    def _set(self, entry: int, address: str) -> None:
+        """Set an entry of the table that the tile takes."""
+        self.code.store("ptr", address, self.code.place("ptr", self.local, entry))

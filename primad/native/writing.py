@@ -15,15 +15,15 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import CAPTURED, Node
-from primad.native.compiler import DECLARATIONS
+from primad.native.builder import Builder, module
 from primad.native.contractions import Contraction, contraction, packing
 from primad.native.copies import write_copy
 from primad.native.entry import ALIGNMENT
-from primad.native.layout import EMITTED, NO_SLICES, REDUCERS, Layout, Unit, alone
+from primad.native.layout import EMITTED, NO_SLICES, REDUCERS, Layout, Unit
 from primad.native.loops import Code, View, contiguous, pointwise
 from primad.native.places import VIEWS, Place, Splat, part_of
-from primad.native.products import write_contraction
-from primad.native.vectors import EMITTERS, Vector
+from primad.native.products import COUNT, write_contraction
+from primad.native.vectors import CELLS, EMITTERS, Vector
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONG_PART = 100_000
@@ -39,12 +39,12 @@ class Text:
     Attributes:
         functions: the definitions; the program is `@KERNEL(ptr %table, ptr %scratch)`, that of a tile is
             `@KERNEL.tile(ptr %table, ptr %scratch, i64 %count)` after `@KERNEL.before(ptr %table, ptr %scratch)`.
-        declarations: of what they call.
+        declared: the declarations of what they call, by name.
         scratch: bytes of scratch memory that they share.
     """
 
     functions: str
-    declarations: str
+    declared: dict[str, str]
     scratch: int
 
 
@@ -79,7 +79,7 @@ class Writer:
         self._left = most
         self._tiled = layout.slices is not NO_SLICES
         self._parts: dict[str, str] = {}
-        self._called: dict[str, str] = {}
+        self._declared: dict[str, str] = {}
         outputs = layout.program.outputs
         self._pointers: dict[Any, str] = {node: f"%in{i}" for i, node in enumerate(layout.program.inputs)}
         self._direct: dict[Node, int] = {}
@@ -105,8 +105,7 @@ class Writer:
             TooLongError: if it is longer than it may be.
         """
         layout = self.layout
-        before: list[str] = []
-        lines: list[str] = []
+        before, main = self._function(), self._function()
         copied: set[View] = set()
         for unit in layout.units:
             product = self._products.get(unit)
@@ -115,48 +114,51 @@ class Writer:
                 copied.add(product.packed)
                 copying = Code()
                 _copy(copying, product.source, product.packed)
-                self._call(before if self._is_known_before(product.source) else lines, copying)
+                self._call(before if self._is_known_before(product.source) else main, copying)
             code = Code()
             self._write_unit(code, unit)
-            self._call(lines, code)
+            self._call(main, code)
         for k, node in enumerate(layout.program.outputs):
             if self._direct.get(node) != k:
                 self._pointers[k] = f"%out{k}"
                 code = Code()
                 _copy(code, layout.places[node], layout.whole(node, k))
-                self._call(lines, code)
+                self._call(main, code)
         parts = [text.replace("@PART", name) for text, name in self._parts.items()]
+        arguments = "(ptr %table, ptr %scratch"
+        before.do("ret void")
+        main.do("ret void")
         if self._tiled:
             functions = [
-                self._function("@KERNEL.before", before),
-                self._function("@KERNEL.tile", lines, ", i64 %count"),
+                before.function(f"void @KERNEL.before{arguments})"),
+                main.function(f"void @KERNEL.tile{arguments}, i64 %count)"),
             ]
         else:
-            functions = [self._function("@KERNEL", [*before, *lines])]
+            functions = [main.function(f"void @KERNEL{arguments})")]
         text = "\n".join([*self._arrays, *parts, *functions])
-        return Text(text, "\n".join(self._called.values()), self.scratch)
+        return Text(text, self._declared, self.scratch)
 
-    def _function(self, name: str, lines: Sequence[str], more: str = "") -> str:
-        """Return a function of the table of addresses (inputs, then outputs) and of scratch memory."""
+    def _function(self) -> Builder:
+        """Begin a function of the table of addresses (inputs, then outputs) and of scratch memory."""
+        code = Builder()
         program = self.layout.program
-        head = [f"define void {name}(ptr %table, ptr %scratch{more}) nounwind {{", "entry:"]
         names = [f"in{i}" for i in range(len(program.inputs))] + [f"out{k}" for k in range(len(program.outputs))]
-        for i, place in enumerate(names):
-            head += [f"  %slot.{place} = getelementptr ptr, ptr %table, i64 {i}"]
-            head += [f"  %{place} = load ptr, ptr %slot.{place}"]
+        for i, name in enumerate(names):
+            code.emit(f"load ptr, ptr {code.place('ptr', '%table', i)}", f"%{name}")
         for i, offset in enumerate(self._scratch_places):
-            head.append(f"  %scratch{i} = getelementptr i8, ptr %scratch, i64 {offset}")
-        return "\n".join([*head, *lines, "  ret void", "}"])
+            code.emit(f"getelementptr i8, ptr %scratch, i64 {offset}", f"%scratch{i}")
+        return code
 
-    def _call(self, lines: list[str], code: Code) -> None:
+    def _call(self, caller: Builder, code: Code) -> None:
         """Make what was written a function, unless there is an equal one, and call it."""
         if not code.lines:
             return
-        self._called.update(code.called)
-        body = "\n".join(code.lines)
-        counted = "%count" in body
-        parameters = [f"ptr {name}" for name in code.places.values()] + ["i64 %count"] * counted
-        text = f"define internal void @PART({', '.join(parameters)}) nounwind {{\nentry:\n{body}\n  ret void\n}}"
+        self._declared.update(code.declared)
+        code.do("ret void")
+        parameters = [("ptr", name) for name in code.places.values()]
+        if any(COUNT in line for line in code.lines):
+            parameters.append(("i64", COUNT))
+        text = code.function(f"internal void @PART({', '.join(map(' '.join, parameters))})")
         if text not in self._parts:
             self._left -= len(text) * (1 + len(text) / LONG_PART)
             if self._left < 0:
@@ -165,12 +167,8 @@ class Writer:
         arguments = []
         for buffer, offset, cell in code.places:
             pointer = self._pointers[buffer]
-            if offset:
-                lines.append(f"  %at{len(lines)} = getelementptr {cell}, ptr {pointer}, i64 {offset}")
-                pointer = f"%at{len(lines) - 1}"
-            arguments.append(f"ptr {pointer}")
-        arguments += ["i64 %count"] * counted
-        lines.append(f"  call void {name}({', '.join(arguments)})")
+            arguments.append(("ptr", caller.place(cell, pointer, offset) if offset else pointer))
+        caller.run_own(name, *arguments, *parameters[len(arguments) :])
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
@@ -301,14 +299,14 @@ class Writer:
 
 def kernel_of(text: Text) -> str:
     """Return a text as the compiler takes it."""
-    return text.functions + DECLARATIONS + text.declarations
+    return module([text.functions], text.declared.values())
 
 
 def _array_text(name: str, node: Node) -> str:
     """Return the definition of a constant array."""
     found = node.params[0][1].array if node.op is CAPTURED else node.op.numpy(**dict(node.params))
     array = np.ascontiguousarray(found, node.type.dtype)
-    cell = alone(node).cell
+    cell = CELLS[node.type.dtype.str]
     if cell == "i8":
         elements = [f"i8 {int(x)}" for x in array.ravel()]
     else:

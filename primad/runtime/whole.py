@@ -75,7 +75,7 @@ class WholePlan:
             return None
         body, entry = self._kernels
         arrays = [np.ascontiguousarray(x) for x in constants]
-        return builtin(entry.address, body.address, arrays, [self._kernels, *self._entry.held])
+        return builtin(entry.address, body.address, arrays, [self._kernels, *self._entry.kept])
 
 
 def whole_plan(program: Program, signature: Signature) -> WholePlan | None:

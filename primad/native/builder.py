@@ -1,0 +1,212 @@
+"""The text of an LLVM function that is being written: numbered values, loops, conditions, what it calls.
+
+All native code is written by this one builder and what it inherits to: the loops over arrays (`loops`), the functions
+that call them (`writing`, `worker`) and those that Python calls (`cpython`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+
+DECLARATIONS = "\n; declarations\n"
+"""What stands in a text between the functions and the declarations of what they call."""
+
+
+def module(functions: Iterable[str], declarations: Iterable[str]) -> str:
+    """Return a text as the compiler takes it."""
+    return "\n".join(functions) + DECLARATIONS + "\n".join(declarations)
+
+
+class Builder:
+    """The text of a function that is being written.
+
+    Attributes:
+        lines: instructions and labels so far.
+        declared: declarations of the functions that it calls, by name.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.declared: dict[str, str] = {}
+        self._rooms: list[str] = []
+        self._count = 0
+        self._known: list[dict[str, str]] = [{}]
+
+    def fresh(self) -> int:
+        """Return a number that no name has yet."""
+        self._count += 1
+        return self._count
+
+    # -- instructions --------------------------------------------------------------------------------------------------
+
+    def emit(self, code: str, name: str = "") -> str:
+        """Write an instruction and return the name of its value, by default a new one."""
+        name = name or f"%t{self.fresh()}"
+        self.lines.append(f"  {name} = {code}")
+        return name
+
+    def once(self, code: str) -> str:
+        """Write an instruction whose value depends on its operands alone; one that was written before is not repeated.
+
+        Written before means: on the way that leads here, so not inside a loop or a condition that has ended.
+        """
+        for known in self._known:
+            if code in known:
+                return known[code]
+        name = self._known[-1][code] = self.emit(code)
+        return name
+
+    def do(self, code: str) -> None:
+        """Write an instruction that has no value."""
+        self.lines.append(f"  {code}")
+
+    def room(self, type: str, count: int = 1, align: int = 0) -> str:
+        """Return the address of memory of the function's own, which it has from its beginning to its end."""
+        name = f"%room{len(self._rooms)}"
+        self._rooms.append(f"  {name} = alloca {type}, i64 {count}{f', align {align}' if align else ''}")
+        return name
+
+    def place(self, type: str, address: str, index: int | str) -> str:
+        """Return the address of an element of an array."""
+        return self.emit(f"getelementptr {type}, ptr {address}, i64 {index}")
+
+    def load(self, type: str, address: str, index: int | str) -> str:
+        """Load an element of an array that is aligned."""
+        return self.emit(f"load {type}, ptr {self.place(type, address, index)}")
+
+    def store(self, type: str, value: int | str, address: str) -> None:
+        """Store a value in its place, which is aligned."""
+        self.do(f"store {type} {value}, ptr {address}")
+
+    def call(self, result: str, name: str, *operands: tuple[str, str]) -> str:
+        """Call a function, which is declared then, and return the name of its value.
+
+        Args:
+            result: type of the value.
+            name: of the function.
+            operands: the type of each operand, and the operand.
+        """
+        return self.emit(self._calling(result, name, operands))
+
+    def call_once(self, result: str, name: str, *operands: tuple[str, str]) -> str:
+        """Call a function whose value depends on its operands alone, if it was not called with them before."""
+        return self.once(self._calling(result, name, operands))
+
+    def run(self, name: str, *operands: tuple[str, str]) -> None:
+        """Call a function that has no value."""
+        self.do(self._calling("void", name, operands))
+
+    def run_own(self, name: str, *operands: tuple[str, str]) -> None:
+        """Call a function of the same text, or of an address, that has no value."""
+        self.do(f"call void {name}({', '.join(f'{type} {value}' for type, value in operands)})")
+
+    def _calling(self, result: str, name: str, operands: Sequence[tuple[str, str]]) -> str:
+        self.declared[name] = f"declare {result} @{name}({', '.join(type for type, _ in operands)})"
+        return f"call {result} @{name}({', '.join(f'{type} {value}' for type, value in operands)})"
+
+    # -- control -------------------------------------------------------------------------------------------------------
+
+    def label(self, name: str) -> None:
+        """Begin a block of a name, to which others may go."""
+        self.lines.append(f"{name}:")
+
+    def go(self, label: str) -> None:
+        """End a block: go to another."""
+        self.do(f"br label %{label}")
+
+    def require(self, condition: str, otherwise: str) -> None:
+        """Go on here only where a condition holds, and otherwise at a label."""
+        k = self.fresh()
+        self.do(f"br i1 {condition}, label %go{k}, label %{otherwise}")
+        self.label(f"go{k}")
+
+    @contextmanager
+    def when(self, condition: str, ends: bool = False) -> Generator[None]:
+        """Write what is done only where a condition holds.
+
+        Args:
+            condition: a truth value.
+            ends: whether what is done goes elsewhere in the end.
+        """
+        k = self.fresh()
+        self.do(f"br i1 {condition}, label %then{k}, label %after{k}")
+        self.label(f"then{k}")
+        with self._inside():
+            yield
+        if not ends:
+            self.go(f"after{k}")
+        self.label(f"after{k}")
+
+    def either(self, type: str, condition: str, yes: Callable[[], str], no: Callable[[], str]) -> str:
+        """Write two ways to a value, and return the one that the condition chooses."""
+        k = self.fresh()
+        self.do(f"br i1 {condition}, label %yes{k}, label %no{k}")
+        found = []
+        for name, way in (("yes", yes), ("no", no)):
+            self.label(f"{name}{k}")
+            with self._inside():
+                found.append(f"[ {way()}, %{name}{k}.end ]")
+            self.go(f"{name}{k}.end")  # a block of its own: the way may have ended in another than it began
+            self.label(f"{name}{k}.end")
+            self.go(f"both{k}")
+        self.label(f"both{k}")
+        return self.emit(f"phi {type} {', '.join(found)}")
+
+    def loop(
+        self,
+        count: int | str,
+        body: Callable[[str, list[str]], list[str] | None],
+        carried: Sequence[str] = (),
+        type: str = "",
+        start: str = "0",
+        step: int = 1,
+    ) -> list[str]:
+        """Write a loop of at least one turn.
+
+        Args:
+            count: where the index ends.
+            body: (index, values) -> the carried values after the turn that it writes.
+            carried: the values before the first turn.
+            type: their type.
+            start: where the index begins.
+            step: how far it goes in a turn.
+
+        Returns:
+            the values after the last turn.
+        """
+        if count == 1:
+            return body("0", list(carried)) or []
+        k = self.fresh()
+        self.go(f"before{k}")
+        self.label(f"before{k}")
+        self.go(f"loop{k}")
+        self.label(f"loop{k}")
+        head = len(self.lines)
+        phis = [f"%c{k}.{j}" for j in range(len(carried))]
+        with self._inside():
+            after = body(f"%i{k}", phis) or []
+        entered = [f"  %i{k} = phi i64 [ {start}, %before{k} ], [ %n{k}, %next{k} ]"]
+        entered += [
+            f"  {phi} = phi {type} [ {first}, %before{k} ], [ {value}, %next{k} ]"
+            for phi, first, value in zip(phis, carried, after, strict=True)
+        ]
+        self.lines[head:head] = entered
+        self.go(f"next{k}")
+        self.label(f"next{k}")
+        self.emit(f"add i64 %i{k}, {step}", f"%n{k}")
+        self.emit(f"icmp ult i64 %n{k}, {count}", f"%m{k}")
+        self.do(f"br i1 %m{k}, label %loop{k}, label %after{k}")
+        self.label(f"after{k}")
+        return after
+
+    @contextmanager
+    def _inside(self) -> Generator[None]:
+        """Forget at the end what was written meanwhile: what comes after need not have passed it."""
+        self._known.append({})
+        yield
+        self._known.pop()
+
+    def function(self, head: str) -> str:
+        """Return the text of the whole function."""
+        return "\n".join([f"define {head} nounwind {{", "entry:", *self._rooms, *self.lines, "}"])

@@ -1,0 +1,118 @@
+"""Python's objects in native code: where CPython and NumPy put what is in them, and their C functions.
+
+An object begins with its reference count and, 8 bytes on, its type. A float, and a NumPy scalar, has its value right
+after these. An array goes on as NumPy's headers say:
+
+    0   reference count
+    8   type
+    16  address of the first element
+    24  number of axes
+    32  address of the lengths of the axes
+    40  address of the strides
+    48  base: the object that owns the memory, if the array does not
+    56  dtype
+    64  flags
+
+Other interpreters than CPython, and builds with other object headers, do without native entries.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from primad.native.builder import Builder
+
+TYPE = 8
+"""Place of the type in an object."""
+DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 16, 24, 32, 56, 64
+"""Places in NumPy's array object, the same since NumPy 1.0 as part of its binary interface; DATA is also where the
+value of a float and of a NumPy scalar lies."""
+CONTIGUOUS = 0x0001 | 0x0100
+"""Row-major and aligned."""
+NEW_FROM_DESCR, SCALAR = 94, 60
+"""Places in the table of NumPy's C functions."""
+EQUAL = 2
+"""Python's number for `==`."""
+
+
+@lru_cache(maxsize=1)
+def numpy_table() -> Any:
+    """Return NumPy's table of C functions; None where arrays do not look as this module expects."""
+    ordinary = sys.implementation.name == "cpython" and not hasattr(sys, "gettotalrefcount")
+    if not ordinary or sysconfig.get_config_var("Py_GIL_DISABLED") or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return None
+    capsule = getattr(np._core._multiarray_umath, "_ARRAY_API", None)  # type: ignore[attr-defined]
+    if capsule is None:
+        return None
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    sample = np.empty((3, 5), np.float32)
+    found = (
+        ctypes.c_size_t.from_address(id(sample) + TYPE).value == id(np.ndarray) == table[2],
+        ctypes.c_size_t.from_address(id(sample) + DATA).value == sample.ctypes.data,
+        ctypes.c_int.from_address(id(sample) + NDIM).value == 2,
+        ctypes.c_size_t.from_address(id(sample) + DESCR).value == id(np.dtype(np.float32)),
+        ctypes.c_int.from_address(id(sample) + FLAGS).value & CONTIGUOUS == CONTIGUOUS,
+        ctypes.c_int.from_address(id(sample.T) + FLAGS).value & CONTIGUOUS != CONTIGUOUS,
+        ctypes.c_double.from_address(id(np.float64(0.1)) + DATA).value == 0.1,
+    )
+    return table if all(found) else None
+
+
+class Objects(Builder):
+    """A builder of functions that handle Python's objects.
+
+    Attributes:
+        kept: the objects whose addresses are in the text.
+    """
+
+    def __init__(self, table: Any) -> None:
+        super().__init__()
+        self.kept: list[Any] = []
+        self._table = table
+
+    def address(self, value: int) -> str:
+        """Return an address that is known now."""
+        return self.emit(f"inttoptr i64 {value} to ptr")
+
+    def object(self, value: Any) -> str:
+        """Return the address of an object that outlives the function."""
+        self.kept.append(value)
+        return self.address(id(value))
+
+    def python(self, name: str) -> str:
+        """Return the address of a function of CPython."""
+        found = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        assert found is not None
+        return self.address(found)
+
+    def numpy(self, place: int) -> str:
+        """Return the address of a function of NumPy."""
+        return self.address(self._table[place])
+
+    def ask(self, result: str, function: str, *operands: tuple[str, str]) -> str:
+        """Call a function at an address and return its value."""
+        return self.emit(f"call {result} {function}({', '.join(f'{type} {value}' for type, value in operands)})")
+
+    def field(self, object: str, offset: int, type: str) -> str:
+        """Load what lies so many bytes into an object."""
+        return self.emit(f"load {type}, ptr {self.place('i8', object, offset)}")
+
+    def require_equal(self, type: str, x: str, y: Any) -> None:
+        """Go on only where two values are the same; otherwise the function is not for these arguments."""
+        self.require(self.emit(f"icmp eq {type} {x}, {y}"), "no")
+
+    def incref(self, object: str) -> None:
+        """Hold an object."""
+        self.run_own(self.python("Py_IncRef"), ("ptr", object))
+
+    def decref(self, object: str) -> None:
+        """Give up an object."""
+        self.run_own(self.python("Py_DecRef"), ("ptr", object))
