@@ -14,9 +14,9 @@ from primad.primitive import Primitive
 
 PACKAGE = Path(__file__).parent.parent / "primad"
 ORDER = [
-    "types", "errors", "tree", "deferred", "refusals", "process", "axes", "ir", "protocols", "trace", "recording",
-    "primitive", "rules", "kinds", "ops", "numpy", "nn", "transforms", "simplify", "native", "runtime", "programs",
-    "functional", "explanation", "backends", "verify", "pde", "compat", "cli",
+    "types", "errors", "tree", "deferred", "refusals", "process", "machine", "arrays", "axes", "ir", "protocols",
+    "trace", "recording", "primitive", "rules", "kinds", "ops", "numpy", "nn", "transforms", "simplify", "native",
+    "runtime", "programs", "functional", "explanation", "backends", "verify", "pde", "compat", "cli",
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 HEIGHT["errors"] = HEIGHT["types"] = HEIGHT["tree"] = 0  # the floor: types and trees raise the errors

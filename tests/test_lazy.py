@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from scipy.sparse import linalg as sparse
 
 import primad
+from primad import machine
 from primad.functional.lazy import LazyMatrix
 from primad.runtime import memory, tiling
 from primad.runtime.interpreter import Plan
@@ -347,8 +348,8 @@ def test_a_containers_limit_counts(tmp_path: Any, monkeypatch: pytest.MonkeyPatc
     names = [tmp_path / name for name in ("memory.max", "limit_in_bytes", "none")]
     names[0].write_text("max\n")
     names[1].write_text("1000\n")
-    monkeypatch.setattr(memory, "_CONTAINER_LIMITS", tuple(map(str, names)))
-    assert memory.physical_memory.__wrapped__() == 1000
+    monkeypatch.setattr(machine, "CONTAINER_LIMITS", tuple(map(str, names)))
+    assert machine.physical_memory.__wrapped__() == 1000
 
 
 # -- SciPy's iterative solvers -----------------------------------------------------------------------------------------

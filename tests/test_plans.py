@@ -11,10 +11,10 @@ import pytest
 
 import primad
 from primad import tree
+from primad.arrays import products
 from primad.functional import calls
 from primad.ir.node import LITERAL
 from primad.native.entry import Signature
-from primad.ops import products
 from primad.recording import record, type_of
 from primad.runtime import frames, fusion, interpreter, lanes, tiles, tiling
 from primad.runtime.checkpoints import without_barriers

@@ -12,7 +12,7 @@ import pytest
 
 import primad
 from primad import nn, ops
-from primad.ops import products
+from primad.arrays import products
 
 RNG = np.random.default_rng(7)
 

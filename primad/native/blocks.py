@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from primad.machine import FIRST_CACHE, SECOND_CACHE, Cache
+
 Axis = tuple[int, ...]
 """Length and steps of an axis."""
 
@@ -19,10 +21,11 @@ PER_CYCLE = 2
 """Products, or loads, that start at a time."""
 CHAINS = 10
 """Sums that keep the processor busy: each waits four cycles for its last product."""
-LINE, FAR_LINE, LINE_BYTES = 2, 3, 64
+LINE, FAR_LINE = 2, 3
 """Fetching a line of memory from the second cache, or from farther away."""
-FIRST_CACHE, SECOND_CACHE = (24 * 1024, 4096, 8), (512 * 1024, 64 * 1024, 16)
-"""Size of a cache, without a part for other data; the distance of lines that share a place, and how many may."""
+LINE_BYTES = FIRST_CACHE.line
+FIRST_BYTES, SECOND_BYTES = FIRST_CACHE.share(3, 4), SECOND_CACHE.share(1, 2)
+"""What stays in a cache, beside other data."""
 START, RUN = 6, 2
 """Beginning and end of a block; going from one place in memory to another."""
 REDUCTION = 2
@@ -156,7 +159,7 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
             if blocks.dotted:  # between two blocks with the same columns, the vectors of other rows pass
                 kept = 2 * width if not row_step else blocks.rows[0] if not column_step else math.inf
                 count = (height if row_step else 1) * (width if column_step else 1)
-                near = kept * turns * vector_bytes <= FIRST_CACHE[0]
+                near = kept * turns * vector_bytes <= FIRST_BYTES
                 fetched += 0 if near else LINE * count * vector_bytes / LINE_BYTES
                 continue
             apart = 1 if distance % LINE_BYTES else 0  # then what is read begins and ends inside of lines
@@ -164,11 +167,11 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
             if column_step and not row_step:  # all rows use these vectors, if they stay in the first cache
                 size = width * vector_bytes
                 loaded += apart * size / LINE_BYTES
-                lines = 0 if _fits(FIRST_CACHE, turns, size, distance) else size / LINE_BYTES + apart
+                lines = 0 if _fits(FIRST_CACHE, FIRST_BYTES, turns, size, distance) else size / LINE_BYTES + apart
             elif row_step and not column_step:
                 least = height * item_bytes / LINE_BYTES
                 lines = least if distance == item_bytes else max(1, least + apart) if row_step == 1 else height
-            fetched += lines * (LINE if _fits(SECOND_CACHE, turns, distance, distance) else FAR_LINE)
+            fetched += lines * (LINE if _fits(SECOND_CACHE, SECOND_BYTES, turns, distance, distance) else FAR_LINE)
         step = max(cells / PER_CYCLE, loaded / PER_CYCLE, fetched)
         if blocks.dotted:
             return START + turns * step + cells * (REDUCTION + store + accumulate)
@@ -179,7 +182,6 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
     return total * math.prod([n for n, *_ in blocks.others]) * (1 + KIND * len(down) * len(across))
 
 
-def _fits(cache: tuple[int, int, int], count: int, size: int, distance: int) -> bool:
+def _fits(cache: Cache, total: int, count: int, size: int, distance: int) -> bool:
     """Say whether some pieces of memory, equally far apart, stay in a cache."""
-    total, period, ways = cache
-    return count * size <= total and count <= ways * (period // math.gcd(distance, period))
+    return count * size <= total and count <= cache.ways * (cache.period // math.gcd(distance, cache.period))

@@ -15,20 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from primad.machine import VECTOR_BYTES
 from primad.native.builder import Builder
 
 Emit = Callable[..., str]
 
 
-def _host_width() -> int:
-    """Return 64 on a processor with AVX-512, 32 on others."""
-    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
-    return 64 if all(features.get(f"AVX512{part}") for part in ("F", "DQ", "BW", "VL")) else 32
-
-
-WIDTH_BYTES = _host_width()
-"""How long vectors are. Twice as long is about twice as fast where the processor has them; sums, and functions of the C
-library, then end in other bits than on processors without."""
+WIDTH_BYTES = VECTOR_BYTES
+"""How long the vectors are that code is written for."""
 
 LIBMVEC = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "erf", "erfc", "atan",

@@ -24,8 +24,8 @@ from primad.native.loops import Code, View, contiguous, pointwise
 from primad.native.places import VIEWS, Place, Splat, part_of
 from primad.native.products import COUNT, write_contraction
 from primad.native.vectors import CELLS, EMITTERS, Vector
+from primad.ops.contraction import ALPHABET
 
-ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONG_PART = 100_000
 """Characters of a part for which compiling takes twice as long as for so many in short parts; the rest is quadratic."""
 BEFORE = -1

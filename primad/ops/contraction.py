@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from primad.arrays.pieces import Each, in_order
+from primad.arrays.products import multiply
 from primad.axes import AxisMap, Change
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, literal_value
@@ -20,7 +22,6 @@ from primad.ir.program import Cost
 from primad.kinds import multilinear
 from primad.ops.broadcasting import broadcast, sum
 from primad.ops.generators import eye
-from primad.ops.products import Each, in_order, multiply
 from primad.ops.shaping import permute
 from primad.primitive import Law, Primitive, apply, full
 from primad.trace import TracedArray

@@ -8,18 +8,17 @@ of the ops: `low` is the number of positions before the array, and `count` windo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from primad.arrays.pieces import Each, in_order, in_pieces
 from primad.axes import AxisMap, along, moved_axes
 from primad.errors import ShapeError
 from primad.ir.node import Node, Trace
 from primad.kinds import linear, piecewise_constant
 from primad.ops.contraction import contract, letters, split
-from primad.ops.products import Each, in_order
 from primad.ops.shaping import flip
 from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType
@@ -50,28 +49,6 @@ def _replaced(shape: Shape, axes: Shape, lengths: Shape) -> Shape:
     for axis, length in zip(axes, lengths, strict=True):
         result[axis] = length
     return tuple(result)
-
-
-PIECE_BYTES = 256 * 1024
-"""Arrays are worked on in pieces of this size, which stay in cache while there are several passes over them."""
-MOST_LANES = 8
-
-
-def _in_pieces(work: Callable[[tuple[slice, ...]], Any], shape: Shape, axes: Shape, itemsize: int, each: Each) -> None:
-    """Call `work` for pieces of an array, cut along the longest axis that windows do not slide along."""
-    axis = max([axis for axis in range(len(shape)) if axis not in axes], key=lambda a: shape[a], default=None)
-    if axis is None:
-        work(())
-        return
-    pieces = max(1, min(shape[axis], math.prod(shape) * itemsize // PIECE_BYTES))
-    lanes = min(pieces, MOST_LANES)
-
-    def lane(number: int) -> None:
-        for piece in range(number * pieces // lanes, (number + 1) * pieces // lanes):
-            part = slice(piece * shape[axis] // pieces, (piece + 1) * shape[axis] // pieces)
-            work((*[slice(None)] * axis, part))
-
-    each(lane, lanes)
 
 
 # -- windows -----------------------------------------------------------------------------------------------------------
@@ -152,7 +129,7 @@ def _overlap_add(
     def work(piece: tuple[slice, ...]) -> None:
         _add_windows(out[piece], y[piece], axes, length, step, dilation, low)
 
-    _in_pieces(work, out.shape, axes, out.itemsize, each)
+    in_pieces(work, out.shape, axes, out.itemsize, each)
     return out
 
 
@@ -301,7 +278,7 @@ def _window_argmax(
         _find_largest(number, x[piece], axes, size, step, dilation, low)
         np.add(np.take(behind, number), start, out=place[piece])
 
-    _in_pieces(work, x.shape, axes, x.itemsize, each)
+    in_pieces(work, x.shape, axes, x.itemsize, each)
     return place
 
 

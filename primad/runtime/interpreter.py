@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from primad import ops
+from primad.arrays.products import made_in_order
 from primad.deferred import loaded
 from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
 from primad.ops.contraction import split
-from primad.ops.products import made_in_order
 from primad.process import silently
 from primad.runtime.checkpoints import late_order
 from primad.runtime.donation import Donated, direct, settle

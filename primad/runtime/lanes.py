@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from _thread import start_new_thread
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from queue import SimpleQueue
 from threading import Event, Lock, local
 from typing import Any
 
 from primad.errors import ShapeError
+from primad.machine import blas, processors
 from primad.process import Held, forgets, surely
 
 MAX_LANES = 16
@@ -25,7 +26,7 @@ def _default_threads() -> int:
     text = os.environ.get("PRIMAD_NUM_THREADS", "")
     if text.isdigit() and int(text) > 0:
         return int(text)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors()
 
 
 class _Threads:
@@ -96,33 +97,12 @@ def get_num_threads() -> int:
     return _THREADS.count
 
 
-@lru_cache(maxsize=1)
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController  # examines the loaded libraries: only when first needed
-
-    return ThreadpoolController().select(user_api="blas")
-
-
-@lru_cache(maxsize=1)
-def blas_has_long_vectors() -> bool:
-    """Say whether BLAS uses the 512-bit vectors of a processor that has them.
-
-    OpenBLAS may not know the processor, and take its code for an older one.
-    """
-    found = [library.get("architecture", "") for library in _blas().info() if library["internal_api"] == "openblas"]
-    return not found or any(name in LONG_VECTORS for name in found)
-
-
-LONG_VECTORS = ("SkylakeX", "Cooperlake", "SapphireRapids")
-"""The names that OpenBLAS gives to its code for such processors."""
-
-
 def _blas_threads() -> list[tuple[Any, int]]:
-    return [(library, library.num_threads) for library in _blas().lib_controllers]
+    return [(library, library.num_threads) for library in blas().lib_controllers]
 
 
 def _limit_blas() -> None:
-    for library in _blas().lib_controllers:
+    for library in blas().lib_controllers:
         library.set_num_threads(1)
 
 

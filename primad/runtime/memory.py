@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from functools import lru_cache
-from pathlib import Path
 from typing import Protocol
 
 from primad.errors import MemoryLimitError, ShapeError
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.machine import physical_memory
 from primad.runtime.interpreter import nearest_line
 
 
@@ -21,28 +19,6 @@ class Planned(Protocol):
     @property
     def peak_bytes(self) -> int:
         """Bytes of the arrays of a run."""
-
-
-_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where Linux tells a container how much memory it may take; above it processes are killed, not refused."""
-
-
-@lru_cache(maxsize=1)
-def physical_memory() -> int | None:
-    """Return the bytes of memory that the machine, or the container, has; None where it does not tell."""
-    try:
-        known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    except (AttributeError, ValueError, OSError):
-        known = []
-    return min([*known, *filter(None, map(_limit_in, _CONTAINER_LIMITS))], default=None)
-
-
-def _limit_in(path: str) -> int | None:
-    """Return the number of bytes in a file; None where there is no such file, or no limit in it."""
-    try:
-        return int(Path(path).read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
 
 
 def check_memory(plan: Planned, limit: int | None = None) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from primad.machine import SECOND_CACHE
 from primad.process import silently
 from primad.runtime.lanes import run_lanes
 from primad.types import ArrayType
 
-BLOCK_BYTES = 128 * 1024
-"""What `in_blocks` computes at once."""
+BLOCK_BYTES = SECOND_CACHE.share(1, 8)
+"""What `in_blocks` computes at once: operands, result and what lies between stay in cache together."""
 
 
 def on_lanes(work: Callable[[int], Any], count: int) -> list[Any]:

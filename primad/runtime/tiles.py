@@ -16,6 +16,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import Node
 from primad.ir.program import Program
+from primad.machine import SECOND_CACHE, blas_has_long_vectors
 from primad.native.compiler import compiler
 from primad.native.entry import ALIGNMENT
 from primad.native.layout import layout_of
@@ -26,11 +27,11 @@ from primad.runtime.cuts import Cut
 from primad.runtime.frames import SPARE_FRAMES, Frame
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import MAX_LANES, blas_has_long_vectors, run_lanes, run_on_threads, thread_count
+from primad.runtime.lanes import MAX_LANES, run_lanes, run_on_threads, thread_count
 from primad.types import ArrayType
 
-SCRATCH_BYTES = 1024 * 1024
-"""Memory of a native tile: about what a core's second-level cache holds."""
+SCRATCH_BYTES = SECOND_CACHE.share(1)
+"""Memory of a native tile."""
 SLICES_BYTES = 8 * 1024 * 1024
 """What a native tile may read and write of whole arrays, of which a short last tile has copies."""
 NATIVE_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -39,8 +40,8 @@ FEWEST_TILES = 12
 """Native tiles are made shorter to have so many of them for threads to share,"""
 SHORT_LENGTH = 32
 """but no shorter than this."""
-LARGEST_MATRIX = 256 * 1024
-"""Products with larger matrices are BLAS's, which reads them in blocks, unless its vectors are only half as long."""
+LARGEST_MATRIX = SECOND_CACHE.share(1, 4)
+"""Bytes. Products with larger matrices are BLAS's, which reads them in blocks, unless its vectors are half as long."""
 LONGEST_TEXT = 1_000_000
 """Characters of a native tile's loops that are not equal: more take seconds to compile."""
 SHORT_WORK = 1e10

@@ -19,6 +19,7 @@ from primad import ops
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program
+from primad.machine import SECOND_CACHE
 from primad.runtime.axes import Tileable, tileable_dimensions
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.cuts import cut_of
@@ -31,7 +32,7 @@ from primad.runtime.tiles import InterpretedTiles, Tiles, native_tiles
 from primad.simplify.outer import outer_products
 
 # Lengths of interpreted tiles.
-TILE_BYTES = 512 * 1024
+TILE_BYTES = SECOND_CACHE.share(1, 2)
 """Mean size of a tile's values: one of them fits into a core's second-level cache, all into the third."""
 SHORTEST_TILE = 64
 """Shorter tiles cost more in calls than they save."""

@@ -9,7 +9,7 @@ result does not depend on it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-Each = Callable[[Callable[[int], Any], int], list[Any]]
-"""Calls a function with 0, 1, …, n − 1 and returns the results in order."""
+from primad.arrays.pieces import MOST_LANES, Each, in_order
+from primad.machine import SECOND_CACHE
+
 Chosen = dict[str, Any]
 
 WORTHWHILE_FLOPS = 2e8
@@ -29,7 +30,7 @@ WORTHWHILE_WINDOWS_FLOPS = 1e6
 """which are larger than the operand if that is a view of windows."""
 STACKED_FLOPS = 4e6
 """Products smaller than this are made many at a time."""
-BLOCK_BYTES = 1024 * 1024
+BLOCK_BYTES = SECOND_CACHE.share(1)
 """Size of a block's copy, if it is wide enough then."""
 NARROWEST = 256
 """The least width of blocks: BLAS rearranges the other matrix once for each block."""
@@ -37,15 +38,8 @@ DEEPEST = 8192
 """Where more products than these are summed for each element of a small result, blocks are cut along the sum."""
 SMALL = 32
 """Matrices with fewer rows or columns than these are small."""
-MOST_LANES = 8
-"""How many threads can share the work."""
 FEWEST_BLOCKS = 4
 """With fewer blocks than these, the work on each block is divided instead."""
-
-
-def in_order(work: Callable[[int], Any], count: int) -> list[Any]:
-    """Call `work` with 0, 1, …, count − 1 and return the results."""
-    return [work(i) for i in range(count)]
 
 
 def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None, each: Each = in_order) -> Any:

@@ -1,0 +1,48 @@
+"""Work that is cut into pieces, for lanes that may share it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from primad.machine import SECOND_CACHE
+
+Each = Callable[[Callable[[int], Any], int], list[Any]]
+"""Calls a function with 0, 1, …, n − 1, in any order or at the same time, and returns the results in order."""
+MOST_LANES = 8
+"""How many lanes can share work, whatever the number of threads: each has buffers of its own."""
+PIECE_BYTES = SECOND_CACHE.share(1, 4)
+"""Size of a piece over which there are several passes: it and what they make stay in cache."""
+
+
+def in_order(work: Callable[[int], Any], count: int) -> list[Any]:
+    """Call `work` with 0, 1, …, count − 1 and return the results."""
+    return [work(i) for i in range(count)]
+
+
+def in_pieces(
+    work: Callable[[tuple[slice, ...]], Any], shape: tuple[int, ...], whole: tuple[int, ...], itemsize: int, each: Each
+) -> None:
+    """Call `work` for pieces of an array, cut along its longest axis.
+
+    Args:
+        work: gets the indices of a piece.
+        shape: of the array.
+        whole: axes that cannot be cut.
+        itemsize: bytes of an element.
+        each: how the pieces are shared.
+    """
+    axis = max([axis for axis in range(len(shape)) if axis not in whole], key=lambda a: shape[a], default=None)
+    if axis is None:
+        work(())
+        return
+    pieces = max(1, min(shape[axis], math.prod(shape) * itemsize // PIECE_BYTES))
+    lanes = min(pieces, MOST_LANES)
+
+    def lane(number: int) -> None:
+        for piece in range(number * pieces // lanes, (number + 1) * pieces // lanes):
+            part = slice(piece * shape[axis] // pieces, (piece + 1) * shape[axis] // pieces)
+            work((*[slice(None)] * axis, part))
+
+    each(lane, lanes)

@@ -1,0 +1,124 @@
+"""The machine is asked once, and what is chosen for a program is the same each time it runs on a machine."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import primad
+from primad.machine import ASSUMED, Cache, cache
+
+PACKAGE = Path(primad.__file__).parent
+CACHES = {
+    0: {"level": "1", "type": "Data", "size": "48K", "ways_of_associativity": "12", "number_of_sets": "64"},
+    1: {"level": "1", "type": "Instruction", "size": "32K", "ways_of_associativity": "8", "number_of_sets": "64"},
+    2: {"level": "2", "type": "Unified", "size": "4M", "ways_of_associativity": "16", "number_of_sets": "4096"},
+}
+
+
+def written(system: Path, sharing: str, siblings: str) -> Path:
+    """Write what Linux would say of a processor whose second-level cache some others share."""
+    for i, entries in CACHES.items():
+        folder = system / "cache" / f"index{i}"
+        folder.mkdir(parents=True)
+        own = {"coherency_line_size": "64", "shared_cpu_list": sharing if i == 2 else siblings}
+        for name, text in (entries | own).items():
+            (folder / name).write_text(text + "\n")
+    (system / "topology").mkdir()
+    (system / "topology" / "thread_siblings_list").write_text(siblings + "\n")
+    return system
+
+
+@pytest.mark.parametrize(
+    ("sharing", "siblings", "size"),
+    [("0", "0", 4096), ("0,8", "0,8", 4096), ("0-3", "0", 1024), ("0-1,8-9", "0,8", 2048)],
+)
+def test_a_core_has_its_part_of_a_cache(tmp_path: Path, sharing: str, siblings: str, size: int) -> None:
+    system = written(tmp_path, sharing, siblings)
+    assert cache(1, system) == Cache(48 * 1024, 12, 64, 4096)
+    assert cache(2, system) == Cache(size * 1024, 16, 64, 4096 * 64)
+
+
+def test_what_the_system_does_not_tell_is_assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(name: str) -> int:
+        raise ValueError(name)
+
+    for answer in (refuses, lambda name: 0, lambda name: -1):
+        monkeypatch.setattr(os, "sysconf", answer)
+        assert [cache(level, tmp_path) for level in (1, 2)] == [ASSUMED[1], ASSUMED[2]]
+    (tmp_path / "cache" / "index0").mkdir(parents=True)
+    (tmp_path / "cache" / "index0" / "level").write_text("none\n")
+    assert cache(2, tmp_path) == ASSUMED[2]
+    monkeypatch.setenv("PRIMAD_CACHE_BYTES", str(2**18))
+    assert cache(2, tmp_path) == Cache(2**18, 16, 64, 2**14)
+
+
+def in_a_process(code: str, **variables: str) -> str:
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | variables, capture_output=True, text=True, check=True
+    )
+    return found.stdout
+
+
+def test_shares_of_a_cache() -> None:
+    """The constants were tuned with 1 MB of second-level cache for a core; others have the same shares of theirs."""
+    code = """
+from primad.arrays import pieces, products
+from primad.native import blocks
+from primad.runtime import sharing, tiles, tiling
+print(products.BLOCK_BYTES, pieces.PIECE_BYTES, blocks.SECOND_BYTES, sharing.BLOCK_BYTES, tiles.SCRATCH_BYTES,
+      tiles.LARGEST_MATRIX, tiling.TILE_BYTES)
+"""
+    for size in (512, 1024):
+        found = map(int, in_a_process(code, PRIMAD_CACHE_BYTES=str(size * 1024)).split())
+        assert [size * 1024 / share for share in found] == [1, 4, 2, 8, 1, 4, 2]
+
+
+def test_no_clock_is_read_by_what_chooses() -> None:
+    """Choices affect bits; so none may depend on how long something took."""
+    above = ("explanation", "verify", "compat")
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] in above:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            names: list[Any] = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            assert not {"time", "timeit", "datetime"} & set(names), f"{path} reads a clock"
+
+
+def test_a_program_is_the_same_in_every_process() -> None:
+    code = """
+import hashlib
+import numpy as np
+import primad
+from primad.native import compiler
+said = hashlib.sha256()
+if compiler.compiler() is not None:
+    compile = compiler._Compiler._compile
+    def noted(self, texts):
+        said.update("".join(text for text in texts if "inttoptr" not in text).encode())
+        return compile(self, texts)
+    compiler._Compiler._compile = noted
+def loss(w, x):
+    y = np.tanh(x @ w[0]) @ w[1]
+    return np.sum(np.exp(-y * y) * np.mean(y))
+rng = np.random.default_rng(0)
+w = [rng.normal(size=(8, 32)), rng.normal(size=(32, 1))]
+for n in (16, 5000):
+    for value in primad.grad(loss)(w, rng.normal(size=(n, 8))):
+        said.update(value.tobytes())
+    for value in primad.jit(primad.grad(loss))(w, rng.normal(size=(n, 8))):
+        said.update(value.tobytes())
+print(said.hexdigest())
+"""
+    found = {
+        in_a_process(code, PYTHONHASHSEED=str(seed), PRIMAD_NUM_THREADS=str(threads))
+        for seed, threads in ((0, 1), (1, 2), (2, 5))
+    }
+    assert len(found) == 1
