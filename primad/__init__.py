@@ -108,6 +108,7 @@ __all__ = [
     "numpy",
     "opaque",
     "ops",
+    "optimize",
     "parse",
     "piecewise_constant",
     "set_num_threads",
@@ -124,12 +125,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from primad import optimize as optimize
     from primad.explanation import Explanation as Explanation
     from primad.explanation import explain as explain
 else:
 
     def __getattr__(name: str) -> object:
-        """Import what explains functions when it is first asked for: most programs never do."""
+        """Import what explains functions, and the optimisers, when first asked for: most programs never do."""
+        if name == "optimize":
+            import primad.optimize as found
+
+            return found
         if name in ("Explanation", "explain"):
             from primad import explanation
 

@@ -76,6 +76,10 @@ class DomainError(PrimadError, ValueError):
     """A value for which a function is not defined, as a negative power of an integer among the integers."""
 
 
+class NotFiniteError(DomainError):
+    """A value that a computation goes on from is NaN or infinite."""
+
+
 class TracingError(PrimadError, TypeError):
     """A value was needed where only a type is known, or something was traced that cannot be."""
 

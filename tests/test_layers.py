@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parent.parent / "primad"
 ORDER = [
     "types", "errors", "tree", "deferred", "refusals", "process", "machine", "arrays", "axes", "ir", "protocols",
     "trace", "recording", "primitive", "rules", "kinds", "ops", "numpy", "nn", "transforms", "simplify", "native",
-    "runtime", "programs", "functional", "explanation", "backends", "verify", "pde", "compat", "cli",
+    "runtime", "programs", "functional", "optimize", "explanation", "backends", "verify", "pde", "compat", "cli",
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 HEIGHT["errors"] = HEIGHT["types"] = HEIGHT["tree"] = 0  # the floor: types and trees raise the errors

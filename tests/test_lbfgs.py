@@ -14,8 +14,8 @@ from scipy import optimize
 
 import primad
 from primad import nn
-from primad.nn import lbfgs
-from primad.nn.line_search import CURVATURE, DECREASE, Trial, strong_wolfe
+from primad.optimize import LBFGS, quasi_newton
+from primad.optimize.line_search import CURVATURE, DECREASE, Trial, strong_wolfe
 
 
 def rosenbrock(x: Any) -> Any:
@@ -25,7 +25,7 @@ def rosenbrock(x: Any) -> Any:
 ROSENBROCK = primad.jit(primad.value_and_grad(rosenbrock))
 
 
-def search(rule: nn.LBFGS, params: Any, function: Any, steps: int, tolerance: float = 0.0) -> Any:
+def search(rule: LBFGS, params: Any, function: Any, steps: int, tolerance: float = 0.0) -> Any:
     state = rule.init(params)
     while state.step < steps and not state.stalled:
         params, state = rule.update(params, state, function)
@@ -37,7 +37,7 @@ def search(rule: nn.LBFGS, params: Any, function: Any, steps: int, tolerance: fl
 @pytest.mark.parametrize("n", [2, 10, 50])
 def test_rosenbrock_in_as_many_evaluations_as_scipy(n: int) -> None:
     start = np.linspace(-1, 1, n)
-    x, state = search(nn.LBFGS(), start, ROSENBROCK, 1000, 1e-8)
+    x, state = search(LBFGS(), start, ROSENBROCK, 1000, 1e-8)
     np.testing.assert_allclose(x, 1.0, atol=1e-8)
     options = {"maxcor": 10, "gtol": 1e-8, "ftol": 0}
     peer = optimize.minimize(ROSENBROCK, start, jac=True, method="L-BFGS-B", options=options)
@@ -47,10 +47,10 @@ def test_rosenbrock_in_as_many_evaluations_as_scipy(n: int) -> None:
 def test_a_quadratic_ends_and_then_stalls_at_its_minimum() -> None:
     a = np.diag([1.0, 10.0, 100.0, 1e4])
     f = primad.value_and_grad(lambda x: 0.5 * x @ a @ x - np.sum(x))
-    x, state = search(nn.LBFGS(), np.ones(4), f, 200)
+    x, state = search(LBFGS(), np.ones(4), f, 200)
     assert state.step < 60 and not np.any(state.gradient)
     np.testing.assert_allclose(x, 1 / np.diag(a), rtol=1e-8)
-    again, stuck = nn.LBFGS().update(x, state, f)
+    again, stuck = LBFGS().update(x, state, f)
     assert stuck.stalled and again is x
 
 
@@ -61,7 +61,7 @@ def test_every_step_of_a_rough_function_goes_down() -> None:
     f = primad.jit(primad.value_and_grad(rough))
     rng = np.random.default_rng(0)
     for _ in range(20):
-        rule, x = nn.LBFGS(memory=4), rng.normal(size=6) * 4
+        rule, x = LBFGS(memory=4), rng.normal(size=6) * 4
         state = rule.init(x)
         last = np.inf
         while not state.stalled and state.step < 60:
@@ -76,7 +76,7 @@ def test_functions_with_edges() -> None:
     """Outside of its domain a function is NaN or infinite: the search steps back."""
     f = primad.value_and_grad(lambda x: np.sum(x - np.log(x)))
     with np.errstate(invalid="ignore", divide="ignore"):
-        x, _ = search(nn.LBFGS(first_length=1e3), np.array([50.0, 0.01]), f, 100, 1e-9)
+        x, _ = search(LBFGS(first_length=1e3), np.array([50.0, 0.01]), f, 100, 1e-9)
     np.testing.assert_allclose(x, 1.0, rtol=1e-8)
 
 
@@ -121,13 +121,13 @@ def fitting() -> Any:
 
 def test_trees_keep_their_dtypes() -> None:
     params, f = fitting()
-    new, state = search(nn.LBFGS(), params, f, 50)
+    new, state = search(LBFGS(), params, f, 50)
     assert new["v"].dtype == np.float32 and new["w"].dtype == np.float64
     assert state.value < 1e-2 * f(params)[0]
 
 
 def test_a_state_without_a_value_looks_at_the_function_first():
-    rule = nn.LBFGS()
+    rule = LBFGS()
     x, state = rule.update(np.ones(2), rule.init(np.ones(2)), primad.value_and_grad(lambda x: np.sum(x**2)))
     other = primad.value_and_grad(lambda x: np.sum((x - 3.0) ** 2))
     for _ in range(20):
@@ -135,7 +135,7 @@ def test_a_state_without_a_value_looks_at_the_function_first():
     np.testing.assert_allclose(x, 3.0)
 
 
-RULES = [nn.LBFGS(memory=5), nn.Adam(0.01), nn.Momentum(0.05, nesterov=True), nn.AdamW(0.01)]
+RULES = [LBFGS(memory=5), nn.Adam(0.01), nn.Momentum(0.05, nesterov=True), nn.AdamW(0.01)]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
@@ -144,7 +144,7 @@ def test_a_resumed_search_continues_bit_for_bit(rule: Any, tmp_path: Path) -> No
 
     def advance(params: Any, state: Any, steps: int) -> Any:
         for _ in range(steps):
-            if isinstance(rule, nn.LBFGS):
+            if isinstance(rule, LBFGS):
                 params, state = rule.update(params, state, f)
             else:
                 params, state = rule.update(params, f(params)[1], state)
@@ -160,7 +160,7 @@ def test_a_resumed_search_continues_bit_for_bit(rule: Any, tmp_path: Path) -> No
 
 
 def test_a_state_belongs_to_its_parameters() -> None:
-    rule = nn.LBFGS()
+    rule = LBFGS()
     with pytest.raises(primad.ShapeError, match="does not fit"):
         rule.update(np.ones(3), rule.init(np.ones(2)), ROSENBROCK)
     with pytest.raises(primad.ShapeError, match="float parameters"):
@@ -253,7 +253,7 @@ def test_a_function_that_changes_is_minimised_and_its_value_is_never_that_of_the
         return lambda x: (0.5 * (x - centre) @ h @ (x - centre) + offset, h @ (x - centre))
 
     functions = [quadratic(a, first, 1.0, 0.0), quadratic(b, second, scale, shift)]
-    rule, x = nn.LBFGS(), np.zeros(5)
+    rule, x = LBFGS(), np.zeros(5)
     state = rule.init(x)
     for step in range(60):
         f = functions[step >= seed % 20]
@@ -266,7 +266,7 @@ def test_a_function_that_changes_is_minimised_and_its_value_is_never_that_of_the
 
 
 def test_a_function_that_changes_at_a_minimum_does_not_stall() -> None:
-    rule, x = nn.LBFGS(), np.ones(2)
+    rule, x = LBFGS(), np.ones(2)
     old, new = (primad.value_and_grad(lambda x, c=c: np.sum((x - c) ** 2) + c) for c in (0.0, 10.0))
     x, state = search(rule, x, old, 20)
     x, state = rule.update(x, state, new)
@@ -277,11 +277,11 @@ def test_a_function_that_changes_at_a_minimum_does_not_stall() -> None:
 
 def test_a_function_that_stays_costs_hardly_more(monkeypatch: pytest.MonkeyPatch) -> None:
     for n in (2, 4, 10):
-        x, state = search(nn.LBFGS(), np.full(n, -1.0), ROSENBROCK, 200)
+        x, state = search(LBFGS(), np.full(n, -1.0), ROSENBROCK, 200)
         assert (state.stalled or not np.any(state.gradient)) and state.value == ROSENBROCK(x)[0]
         with monkeypatch.context() as patched:
-            patched.setattr(lbfgs, "_doubtful", lambda *_: False)
-            same, careless = search(nn.LBFGS(), np.full(n, -1.0), ROSENBROCK, 200)
+            patched.setattr(quasi_newton, "_doubtful", lambda *_: False)
+            same, careless = search(LBFGS(), np.full(n, -1.0), ROSENBROCK, 200)
         assert np.array_equal(x, same)
         assert careless.evaluations <= state.evaluations <= careless.evaluations + 2 + state.step // 8
 
@@ -303,6 +303,6 @@ def test_a_function_that_stays_costs_hardly_more(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_other_functions_than_value_and_grad_are_refused_and_told_what_to_pass(function: Any, message: str) -> None:
-    rule, x = nn.LBFGS(), np.zeros(2)
+    rule, x = LBFGS(), np.zeros(2)
     with pytest.raises(primad.ShapeError, match=message):
         rule.update(x, rule.init(x), function)

@@ -17,6 +17,7 @@ MODULES = {
     "primad.numpy": primad.numpy,
     "primad.nn": primad.nn,
     "primad.numpy.special": primad.numpy.special,
+    "primad.optimize": primad.optimize,
 }
 
 OTHERS = ("primad.ops", "primad.transforms", "primad.numpy.linalg", "primad.nn.initializers")

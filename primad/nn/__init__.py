@@ -4,7 +4,6 @@ from primad.nn import (
     activations,
     convolution,
     initializers,
-    lbfgs,
     lookup,
     losses,
     normalization,
@@ -15,7 +14,6 @@ from primad.nn import (
 )
 from primad.nn.activations import *
 from primad.nn.convolution import *
-from primad.nn.lbfgs import *
 from primad.nn.lookup import *
 from primad.nn.losses import *
 from primad.nn.normalization import *
@@ -38,7 +36,6 @@ COMPOSITES = (
 __all__ = ["initializers"]
 __all__ += activations.__all__
 __all__ += convolution.__all__
-__all__ += lbfgs.__all__
 __all__ += lookup.__all__
 __all__ += losses.__all__
 __all__ += normalization.__all__

@@ -1,4 +1,4 @@
-"""L-BFGS: Paddle's interface around the search of `primad.nn`."""
+"""L-BFGS: Paddle's interface around the search of `primad.optimize`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from primad import nn as rules
 from primad.compat.paddle.autograd.mode import enable_grad
 from primad.compat.paddle.errors import InvalidArgumentError
 from primad.compat.paddle.optimizer.optimizer import Optimizer, parameter_decay
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import Entry
+from primad.optimize import lbfgs as rules
 
 
 class LBFGS(Optimizer):
-    """L-BFGS with a line search for the strong Wolfe conditions (see `primad.nn.LBFGS`).
+    """L-BFGS with a line search for the strong Wolfe conditions (see `primad.optimize.LBFGS`).
 
     Args:
         learning_rate: length of the first step, as a change of the parameters in the 1-norm.

@@ -1,0 +1,17 @@
+"""Optimisers of the second order for losses and residuals of trees, and SciPy's solvers with derivatives supplied."""
+
+from primad.optimize import broyden, lbfgs, levenberg_marquardt, models
+from primad.optimize.broyden import *
+from primad.optimize.lbfgs import *
+from primad.optimize.levenberg_marquardt import *
+from primad.optimize.models import *
+
+__all__: list[str] = []
+__all__ += broyden.__all__
+__all__ += lbfgs.__all__
+__all__ += levenberg_marquardt.__all__
+__all__ += models.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,114 @@
+"""L-BFGS with a state that can be saved and resumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from primad.optimize.line_search import Trial
+from primad.optimize.quasi_newton import QuasiNewton, curved
+from primad.optimize.vectors import Space, Tree, Vector
+
+__all__ = ["LBFGS", "LBFGSState"]
+
+
+@dataclass(frozen=True)
+class LBFGSState:
+    """Where the search is; arrays and numbers only.
+
+    Attributes:
+        step: how many steps were made.
+        evaluations: how often the function was computed.
+        value: the function at the parameters; where it is NaN, as before the first step, `update` computes it anew.
+        gradient: its gradient there, as one float64 vector.
+        moves: the last changes of the parameters, one a row; row `kept % rows` is the next to be replaced.
+        changes: the changes of the gradient that belong to them.
+        kept: how many changes were stored.
+        stalled: whether the last step found nothing lower: the parameters are at a minimum, up to rounding.
+    """
+
+    step: Any
+    evaluations: Any
+    value: Any
+    gradient: Any
+    moves: Any
+    changes: Any
+    kept: Any
+    stalled: Any
+
+
+@dataclass(frozen=True)
+class LBFGS(QuasiNewton[LBFGSState]):
+    """L-BFGS (Liu & Nocedal 1989) with a line search for the strong Wolfe conditions.
+
+    The search runs in float64, whatever the dtypes of the parameters; but the noise of a function in single precision
+    ends it early.
+
+    Attributes:
+        memory: how many changes of the gradient are remembered.
+        first_length: length of the first step, as a change of the parameters in the 1-norm, at most that of the
+            gradient.
+        evaluations: how many times a step may compute the function.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> def rosenbrock(x):
+        ...     return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+        >>> rule = primad.optimize.LBFGS()
+        >>> x = np.zeros(4)
+        >>> state = rule.init(x)
+        >>> f = rule.compile(rosenbrock)
+        >>> while not state.stalled and state.step < 100:
+        ...     x, state = rule.update(x, state, f)
+        >>> np.allclose(x, 1.0)
+        True
+    """
+
+    memory: int = 10
+    first_length: float = 1.0
+    evaluations: int = 25
+
+    def init(self, params: Tree) -> LBFGSState:
+        """Return the state before the first step.
+
+        Raises:
+            ShapeError: if a parameter is not a float array.
+        """
+        size = Space.of(params).size
+        return LBFGSState(
+            step=np.int64(0),
+            evaluations=np.int64(0),
+            value=np.float64(np.nan),
+            gradient=np.zeros(size),
+            moves=np.zeros((self.memory, size)),
+            changes=np.zeros((self.memory, size)),
+            kept=np.int64(0),
+            stalled=np.bool_(False),
+        )
+
+    def _remember(self, state: LBFGSState, kept: int, found: Trial, before: Vector, move: Vector) -> LBFGSState:
+        """Store a change, unless it says that the function is not convex there."""
+        moves, changes = np.array(state.moves), np.array(state.changes)
+        change = state.gradient - before
+        if curved(move, change):
+            moves[kept % self.memory], changes[kept % self.memory] = move, change
+            kept += 1
+        return replace(state, moves=moves, changes=changes, kept=np.int64(kept))
+
+    def _scaled(self, gradient: Vector, state: LBFGSState, kept: int) -> Vector:
+        """Multiply by the approximate inverse Hessian (Nocedal & Wright 2006, algorithm 7.4)."""
+        rows = [i % self.memory for i in range(max(0, kept - self.memory), kept)]
+        product = np.array(gradient)
+        shares: list[float] = []
+        for i in reversed(rows):
+            shares.append(float(state.moves[i] @ product / (state.moves[i] @ state.changes[i])))
+            product -= shares[-1] * state.changes[i]
+        if rows:
+            last = rows[-1]
+            product *= (state.moves[last] @ state.changes[last]) / (state.changes[last] @ state.changes[last])
+        for i, share in zip(rows, reversed(shares), strict=True):
+            again = state.changes[i] @ product / (state.moves[i] @ state.changes[i])
+            product += (share - again) * state.moves[i]
+        return product

@@ -1,0 +1,193 @@
+"""What steps need of a function: sums of squares of residuals, and losses, with their derivatives compiled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from primad import tree
+from primad.errors import NotFiniteError, ShapeError
+from primad.functional.compile import jit
+from primad.functional.derivatives import jvp, value_and_grad, vjp
+from primad.functional.higher_order import hvp, taylor
+from primad.functional.keys import structure_key
+from primad.numpy.promotion import convert
+from primad.numpy.reductions import sum as total
+from primad.optimize.parts import Array, Part, Recorded, data_leaves, parts_of, types_of
+from primad.optimize.vectors import Space, Tree, Vector, not_finite
+
+__all__ = ["Loss", "Residuals"]
+
+Function = Callable[..., Any]
+
+
+class Residuals:
+    """Half the sum of the squares of residuals, and its derivatives, compiled: ½ Σ r².
+
+    The Jacobian of the residuals is computed a block of points at a time wherever the residuals of a point depend on
+    the data of that point only: their first axis is the first axis of arrays among the data, nothing sums over it or
+    mixes it, and nothing depends on its length. Other residuals (of integrals, of differences between points, of arrays
+    that the function closes over instead of taking them as arguments) are computed as a whole.
+
+    Args:
+        function: a function (parameters, *data) that returns an array or a tree of arrays: the residuals. What it reads
+            besides is taken when it is first called.
+        block: how many points to take at a time; by default what makes 16 MiB of the Jacobian.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> def misfit(p, t, y):
+        ...     return p["size"] * np.exp(-p["rate"] * t) - y
+        >>> t = np.linspace(0.0, 1.0, 5)
+        >>> model = primad.optimize.Residuals(misfit)
+        >>> print(model.value({"size": 2.0, "rate": 0.0}, t, np.ones(5)))
+        2.5
+    """
+
+    def __init__(self, function: Function, block: int | None = None) -> None:
+        if block is not None and block < 1:
+            raise ShapeError(f"Residuals: a block has at least one point, got block={block}")
+        self.function, self.block = function, block
+
+        def half(params: Tree, *data: Any) -> Any:
+            return 0.5 * sum(total(convert(leaf, np.float64) ** 2) for leaf in tree.leaves(function(params, *data)))
+
+        def product(params: Tree, direction: Tree, *data: Any) -> Tree:
+            def at(p: Tree) -> Any:
+                return function(p, *data)
+
+            _, along = jvp(at, (params,), (direction,))
+            return vjp(at, params)[1](along)[0]
+
+        def pulled(params: Tree, weights: Tree, *data: Any) -> Tree:
+            return vjp(lambda p: function(p, *data), params)[1](weights)[0]
+
+        def bend(params: Tree, direction: Tree, *data: Any) -> Tree:
+            second = taylor(lambda p: function(p, *data), params, direction, 2)[2]
+            return vjp(lambda p: function(p, *data), params)[1](tree.map(lambda leaf: 2 * leaf, second))[0]
+
+        self._call, self._half, self._slope = jit(function), jit(half), jit(value_and_grad(half))
+        self._product, self._pulled, self._bend = jit(product), jit(pulled), jit(bend)
+        self._parts = lru_cache(maxsize=64)(self._make_parts)
+
+    def _make_parts(self, types: Any, structure: Any, key: Any) -> tuple[list[Part], Any]:
+        recorded = Recorded(self.function, types, structure)
+        size = sum(type.size for type in types[: recorded.first])
+        return parts_of(recorded, size, self.block), recorded.out_types
+
+    def parts(self, params: Tree, data: Sequence[Any]) -> list[Part]:
+        """Return which residuals are computed together, and how many points at a time.
+
+        Raises:
+            ShapeError: if a parameter or a residual is not a float array, or there are no residuals.
+            NotDifferentiableError: if no residual depends on the parameters.
+        """
+        return self._made(params, data)[0]
+
+    def _made(self, params: Tree, data: Sequence[Any]) -> tuple[list[Part], Any]:
+        types, structure = types_of((params, *data))
+        return self._parts(types, structure, structure_key(structure))
+
+    def value(self, params: Tree, *data: Any) -> float:
+        """Return half the sum of squares."""
+        return float(self._half(params, *data))
+
+    def value_and_gradient(self, params: Tree, *data: Any) -> tuple[float, Vector]:
+        """Return half the sum of squares, and its gradient as a vector."""
+        self.parts(params, data)
+        value, gradient = self._slope(params, *data)
+        return float(value), Space.of(params).vector(gradient)
+
+    def product(self, params: Tree, direction: Vector, *data: Any) -> Vector:
+        """Return JᵀJ times a vector."""
+        space = Space.of(params)
+        return space.vector(self._product(params, space.tree(direction), *data))
+
+    def diagonal(self, params: Tree, rng: np.random.Generator, *data: Any) -> Vector:
+        """Return an estimate of the diagonal of JᵀJ without bias: (Jᵀz)², with random signs z."""
+        weights = [
+            rng.choice(np.array([-1.0, 1.0]), type.shape).astype(type.dtype) for type in self._made(params, data)[1]
+        ]
+        like = tree.flatten(self._call(params, *data))[1]
+        return Space.of(params).vector(self._pulled(params, tree.unflatten(like, weights), *data)) ** 2
+
+    def bend(self, params: Tree, direction: Vector, *data: Any) -> Vector:
+        """Return Jᵀr″, with the second derivatives r″ of the residuals along a direction."""
+        space = Space.of(params)
+        return space.vector(self._bend(params, space.tree(direction), *data))
+
+    def bends(self, params: Tree, direction: Vector, *data: Any) -> Vector:
+        """Return r″, the second derivatives of the residuals along a direction, in the order of `rows`."""
+        space, leaves = Space.of(params), data_leaves(data)
+        along = space.tree(direction)
+        return np.concatenate([part.bends(params, along, leaves) for part in self.parts(params, data)]).astype(float)
+
+    def rows(self, params: Tree, *data: Any) -> Iterator[tuple[Array, Array]]:
+        """Yield residuals and the rows of the Jacobian that belong to them, a block at a time."""
+        leaves = data_leaves(data)
+        for part in self.parts(params, data):
+            yield from part.rows(params, leaves)
+
+    def not_finite(self, rule: str, params: Tree, data: Sequence[Any]) -> NotFiniteError:
+        """Return the error for residuals that are not finite."""
+        return not_finite(rule, params, data, [("the residual ", self._call(params, *data))])
+
+
+class Loss:
+    """A loss and its derivatives, compiled.
+
+    Args:
+        function: a function (parameters, *data) of one number. What it reads besides is taken when it is first called.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> model = primad.optimize.Loss(lambda x: np.sum(x**4))
+        >>> value, gradient = model.value_and_gradient(np.array([1.0, 2.0]))
+        >>> print(value, gradient)
+        17.0 [ 4. 32.]
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+        def product(params: Tree, direction: Tree, *data: Any) -> Tree:
+            return hvp(lambda p: function(p, *data), params, direction)
+
+        self._call, self._slope, self._product = jit(function), jit(value_and_grad(function)), jit(product)
+
+    def value(self, params: Tree, *data: Any) -> float:
+        """Return the loss."""
+        return float(self._call(params, *data))
+
+    def value_and_gradient(self, params: Tree, *data: Any) -> tuple[float, Vector]:
+        """Return the loss, and its gradient as a vector.
+
+        Raises:
+            ShapeError: if the loss is not one number.
+        """
+        value, gradient = self._slope(params, *data)
+        return float(value), Space.of(params).vector(gradient)
+
+    def product(self, params: Tree, direction: Vector, *data: Any) -> Vector:
+        """Return the Hessian times a vector."""
+        space = Space.of(params)
+        return space.vector(self._product(params, space.tree(direction), *data))
+
+    def diagonal(self, params: Tree, rng: np.random.Generator, *data: Any) -> Vector:
+        """Return an estimate of the Hessian's diagonal, in absolute value: z·Hz with random signs z."""
+        signs = rng.choice(np.array([-1.0, 1.0]), Space.of(params).size)
+        return np.abs(signs * self.product(params, signs, *data))
+
+    def not_finite(self, rule: str, params: Tree, data: Sequence[Any]) -> NotFiniteError:
+        """Return the error for a loss that is not finite, or whose gradient is not."""
+        value, gradient = self._slope(params, *data)
+        return not_finite(rule, params, data, [("the loss", value), ("the gradient ", gradient)])
+
+
+def finite(value: float, vector: Vector) -> bool:
+    """Say whether a number and the elements of a vector are finite."""
+    return math.isfinite(value) and bool(np.all(np.isfinite(vector)))

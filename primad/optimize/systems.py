@@ -1,0 +1,143 @@
+"""The damped linear system of a Gauss-Newton step, solved in the space of the parameters or of the residuals."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.optimize.damping import scales
+from primad.optimize.models import Residuals
+from primad.optimize.vectors import Space, Tree, Vector
+
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class System(ABC):
+    """The equations (JᵀJ + λD) v = −Jᵀr at some parameters.
+
+    Args:
+        residuals: the function.
+        params: where.
+        data: its other arguments.
+        scaling: the power of the diagonal of JᵀJ in D.
+
+    Attributes:
+        gradient: Jᵀr.
+        scale: D.
+    """
+
+    gradient: Vector
+    scale: Vector
+
+    def __init__(self, residuals: Residuals, params: Tree, data: Sequence[Any], scaling: float) -> None:
+        self._residuals, self._params, self._data = residuals, params, data
+        self._factor: Any = None
+        self._collect()
+        self.scale = scales(self._diagonal(), scaling)
+
+    @abstractmethod
+    def _collect(self) -> None:
+        """Compute the Jacobian, and what of it is kept."""
+
+    @abstractmethod
+    def _diagonal(self) -> Vector:
+        """Return the diagonal of JᵀJ."""
+
+    @abstractmethod
+    def _damped(self, damping: float) -> Matrix:
+        """Return the matrix to factor, of which the lower triangle counts."""
+
+    @abstractmethod
+    def straight(self) -> Vector:
+        """Return v."""
+
+    @abstractmethod
+    def bent(self, straight: Vector) -> Vector:
+        """Return a, with (JᵀJ + λD) a = −Jᵀr″ and the second derivatives r″ along v."""
+
+    def factor(self, damping: float) -> bool:
+        """Factor the system for a value of λ; say whether it is positive definite in floating point."""
+        from scipy.linalg import LinAlgError, cho_factor  # loads when a step is made
+
+        try:
+            self._factor = cho_factor(self._damped(damping), lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return False
+        return True
+
+    def _solved(self, right: Vector) -> Vector:
+        from scipy.linalg import cho_solve
+
+        found: Vector = cho_solve(self._factor, right, check_finite=False)
+        return found
+
+
+class InParameters(System):
+    """As many equations as parameters: JᵀJ is summed up block by block, in one triangle, and J is never whole."""
+
+    def _collect(self) -> None:
+        from scipy.linalg.blas import dsyrk
+
+        size = Space.of(self._params).size
+        self._square = np.zeros((size, size), order="F")
+        self.gradient = np.zeros(size)
+        for residuals, rows in self._residuals.rows(self._params, *self._data):
+            self._square = dsyrk(1.0, rows.T, beta=1.0, c=self._square, lower=1, overwrite_c=1)
+            self.gradient += residuals @ rows
+
+    def _diagonal(self) -> Vector:
+        return self._square.diagonal().copy()
+
+    def _damped(self, damping: float) -> Matrix:
+        found = self._square.copy(order="F")
+        found.ravel("K")[:: len(found) + 1] += damping * self.scale
+        return found
+
+    def straight(self) -> Vector:
+        """Return v."""
+        return -self._solved(self.gradient)
+
+    def bent(self, straight: Vector) -> Vector:
+        """Return a."""
+        return -self._solved(self._residuals.bend(self._params, straight, *self._data))
+
+
+class InResiduals(System):
+    """As many equations as residuals: (JᵀJ + λD)⁻¹Jᵀ = D⁻¹Jᵀ(JD⁻¹Jᵀ + λI)⁻¹, by Woodbury's identity."""
+
+    def _collect(self) -> None:
+        blocks = [*self._residuals.rows(self._params, *self._data)]
+        self._values = np.concatenate([residuals for residuals, _ in blocks])
+        self._rows: Matrix = np.concatenate([rows for _, rows in blocks])
+        self.gradient = self._values @ self._rows
+        self._square: Matrix | None = None
+
+    def _diagonal(self) -> Vector:
+        found: Vector = np.einsum("ij,ij->j", self._rows, self._rows)
+        return found
+
+    def _damped(self, damping: float) -> Matrix:
+        if self._square is None:
+            from scipy.linalg.blas import dsyrk
+
+            scaled = self._rows / np.sqrt(self.scale)
+            self._square = dsyrk(1.0, scaled.T, trans=1, lower=1)
+        found = self._square.copy(order="F")
+        found.ravel("K")[:: len(found) + 1] += damping
+        return found
+
+    def _spread(self, weights: Vector) -> Vector:
+        """Return D⁻¹Jᵀ times weights of the residuals."""
+        found: Vector = (weights @ self._rows) / self.scale
+        return found
+
+    def straight(self) -> Vector:
+        """Return v."""
+        return -self._spread(self._solved(self._values))
+
+    def bent(self, straight: Vector) -> Vector:
+        """Return a."""
+        return -self._spread(self._solved(self._residuals.bends(self._params, straight, *self._data)))

@@ -1,0 +1,372 @@
+"""Optimisers of the second order: known answers from bad starts, blocks of points, resumption, memory, bad input."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad import nn
+from primad.errors import NotFiniteError
+from primad.optimize import LBFGS, LevenbergMarquardt, Residuals, SelfScaledBroyden
+from primad.optimize.vectors import Space
+
+RNG = np.random.default_rng(5)
+TIMES = np.linspace(0.0, 4.0, 30)
+HILBERT = 1.0 / (1 + np.add.outer(np.arange(8), np.arange(6)))
+
+
+def rosenbrock(x: Any) -> Any:
+    return {"valley": 10 * (x[1:] - x[:-1] ** 2), "end": 1 - x[:-1]}
+
+
+def powell_singular(x: Any) -> Any:
+    first, second = np.stack([x[0] + 10 * x[1], np.sqrt(5.0) * (x[2] - x[3])]), (x[1] - 2 * x[2]) ** 2
+    return [first, second, np.sqrt(10.0) * (x[0] - x[3]) ** 2]
+
+
+def beale(p: Any) -> Any:
+    x, y = p["x"], p["y"]
+    return np.stack([1.5 - x * (1 - y), 2.25 - x * (1 - y**2), 2.625 - x * (1 - y**3)])
+
+
+def exponentials(p: Any) -> Any:
+    def curve(size: Any, rate: Any) -> Any:
+        return size[0] * np.exp(-rate[0] * TIMES) + size[1] * np.exp(-rate[1] * TIMES)
+
+    return curve(*p) - curve(np.array([2.0, -1.0]), np.array([0.5, 3.0]))
+
+
+def steep(x: Any) -> Any:
+    """A quadratic of condition 1e10."""
+    return np.logspace(0, 5, 6) * (x - np.arange(6.0))
+
+
+def hilbert(x: Any) -> Any:
+    return HILBERT @ (x - 1)
+
+
+def deficient(x: Any) -> Any:
+    """A Jacobian of rank 2 for four parameters, one of which nothing depends on."""
+    return np.stack([x[0] + x[1] - 3, (x[0] + x[1]) * x[2] - 6, x[2] - 2.0])
+
+
+PROBLEMS: dict[str, tuple[Callable[..., Any], Any, float]] = {
+    "rosenbrock": (rosenbrock, np.array([-1.2, 1.0]), 1e-20),
+    "rosenbrock, long": (rosenbrock, np.linspace(-1, 1, 10), 1e-20),
+    "powell singular": (powell_singular, np.array([3.0, -1.0, 0.0, 1.0]), 1e-14),
+    "beale": (beale, {"x": 1.0, "y": 1.0}, 1e-20),
+    "exponentials": (exponentials, (np.array([1.0, -0.5]), np.array([0.2, 2.0])), 1e-14),
+    "steep": (steep, np.full(6, -7.0), 1e-14),
+    "hilbert": (hilbert, np.full(6, 30.0), 1e-12),
+    "deficient": (deficient, np.array([10.0, -3.0, -5.0, 1.0]), 1e-20),
+}
+"""Residuals that all vanish somewhere, a start, and the value that every rule reaches."""
+
+
+def losses(residuals: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda params, *data: 0.5 * sum(np.sum(r**2) for r in primad.tree.leaves(residuals(params, *data)))
+
+
+def search(rule: Any, params: Any, function: Any, steps: int, *data: Any, target: float = 0.0) -> Any:
+    state = rule.init(params)
+    while state.step < steps and not state.stalled and not state.value <= target:
+        params, state = rule.update(params, state, function, *data)
+    return params, state
+
+
+LEAST_SQUARES = {
+    "parameters": LevenbergMarquardt(space="parameters"),
+    "residuals": LevenbergMarquardt(space="residuals"),
+    "straight": LevenbergMarquardt(acceleration=0.0),
+    "levenberg": LevenbergMarquardt(scaling=0.0),
+    "marquardt": LevenbergMarquardt(scaling=1.0),
+    "undamped": LevenbergMarquardt(damping=1e-14),
+    "overdamped": LevenbergMarquardt(damping=1e6),
+}
+SMOOTH = {
+    "lbfgs": LBFGS(),
+    "ssbroyden": SelfScaledBroyden(),
+    "ssbfgs": SelfScaledBroyden("bfgs"),
+    "bfgs": SelfScaledBroyden("unscaled"),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_residuals_that_vanish_somewhere_vanish(name: str) -> None:
+    residuals, start, target = PROBLEMS[name]
+    compiled = Residuals(residuals)
+    for which, rule in LEAST_SQUARES.items():
+        _, state = search(rule, start, compiled, 100, target=target)
+        assert state.value <= target, which
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_sums_of_squares_as_losses(name: str) -> None:
+    residuals, start, target = PROBLEMS[name]
+    f = SMOOTH["lbfgs"].compile(losses(residuals))
+    for which, rule in SMOOTH.items():
+        steps = 3000 if name in ("steep", "hilbert") and which in ("lbfgs", "bfgs") else 400
+        _, state = search(rule, start, f, steps, target=target)
+        assert state.value <= target, which
+
+
+def test_levenberg_marquardt_ends_at_a_minimum_that_is_not_zero() -> None:
+    """The answer of linear least squares, from far away; then it stalls there, and its damping is as it was."""
+    a, b = RNG.normal(size=(40, 5)), RNG.normal(size=40)
+    expected = np.linalg.lstsq(a, b)[0]
+    for space in ("parameters", "residuals"):
+        rule = LevenbergMarquardt(space=space)
+        f = rule.compile(lambda p, a, b: a @ p - b)
+        x, state = search(rule, np.full(5, 1e3), f, 50, a, b)
+        np.testing.assert_allclose(x, expected, rtol=1e-7)
+        assert state.stalled and state.step < 50
+        again, stuck = rule.update(x, state, f, a, b)
+        assert again is x and stuck.damping == state.damping and stuck.stalled
+
+
+# -- blocks of points --------------------------------------------------------------------------------------------------
+
+
+def network(width: int, seed: int = 0, dtype: Any = np.float64) -> Any:
+    rng = np.random.default_rng(seed)
+    found = {
+        "w": rng.normal(size=(1, width)) * 2,
+        "b": rng.normal(size=width),
+        "W": rng.normal(size=(width, width)) / np.sqrt(width),
+        "v": rng.normal(size=width) * 0.3,
+    }
+    return primad.tree.map(lambda leaf: leaf.astype(dtype), found)
+
+
+def solution(p: Any, x: Any) -> Any:
+    hidden = np.tanh(np.tanh(x * p["w"][0] + p["b"]) @ p["W"])
+    return hidden @ p["v"] * x * (1 - x)
+
+
+def poisson(p: Any, x: Any) -> Any:
+    """Residuals of u″ = −π² sin πx, with u(0) = u(1) = 0 by construction."""
+
+    def one(p: Any, x: Any) -> Any:
+        half = primad.taylor(lambda x: solution(p, x), x, 1.0, order=2)[2]
+        return 2 * half + np.pi**2 * np.sin(np.pi * x)
+
+    return primad.vmap(one, in_axes=(None, 0))(p, x) / 10
+
+
+def test_a_network_solves_poissons_equation() -> None:
+    x = (np.arange(60) + 0.5) / 60
+    for rule in (LevenbergMarquardt(), LevenbergMarquardt(space="parameters")):
+        params, state = search(rule, network(10), rule.compile(poisson), 120, x, target=1e-13)
+        grid = np.linspace(0, 1, 101)
+        found = primad.vmap(solution, in_axes=(None, 0))(params, grid)
+        assert np.max(np.abs(found - np.sin(np.pi * grid))) < 1e-8, state
+
+
+def terms(p: Any, x: Any, ends: Any, weight: Any) -> Any:
+    """Residuals of all kinds: by point, several of a point, of other points, coupled, and aware of their number."""
+    r = poisson(p, x)
+    return {
+        "equation": r,
+        "pairs": np.stack([r, weight * x], axis=1),
+        "ends": primad.vmap(solution, in_axes=(None, 0))(p, ends[:, 0]) - ends[:, 1],
+        "integral": weight * np.mean(r),
+        "differences": r[1:] - r[:-1],
+        "mean": r / np.sqrt(x.shape[0]),
+        "centred": r - np.mean(x),
+        "place": r * np.arange(x.shape[0]),
+    }
+
+
+def test_blocks_are_cut_where_points_are_independent_and_nowhere_else() -> None:
+    p, x, ends = network(4), np.linspace(0.1, 0.9, 23), RNG.normal(size=(5, 2))
+    data = (x, ends, 2.0)
+    compiled = Residuals(terms, block=4)
+    names = list(terms(p, *data))
+    found = [([names[i] for i in part.which], part.cut, part.points, part.each) for part in compiled.parts(p, data)]
+    assert found == [
+        (["equation", "pairs"], (0,), 23, 3),
+        (["ends"], (1,), 5, 1),
+        (["integral", "differences", "mean", "centred", "place"], (), 1, 1 + 22 + 3 * 23),
+    ]
+    blocks = [*compiled.rows(p, *data)]
+    assert [len(residuals) for residuals, _ in blocks] == [12, 12, 12, 12, 12, 9, 3, 2, 92]
+
+    def joined(p: Any) -> Any:
+        return np.concatenate([np.reshape(leaf, -1) for leaf in primad.tree.leaves(terms(p, *data))])
+
+    space = Space.of(p)
+    plain = np.concatenate(
+        [np.reshape(leaf, (joined(p).size, -1)) for leaf in primad.jacfwd(joined)(p).values()], axis=1
+    )
+    residuals, rows = np.concatenate([r for r, _ in blocks]), np.concatenate([rows for _, rows in blocks])
+    np.testing.assert_allclose(rows.T @ rows, plain.T @ plain, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(residuals @ rows, joined(p) @ plain, rtol=1e-10, atol=1e-12)
+    v = RNG.normal(size=space.size)
+    np.testing.assert_allclose(compiled.product(p, v, *data), plain.T @ (plain @ v), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(compiled.bend(p, v, *data), compiled.bends(p, v, *data) @ rows, rtol=1e-9, atol=1e-9)
+    value, gradient = compiled.value_and_gradient(p, *data)
+    assert value == compiled.value(p, *data) == pytest.approx(0.5 * residuals @ residuals)
+    np.testing.assert_allclose(gradient, residuals @ rows, rtol=1e-10, atol=1e-12)
+    estimates = [compiled.diagonal(p, np.random.default_rng(i), *data) for i in range(150)]
+    np.testing.assert_allclose(np.mean(estimates, axis=0), np.sum(rows**2, axis=0), rtol=0.5)
+
+
+def test_steps_in_both_spaces_are_the_same_step() -> None:
+    p, data = network(4), (np.linspace(0.1, 0.9, 23), RNG.normal(size=(5, 2)), 2.0)
+    found = []
+    for space, block in (("parameters", None), ("parameters", 4), ("residuals", 5)):
+        rule = LevenbergMarquardt(space=space, block=block)
+        new, _ = rule.update(p, rule.init(p), rule.compile(terms), *data)
+        found.append(Space.of(p).vector(new))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-6)
+
+
+def test_memory_does_not_grow_with_the_points() -> None:
+    code = """
+import resource, sys
+import numpy as np
+from tests.test_optimize import network, poisson
+from primad.optimize import LevenbergMarquardt
+rule, p = LevenbergMarquardt(), network(16)
+f, state = rule.compile(poisson), rule.init(p)
+for count in (4_000, 4_000, 40_000):
+    rule.update(p, state, f, np.linspace(0, 1, count))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    root = Path(__file__).parent.parent
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root).stdout
+    _, before, after = map(int, found.split())
+    assert after - before < 50, "MiB more, and the Jacobian has 98"
+
+
+# -- states ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", [LevenbergMarquardt(), SelfScaledBroyden(), LBFGS(3)], ids=lambda r: type(r).__name__)
+def test_a_resumed_search_continues_bit_for_bit(rule: Any, tmp_path: Path) -> None:
+    params = {"a": np.array([-1.2]), "b": [np.float64(1.0), np.full(2, np.float32(0.5))]}
+
+    def residuals(p: Any) -> Any:
+        return rosenbrock(np.concatenate([p["a"], np.reshape(p["b"][0], (1,)), p["b"][1].astype(float)]))
+
+    f = rule.compile(residuals if isinstance(rule, LevenbergMarquardt) else losses(residuals))
+
+    def advance(params: Any, state: Any, steps: int) -> Any:
+        for _ in range(steps):
+            params, state = rule.update(params, state, f)
+        return params, state
+
+    middle = advance(params, rule.init(params), 5)
+    expected = advance(*middle, 6)
+    nn.save(tmp_path / "middle", middle)
+    found = advance(*nn.load(tmp_path / "middle", (params, rule.init(params))), 6)
+    assert not expected[1].stalled
+    for a, b in zip(primad.tree.leaves(expected), primad.tree.leaves(found), strict=True):
+        assert type(a) is type(b) and np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+def test_single_precision() -> None:
+    """Parameters and data in float32: trees keep their dtypes, and the fit is as good as these allow."""
+    x, params = np.linspace(0.05, 0.95, 30, dtype=np.float32), network(8, dtype=np.float32)
+    for rule in (LevenbergMarquardt(), LBFGS(), SelfScaledBroyden()):
+        least = isinstance(rule, LevenbergMarquardt)
+        found, state = search(rule, params, rule.compile(poisson if least else losses(poisson)), 60, x)
+        assert {leaf.dtype for leaf in primad.tree.leaves(found)} == {np.dtype(np.float32)}
+        assert state.value < (1e-6 if least else 1e-1) * Residuals(poisson).value(params, x)
+
+
+def test_data_may_change_before_any_step() -> None:
+    rule, rng = LevenbergMarquardt(), np.random.default_rng(0)
+    f, params = rule.compile(poisson), network(8)
+    state = rule.init(params)
+    for step in range(40):
+        params, state = rule.update(params, state, f, rng.uniform(size=50 if step % 2 else 60))
+    grid = np.linspace(0, 1, 51)
+    found = primad.vmap(solution, in_axes=(None, 0))(params, grid)
+    assert np.max(np.abs(found - np.sin(np.pi * grid))) < 1e-3
+    other = rule.compile(lambda p, c: p - c)
+    x, state = search(rule, np.ones(2), other, 20, np.zeros(2))
+    x, state = rule.update(x, state, other, np.full(2, 10.0))
+    assert not state.stalled and state.value < 1
+
+
+def test_a_quasi_newton_search_goes_on_where_the_function_changes() -> None:
+    rule, x = SelfScaledBroyden(), np.ones(3)
+    f = rule.compile(lambda x, c: np.sum((x - c) ** 2 * np.arange(1.0, 4)) + np.sum(c))
+    state = rule.init(x)
+    for centre in (0.0, 10.0, -3.0):
+        for _ in range(25):
+            x, state = rule.update(x, state, f, np.full(3, centre))
+        np.testing.assert_allclose(x, centre, atol=1e-6)
+        assert state.value == pytest.approx(3 * centre, abs=1e-8)
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", [LevenbergMarquardt(), LBFGS(), SelfScaledBroyden()], ids=lambda r: type(r).__name__)
+def test_bad_parameters_and_states_are_refused(rule: Any) -> None:
+    f = rule.compile(steep if isinstance(rule, LevenbergMarquardt) else losses(steep))
+    with pytest.raises(primad.ShapeError, match="float parameters"):
+        rule.init(np.arange(3))
+    with pytest.raises(primad.ShapeError, match="no numbers in it"):
+        rule.init({"w": np.zeros((0, 3))})
+    with pytest.raises(primad.ShapeError, match="a state for 2 parameters does not fit 6"):
+        rule.update(np.ones(6), rule.init(np.ones(2)), f)
+    with pytest.raises(NotFiniteError, match=r"the parameter \[3\] is nan"):
+        rule.update(np.array([1, 1, 1, np.nan, 1, 1]), rule.init(np.ones(6)), f)
+
+
+def test_nan_says_where_it_comes_from() -> None:
+    rule, params = LevenbergMarquardt(), network(3)
+    f, state = rule.compile(terms), rule.init(params)
+    x, ends = np.linspace(0.1, 0.9, 5), np.zeros((2, 2))
+    x[3] = np.nan
+    with pytest.raises(NotFiniteError, match=r"data\[0\]\[3\] is nan"):
+        rule.update(params, state, f, x, ends, 1.0)
+    roots = rule.compile(lambda p, x: {"a": p * x, "root": np.sqrt(p - x)})
+    with np.errstate(invalid="ignore"), pytest.raises(NotFiniteError, match=r"the residual \['root'\]\[2\] is nan"):
+        rule.update(np.ones(1), rule.init(np.ones(1)), roots, np.array([0.0, 0.5, 2.0]))
+    loss = LBFGS().compile(lambda x: np.log(x))
+    with np.errstate(invalid="ignore"), pytest.raises(NotFiniteError, match="the value is nan"):
+        LBFGS().update(np.float64(-1.0), LBFGS().init(np.float64(1.0)), loss)
+
+
+@pytest.mark.parametrize(
+    ("residuals", "error", "message"),
+    [
+        (lambda p: (), primad.ShapeError, "no residuals(?s:.*)an empty tree"),
+        (lambda p: p[:0], primad.ShapeError, r"no residuals(?s:.*)float64\[0\]"),
+        (lambda p: np.arange(3), primad.ShapeError, "must be a float array"),
+        (lambda p: np.ones(3), primad.NotDifferentiableError, "no residual depends"),
+    ],
+)
+def test_bad_residuals_are_refused(residuals: Any, error: Any, message: str) -> None:
+    rule, x = LevenbergMarquardt(), np.ones(2)
+    with pytest.raises(error, match=message):
+        rule.update(x, rule.init(x), rule.compile(residuals))
+
+
+def test_bad_settings_are_refused() -> None:
+    x = np.ones(2)
+    with pytest.raises(primad.ShapeError, match=r"expected compiled residuals, got function(?s:.*)rule\.compile"):
+        LevenbergMarquardt().update(x, LevenbergMarquardt().init(x), rosenbrock)  # type: ignore[arg-type]
+    for wrong in ({"damping": 0.0}, {"scaling": 2.0}, {"space": "both"}):
+        with pytest.raises(primad.ShapeError, match="LevenbergMarquardt"):
+            LevenbergMarquardt(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(primad.ShapeError, match="at least one point"):
+        Residuals(rosenbrock, block=0)
+    with pytest.raises(primad.ShapeError, match="no form"):
+        SelfScaledBroyden("dfp")  # type: ignore[arg-type]
+    huge = LevenbergMarquardt()
+    f, wide = huge.compile(lambda p, x: p[0] * x), np.zeros(10**6)
+    with pytest.raises(primad.MemoryLimitError, match="GaussNewtonCG"):
+        huge.update(wide, huge.init(wide), f, np.ones(2 * 10**6))
