@@ -11,6 +11,7 @@ from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import split
 from primad.primitive import Primitive
 from primad.programs.ops import lowered, program_op
+from primad.programs.rows import is_single, pull_rows
 from primad.recording import program_of
 from primad.simplify.collapse import collapse
 from primad.trace import TracedArray
@@ -66,43 +67,65 @@ def _only(program: Program, argument: int) -> list[bool]:
     return [i == argument for i in range(len(program.inputs))]
 
 
+FEW = 8
+"""With so few results, or one direction, the fewer directions are taken without counting what they cost."""
+
+
 def build_jacobian(
     program: Program, *, output: int, argument: int, mode: str, rows: Block | None = None, columns: Block | None = None
 ) -> Program:
     """Build (a block of) the Jacobian of one output with respect to one argument.
 
-    Forward mode takes one direction per column, reverse mode one per row; 'auto' takes the fewer.
+    Forward mode takes one direction per column. Reverse mode pulls all rows back together: one pullback for all points
+    that stay apart, one per row otherwise (see `primad.programs.rows`). 'auto' takes what costs less.
     """
     x, y = program.in_types[argument], program.out_types[output]
     rows = whole(y.shape) if rows is None else rows
     columns = whole(x.shape) if columns is None else columns
     of = _restricted(program, output, rows)
-    y = of.out_types[0]
+    (y,) = of.out_types
     x_part = ArrayType(block_shape(columns), x.dtype)
+    if x_part.size == 0 or y.size == 0:
+        none = ArrayType((*y.shape, *x_part.shape), y.dtype)
+        return program_of(of.in_types, lambda *xs: [TracedArray(xs[0].node.trace.literal(0, none))], of.names)
+    if mode == "auto" and x_part.size > 1 and y.size > FEW and x_part.size <= y.size:
+        found = [build(of, argument, columns) for build in (_by_columns, _by_rows)]
+        return min(found, key=lambda built: built.cost().flops)
     if mode == "auto":
         mode = "forward" if x_part.size <= y.size else "reverse"
+    return (_by_columns if mode == "forward" else _by_rows)(of, argument, columns)
+
+
+def _by_columns(of: Program, argument: int, columns: Block) -> Program:
+    """Build the Jacobian of the only output by one direction for each column of a block."""
+    x, (y,) = of.in_types[argument], of.out_types
+    part = ArrayType(block_shape(columns), x.dtype)
+    derived = expand(_derivative_alone(forward.jvp(of, _only(of, argument))))
+    stacked = batching.vmap(derived, [*[False] * len(of.in_types), True], part.size)
 
     def matrix(*operands: TracedArray) -> list[TracedArray]:
-        trace = operands[0].node.trace
-        flags = [*[False] * len(operands), True]
-        if x_part.size == 0 or y.size == 0:
-            return [TracedArray(trace.literal(0, ArrayType((*y.shape, *x_part.shape), y.dtype)))]
-        if mode == "forward":
-            derived = expand(_derivative_alone(forward.jvp(of, _only(program, argument))))
-            stacked = batching.vmap(derived, flags, x_part.size)
-            (found,) = inline(stacked, [*operands, _seeds(trace, x, columns)])
-            found = ops.permute(found, order=(*range(1, found.ndim), 0))
-            return [ops.reshape(found, shape=(*y.shape, *x_part.shape))]
-        derived = expand(_derivative_alone(reverse.vjp(of, _only(program, argument))))
-        if y.shape == ():
-            (found,) = inline(derived, [*operands, TracedArray(trace.literal(1, y))])
+        (found,) = inline(stacked, [*operands, _seeds(operands[0].node.trace, x, columns)])
+        found = ops.permute(found, order=(*range(1, found.ndim), 0))
+        return [ops.reshape(found, shape=(*y.shape, *part.shape))]
+
+    return program_of(of.in_types, matrix, of.names)
+
+
+def _by_rows(of: Program, argument: int, columns: Block) -> Program:
+    """Build a block of columns of the Jacobian of the only output by pulling its rows back."""
+    x, (y,) = of.in_types[argument], of.out_types
+    pullback = expand(_derivative_alone(reverse.vjp(of, _only(of, argument))))
+
+    def matrix(*operands: TracedArray) -> list[TracedArray]:
+        if is_single(pullback):
+            (found,) = inline(pull_rows(pullback), operands)
         else:
-            stacked = batching.vmap(derived, flags, y.size)
-            (found,) = inline(stacked, [*operands, _seeds(trace, y, whole(y.shape))])
+            stacked = batching.vmap(pullback, [*[False] * len(operands), True], y.size)
+            (found,) = inline(stacked, [*operands, _seeds(operands[0].node.trace, y, whole(y.shape))])
         found = ops.cast(ops.reshape(found, shape=(*y.shape, *x.shape)), dtype=str(y.dtype))
         return [take_block(found, (*whole(y.shape), *columns))]
 
-    return program_of(program.in_types, matrix, program.names)
+    return program_of(of.in_types, matrix, of.names)
 
 
 def build_hessian(
