@@ -24,6 +24,18 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+def test_files_that_pages_name_exist():
+    """Decisions may name files that went."""
+    pages = [page for page in PAGES if page.parent.name != "decisions"]
+    found = 0
+    for page in (*pages, *(ROOT / "docs" / "pictures").glob("*.py")):
+        for name in re.findall(r"\b(\w+/\w+\.py)\b", page.read_text(encoding="utf-8")):
+            if (ROOT / "primad" / name).parent.is_dir():
+                found += 1
+                assert (ROOT / "primad" / name).is_file(), f"{page.name} names {name}"
+    assert found > 30
+
+
 def test_readme_comments_are_true():
     def u(x):
         return np.exp(-np.sum(x**2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,21 @@ def test_no_imports_inside_functions(path: Path) -> None:
         return  # these load what they need when they are first used
     for module, line, inside in imports(path):
         assert not inside or (place, module) in LAZY, f"{place}:{line}: {module} is imported inside a function"
+
+
+def test_one_builder_writes_the_control_of_llvm_text() -> None:
+    """Blocks, branches, calls, declarations and memory of a function's own are written in one file."""
+    control = re.compile(r"(^|\s)(br|phi|call|define|declare|alloca|switch) ")
+    for path in sorted((PACKAGE / "native").glob("*.py")):
+        tree = ast.parse(path.read_text())
+        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        found = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+            if control.search(node.value)
+        ]
+        assert bool(found) == (path.name == "builder.py"), f"{path.name} writes {found}"
 
 
 def test_no_cycles() -> None:

@@ -97,8 +97,12 @@ class Builder:
         """Call a function that has no value."""
         self.do(self._calling("void", name, operands))
 
+    def ask(self, result: str, name: str, *operands: tuple[str, str]) -> str:
+        """Call a function of the same text, or at an address, and return the name of its value."""
+        return self.emit(f"call {result} {name}({', '.join(f'{type} {value}' for type, value in operands)})")
+
     def run_own(self, name: str, *operands: tuple[str, str]) -> None:
-        """Call a function of the same text, or of an address, that has no value."""
+        """Call a function of the same text, or at an address, that has no value."""
         self.do(f"call void {name}({', '.join(f'{type} {value}' for type, value in operands)})")
 
     def _calling(self, result: str, name: str, operands: Sequence[tuple[str, str]]) -> str:

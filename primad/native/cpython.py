@@ -97,10 +97,6 @@ class Objects(Builder):
         """Return the address of a function of NumPy."""
         return self.address(self._table[place])
 
-    def ask(self, result: str, function: str, *operands: tuple[str, str]) -> str:
-        """Call a function at an address and return its value."""
-        return self.emit(f"call {result} {function}({', '.join(f'{type} {value}' for type, value in operands)})")
-
     def field(self, object: str, offset: int, type: str) -> str:
         """Load what lies so many bytes into an object."""
         return self.emit(f"load {type}, ptr {self.place('i8', object, offset)}")
