@@ -18,9 +18,8 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `batch(flags, size, *inputs, **params)`: the op on operands with a leading axis, for composites that are batched as a
   whole and for ops without an axis map. Other composites are lowered first, but for those with a JVP of their own.
 - `build(program, **options)`: for composites that hold a program, the derived program that they stand for.
-- `consume(op, trace, inputs, params, node)`: for composites that hold a program, how to be computed by the op that
-  consumes them (a trace does not need the whole Hessian); None if it has nothing to say. The node is the application,
-  or one of its results.
+- `consumed`: for composites that hold a program, laws of ops that have them, or a result of them, as an operand: how
+  to be computed for these (a trace does not need the whole Hessian).
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
 
@@ -31,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -59,7 +58,8 @@ class Law:
         shapes: shapes of the statement's arguments.
         rewrite: (trace, inputs, params) -> node or None: the constructor form. Laws of a pass have none.
         at: names of ops of which an operand must be one for the constructor form to find anything ('literal' among
-            them), or `SAME` for operands that are one node; None where it must always be tried.
+            them), or `SAME` for operands that are one node; None where it must always be tried. Of a law in
+            `consumed`, names of the ops that consume.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Primitive:
     views: bool = False
     build: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
-    consume: Callable[..., Node | None] | None = None
+    consumed: tuple[Law, ...] = ()
     outermost: Outermost | None = None
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
@@ -134,15 +134,9 @@ class Primitive:
         context: tuple[Any, ...] = tuple([node.op for node in inputs])
         if len(inputs) == 2 and inputs[0] is inputs[1]:
             context = (*context, SAME)
-        known = self._contexts.get(context)
-        if known is None:
-            known = self._contexts[context] = self._laws_in(context)
-        consumed, rewriters = known
-        node: Node | None
-        for position in consumed:
-            node = inputs[position].op.consume(self, trace, inputs, params, inputs[position])
-            if node is not None:
-                return node
+        rewriters = self._contexts.get(context)
+        if rewriters is None:
+            rewriters = self._contexts[context] = self._laws_in(context)
         if rewriters:
             named = dict(params)
             for rewriter in rewriters:
@@ -152,22 +146,20 @@ class Primitive:
         return None
 
     @cached_property
-    def _contexts(self) -> dict[tuple[Any, ...], tuple[tuple[int, ...], tuple[Rewrite, ...]]]:
+    def _contexts(self) -> dict[tuple[Any, ...], tuple[Rewrite, ...]]:
         return {}
 
-    def _laws_in(self, context: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Rewrite, ...]]:
-        """Return what is worth trying where the operands have these ops.
-
-        Returns:
-            the operands that say how they are consumed, the constructor forms.
-        """
+    def _laws_in(self, context: tuple[Any, ...]) -> tuple[Rewrite, ...]:
+        """Return the constructor forms that are worth trying where the operands have these ops."""
         if len(self._contexts) >= MOST_CONTEXTS:
             self._contexts.clear()
         ops = [op for op in context if op is not SAME]
         names = {SAME if op is SAME else op.name for op in context}
-        consumed = tuple([i for i, op in enumerate(ops) if op.consume is not None])
+        consumed = [rewrite for op in dict.fromkeys(ops) for rewrite in consuming(self, op)]
+        if project in ops:
+            consumed.append(partial(_consume_results, self))
         laws = [law.rewrite for law in self.laws if law.rewrite is not None and law.may_apply(names)]
-        return consumed, (*self.families(ops).values(), *laws)
+        return (*consumed, *self.families(ops).values(), *laws)
 
     def families(self, operands: Sequence[Any]) -> dict[Any, Rewrite]:
         """Return how operands leave this op, applied to operands of these ops, where laws keep them further outside."""
@@ -256,10 +248,19 @@ def application(node: Node) -> tuple[Node, int]:
     return (node.inputs[0], node.params[0][1]) if node.op is project else (node, 0)
 
 
-def _consume_projected(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Any:
-    """The op with several results says how each of them is consumed."""
-    consume = node.inputs[0].op.consume
-    return None if consume is None else consume(op, trace, inputs, params, node)
+def consuming(op: Primitive, operand: Any) -> list[Rewrite]:
+    """Return the constructor forms of laws that another op has for being an operand of this one."""
+    return [law.rewrite for law in operand.consumed if law.rewrite is not None and law.may_apply((op.name,))]
+
+
+def _consume_results(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """An op with several results has laws for how each of them is consumed."""
+    for several in dict.fromkeys([node.inputs[0].op for node in inputs if node.op is project]):
+        for rewrite in consuming(op, several):
+            found = rewrite(trace, inputs, params)
+            if found is not None:
+                return found
+    return None
 
 
 project: Primitive = Primitive(
@@ -274,7 +275,6 @@ project: Primitive = Primitive(
     linear_operands=(0,),
     views=True,
     batch=lambda flags, size, several, *, index: results(several.node)[index],
-    consume=_consume_projected,
     doc="One of the results of an op that has several.",
 )
 

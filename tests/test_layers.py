@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from primad import ops
+from primad.numpy import COMPOSITES, products
 from primad.primitive import Primitive
 
 PACKAGE = Path(__file__).parent.parent / "primad"
@@ -160,3 +161,22 @@ def test_no_op_is_known_by_name(path: Path) -> None:
             texts = {child.value for child in ast.walk(node) if isinstance(child, ast.Constant)}
             known = {text for text in texts if isinstance(text, str)} & names
             assert not known, f"{path}:{line}: knows {known}"
+
+
+ASKS_NO_OP = [path for path in FILES if layer_of(module_of(path)) in ("programs", "functional")]
+"""What applies ops, but leaves what to do with them to their records and to laws."""
+
+
+@pytest.mark.parametrize("path", ASKS_NO_OP, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_node_is_asked_for_its_op(path: Path) -> None:
+    """No op of a node is compared with a record or a name: how an op is consumed is a law of what it consumes."""
+    names = set(ops.BY_NAME) | {composite.name for composite in COMPOSITES}
+    records = {name for name, value in vars(ops).items() if isinstance(value, Primitive)}
+    composites = {name for name, value in vars(products).items() if isinstance(value, Primitive)}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Compare):
+            inside = list(ast.walk(node))
+            found = {child.attr for child in inside if isinstance(child, ast.Attribute)} & records
+            found |= {child.id for child in inside if isinstance(child, ast.Name)} & composites
+            found |= {child.value for child in inside if isinstance(child, ast.Constant)} & names
+            assert not found, f"{path}:{node.lineno}: knows {found}"

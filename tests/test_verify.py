@@ -68,10 +68,13 @@ def test_record(name: str) -> None:
     proved()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op.laws or CASES[name].op.pointwise])
+WITH_LAWS = [name for name in NAMES if CASES[name].op.laws or CASES[name].op.consumed or CASES[name].op.pointwise]
+
+
+@pytest.mark.parametrize("name", WITH_LAWS)
 def test_laws(name: str) -> None:
     case = CASES[name]
-    found = [constructor_row(case, case.op, Seeded), *law_rows(name, case.op.laws)]
+    found = [constructor_row(case, case.op, Seeded), *law_rows(name, (*case.op.laws, *case.op.consumed))]
     assert all(row is None or row.how != "failed" for row in found), found
 
 
@@ -299,6 +302,29 @@ def test_every_corruption_of_a_law_of_passes_is_caught() -> None:
     for law in pass_laws():
         (row,) = law_rows("law", [_wrong_side(law)])
         assert row.how == "failed"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op.consumed])
+def test_every_corruption_of_a_law_of_consumers_is_caught(name: str) -> None:
+    """Each of these laws is applied to its own statement: what is wrong with it is put into the record itself."""
+    op = CASES[name].op
+    laws = op.consumed
+    try:
+        for i, law in enumerate(laws):
+            for corrupt in (_seven, _silent, _wrong_side):
+                changed = corrupt(law)
+                object.__setattr__(op, "consumed", (*laws[:i], changed, *laws[i + 1 :]))
+                _forget_laws()
+                (row,) = law_rows(name, [changed])
+                assert row.how == "failed", f"{corrupt.__name__}: {law.name}"
+    finally:
+        object.__setattr__(op, "consumed", laws)
+        _forget_laws()
+
+
+def _forget_laws() -> None:
+    for case in CASES.values():
+        case.op._contexts.clear()
 
 
 def test_a_law_of_the_wrong_class_is_caught() -> None:

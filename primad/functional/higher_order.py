@@ -18,7 +18,7 @@ from primad.functional.calls import (
 from primad.functional.compile import run_once
 from primad.functional.derivatives import function_name, grad, jvp, matching_leaves
 from primad.ir.node import Leaf
-from primad.programs.matrices import hessian_diagonal_
+from primad.programs.consumers import hessian_diagonal_
 from primad.recording import type_of
 from primad.transforms.lowering import active_nodes, lower
 

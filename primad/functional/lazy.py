@@ -15,7 +15,8 @@ from primad.functional.calls import Call, Selected, check_differentiable, source
 from primad.functional.compile import run_once
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive
-from primad.programs.matrices import hessian_, jacobian_, whole
+from primad.programs.consumers import hessian_, jacobian_
+from primad.programs.matrices import whole
 from primad.protocols import FUNCTIONS
 from primad.trace import is_traced
 from primad.types import ArrayType

@@ -13,7 +13,7 @@ from primad.functional.compile import checkpoint_
 from primad.ir.parse import parse as parse_with
 from primad.ir.program import Program
 from primad.primitive import Primitive
-from primad.programs.matrices import MATRICES
+from primad.programs.consumers import MATRICES
 from primad.programs.ops import jvp_, vjp_, vmap_
 from primad.transforms import lower
 from primad.transforms.batching import mapped

@@ -40,7 +40,7 @@ class Operation(Protocol):
 class Leaf:
     """The op of a node without inputs."""
 
-    consume = None
+    consumed = ()
     outermost = None
 
     def __init__(self, name: str) -> None:

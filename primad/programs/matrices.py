@@ -1,16 +1,14 @@
-"""Jacobians and Hessians as nodes, and how the ops that consume them choose their computation."""
+"""Building Jacobians, Hessians, blocks and diagonals of them, and their products with vectors."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from primad import ops
-from primad.ir.node import Node, Params, Trace
-from primad.ir.program import ClosedProgram, Program
-from primad.numpy.products import diagonal_, matmul_, trace_
-from primad.ops.contraction import split
+from primad.ir.node import Trace
+from primad.ir.program import Program
 from primad.primitive import Primitive
-from primad.programs.ops import lowered, program_op
+from primad.programs.ops import program_op
 from primad.programs.rows import is_single, pull_rows
 from primad.recording import program_of
 from primad.simplify.collapse import collapse
@@ -190,69 +188,7 @@ def build_hessian_diagonal(program: Program, *, output: int, argument: int, tota
     return collapse(expand(built)) if total else built
 
 
-# -- who consumes a Jacobian -------------------------------------------------------------------------------------------
-
-
-def _contraction(inputs: tuple[Node, ...], params: Params, node: Node) -> tuple[str, str, str, TracedArray]:
-    """Return the letters of the matrix, of the other operand and of the result, and the other operand."""
-    parts = split(dict(params)["labels"])
-    place = 0 if inputs[0] is node else 1
-    return parts[place], parts[1 - place], parts[2], TracedArray(inputs[1 - place])
-
-
-def _arranged(x: Any, have: str, want: str) -> Any:
-    return ops.permute(x, order=tuple([have.index(letter) for letter in want]))
-
-
-def _block_of(params: Params, start: int, count: int) -> Block:
-    named = dict(params)
-    triples = list(zip(named["start"], named["stop"], named["step"], strict=True))
-    return tuple(triples[start : start + count])
-
-
-def _within(outer: Block, inner: Block) -> Block:
-    """Return a block of a block as a block."""
-    result = []
-    for (a, _, s), (b, c, t) in zip(outer, inner, strict=True):
-        start = a + b * s
-        count = len(range(b, c, t))
-        result.append((start, start + max(0, count - 1) * s * t + (1 if count else 0), s * t))
-    return tuple(result)
-
-
-def _jacobian_types(of: ClosedProgram, *, output: int, argument: int, mode: str, rows: Block, columns: Block) -> Types:
-    return [ArrayType((*block_shape(rows), *block_shape(columns)), of.out_types[output].dtype)]
-
-
-def _jacobian_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Node | None:
-    if op is matmul_:
-        return lowered(op, inputs)
-    named = dict(node.params)
-    of, rows, columns = named["of"], named["rows"], named["columns"]
-    operands = [*map(TracedArray, node.inputs)]
-    if op is ops.slice_:
-        new_rows = _within(rows, _block_of(params, 0, len(rows)))
-        new_columns = _within(columns, _block_of(params, len(rows), len(columns)))
-        named.update(rows=new_rows, columns=new_columns)
-        return node_of(jacobian_(*operands, **named))
-    if op is ops.contract and rows == whole(of.out_types[named["output"]].shape):
-        mine, other, out, v = _contraction(inputs, params, node)
-        row_letters, column_letters = mine[: len(rows)], mine[len(rows) :]
-        full = columns == whole(of.program.in_types[named["argument"]].shape)
-        place = {"of": of, "output": named["output"], "argument": named["argument"]}
-        if full and column_letters and set(other) == set(column_letters) and not set(other) & set(out):
-            v = ops.cast(v, dtype=str(of.program.in_types[named["argument"]].dtype))
-            found = pushforward_(*operands, _arranged(v, other, column_letters), **place)
-            return node_of(_arranged(found, row_letters, out))
-        if full and row_letters and set(other) == set(row_letters) and not set(other) & set(out):
-            found = pullback_(*operands, _arranged(v, other, row_letters), **place)
-            return node_of(ops.cast(_arranged(found, column_letters, out), dtype=str(node.type.dtype)))
-    return None
-
-
-def node_of(x: TracedArray) -> Node:
-    """Return the node of a traced array."""
-    return x.node
+# -- products with derivatives, and diagonals ------------------------------------------------------------------------
 
 
 def _build_pushforward(program: Program, *, output: int, argument: int) -> Program:
@@ -277,74 +213,6 @@ pullback_: Primitive = program_op(
     out_types=lambda of, *, output, argument: [of.program.in_types[argument]],
     doc="A cotangent times the Jacobian of one output with respect to one argument.",
 )
-jacobian_: Primitive = program_op(
-    "jacobian",
-    build=build_jacobian,
-    out_types=_jacobian_types,
-    consume=_jacobian_consume,
-    doc="(A block of) the Jacobian of one output with respect to one argument.",
-)
-
-
-# -- who consumes a Hessian --------------------------------------------------------------------------------------------
-
-
-def _hessian_types(
-    of: ClosedProgram, *, output: int, first: int, second: int, rows: Block, left: Block, right: Block
-) -> Types:
-    return [ArrayType((*block_shape(rows), *block_shape(left), *block_shape(right)), of.out_types[output].dtype)]
-
-
-def _hessian_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Node | None:
-    if op is matmul_:
-        return lowered(op, inputs)
-    named = dict(node.params)
-    of, rows, left, right = named["of"], named["rows"], named["left"], named["right"]
-    operands = [*map(TracedArray, node.inputs)]
-    ny, nl = len(rows), len(left)
-    whole_left = left == whole(of.program.in_types[named["first"]].shape)
-    whole_right = right == whole(of.program.in_types[named["second"]].shape)
-    whole_rows = rows == whole(of.out_types[named["output"]].shape)
-    if op is ops.slice_:
-        named.update(
-            rows=_within(rows, _block_of(params, 0, ny)),
-            left=_within(left, _block_of(params, ny, nl)),
-            right=_within(right, _block_of(params, ny + nl, len(right))),
-        )
-        return node_of(hessian_(*operands, **named))
-    if not (whole_left and whole_right and whole_rows):
-        return None
-    if op is ops.contract:
-        mine, other, out, v = _contraction(inputs, params, node)
-        y_letters, left_letters, right_letters = mine[:ny], mine[ny : ny + nl], mine[ny + nl :]
-        place = {"of": of, "output": named["output"]}
-        for along, kept, ours, rest in (
-            (named["second"], named["first"], right_letters, left_letters),
-            (named["first"], named["second"], left_letters, right_letters),
-        ):
-            if ours and set(other) == set(ours) and not set(other) & set(out):
-                v = ops.cast(v, dtype=str(of.program.in_types[along].dtype))
-                found = hvp_(*operands, _arranged(v, other, ours), along=along, argument=kept, **place)
-                return node_of(_arranged(found, y_letters + rest, out))
-    if op is trace_ and _is_diagonal(named, params, ny):
-        assert op.lower is not None
-        return node_of(op.lower(TracedArray(node), **dict(params)))
-    if op is diagonal_ and _is_diagonal(named, params, ny):
-        place = {"of": of, "output": named["output"], "argument": named["first"]}
-        return node_of(hessian_diagonal_(*operands, total=False, **place))
-    return None
-
-
-def _is_diagonal(named: dict[str, Any], params: Params, ny: int) -> bool:
-    axes = {dict(params)["axis1"], dict(params)["axis2"]}
-    return named["first"] == named["second"] and len(named["left"]) == 1 and axes == {ny, ny + 1}
-
-
-def _diagonal_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Node | None:
-    named = dict(node.params)
-    if op is ops.sum and not named["total"] and dict(params)["axes"] == (node.type.ndim - 1,):
-        return node_of(hessian_diagonal_(*map(TracedArray, node.inputs), **{**named, "total": True}))
-    return None
 
 
 def _build_hvp(program: Program, *, output: int, argument: int, along: int) -> Program:
@@ -360,24 +228,3 @@ hvp_: Primitive = program_op(
     ],
     doc="The Hessian of one output times a vector: the derivative of the gradient along it.",
 )
-hessian_: Primitive = program_op(
-    "hessian",
-    build=build_hessian,
-    out_types=_hessian_types,
-    consume=_hessian_consume,
-    doc="(A block of) the second derivatives of one output with respect to two arguments.",
-)
-hessian_diagonal_: Primitive = program_op(
-    "hessian_diagonal",
-    build=build_hessian_diagonal,
-    out_types=lambda of, *, output, argument, total: [
-        ArrayType(
-            of.out_types[output].shape if total else (*of.out_types[output].shape, of.program.in_types[argument].size),
-            of.out_types[output].dtype,
-        )
-    ],
-    consume=_diagonal_consume,
-    doc="Unmixed second derivatives of one output with respect to one argument, or (total) their sum, the Laplacian.",
-)
-
-MATRICES = (jacobian_, hessian_, hvp_, hessian_diagonal_, pushforward_, pullback_)

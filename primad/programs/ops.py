@@ -1,9 +1,9 @@
 """Ops that hold a program: jvp, vjp, vmap as nodes, and what makes others (jacobian, hessian, …).
 
 Inside another trace a derivative is recorded as one node that holds its program, and is built only when a plan is made:
-a repeated call costs the trace of the function and the run. The op that consumes such a node chooses how it is computed
-(`consume`): a diagonal of a Hessian needs second directional derivatives only, a product with a vector one
-Hessian-vector product, a row of a Jacobian one pullback.
+a repeated call costs the trace of the function and the run. The op that consumes such a node chooses how it is
+computed, by a law of the node's op (`consumed`): a diagonal of a Hessian needs second directional derivatives only, a
+product with a vector one Hessian-vector product, a row of a Jacobian one pullback.
 
 Operands of a program op: the arguments of its program, the program's captured values, then what the transform adds
 (tangents, …). Its results are the outputs of the program that it builds: one, or several (see `primad.primitive`).
@@ -11,17 +11,18 @@ Operands of a program op: the arguments of its program, the program's captured v
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.families import LEFT_OUT
-from primad.ir.node import Node, Params, Trace
+from primad.ir.node import Node, Trace
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.products import diagonal_, matmul_, trace_
-from primad.ops.contraction import letters, split
-from primad.primitive import Primitive, application, one_or_all, project
+from primad.ops.contraction import letters
+from primad.primitive import Law, Primitive, Rewrite, application, consuming, one_or_all
 from primad.recording import program_of
 from primad.runtime.cache import BUILT
 from primad.runtime.tiling import make_plan
@@ -38,7 +39,7 @@ def program_op(
     name: str,
     build: Callable[..., Program],
     out_types: Callable[..., Types],
-    consume: Callable[..., Node | None] | None = None,
+    consumed: Sequence[Law] = (),
     jvp: Callable[..., Any] | None = None,
     batch: Callable[..., Any] | None = None,
     doc: str = "",
@@ -49,7 +50,7 @@ def program_op(
         name: its name in program texts.
         build: `(program, **options) -> Program`, on its program with captured values as inputs.
         out_types: `(closed program, **options) -> types of the outputs of what it builds`.
-        consume: see `primad.primitive`.
+        consumed: laws of the ops that it is an operand of.
         jvp: a JVP of its own, which differentiation uses instead of lowering.
         batch: how to batch it; by default a vmap node holds it, or it is mapped with its JVP if it has one of its own.
         doc: one line for the reference.
@@ -84,7 +85,7 @@ def program_op(
         doc=doc,
         build=build,
         batch=batch or (batch_whole if jvp is None else None),
-        consume=consume,
+        consumed=tuple(consumed),
     )
     return primitive
 
@@ -151,31 +152,91 @@ def _wide(type: ArrayType, size: int) -> ArrayType:
     return ArrayType((size, *type.shape), type.dtype)
 
 
-def _vmap_consume(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: Params, node: Node) -> Node | None:
-    """An op that leaves the batch axis alone moves inside the batched program, where it can choose."""
-    mapped, index = application(node)
-    named = dict(mapped.params)
-    if op is project or application(named["of"].program.outputs[index])[0].op.consume is None:
+def of_operand(op: Callable[[], Primitive], rule: Callable[..., Node | None]) -> Rewrite:
+    """Make the constructor form of a law of the ops that consume an op.
+
+    Args:
+        op: gives the op that is consumed.
+        rule: (its application or result, inputs, params) -> node or None: tried for each operand that is one.
+    """
+
+    def rewrite(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+        for node in dict.fromkeys(inputs):
+            found = rule(node, inputs, params) if application(node)[0].op is op() else None
+            if found is not None:
+                return found
         return None
-    options = dict(params)
-    if op is matmul_:
-        return lowered(op, inputs)
-    if op is ops.slice_ and (options["start"][0], options["stop"][0], options["step"][0]) == (0, named["size"], 1):
-        return _move_inside(node, lambda x: ops.slice_(x, **{key: bounds[1:] for key, bounds in options.items()}))
-    if op in (diagonal_, trace_) and 0 not in (options["axis1"], options["axis2"]):
-        return _move_inside(node, lambda x: op(x, axis1=options["axis1"] - 1, axis2=options["axis2"] - 1))
-    if op is ops.sum and 0 not in options["axes"]:
-        return _move_inside(node, lambda x: ops.sum(x, axes=tuple([axis - 1 for axis in options["axes"]])))
-    if op is ops.contract:
-        return _contract_inside(inputs, options["labels"], node)
-    return None
+
+    return rewrite
 
 
-def lowered(op: Primitive, inputs: Sequence[Node]) -> Node:
-    """Return what an op's definition makes of its operands."""
-    assert op.lower is not None
-    result: Node = op.lower(*map(TracedArray, inputs)).node
-    return result
+def lowered(op: Primitive) -> Callable[..., Node]:
+    """Return the rule that a composite is its definition wherever it consumes an op."""
+
+    def rule(node: Node, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node:
+        assert op.lower is not None
+        return op.lower(*map(TracedArray, inputs), **params).node  # type: ignore[no-any-return]
+
+    return rule
+
+
+def _inside(op: Primitive) -> Callable[..., Node | None]:
+    """Return the rule that an op that maps the batch axis of a batched program moves inside it.
+
+    It is for programs whose result it can choose, by a law, how to compute.
+    """
+
+    def rule(node: Node, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+        assert op.axes is not None and op.adapt is not None
+        if not _chooses(op, node):
+            return None
+        types = [x.type for x in inputs]
+        found = op.axes(*types, **params)
+        place = inputs.index(node)
+        batch = found.operands[place][0]
+        if found.role(batch) != "mapped":
+            return None
+        inner = op.adapt(found.change({batch: None}, types, [op.infer(*types, **params)]), **params)
+        if inner is None:
+            return None
+        others = [
+            (_led_by(TracedArray(x), labels.index(batch)), True) if batch in labels else (TracedArray(x), False)
+            for i, (x, labels) in enumerate(zip(inputs, found.operands, strict=True))
+            if i != place
+        ]
+        moved = _move_inside(node, lambda x, *rest: op(*rest[:place], x, *rest[place:], **inner), *others)
+        to = found.results[0].index(batch)
+        order = (*range(1, to + 1), 0, *range(to + 1, len(found.results[0])))
+        return node_of(ops.permute(TracedArray(moved), order=order))
+
+    return rule
+
+
+def _along_later_axes(op: Primitive) -> Callable[..., Node | None]:
+    """Return the rule that an op along two axes moves inside a batched program, if neither is the batch axis."""
+
+    def rule(node: Node, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+        if 0 in params.values() or not _chooses(op, node):
+            return None
+        return _move_inside(node, lambda x: op(x, **{name: axis - 1 for name, axis in params.items()}))
+
+    return rule
+
+
+def _chooses(op: Primitive, node: Node) -> bool:
+    """Say whether an op has a law for what a batched program computes as this result."""
+    mapped, index = application(node)
+    inner, _ = application(dict(mapped.params)["of"].program.outputs[index])
+    return bool(consuming(op, inner.op))
+
+
+def _led_by(x: TracedArray, axis: int) -> Any:
+    return ops.permute(x, order=(axis, *(i for i in range(x.ndim) if i != axis)))
+
+
+def node_of(x: TracedArray) -> Node:
+    """Return the node of a traced array."""
+    return x.node
 
 
 def _move_inside(node: Node, function: Callable[..., Any], *others: tuple[TracedArray, bool]) -> Node:
@@ -200,25 +261,56 @@ def _move_inside(node: Node, function: Callable[..., Any], *others: tuple[Traced
     return moved
 
 
-def _contract_inside(inputs: tuple[Node, ...], labels: str, node: Node) -> Node | None:
-    parts = split(labels)
-    place = 0 if inputs[0] is node else 1
-    mine, other, out = parts[place], parts[1 - place], parts[2]
-    letter = mine[0]
-    if letter not in out:
-        return None
-    y = TracedArray(inputs[1 - place])
-    batched = letter in other
-    if batched:
-        front = other.index(letter)
-        y = ops.permute(y, order=(front, *(i for i in range(y.ndim) if i != front)))
-        other = other.replace(letter, "")
-    rest = out.replace(letter, "")
-    inner = letters(mine[1:], other, rest)
-    moved = TracedArray(_move_inside(node, lambda x, v: ops.contract(x, v, labels=inner), (y, batched)))
-    placed = letter + rest
-    result: Node = ops.permute(moved, order=tuple([placed.index(c) for c in out])).node
-    return result
+def _on_rows(body: Callable[..., Any], x: Any, *shared: Any) -> Any:
+    """Apply a function to each row of an array, and to the others as they are, as a node."""
+    rows = [ArrayType(x.shape[1:], x.dtype), *[ArrayType(y.shape, y.dtype) for y in shared]]
+    of = ClosedProgram(program_of(rows, lambda *row: [body(*row)]))
+    return vmap_(x, *shared, of=of, batched=(True, *[False] * len(shared)), size=x.shape[0])
+
+
+def _sines(x: Any) -> Any:
+    return _on_rows(ops.sin, x)
+
+
+def _tail(x: Any, axis: int) -> Any:
+    start = tuple([int(i == axis) for i in range(x.ndim)])
+    return ops.slice_(x, start=start, stop=x.shape, step=(1,) * x.ndim)
+
+
+def _goes_inside(op: Primitive, use: Callable[..., Any], shapes: Any, rule: Callable[..., Any]) -> Law:
+    """Make the law that an op goes inside a batched program; `use` applies it so that some axis is the last but one."""
+
+    def statement(x: Any, *others: Any) -> tuple[Any, Any]:
+        outside = use(_on_rows(_sines, x), 1, *others)
+        return outside, _on_rows(lambda row, *rest: use(_sines(row), 0, *rest), x, *others)
+
+    statement.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in "xyz"[: len(shapes)]]
+    )
+    name = f"what leaves the batch axis alone goes inside a batched program: {op.name}"
+    return Law(name, "bitwise", statement, shapes, of_operand(lambda: vmap_, rule(op)), (op.name,))
+
+
+_VMAP_LAWS = (
+    _goes_inside(ops.slice_, _tail, ((2, 3, 2),), _inside),
+    _goes_inside(ops.sum, lambda x, axis: ops.sum(x, axes=(axis,)), ((2, 3, 2),), _inside),
+    _goes_inside(
+        ops.contract,
+        lambda x, axis, y: ops.contract(x, y, labels=letters("abc"[-x.ndim :], "cd", "abd"[-x.ndim :])),
+        ((2, 3, 2), (2, 3)),
+        _inside,
+    ),
+    _goes_inside(diagonal_, lambda x, axis: diagonal_(x, axis1=axis, axis2=axis + 1), ((2, 3, 3),), _along_later_axes),
+    _goes_inside(trace_, lambda x, axis: trace_(x, axis1=axis, axis2=axis + 1), ((2, 3, 3),), _along_later_axes),
+    Law(
+        "a product of matrices is a contraction where it takes a batched program",
+        "bitwise",
+        lambda x, y: (matmul_(_sines(x), y), ops.contract(_sines(x), y, labels="ab,bc->ac")),
+        ((2, 3), (3, 2)),
+        of_operand(lambda: vmap_, lowered(matmul_)),
+        (matmul_.name,),
+    ),
+)
 
 
 vmap_: Primitive = program_op(
@@ -227,6 +319,6 @@ vmap_: Primitive = program_op(
         expand(program), [*batched, *[False] * (len(program.inputs) - len(batched))], size
     ),
     out_types=lambda of, *, batched, size: [_wide(type, size) for type in of.out_types],
-    consume=_vmap_consume,
+    consumed=_VMAP_LAWS,
     doc="The program on a stack of arguments.",
 )

@@ -136,7 +136,7 @@ def rows(subject: Subject, source: Callable[[str], Choices], op: Primitive | Non
     consumed = _guarded(op, "consumers", lambda: consumers_row(subject, op, source))
     if consumed is not None:
         yield consumed
-    yield from law_rows(op.name, op.laws)
+    yield from law_rows(op.name, (*op.laws, *op.consumed))
 
 
 def _guarded(op: Primitive, what: str, check: Callable[[], Row | None]) -> Row | None:

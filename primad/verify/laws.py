@@ -12,8 +12,9 @@ import numpy as np
 import sympy
 
 from primad import ops
-from primad.backends.objects import recognize
+from primad.backends.objects import Evaluator, recognize
 from primad.backends.sympy import Symbols
+from primad.ir.families import DIRECTIONS, LOCAL, without
 from primad.ir.node import INPUT, Node
 from primad.ir.program import Program
 from primad.primitive import Law, Primitive
@@ -58,11 +59,11 @@ def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
     symbols = Symbols()
     names = inspect.signature(law.statement).parameters
     arguments = [_symbols(name, shape, symbols, choose) for name, shape in zip(names, law.shapes, strict=True)]
-    left, right = (_exact(side) for side in law.statement(*arguments))
+    types = [ArrayType(shape, np.float64) for shape in law.shapes]
+    left, right = (_exact(side) for side in _sides(law, types, arguments, symbols))
     how = decide(law.name, right, left, symbols)
     for _ in range(ROUNDS):
         _on_floats(law, choose)
-    types = [ArrayType(shape, np.float64) for shape in law.shapes]
     program = trace(law.statement)(*types)
     if program.outputs[0] is program.outputs[1]:
         return how, law.holds
@@ -70,6 +71,15 @@ def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
         raise Wrong(f"{law.name}: the rewrite", "one node for both sides", str(program))
     _by_pass(law, trace(lambda *arrays: law.statement(*arrays)[0])(*types), choose)
     return how, f"{law.holds}, applied by a pass"
+
+
+def _sides(law: Law, types: Sequence[ArrayType], arguments: Sequence[Any], symbols: Symbols) -> Sequence[Any]:
+    """Return both sides of a statement on symbols; ops that hold a program are built for it, and no law is applied."""
+    with without(LOCAL, DIRECTIONS):
+        program = trace(law.statement)(*types)
+        if not any(getattr(node.op, "holds_program", False) for node in program.nodes):
+            return law.statement(*arguments)
+        return Evaluator(symbols).run(program, arguments)
 
 
 def _by_pass(law: Law, left: Program, choose: Choices) -> None:

@@ -15,7 +15,8 @@ from primad.functional.rules import Rule
 from primad.ir.program import ClosedProgram
 from primad.numpy.products import diagonal_, trace_
 from primad.primitive import Primitive, as_tuple, one_or_all
-from primad.programs.matrices import hessian_, hessian_diagonal_, hvp_, jacobian_, pullback_, pushforward_, whole
+from primad.programs.consumers import hessian_, hessian_diagonal_, jacobian_
+from primad.programs.matrices import hvp_, pullback_, pushforward_, whole
 from primad.programs.ops import jvp_, vjp_, vmap_
 from primad.recording import trace
 from primad.transforms.batching import mapped
@@ -348,7 +349,7 @@ def _consumers(x: Any, v: Any) -> list[tuple[str, Any, Any]]:
 
 def consumers_row(case: Case, op: Primitive, source: Callable[[str], Choices] = Seeded) -> Row | None:
     """Each op that may choose how its operand is computed gives what it gives on the computed operand."""
-    if op.consume is None or case.through is not None:  # that of a result is its op's
+    if not op.consumed or case.through is not None:  # that of a result is its op's
         return None
     count = 0
     for index in range(case.examples):
