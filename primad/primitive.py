@@ -126,6 +126,12 @@ class Primitive:
         result = bind(self, operands, params)
         return result_of(result.node) if type(result) is TracedArray else result
 
+    def __copy__(self) -> Primitive:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Primitive:
+        return self
+
     def __repr__(self) -> str:
         return f"<{self.kind} primitive {self.name}>"
 

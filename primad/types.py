@@ -98,6 +98,9 @@ class ArrayType:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> Any:
+        return ArrayType, (self.shape, self.dtype)  # the hash is another in another process
+
     def __repr__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
@@ -132,6 +135,9 @@ class TupleType:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> Any:
+        return TupleType, (self.types,)
 
     def __repr__(self) -> str:
         return f"({', '.join(map(str, self.types))}{',' if len(self.types) == 1 else ''})"

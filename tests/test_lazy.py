@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import pickle
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -307,8 +306,6 @@ def test_an_unknown_attribute_is_an_attribute_error_with_a_suggestion() -> None:
             lazy.flat  # noqa: B018
         with pytest.raises(AttributeError, match=r"change a copy: np.array\(H\)"):
             lazy.fill(0.0)
-        with pytest.raises(primad.TracingError, match=r"pickle the array that it stands for: np.asarray\(H\)"):
-            pickle.dumps(lazy)
 
 
 def test_it_is_computed_once_and_shared_read_only() -> None:

@@ -145,7 +145,7 @@ def test_captured_arrays_count():
 
 def _cells(function):
     """Return the cells of a jitted function and of the functions in them."""
-    cells = list(function.__closure__ or ())
+    cells = list(function.func.__closure__ or ())
     inner = [cell.cell_contents for cell in cells if hasattr(cell.cell_contents, "__closure__")]
     return cells + [cell for one in inner if one.__qualname__.startswith("jit.") for cell in one.__closure__ or ()]
 

@@ -12,7 +12,8 @@ from primad import ops, tree
 from primad.errors import ShapeError
 from primad.functional.calls import Call, arrays, compiled_plan, keep, source_values, traced_operands
 from primad.functional.keys import static_key, structure_key
-from primad.ir.program import ClosedProgram
+from primad.functional.transformed import Transformed, transform
+from primad.ir.program import ClosedProgram, Program
 from primad.native.entry import is_plain
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.ops import jvp_, program_op, vmap_
@@ -102,7 +103,7 @@ def jit(
 
     def make(
         args: Any, kwargs: Any, fixed: tuple[int, ...], types: Sequence[ArrayType], weak: Sequence[bool], in_tree: Any
-    ) -> tuple[Any, list[Any], Any, Donated, list[str]] | None:
+    ) -> tuple[Any, list[Any], Program, Donated, list[str]] | None:
         def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
             values = list(positional)
             for i in sorted(set(fixed)):
@@ -127,7 +128,7 @@ def jit(
         entry = plan.entry(captured) if isinstance(plan, WholePlan) and plain else None
         if entry is not None and len(entries) < MOST_ENTRIES:
             entries.append(entry if is_plain(program.out_tree) else _rebuilding(entry, program.out_tree))
-        return plan, captured, program.out_tree, donated, _names(function, args, kwargs, fixed)
+        return plan, captured, program, donated, _names(function, args, kwargs, fixed)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -152,7 +153,7 @@ def jit(
         made = cache.get(key, lambda: make(args, kwargs, fixed, types, weak, in_tree))
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return function(*args, **kwargs)
-        plan, captured, out_tree, donated, names = made
+        plan, captured, program, donated, names = made
         values = arrays(leaves)
         if donated:
             for _, place in donated:
@@ -163,9 +164,13 @@ def jit(
             # What is written there goes by its address: row by row, in the machine's order of bytes.
             inputs[place] = np.ascontiguousarray(values[place], types[place].dtype)
         results = plan.run(inputs) if threads is None else on_threads(threads, lambda: plan.run(inputs))
-        return tree.unflatten(out_tree, settle(results, values, donated))
+        return tree.unflatten(program.out_tree, settle(results, values, donated))
 
-    return compiled
+    def programs() -> list[tuple[Program, tuple[bool, ...]]]:
+        return [(made[2], key[1]) for key, made in cache.items() if made is not None and not key[4]]
+
+    options = {"static_argnums": static_argnums, "donate": donate, "threads": threads, "memory": memory, "along": along}
+    return Transformed(compiled, jit, (function,), options, programs)
 
 
 def _rebuilding(entry: Function, out_tree: Any) -> Function:
@@ -261,6 +266,7 @@ def _axes_of(axes: Any, places: Any, count: int, message: str) -> list[Any]:
     return result
 
 
+@transform
 def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P, R]:
     """Return the function that maps `function` over an axis of its arguments, as one program without a loop.
 
@@ -381,6 +387,7 @@ checkpoint_: Primitive = program_op(
 )
 
 
+@transform
 def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function whose inner values are computed again in reverse mode, where keeping them takes more memory.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.calls import Call
 from primad.functional.compile import vmap
 from primad.functional.rules import Rule
+from primad.functional.transformed import name_of, not_pickled
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.ops import program_op
@@ -37,6 +39,19 @@ class _Custom:
         if any(i < 0 for i in self._fixed):
             raise ShapeError(f"nondiff_argnums must not be negative, got {tuple(nondiff_argnums)}")
         update_wrapper(self, function, updated=())
+
+    def __copy__(self) -> _Custom:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> _Custom:
+        return self
+
+    def __reduce__(self) -> Any:
+        name = name_of(self, anywhere=True)
+        if name is None:
+            what = f"the function {getattr(self, '__name__', type(self).__name__)}, which has a rule of its own,"
+            raise not_pickled(what, "and its rule is code.", "or pickle a value that it computes")
+        return resolve_name, (name,)
 
     def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
         raise NotImplementedError

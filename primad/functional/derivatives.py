@@ -19,6 +19,7 @@ from primad.functional.calls import (
     source_values,
     traced_operands,
 )
+from primad.functional.transformed import transform
 from primad.ir.program import ClosedProgram
 from primad.programs.ops import jvp_, vjp_
 from primad.recording import record, type_of
@@ -293,6 +294,7 @@ def value_and_grad(function: Callable[[A], R]) -> Derived[..., tuple[R, A]]: ...
 def value_and_grad(function: Callable[Concatenate[A, P], R]) -> Derived[Concatenate[A, P], tuple[R, A]]: ...
 @overload
 def value_and_grad(function: Callable[P, R], argnums: Any = 0, has_aux: bool = False) -> Derived[P, tuple[R, Any]]: ...
+@transform
 def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
     """Return a function that computes a scalar function's value and gradient together.
 
@@ -356,6 +358,7 @@ def grad(function: Callable[[A], Any]) -> Derived[..., A]: ...
 def grad(function: Callable[Concatenate[A, P], Any]) -> Derived[Concatenate[A, P], A]: ...
 @overload
 def grad(function: Callable[P, Any], argnums: Any = 0, has_aux: bool = False) -> Derived[P, Any]: ...
+@transform
 def grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
     """Return the gradient function of a scalar function.
 

@@ -17,6 +17,7 @@ from primad.functional.calls import (
 )
 from primad.functional.compile import run_once
 from primad.functional.derivatives import function_name, grad, jvp, matching_leaves
+from primad.functional.transformed import transform
 from primad.ir.node import Leaf
 from primad.programs.consumers import hessian_diagonal_
 from primad.recording import type_of
@@ -50,6 +51,7 @@ def hvp(function: Function, x: A, v: Any) -> A:
     return cast(A, jvp(grad(function), (x,), (v,))[1])
 
 
+@transform
 def laplacian(function: Callable[P, R], argnums: int = 0) -> Callable[P, R]:
     """Return the function that computes Σᵢ ∂²f/∂xᵢ², the sum over all elements of an array argument.
 
@@ -88,6 +90,7 @@ def laplacian(function: Callable[P, R], argnums: int = 0) -> Callable[P, R]:
     return laplacian_of
 
 
+@transform
 def derivative(function: Callable[[A], R], order: int = 1) -> Callable[[A], R]:
     """Return the order-th derivative of an elementwise function of one array.
 

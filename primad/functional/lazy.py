@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ParamSpec
 
@@ -13,7 +13,8 @@ from primad import tree
 from primad.errors import ShapeError, TracingError, no_attribute
 from primad.functional.calls import Call, Selected, check_differentiable, source_values
 from primad.functional.compile import run_once
-from primad.ir.program import ClosedProgram
+from primad.functional.transformed import transform
+from primad.ir.program import ClosedProgram, Program
 from primad.primitive import Primitive
 from primad.programs.consumers import hessian_, jacobian_
 from primad.programs.matrices import whole
@@ -47,12 +48,15 @@ class LazyMatrix(NDArrayOperatorsMixin):
 
     __array_priority__ = 900
 
-    def __init__(self, call: Call, primitive: Primitive, options: dict[str, Any], type: ArrayType) -> None:
-        of = ClosedProgram(call.program)
-        self._operands = [np.array(value) for value in [*map(np.asarray, call.leaves), *source_values(call.program)]]
-        self._record: Function = lambda *operands: primitive(*operands, of=of, **options)
-        self._type = type
-        self._array: np.ndarray[Any, Any] | None = None
+    def __init__(
+        self, of: Program, operands: Sequence[Any], primitive: Primitive, options: dict[str, Any], array: Any = None
+    ) -> None:
+        closed = ClosedProgram(of)
+        self._parts = closed, primitive, options
+        self._operands = [np.array(value) for value in operands]
+        self._record: Function = lambda *operands: primitive(*operands, of=closed, **options)
+        self._type: ArrayType = primitive.infer(of=closed, **options)
+        self._array: np.ndarray[Any, Any] | None = None if array is None else _read_only(array)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -94,9 +98,7 @@ class LazyMatrix(NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self._array is None:
-            array = np.asarray(run_once(self._record, self._operands))
-            array.flags.writeable = False  # shared by whoever asks: a copy would need the memory once more
-            self._array = array
+            self._array = _read_only(run_once(self._record, self._operands))
         if copy:
             return np.array(self._array, dtype)
         return np.asarray(self._array, dtype, copy=copy)
@@ -179,11 +181,8 @@ class LazyMatrix(NDArrayOperatorsMixin):
         return self
 
     def __reduce__(self) -> Any:
-        raise TracingError(
-            f"a lazy {self._title} cannot be pickled",
-            why="It holds the recorded function, not numbers.",
-            fix="pickle the array that it stands for: np.asarray(H).",
-        )
+        closed, primitive, options = self._parts
+        return type(self), (closed.hoisted, self._operands, primitive, options, self._array)
 
     def __float__(self) -> float:
         return float(np.asarray(self))
@@ -229,6 +228,9 @@ class _Transposed(LazyMatrix):
             self._array = np.asarray(self._of).T
         return super().__array__(dtype, copy)
 
+    def __reduce__(self) -> Any:
+        return _Transposed, (self._of,)
+
 
 class Jacobian(LazyMatrix):
     """The Jacobian of one result with respect to one argument: axes of the result, then of the argument."""
@@ -236,6 +238,13 @@ class Jacobian(LazyMatrix):
 
 class Hessian(LazyMatrix):
     """Second derivatives of one result: axes of the result, then of the two arguments."""
+
+
+def _read_only(array: Any) -> np.ndarray[Any, Any]:
+    """Return an array that whoever asks may share: a copy would need the memory once more."""
+    found = np.asarray(array)
+    found.flags.writeable = False
+    return found
 
 
 def _whole(x: Any) -> Any:
@@ -249,10 +258,10 @@ def _whole_in(x: Any) -> Any:
 def _matrix(cls: type[LazyMatrix], call: Call, primitive: Primitive, options: dict[str, Any], lazy: bool) -> Any:
     if call.nested or not lazy:
         return call.run(primitive, **options)[0]
-    of = ClosedProgram(call.program)
-    return cls(call, primitive, options, primitive.infer(of=of, **options))
+    return cls(call.program, [*map(np.asarray, call.leaves), *source_values(call.program)], primitive, options)
 
 
+@transform
 def jacobian(function: Callable[P, Any], argnums: Any = 0, mode: str = "auto") -> Callable[P, Jacobian]:
     """Return the function that gives the Jacobian.
 
@@ -280,6 +289,7 @@ def jacobian(function: Callable[P, Any], argnums: Any = 0, mode: str = "auto") -
     return _jacobian(function, argnums, mode, lazy=True, name="jacobian")
 
 
+@transform
 def jacfwd(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, np.ndarray[Any, Any]]:
     """Return the function that computes the Jacobian in forward mode, as plain arrays (see `jacobian`).
 
@@ -292,6 +302,7 @@ def jacfwd(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, np.ndarr
     return _jacobian(function, argnums, "forward", lazy=False, name="jacfwd")
 
 
+@transform
 def jacrev(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, np.ndarray[Any, Any]]:
     """Return the function that computes the Jacobian in reverse mode, as plain arrays (see `jacobian`).
 
@@ -327,6 +338,7 @@ def _jacobian(function: Function, argnums: Any, mode: str, lazy: bool, name: str
     return jacobian_of
 
 
+@transform
 def hessian(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, Hessian]:
     """Return the function that gives second derivatives.
 

@@ -10,12 +10,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
+from pkgutil import resolve_name
 from typing import Any, Literal, NoReturn, get_args, overload
 
 import numpy as np
 
 from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
+from primad.functional.transformed import is_sent, name_of, not_pickled
 from primad.ir.program import newest
 from primad.primitive import Primitive
 from primad.recording import type_of
@@ -122,6 +124,20 @@ class Opaque:
 
     def __repr__(self) -> str:
         return f"<opaque function {self.__name__}>"
+
+    def __copy__(self) -> Opaque:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Opaque:
+        return self
+
+    def __reduce__(self) -> Any:
+        name = name_of(self, anywhere=True)
+        if name is not None:
+            return resolve_name, (name,)
+        if not is_sent(self._function) or not is_sent(self.options["result"]):
+            raise not_pickled(f"the opaque function {self.__name__}", "or its result= was.", "or give that one a name")
+        return partial(opaque, **self.options), (self._function,)
 
     @property
     def where(self) -> str | None:

@@ -1,17 +1,22 @@
-"""Reading programs back from their text, with all of primad's ops known by name."""
+"""Reading programs back from their text, with all of primad's ops known by name, and pickling them as their text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copyreg
+from collections.abc import Iterator, Sequence
 from functools import cache
+from pkgutil import resolve_name
 from typing import Any
 
-from primad import nn, ops
+from primad import nn, ops, tree
 from primad import numpy as primad_numpy
-from primad.errors import ProgramError
+from primad.errors import ProgramError, TracingError
 from primad.functional.compile import checkpoint_
+from primad.functional.transformed import name_of, not_pickled
+from primad.ir.node import CAPTURED, Leaf, Node
 from primad.ir.parse import parse as parse_with
-from primad.ir.program import Program
+from primad.ir.program import ClosedProgram, Program
+from primad.ir.text import is_shown
 from primad.primitive import Primitive
 from primad.programs.consumers import MATRICES
 from primad.programs.ops import jvp_, vjp_, vmap_
@@ -62,3 +67,85 @@ def parse(text: str, primitives: Sequence[Primitive] = (), captured: Sequence[An
                 f"program text holds a program that cannot be differentiated as it says: {what}"
             ) from None
     return program
+
+
+# -- pickling ----------------------------------------------------------------------------------------------------------
+
+
+def read(text: str, primitives: Sequence[Primitive], captured: Sequence[Any], arguments: Any, result: Any) -> Program:
+    """Read a program that was pickled: its text, the ops and arrays that this needs, and trees like its own."""
+    program = parse(text, primitives, captured)
+    program.in_tree = None if arguments is None else tree.flatten(arguments[0])[1]
+    program.out_tree = None if result is None else tree.flatten(result[0])[1]
+    return program
+
+
+def known_op(name: str) -> Primitive:
+    """Return the op of primad's that has this name."""
+    return known_ops()[name]
+
+
+def _reduce_program(program: Program) -> Any:
+    if program.captured:
+        raise TracingError(
+            "a program that closes over an open trace cannot be pickled",
+            why="It depends on values of the function that is being recorded.",
+            fix="pass these values to the program as arguments.",
+        )
+    primitives = []
+    for node in dict.fromkeys(_applications(program)):
+        if node.op not in primitives and known_ops().get(node.op.name) is not node.op:
+            primitives.append(node.op)
+        _check_params(node)
+    arrays = [node.params[0][1].array for node in program.nodes if node.op is CAPTURED]
+    hidden = [array for array in arrays if not is_shown(array)]
+    return read, (str(program), primitives, hidden, _like(program.in_tree), _like(program.out_tree))
+
+
+def _applications(program: Program) -> Iterator[Node]:
+    """Yield the applications of ops in a program, and in the programs that they hold."""
+    for node in program.nodes:
+        if not isinstance(node.op, Leaf):
+            yield node
+            for _, value in node.params:
+                if isinstance(value, ClosedProgram):
+                    yield from _applications(value.hoisted)
+
+
+def _check_params(node: Node) -> None:
+    """Raise unless the text can say the params of an application."""
+    stack = [value for _, value in node.params]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, tuple):
+            stack.extend(value)
+        elif not isinstance(value, (str, bool, int, float, ClosedProgram, type(None))):
+            name = getattr(value, "name", None) or type(value).__name__
+            raise TracingError(
+                f"a program that applies {node.op.name} with {name} cannot be pickled",
+                why="Programs are pickled as their text, and a rule, or the tree of arguments that are not plain "
+                "arrays, is code or a class, which the text does not say.",
+                fix="pickle the function, defined at the top of a module, instead of its program; or, where nothing is "
+                "differentiated again, primad.lower(program), which has no rules left.",
+            )
+
+
+def _like(structure: Any) -> tuple[Any] | None:
+    """Return a tree of this structure, in a tuple; None where there is no structure."""
+    return None if structure is None else (tree.unflatten(structure, range(structure.num_leaves)),)
+
+
+def _reduce_primitive(op: Primitive) -> Any:
+    if known_ops().get(op.name) is op:
+        return known_op, (op.name,)
+    owner = getattr(op.numpy, "__self__", None)
+    if getattr(owner, "primitive", None) is op:  # of an opaque function
+        return getattr, (owner, "primitive")
+    name = name_of(op, anywhere=True)
+    if name is None:
+        raise not_pickled(f"the op {op.name}", "and its rules are code.", "or pickle a value that it computes")
+    return resolve_name, (name,)
+
+
+copyreg.pickle(Program, _reduce_program)
+copyreg.pickle(Primitive, _reduce_primitive)

@@ -174,7 +174,7 @@ def _statement(
     depth: int,
 ) -> Node:
     name = tokens.take()
-    if name == "outer":
+    if name == "outer" and not _is_operand(tokens, names):  # an op has this name too
         raise ProgramError("the text of a program that closes over an open trace cannot be read back")
     if name == "captured":
         return trace.capture(_captured(tokens, captured, type))
@@ -182,9 +182,7 @@ def _statement(
     if op is None:
         raise ProgramError(f"program text uses the unknown op {name!r}", fix="pass your own primitives to parse().")
     operands: list[Any] = []
-    while not (
-        tokens.peek(1) == "=" or (tokens.peek(1) == ":" and tokens.kind() == "word" and tokens.peek() in names)
-    ) and (tokens.peek() in names or tokens.kind() == "number" or tokens.peek() in ("nan", "inf", "True", "False")):
+    while _is_operand(tokens, names):
         operands.append(_operand(tokens, names, trace, "bare"))
     like = next((item.type for item in operands if isinstance(item, Node) and item.op is not LITERAL), None)
     nodes = [item if isinstance(item, Node) else _fill(trace, item, like) for item in operands]
@@ -199,6 +197,14 @@ def _statement(
         if not _fits(value, kinds.get(key)):
             raise ProgramError(f"program text: {op.name} takes no {key}={value!r}")
     return trace.place(op, tuple(nodes), tuple(params))
+
+
+def _is_operand(tokens: _Tokens, names: Mapping[str, Node]) -> bool:
+    """Say whether the next token is an operand, and neither a param nor the beginning of a statement."""
+    word = tokens.peek()
+    if tokens.peek(1) == "=" or (tokens.peek(1) == ":" and tokens.kind() == "word" and word in names):
+        return False
+    return word in names or tokens.kind() == "number" or word in ("nan", "inf", "True", "False")
 
 
 def _check_call(op: Any, count: int, params: dict[str, Any]) -> None:

@@ -118,6 +118,12 @@ class Program:
         """
         return render(self, lines)
 
+    def __copy__(self) -> Program:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Program:
+        return self
+
     def __str__(self) -> str:
         return self.text()
 

@@ -109,8 +109,13 @@ def _literal_text(node: Node, like: ArrayType | None) -> str:
     return value if node.type == like else f"{value}:{node.type}"
 
 
+def is_shown(array: np.ndarray[Any, Any]) -> bool:
+    """Say whether the text shows the values of a captured array."""
+    return array.size <= _SHOWN
+
+
 def _array_text(array: np.ndarray[Any, Any]) -> str:
-    if array.size > _SHOWN:
+    if not is_shown(array):
         return ""
     return " [" + ", ".join(repr(item) for item in array.ravel().tolist()) + "]"
 

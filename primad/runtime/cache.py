@@ -94,6 +94,11 @@ class Cache:
                 self.held -= self._entries.pop(next(iter(self._entries)))[1]
         return value
 
+    def items(self) -> list[tuple[Any, Any]]:
+        """Return the keys and values, the latest used last."""
+        with self._lock:
+            return [(key, value) for key, (value, _) in self._entries.items()]
+
     def __len__(self) -> int:
         return len(self._entries)
 
