@@ -98,12 +98,16 @@ def jit(
         check_thread_count(threads, "jit: threads")
     check_limit(memory)
     cache = Cache(256)
+    first: Function | None = None
     entries: list[Function] = []
-    """Native functions of calls without static arguments or keywords; they decline arguments of other types."""
+    """Native functions of calls without static arguments or keywords, the first apart since most have one only; they
+    decline arguments of other types."""
 
     def make(
         args: Any, kwargs: Any, fixed: tuple[int, ...], types: Sequence[ArrayType], weak: Sequence[bool], in_tree: Any
     ) -> tuple[Any, list[Any], Program, Donated, list[str]] | None:
+        nonlocal first
+
         def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
             values = list(positional)
             for i in sorted(set(fixed)):
@@ -126,13 +130,20 @@ def jit(
         check_memory(plan, memory)
         plain = not (fixed or donated or kwargs)
         entry = plan.entry(captured) if isinstance(plan, WholePlan) and plain else None
-        if entry is not None and len(entries) < MOST_ENTRIES:
-            entries.append(entry if is_plain(program.out_tree) else _rebuilding(entry, program.out_tree))
+        if entry is not None:
+            entry = entry if is_plain(program.out_tree) else _rebuilding(entry, program.out_tree)
+            if first is None:
+                first = entry
+            elif len(entries) < MOST_ENTRIES - 1:
+                entries.append(entry)
         return plan, captured, program, donated, _names(function, args, kwargs, fixed)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
+        if first is not None and not kwargs:
+            found = first(*args)
+            if found is not NotImplemented:
+                return found
             for entry in entries:
                 found = entry(*args)
                 if found is not NotImplemented:
