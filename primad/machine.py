@@ -37,7 +37,7 @@ the processor has them; sums, and functions of the C library, then end in other 
 
 
 @dataclass(frozen=True)
-class Cache:
+class DataCache:
     """A data cache, as one core sees it.
 
     Attributes:
@@ -57,21 +57,21 @@ class Cache:
         return max(1, self.size * numerator // denominator)
 
 
-ASSUMED = {1: Cache(32 * 1024, 8, 64, 4 * 1024), 2: Cache(1024 * 1024, 16, 64, 64 * 1024)}
+ASSUMED = {1: DataCache(32 * 1024, 8, 64, 4 * 1024), 2: DataCache(1024 * 1024, 16, 64, 64 * 1024)}
 """The caches by level where the system does not tell."""
 _SYSTEM = Path("/sys/devices/system/cpu/cpu0")
 
 
-def cache(level: int, system: Path = _SYSTEM) -> Cache:
+def cache(level: int, system: Path = _SYSTEM) -> DataCache:
     """Return the data cache of a level, 1 or 2, of the first processor."""
     wanted = os.environ.get("PRIMAD_CACHE_BYTES", "")
     if level == 2 and wanted.isdigit() and int(wanted) > 0:
         assumed = ASSUMED[2]
-        return Cache(int(wanted), assumed.ways, assumed.line, max(1, int(wanted) // assumed.ways))
+        return DataCache(int(wanted), assumed.ways, assumed.line, max(1, int(wanted) // assumed.ways))
     return _told_by_files(level, system) or _told_by_sysconf(level) or ASSUMED[level]
 
 
-def _told_by_files(level: int, system: Path) -> Cache | None:
+def _told_by_files(level: int, system: Path) -> DataCache | None:
     """Read what Linux says in `/sys`; of a cache that several cores share, each has its part."""
     try:
         for place in sorted(system.glob("cache/index*")):
@@ -91,7 +91,7 @@ def _told_by_files(level: int, system: Path) -> Cache | None:
 _SHAPE = ("ways_of_associativity", "coherency_line_size", "number_of_sets")
 
 
-def _told_by_sysconf(level: int) -> Cache | None:
+def _told_by_sysconf(level: int) -> DataCache | None:
     """Ask the C library."""
     name = "SC_LEVEL1_DCACHE" if level == 1 else "SC_LEVEL2_CACHE"
     try:
@@ -101,8 +101,8 @@ def _told_by_sysconf(level: int) -> Cache | None:
     return _checked(size, ways, line, size // ways) if ways > 0 else None
 
 
-def _checked(size: int, ways: int, line: int, period: int) -> Cache | None:
-    return Cache(size, ways, line, period) if min(size, ways, line, period) > 0 else None
+def _checked(size: int, ways: int, line: int, period: int) -> DataCache | None:
+    return DataCache(size, ways, line, period) if min(size, ways, line, period) > 0 else None
 
 
 def _text(path: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import primad
-from primad.machine import ASSUMED, Cache, cache
+from primad.machine import ASSUMED, DataCache, cache
 
 PACKAGE = Path(primad.__file__).parent
 CACHES = {
@@ -41,8 +41,8 @@ def written(system: Path, sharing: str, siblings: str) -> Path:
 )
 def test_a_core_has_its_part_of_a_cache(tmp_path: Path, sharing: str, siblings: str, size: int) -> None:
     system = written(tmp_path, sharing, siblings)
-    assert cache(1, system) == Cache(48 * 1024, 12, 64, 4096)
-    assert cache(2, system) == Cache(size * 1024, 16, 64, 4096 * 64)
+    assert cache(1, system) == DataCache(48 * 1024, 12, 64, 4096)
+    assert cache(2, system) == DataCache(size * 1024, 16, 64, 4096 * 64)
 
 
 def test_what_the_system_does_not_tell_is_assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_what_the_system_does_not_tell_is_assumed(tmp_path: Path, monkeypatch: p
     (tmp_path / "cache" / "index0" / "level").write_text("none\n")
     assert cache(2, tmp_path) == ASSUMED[2]
     monkeypatch.setenv("PRIMAD_CACHE_BYTES", str(2**18))
-    assert cache(2, tmp_path) == Cache(2**18, 16, 64, 2**14)
+    assert cache(2, tmp_path) == DataCache(2**18, 16, 64, 2**14)
 
 
 def in_a_process(code: str, **variables: str) -> str:

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from primad.arrays.operands import Chosen, MatrixOperand, Scratch, size_of
 from primad.arrays.pieces import MOST_LANES, Each, in_order
 from primad.machine import SECOND_CACHE
-
-Chosen = dict[str, Any]
 
 WORTHWHILE_FLOPS = 2e8
 """Smaller contractions are not worth blocks,"""
@@ -65,7 +64,7 @@ def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None,
     direct = order == out and target is not None and target.flags.c_contiguous
     direct = direct and not (np.may_share_memory(target, x) or np.may_share_memory(target, y))
     result = target if direct else np.empty([lengths[c] for c in order], x.dtype)
-    matrices = result.reshape(_size(form.loops, lengths), _size(form.rows, lengths), -1)
+    matrices = result.reshape(size_of(form.loops, lengths), size_of(form.rows, lengths), -1)
     left, right = _operands(form, x, y, in_x, in_y)
     _Product(form, lengths, left, right, matrices, each).run()
     if direct:
@@ -107,10 +106,6 @@ class _Form:
     swapped: bool
 
 
-def _size(letters: str, lengths: dict[str, int]) -> int:
-    return math.prod([lengths[c] for c in letters])
-
-
 @lru_cache(maxsize=1024)
 def _form(in_x: str, in_y: str, out: str, x_shape: tuple[int, ...], y_shape: tuple[int, ...]) -> _Form | None:
     """Arrange a contraction as large matrix products; None if there are none.
@@ -128,8 +123,8 @@ def _form(in_x: str, in_y: str, out: str, x_shape: tuple[int, ...], y_shape: tup
     form = _Form(batch, own_y, own_x, inner, True)
     direct = _direct_form(out, batch, own_x, own_y, inner)
     if direct is not None:
-        least = min(_size(direct.rows, lengths), _size(direct.columns, lengths))
-        if least >= min(SMALL, _size(own_x, lengths), _size(own_y, lengths)):
+        least = min(size_of(direct.rows, lengths), size_of(direct.columns, lengths))
+        if least >= min(SMALL, size_of(own_x, lengths), size_of(own_y, lengths)):
             form = direct
     return form
 
@@ -148,7 +143,7 @@ def _is_worthwhile(
     """Say whether blocks are better than one product for operands of such shapes and strides."""
     lengths = dict(zip(in_x + in_y, x_shape + y_shape, strict=True))
     flops = 2 * math.prod(lengths.values())
-    if flops >= WORTHWHILE_FLOPS or _size(form.inner, lengths) == 1:
+    if flops >= WORTHWHILE_FLOPS or size_of(form.inner, lengths) == 1:
         return True
     for shape, strides in ((x_shape, x_strides), (y_shape, y_strides)):
         extent = itemsize + sum((n - 1) * abs(stride) for n, stride in zip(shape, strides, strict=True))
@@ -162,10 +157,10 @@ def _is_worthwhile(
     return any(operand.view(first) is None for operand in _operands(form, x, y, in_x, in_y))
 
 
-def _operands(form: _Form, x: Any, y: Any, in_x: str, in_y: str) -> tuple[_Operand, _Operand]:
+def _operands(form: _Form, x: Any, y: Any, in_x: str, in_y: str) -> tuple[MatrixOperand, MatrixOperand]:
     """Return the operands that the left and the right matrices are made of."""
     (left, in_left), (right, in_right) = ((y, in_y), (x, in_x)) if form.swapped else ((x, in_x), (y, in_y))
-    return _Operand(left, in_left, form.rows, form.inner), _Operand(right, in_right, form.inner, form.columns)
+    return MatrixOperand(left, in_left, form.rows, form.inner), MatrixOperand(right, in_right, form.inner, form.columns)
 
 
 def _direct_form(out: str, batch: str, own_x: str, own_y: str, inner: str) -> _Form | None:
@@ -178,102 +173,6 @@ def _direct_form(out: str, batch: str, own_x: str, own_y: str, inner: str) -> _F
             if rows and columns and not any(c in own or c in batch for c in rows):
                 return _Form(out[:start], rows, columns, inner, swapped)
     return None
-
-
-@dataclass(frozen=True)
-class _Operand:
-    """An operand, from which matrices are made.
-
-    Attributes:
-        array: the operand.
-        letters: its axes.
-        rows: letters of the rows of the matrices.
-        columns: letters of their columns.
-    """
-
-    array: Any
-    letters: str
-    rows: str
-    columns: str
-
-    def part(self, chosen: Chosen) -> tuple[Any, str]:
-        """Return the part at chosen indices and slices, and the letters of its axes."""
-        part = self.array[tuple([chosen.get(c, slice(None)) for c in self.letters])]
-        return part, "".join([c for c in self.letters if not isinstance(chosen.get(c), int)])
-
-    def view(self, chosen: Chosen) -> Any:
-        """Return the matrix of a part as a view that BLAS can read; None if there is none."""
-        part, letters = self.part(chosen)
-        ordered = part.transpose([letters.index(c) for c in self.rows + self.columns])
-        height = math.prod(ordered.shape[: len(self.rows)])
-        try:
-            matrix = ordered.reshape((height, -1), copy=False)
-        except ValueError:
-            return None
-        item = matrix.itemsize
-        for along, other in ((1, 0), (0, 1)):
-            stride = matrix.strides[other]
-            if matrix.strides[along] == item and stride >= matrix.shape[along] * item and stride % item == 0:
-                return matrix
-        return None
-
-    def source(self, chosen: Chosen, loops: str = "") -> tuple[Any, bool]:
-        """Return a part in the order in which it is copied, and whether that is the transposed matrix.
-
-        Neighbours in memory stay neighbours. The letters of loops come first.
-        """
-        part, letters = self.part(chosen)
-        wide = [i for i, length in enumerate(part.shape) if length > 1 and letters[i] not in loops]
-        nearest = min(wide, key=lambda i: (abs(part.strides[i]), -part.shape[i]), default=0)
-        across = letters[nearest] in self.rows
-        order = loops + (self.columns + self.rows if across else self.rows + self.columns)
-        return part.transpose([letters.index(c) for c in order]), across
-
-    def matrix(self, chosen: Chosen, scratch: _Scratch) -> Any:
-        """Return the matrix of a part: a view if possible, else a copy."""
-        view = self.view(chosen)
-        if view is not None:
-            return view
-        source, across = self.source(chosen)
-        copy = scratch.like(source)
-        np.copyto(copy, source)
-        return self.folded(copy, across)
-
-    def stack(self, chosen: Chosen, loops: str, scratch: _Scratch) -> Any:
-        """Return the matrices of a part, along axes for the letters of loops (of length 1 where it lacks one)."""
-        part, letters = self.part(chosen)
-        own = "".join(c for c in loops if c in self.letters)
-        lengths = dict(zip(letters, part.shape, strict=True))
-        height, width = (_size(group, lengths) for group in (self.rows, self.columns))
-        shape = [lengths[c] if c in own else 1 for c in loops]
-        if self.view({**chosen, **dict.fromkeys(own, 0)}) is not None:
-            ordered = part.transpose([letters.index(c) for c in own + self.rows + self.columns])
-            return ordered.reshape((*shape, height, width))
-        source, across = self.source(chosen, own)
-        copy = scratch.like(source)
-        np.copyto(copy, source)
-        return (
-            copy.reshape((*shape, width, height)).swapaxes(-1, -2) if across else copy.reshape((*shape, height, width))
-        )
-
-    def folded(self, copy: Any, across: bool) -> Any:
-        """Return a copy of `source` as the matrix."""
-        first = len(self.columns) if across else len(self.rows)
-        matrix = copy.reshape(math.prod(copy.shape[:first]), -1)
-        return matrix.T if across else matrix
-
-
-class _Scratch:
-    """A buffer that is used again, and grows."""
-
-    def __init__(self) -> None:
-        self._buffer: Any = np.empty(0)
-
-    def like(self, array: Any) -> Any:
-        """Return an uninitialised contiguous array like another."""
-        if self._buffer.size < array.size or self._buffer.dtype != array.dtype:
-            self._buffer = np.empty(array.size, array.dtype)
-        return self._buffer[: array.size].reshape(array.shape)
 
 
 @dataclass(frozen=True)
@@ -291,8 +190,8 @@ class _Product:
 
     form: _Form
     lengths: dict[str, int]
-    left: _Operand
-    right: _Operand
+    left: MatrixOperand
+    right: MatrixOperand
     results: Any
     each: Each
 
@@ -301,7 +200,7 @@ class _Product:
         form, results = self.form, self.results
         first: Chosen = dict.fromkeys(form.loops, 0)
         copies = [operand.view(first) is None for operand in (self.left, self.right)]
-        depth = _size(form.inner, self.lengths)
+        depth = size_of(form.inner, self.lengths)
         if depth > DEEPEST and any(copies) and results.nbytes <= BLOCK_BYTES and not form.loops:
             return self._run_deep()
         if len(results) > 1 and 2 * depth * results[0].size < STACKED_FLOPS:
@@ -328,7 +227,7 @@ class _Product:
         """
         letter = next((c for c in letters if self.lengths[c] > 1), letters[0])
         length = self.lengths[letter]
-        each = _size(letters, self.lengths) // length
+        each = size_of(letters, self.lengths) // length
         count = max(1, -(-length * each // width))
         step = -(-length // min(count, length))
         for start in range(0, length, step):
@@ -346,7 +245,7 @@ class _Product:
         lanes = min(pieces, MOST_LANES)
 
         def lane(number: int) -> None:
-            scratch, other = _Scratch(), _Scratch()
+            scratch, other = Scratch(), Scratch()
             for piece in range(number * pieces // lanes, (number + 1) * pieces // lanes):
                 part = slice(piece * length // pieces, (piece + 1) * length // pieces)
                 chosen = {loops[axis]: part}
@@ -359,10 +258,10 @@ class _Product:
         """Compute the blocks in lanes, each with buffers of its own."""
         lanes = min(len(blocks), MOST_LANES)
         whole, cut_operand = (self.left, self.right) if by_columns else (self.right, self.left)
-        fixed = whole.matrix({}, _Scratch()) if not any(c in whole.letters for c in self.form.loops) else None
+        fixed = whole.matrix({}, Scratch()) if not any(c in whole.letters for c in self.form.loops) else None
 
         def lane(number: int) -> None:
-            scratch, other = _Scratch(), _Scratch()
+            scratch, other = Scratch(), Scratch()
             matrix: Any = fixed
             latest = -1
             for i, index, (letter, part, place) in blocks[
@@ -381,7 +280,7 @@ class _Product:
     def _run_divided(self, blocks: list[Any], by_columns: bool) -> None:
         """Copy each block in pieces, then multiply pieces of the other matrix with it."""
         whole, cut_operand = (self.left, self.right) if by_columns else (self.right, self.left)
-        scratch, other = _Scratch(), _Scratch()
+        scratch, other = Scratch(), Scratch()
         for i, index, (letter, part, place) in blocks:
             chosen = {**index, letter: part}
             block = cut_operand.view(chosen)
@@ -402,7 +301,7 @@ class _Product:
 
         self.each(piece, lanes)
 
-    def _copied(self, operand: _Operand, chosen: Chosen, scratch: _Scratch) -> Any:
+    def _copied(self, operand: MatrixOperand, chosen: Chosen, scratch: Scratch) -> Any:
         source, across = operand.source(chosen)
         copy = scratch.like(source)
         lanes = max(1, min(MOST_LANES, len(source)))
@@ -422,7 +321,7 @@ class _Product:
         lanes = min(len(cuts), MOST_LANES)
 
         def lane(number: int) -> Any:
-            scratch, other = _Scratch(), _Scratch()
+            scratch, other = Scratch(), Scratch()
             total: Any = None
             product = np.empty((height, width), self.results.dtype)
             for letter, part, _ in cuts[number * len(cuts) // lanes : (number + 1) * len(cuts) // lanes]:

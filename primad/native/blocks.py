@@ -11,25 +11,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from primad.machine import FIRST_CACHE, SECOND_CACHE, Cache
+from primad.machine import FIRST_CACHE, SECOND_CACHE, DataCache
 
 Axis = tuple[int, ...]
 """Length and steps of an axis."""
 
 # What is estimated, in cycles, is common to processors with vectors of 256 and of 512 bits.
 PER_CYCLE = 2
-"""Products, or loads, that start at a time."""
+"""Products, or loads, that start in a cycle."""
 CHAINS = 10
 """Sums that keep the processor busy: each waits four cycles for its last product."""
 LINE, FAR_LINE = 2, 3
-"""Fetching a line of memory from the second cache, or from farther away."""
+"""Cycles to fetch a line of memory from the second cache, or from farther away."""
 LINE_BYTES = FIRST_CACHE.line
 FIRST_BYTES, SECOND_BYTES = FIRST_CACHE.share(3, 4), SECOND_CACHE.share(1, 2)
 """What stays in a cache, beside other data."""
 START, RUN = 6, 2
-"""Beginning and end of a block; going from one place in memory to another."""
+"""Cycles for the beginning and end of a block, and to go from one place in memory to another."""
 REDUCTION = 2
-"""Adding the lanes of a vector of partial sums."""
+"""Cycles to add the lanes of a vector of partial sums."""
 KIND = 0.02
 """The part of the time that must be saved by blocks of one more size, which must be compiled."""
 HIGHEST = WIDEST = 8
@@ -182,6 +182,6 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
     return total * math.prod([n for n, *_ in blocks.others]) * (1 + KIND * len(down) * len(across))
 
 
-def _fits(cache: Cache, total: int, count: int, size: int, distance: int) -> bool:
+def _fits(cache: DataCache, total: int, count: int, size: int, distance: int) -> bool:
     """Say whether some pieces of memory, equally far apart, stay in a cache."""
     return count * size <= total and count <= cache.ways * (cache.period // math.gcd(distance, cache.period))

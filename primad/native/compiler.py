@@ -21,12 +21,13 @@ import numpy as np
 from primad import ops
 from primad.ir.node import Node
 from primad.native.builder import DECLARATIONS
-from primad.native.vectors import EMITTERS, NEEDS, WIDTH_BYTES, libmvec, symbol_of
+from primad.native.vectors import EMITTERS, NEEDS, TRUTHS, WIDTH_BYTES, libmvec, symbol_of
 from primad.process import undisturbed
 
 CACHED_KERNELS = 1024
+"""How many kernels are cached at most,"""
 CACHED_TEXT = 32 * 1024 * 1024
-"""Characters of the texts of cached kernels together; the code of a text is about as long."""
+"""and how many characters their texts have together; the code of a text is about as long."""
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -174,8 +175,7 @@ def has_code(node: Node) -> bool:
     name = node.op.name
     if name not in EMITTERS or node.op is not ops.BY_NAME[name]:
         return False
-    truths = [i for i, operand in enumerate(node.inputs) if operand.type.dtype.kind == "b"]
-    if truths and not name.startswith("logical") and (name not in ("select", "mask") or truths != [0]):
+    if tuple([i for i, operand in enumerate(node.inputs) if operand.type.dtype.kind == "b"]) != TRUTHS.get(name, ()):
         return False
     host = compiler()
     floats = {operand.type.dtype for operand in (*node.inputs, node) if operand.type.dtype.kind != "b"}

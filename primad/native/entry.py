@@ -23,12 +23,14 @@ from primad.types import ArrayType
 FASTCALL = 0x0080
 """CPython's flag for a function of (itself, address of the arguments, their number)."""
 UNLOCKED_WORK = 200_000
-"""Programs with more work than this let other threads run meanwhile."""
+"""Programs with more work (elements, as `runtime.whole` counts them: about 50 microseconds) let other threads run
+meanwhile."""
 SCRATCH_ON_STACK = 32 * 1024
+"""Bytes of scratch memory that are taken from the thread's stack, of which Python's own frames need most."""
 ALIGNMENT = 64
-MOST_LEAVES = 64
-MOST_PARTS = 256
-"""Leaves and containers of arguments, and of results that the function makes itself."""
+"""Bytes; arrays in scratch memory begin at a multiple, as the longest vectors do."""
+MOST_LEAVES, MOST_PARTS = 64, 256
+"""Leaves and, with containers, parts of arguments, and of results that the function makes itself: each is code."""
 
 
 class _MethodDef(ctypes.Structure):

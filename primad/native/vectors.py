@@ -304,6 +304,9 @@ EMITTERS: dict[str, Emit] = {
 }
 """The pointwise ops that have native code, by name."""
 
+TRUTHS = {"logical_and": (0, 1), "logical_or": (0, 1), "logical_not": (0,), "select": (0,), "mask": (0,)}
+"""The operands that are truth values, of the ops that take any."""
+
 NEEDS: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in LIBMVEC if not name.startswith("atan")},
     "arctan": ("atan",),

@@ -53,7 +53,7 @@ class TooLongError(Exception):
 
 
 @dataclass(frozen=True)
-class _Product:
+class _PlannedProduct:
     """A contraction, and the operand that is copied before it, so that its elements lie as the product reads them."""
 
     form: Contraction
@@ -225,7 +225,7 @@ class Writer:
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
-    def _product(self, unit: Unit) -> _Product:
+    def _product(self, unit: Unit) -> _PlannedProduct:
         """Return the contraction of a unit, and what should be copied first."""
         layout = self.layout
         (node, *_) = unit.nodes
@@ -237,13 +237,13 @@ class Writer:
         known = [k for k, (view, _) in enumerate(operands) if self._is_known_before(view)]
         chosen = packing(out, out_labels, operands, added, counted, known)
         if chosen is None:
-            return _Product(contraction(out, out_labels, operands, added, counted))
+            return _PlannedProduct(contraction(out, out_labels, operands, added, counted))
         source = chosen.source
         # What is copied before the tiles is copied once for all products that read it so.
         key = source if self._is_known_before(source) else unit
         packed = View(key, 0, source.shape, contiguous(source.shape), source.dtype)
         operands[chosen.operand] = (packed, chosen.labels)
-        return _Product(contraction(out, out_labels, operands, added, counted), source, packed)
+        return _PlannedProduct(contraction(out, out_labels, operands, added, counted), source, packed)
 
     def _counted_letter(self, node: Node, labels: Sequence[str]) -> str:
         """Return the letter of the tiled axis, over which a product sums."""
@@ -262,12 +262,17 @@ class Writer:
             source = layout.view(operand)
             _copy(code, source, View(node, 0, source.shape, contiguous(source.shape), source.dtype))
         else:
-            whole = layout.view(node)
-            if node.op is ops.pad:
-                _fill_margins(code, node, whole)
-            for i, operand in enumerate(node.inputs):
-                if layout.container.get(operand) != (node, i):
-                    _copy(code, layout.places[operand], part_of(node, i, whole))
+            self._write_container(code, node)
+
+    def _write_container(self, code: Code, node: Node) -> None:
+        """Write what of a joined or padded array is not computed in its place."""
+        layout = self.layout
+        whole = layout.view(node)
+        if node.op is ops.pad:
+            _fill_margins(code, node, whole)
+        for i, operand in enumerate(node.inputs):
+            if layout.container.get(operand) != (node, i):
+                _copy(code, layout.places[operand], part_of(node, i, whole))
 
     def _write_group(self, code: Code, unit: Unit) -> None:
         places = self.layout.places
