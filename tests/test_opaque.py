@@ -304,3 +304,53 @@ def test_check_grads_takes_params() -> None:
     primad.check_grads(scaled, (X,), order=2, params={"n": 3})
     with pytest.raises(TypeError):
         primad.check_grads(scaled, (X,))
+
+
+# -- against the same function, recorded -------------------------------------------------------------------------------
+
+
+def bump(x: Any) -> Any:
+    return np.exp(-x * x) * x
+
+
+def called_back(vmap: Any) -> Any:
+    """Return `bump` as an opaque function with a recordable rule."""
+    found = primad.custom_jvp(primad.opaque(bump, result=lambda x: x, vmap=vmap))
+    found.defjvp(lambda primals, t: (found(*primals), t[0] * np.exp(-(primals[0] ** 2)) * (1 - 2 * primals[0] ** 2)))
+    return found
+
+
+def mixed(g: Any) -> Any:
+    """Return a loss in which `g` stands between recorded operations."""
+    return lambda x: np.sum(np.sin(g(np.cos(x) * x)) * x)
+
+
+USES: dict[str, Any] = {
+    "value": lambda f, x: f(x),
+    "gradient": lambda f, x: primad.grad(f)(x),
+    "jit": lambda f, x: primad.jit(primad.value_and_grad(f))(x),
+    "forward": lambda f, x: primad.jvp(f, (x,), (x,)),
+    "linearize": lambda f, x: primad.linearize(f, x)[1](x),
+    "pullback": lambda f, x: primad.vjp(f, x)[1](2.0),
+    "checkpoint": lambda f, x: primad.grad(primad.checkpoint(f))(x),
+    "hvp": lambda f, x: primad.hvp(f, x, x),
+    "hessian": lambda f, x: primad.hessian(f)(x[:4]),
+    "laplacian": lambda f, x: primad.laplacian(f)(x[:4]),
+    "jacobian of the gradient": lambda f, x: primad.jacrev(primad.grad(f))(x[:4]),
+    "third order": lambda f, x: primad.grad(lambda y: np.sum(primad.hvp(f, y, x)))(x),
+    "taylor": lambda f, x: primad.taylor(f, x, x, 3),
+    "vmap": lambda f, x: primad.vmap(primad.grad(f))(x[:12].reshape(3, 4)),
+    "per element": lambda f, x: primad.vmap(primad.grad(f))(x[:12]),
+    "donated": lambda f, x: primad.jit(lambda y: y - primad.grad(f)(y), donate=0)(x.copy()),
+    "large": lambda f, x: primad.jit(primad.grad(f))(np.resize(x, 400_000)),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_every_use_gives_what_the_recorded_function_gives(use: str) -> None:
+    x = np.linspace(-1.0, 1.5, 20)
+    expected = primad.tree.leaves(USES[use](mixed(bump), x))
+    for vmap in ("sequential", "vectorized"):
+        found = primad.tree.leaves(USES[use](mixed(called_back(vmap)), x))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-9, atol=1e-12)
