@@ -264,6 +264,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: primad.elementwise("nameless", numpy=np.sin, partials=[lambda out, x: np.cos(x)]),
         "the op nameless cannot be pickled",
     ),
+    "an op with the name of another": (
+        lambda: primad.trace(primad.composite("sin", numpy=np.cos, lower=lambda x: np.cos(x)))(X),
+        "applies your op sin cannot be pickled",
+    ),
     "a program with a rule": (lambda: primad.trace(looked_up)(1.0), "applies custom_jvp with looked_up cannot be"),
     "a lazy matrix with a rule": (lambda: primad.jacobian(primad.vmap(looked_up))(X), "with looked_up cannot be"),
 }
@@ -298,6 +302,13 @@ def test_programs_sent_for_a_lambda_know_their_types_only() -> None:
             f(x, n)
     wide = pickle.loads(pickle.dumps(called(primad.jit(lambda x, n: x * n), (X, 2.0))))
     equal(wide(X, np.float64(2.0)), 2 * X)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("a program")])
+def test_programs_keep_their_lines(case: str) -> None:
+    program = CASES[case][0]()
+    again = pickle.loads(pickle.dumps(program))
+    assert again.text(lines=True) == program.text(lines=True) and "# " in again.text(lines=True)
 
 
 def test_values_taken_when_recorded_are_those_that_are_sent() -> None:

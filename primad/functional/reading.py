@@ -13,7 +13,7 @@ from primad import numpy as primad_numpy
 from primad.errors import ProgramError, TracingError
 from primad.functional.compile import checkpoint_
 from primad.functional.transformed import name_of, not_pickled
-from primad.ir.node import CAPTURED, Leaf, Node
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node
 from primad.ir.parse import parse as parse_with
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.text import is_shown
@@ -72,9 +72,17 @@ def parse(text: str, primitives: Sequence[Primitive] = (), captured: Sequence[An
 # -- pickling ----------------------------------------------------------------------------------------------------------
 
 
-def read(text: str, primitives: Sequence[Primitive], captured: Sequence[Any], arguments: Any, result: Any) -> Program:
-    """Read a program that was pickled: its text, the ops and arrays that this needs, and trees like its own."""
+def read(
+    text: str,
+    primitives: Sequence[Primitive],
+    captured: Sequence[Any],
+    arguments: Any,
+    result: Any,
+    lines: Sequence[str | None],
+) -> Program:
+    """Read a program that was pickled: its text, the ops and arrays that this needs, trees like its own, its lines."""
     program = parse(text, primitives, captured)
+    program.lines = {node: line for node, line in zip(_statements(program), lines, strict=True) if line is not None}
     program.in_tree = None if arguments is None else tree.flatten(arguments[0])[1]
     program.out_tree = None if result is None else tree.flatten(result[0])[1]
     return program
@@ -94,12 +102,25 @@ def _reduce_program(program: Program) -> Any:
         )
     primitives = []
     for node in dict.fromkeys(_applications(program)):
-        if node.op not in primitives and known_ops().get(node.op.name) is not node.op:
+        known = known_ops().get(node.op.name)
+        if known is not None and known is not node.op:
+            raise TracingError(
+                f"a program that applies your op {node.op.name} cannot be pickled",
+                why="One of primad's own ops has this name, and programs are pickled as their text.",
+                fix="give yours another name.",
+            )
+        if known is None and node.op not in primitives:
             primitives.append(node.op)
         _check_params(node)
     arrays = [node.params[0][1].array for node in program.nodes if node.op is CAPTURED]
     hidden = [array for array in arrays if not is_shown(array)]
-    return read, (str(program), primitives, hidden, _like(program.in_tree), _like(program.out_tree))
+    lines = [program.lines.get(node) for node in _statements(program)]
+    return read, (str(program), primitives, hidden, _like(program.in_tree), _like(program.out_tree), lines)
+
+
+def _statements(program: Program) -> list[Node]:
+    """Return the nodes that have a statement in the text, in its order."""
+    return [node for node in program.nodes if node.op not in (INPUT, LITERAL)]
 
 
 def _applications(program: Program) -> Iterator[Node]:
