@@ -8,6 +8,7 @@ from primad import ops as ops
 from primad import transforms as transforms
 from primad.errors import DomainError as DomainError
 from primad.errors import IndexShapeError as IndexShapeError
+from primad.errors import MatrixError as MatrixError
 from primad.errors import MemoryLimitError as MemoryLimitError
 from primad.errors import NotDifferentiableError as NotDifferentiableError
 from primad.errors import PrimadError as PrimadError
@@ -70,6 +71,7 @@ __all__ = [
     "IndexShapeError",
     "Jacobian",
     "Law",
+    "MatrixError",
     "MemoryLimitError",
     "NotDifferentiableError",
     "PrimadError",

@@ -7,6 +7,9 @@ import os
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
+
+from numpy.linalg import LinAlgError
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMOS = PACKAGE + "demos" + os.sep
@@ -57,6 +60,9 @@ class PrimadError(Exception):
         where: `file:line`; by default the user's line that is running.
     """
 
+    failure: Any = None
+    """Where data failed, if that was found while a program ran (`primad.runtime.failure.Failure`)."""
+
     def __init__(self, what: str, why: str = "", fix: str = "", where: str | None = None) -> None:
         where = where or user_line()
         lines = [what, why and f"  {why}", fix and f"  Fix: {fix}", where and f"  in {where}"]
@@ -78,6 +84,10 @@ class DomainError(PrimadError, ValueError):
 
 class NotFiniteError(DomainError):
     """A value that a computation goes on from is NaN or infinite."""
+
+
+class MatrixError(PrimadError, LinAlgError):
+    """A matrix that is singular, or not positive definite, where it must not be."""
 
 
 class TracingError(PrimadError, TypeError):

@@ -21,7 +21,7 @@ from primad.axes import AxisMap, pointwise, same_params
 from primad.errors import ShapeError
 from primad.ir.node import Node
 from primad.ir.program import Cost, Program
-from primad.primitive import Law, Outermost, Primitive, tangent_sum
+from primad.primitive import Domain, Law, Outermost, Primitive, tangent_sum
 from primad.recording import record
 from primad.rules import Rule, check_arity, sum_of_contributions, transpose_by_operand
 from primad.trace import TracedArray
@@ -122,6 +122,7 @@ def linear(
     views: bool = False,
     flops: Callable[[Node], Cost] | None = None,
     outermost: Outermost | None = None,
+    domain: Domain | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in the listed operands, jointly.
@@ -139,6 +140,7 @@ def linear(
         views: whether the result is a view that costs nothing.
         flops: how to count one application; by default one flop per element.
         outermost: how it leaves ops that are applied to it (see `primad.primitive`).
+        domain: the values for which it is defined, if it raises an error for others.
         doc: one line for the reference.
 
     Example:
@@ -177,6 +179,7 @@ def linear(
         views=views,
         flops=flops,
         outermost=outermost,
+        domain=domain,
         doc=doc,
     )
     return primitive
@@ -290,6 +293,7 @@ def custom(
     adapt: AdaptRule = same_params,
     laws: Sequence[Law] = (),
     flops: Callable[[Node], Cost] | None = None,
+    domain: Domain | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive from one JVP contribution `(tangent, out, *inputs, **params)` per operand.
@@ -306,6 +310,7 @@ def custom(
         adapt: the params after axes were inserted, dropped or resized (see `primad.axes`); the same by default.
         laws: constructor identities.
         flops: how to count one application; by default one flop per element.
+        domain: the values for which it is defined, if it raises an error for others.
         doc: one line for the reference.
     """
     return Primitive(
@@ -321,6 +326,7 @@ def custom(
         pointwise=axes is pointwise,
         linear_operands=tuple(operands),
         flops=flops,
+        domain=domain,
         doc=doc,
         partials=tuple(jvp),
     )

@@ -21,6 +21,7 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `consumed`: for composites that hold a program, laws of ops that have them, or a result of them, as an operand: how
   to be computed for these (a trace does not need the whole Hessian).
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
+- `domain`: the values for which it is defined, if its definition raises an error for others (see `Domain`).
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
 
 Rules are written in the language itself: they receive traced arrays and use operators and other primitives.
@@ -36,7 +37,7 @@ from typing import Any, Literal
 import numpy as np
 
 from primad.axes import AxisMap
-from primad.errors import NotDifferentiableError
+from primad.errors import NotDifferentiableError, PrimadError
 from primad.ir.node import PACK, Node, Params, Trace
 from primad.ir.program import Cost, newest
 from primad.trace import TracedArray, bind, lift
@@ -88,6 +89,27 @@ class Outermost:
     leave: Callable[[Primitive, Sequence[Any]], Rewrite | None] | None = None
 
 
+@dataclass(frozen=True)
+class Domain:
+    """The values for which an op is defined, if it raises an error for others.
+
+    Attributes:
+        error: the class of its error.
+        operand: the operand in which values are outside, and what messages call it.
+        find: `(*arrays, **params) -> (place, value)`, or None: the first value outside, and its index or its matrix's
+            index in the operand. It is asked only where the definition raised.
+        say: `(value, *types, **params)`: what is wrong with it.
+        fix: what to do.
+    """
+
+    error: type[PrimadError]
+    operand: int
+    operand_name: str
+    find: Callable[..., tuple[tuple[int, ...], int] | None]
+    say: Callable[..., str]
+    fix: str = ""
+
+
 SAME = "same"
 """Stands among the names of the operands' ops where two operands are one node."""
 MOST_CONTEXTS = 1024
@@ -119,6 +141,7 @@ class Primitive:
     build: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
     consumed: tuple[Law, ...] = ()
+    domain: Domain | None = None
     outermost: Outermost | None = None
 
     def __call__(self, *operands: Any, **params: Any) -> Any:

@@ -3,9 +3,19 @@
 import pytest
 
 from primad.native import vectors
+from primad.runtime.executors import NATIVE
 
 
 @pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
 def width(request, monkeypatch):
     """Every width of vectors that the host allows."""
     monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """The programs that were planned: what is found in a cache is none of them."""
+    made = []
+    prepare = NATIVE.prepare
+    monkeypatch.setattr(NATIVE, "prepare", lambda program, options: made.append(program) or prepare(program, options))
+    return made

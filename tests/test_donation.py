@@ -44,7 +44,7 @@ FLOWS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("size", SHAPES)
 @pytest.mark.parametrize("flow", FLOWS)
 def test_every_data_flow(flow: str, size: str, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("primad.functional.calls.PLANS", Cache(8))
+    monkeypatch.setattr("primad.runtime.executors.EXECUTABLES", Cache(8))
     if not native:
         monkeypatch.setattr("primad.runtime.fusion.compiler", lambda: None)
         monkeypatch.setattr("primad.native.compiler.compiler", lambda: None)

@@ -13,10 +13,10 @@ import primad
 from primad.errors import TracingError
 from primad.explanation.layers import Layered
 from primad.explanation.machine import machine
-from primad.explanation.prediction import Prediction, predict
-from primad.explanation.words import count, details, quantity, seconds, size, summary
 from primad.ir.families import DIRECTIONS, LOCAL, without
 from primad.ir.node import INPUT, LITERAL
+from primad.quantities import count, quantity, seconds, size
+from primad.runtime.prediction import Prediction
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -123,7 +123,7 @@ def test_programs_without_laws_compute_the_same():
 
 def plan_text(function, *args):
     plan = primad.explain(function, *args).plan
-    return summary(plan), details(plan)
+    return plan.summary, plan.details
 
 
 def test_plans_in_words():
@@ -144,7 +144,7 @@ def test_predictions_add_up():
         (lambda x: np.sum(np.tanh(x @ x)), (np.ones((300, 300)),)),
         (lambda x: np.sum(np.sin(x)), (np.ones(10),)),
     ):
-        predicted = predict(primad.explain(function, *args).plan, speeds)
+        predicted = primad.explain(function, *args).plan.predicted(speeds)
         parts = (predicted.products, predicted.kernels, predicted.elements, predicted.calls)
         assert min(parts) >= 0 and predicted.total == pytest.approx(sum(parts)) and predicted.total > 0
     assert (Prediction(1, 2, 3, 4) + Prediction(1, 1, 1, 1)).times(2) == Prediction(4, 6, 8, 10)
@@ -206,7 +206,7 @@ def test_every_text_of_the_picture_is_inside_of_it_and_none_lies_on_another(expl
     if which == "stages":
         points = np.random.default_rng(0).normal(size=(200_000, 4))
         found = primad.explain(lambda x: np.sum(np.exp(np.sin(x) - np.mean(np.sin(x), 0))), points)
-        assert "two stages" in summary(found.plan)
+        assert "two stages" in found.plan.summary
     elif which == "tiles":
         found = primad.explain(lambda p, x: np.mean(u(p, x) ** 2), network(2, 32, 2), np.zeros((20_000, 2)))
     else:

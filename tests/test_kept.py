@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primad
-from primad.runtime.cache import PLANS
+from primad.runtime.cache import EXECUTABLES
 
 X = np.array([0.5, 1.5])
 TRANSFORMS = {
@@ -71,11 +71,11 @@ def test_numbers_that_change_find_their_plan():
     """A number in arithmetic of traced arrays is an input of the plan, though the function saw a plain number."""
     gradient = primad.grad(lambda x, rate, steps: np.sum(np.sin(x * rate) / steps) * math.exp(rate))
     gradient(X, 0.3, 7)
-    known = len(PLANS)
+    known = len(EXECUTABLES)
     for rate, steps in ((0.4, 8), (0.5, 9), (3, 10), (np.float64(0.25), 11)):
         expected = np.cos(X * rate) * rate / steps * math.exp(rate)
         np.testing.assert_allclose(gradient(X, rate, steps), expected, rtol=1e-13)
-    assert len(PLANS) == known
+    assert len(EXECUTABLES) == known
 
 
 def test_a_program_takes_plain_numbers_beside_traced_arrays():

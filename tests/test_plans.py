@@ -12,13 +12,13 @@ import pytest
 import primad
 from primad import tree
 from primad.arrays import products
-from primad.functional import calls
 from primad.ir.node import LITERAL
-from primad.native.entry import Signature
+from primad.ir.signature import Signature
 from primad.recording import record, type_of
 from primad.runtime import frames, fusion, interpreter, lanes, tiles, tiling
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.interpreter import Plan
+from primad.runtime.programs import source_values
 from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
 from primad.verify.cases import Seeded
@@ -209,7 +209,7 @@ def check(function: Callable[..., Any], arguments: list[Any], choose: Seeded, wh
     arrays = [np.asarray(leaf) for leaf in leaves]
     constants = [node.params[0][1].array for node in program.sources if node.op is not LITERAL]
     signature = Signature(in_tree, tuple((type, False) for type in types), len(constants), program.out_tree)
-    sources = calls.source_values(program)
+    sources = source_values(program)
     lowered = simplify(program.hoisted())
     wanted = Plan(lowered).run([*arrays, *sources])
     single = any(node.type.dtype == np.float32 for node in lowered.nodes)

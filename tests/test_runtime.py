@@ -16,12 +16,12 @@ from threadpoolctl import threadpool_limits
 
 import primad
 from primad.deferred import loaded
-from primad.functional import calls
 from primad.ir.node import Trace
 from primad.ir.program import Program
 from primad.runtime import collection, frames, lanes, sharing, tiles, tiling
 from primad.runtime.axes import tileable_dimensions
 from primad.runtime.interpreter import Plan
+from primad.runtime.programs import source_values
 from primad.simplify import simplify
 from primad.types import ArrayType
 
@@ -321,7 +321,7 @@ def test_a_run_takes_no_more_memory_than_planned(function, points):
     leaves = primad.tree.leaves(arguments)
     program = simplify(primad.trace(function)(*arguments))
     plan = tiling.make_plan(primad.ir.program.ClosedProgram(program).hoisted)
-    values = [*leaves, *calls.source_values(program)]
+    values = [*leaves, *source_values(program)]
     tracemalloc.start()
     try:
         plan.run(values)

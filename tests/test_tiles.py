@@ -8,10 +8,10 @@ import pytest
 
 import primad
 from primad import ops
-from primad.functional import calls
 from primad.native import compiler as native
 from primad.runtime import lanes, tiles, tiling
 from primad.runtime.interpreter import Plan
+from primad.runtime.programs import source_values
 from primad.simplify import simplify
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
@@ -33,7 +33,7 @@ def small_tiles(monkeypatch):
 def prepared(function, *arguments):
     """Return a lowered program and its arguments."""
     program = primad.trace(function)(*arguments)
-    return simplify(program.hoisted()), [*arguments, *calls.source_values(program)]
+    return simplify(program.hoisted()), [*arguments, *source_values(program)]
 
 
 def check(function, *arguments, tolerance=200):

@@ -10,8 +10,8 @@ import pytest
 import primad
 from primad import ops, tree
 from primad.ir.node import LITERAL
+from primad.ir.signature import Signature
 from primad.native import compiler as native
-from primad.native.entry import Signature
 from primad.recording import record, type_of
 from primad.runtime import whole
 from primad.runtime.interpreter import Plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from primad.compat.tape import Call, Entry, Part
 from primad.errors import NotDifferentiableError
 from primad.ir.program import Program
-from primad.runtime.cache import PLANS
-from primad.runtime.tiling import AnyPlan, make_plan
-from primad.simplify import simplify
+from primad.runtime.cache import BUILT
+from primad.runtime.executor import Executable
+from primad.runtime.executors import prepare
 from primad.trace import TracedArray
 from primad.transforms.forward import jvp
 from primad.transforms.lowering import expand, inline
@@ -35,7 +36,6 @@ class Pushforward:
         used = [pair for pair in zip([*outside, *given], pushed.inputs, strict=True) if pair[1] in nodes]
         self.reads = [number for number, _ in used]
         self._program = Program(pushed.trace, [node for _, node in used], pushed.outputs)
-        self._plan: AnyPlan | None = None
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -46,9 +46,11 @@ class Pushforward:
         """Return the tangents: computed, or recorded where the values are traced."""
         if any(isinstance(value, TracedArray) for value in values):
             return inline(self._program, values)
-        if self._plan is None:
-            self._plan = make_plan(simplify(self._program))
-        return [np.asarray(result) for result in self._plan.run(values)]
+        return [np.asarray(result) for result in self._executable.run(values)]
+
+    @cached_property
+    def _executable(self) -> Executable:
+        return prepare(self._program)
 
 
 def tangents(outputs: Sequence[Entry], wanted: Sequence[Entry], along: Sequence[Entry]) -> list[Entry]:
@@ -74,7 +76,7 @@ def tangents(outputs: Sequence[Entry], wanted: Sequence[Entry], along: Sequence[
                 why="Its backward says how gradients go back, not how tangents go forward.",
                 fix="use reverse mode: vjp, grad or Jacobian rows.",
             )
-    made: Pushforward = PLANS.get((Pushforward, part.key), lambda: Pushforward(part))
+    made: Pushforward = BUILT.get((Pushforward, part.key), lambda: Pushforward(part))
     part.check_versions([number for number in made.reads if number >= 0])
     operands = tuple([part.entries[number] if number >= 0 else along[-1 - number] for number in made.reads])
     results = made.compute(*[entry.array for entry in operands])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from primad import ops
 from primad.errors import PrimadError, ProgramError
 from primad.ir.node import Leaf, Node, Trace, param_key
 from primad.ir.program import Program
-from primad.runtime.cache import PLANS
-from primad.runtime.tiling import AnyPlan, make_plan
+from primad.runtime.cache import BUILT
+from primad.runtime.executor import Executable
+from primad.runtime.executors import prepare, prepared_parts
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift
 from primad.transforms.lowering import expand, inline
@@ -127,12 +129,12 @@ def computed(
     """
     if max([array.size for array in arrays], default=0) >= PLANNED_SIZE and all(type(x) is np.ndarray for x in arrays):
         types = tuple([(array.shape, array.dtype.char) for array in arrays])
-        plan = PLANS.get(
+        found = prepared_parts(
             ("operator", operator, pattern, param_key(attributes), types),
-            lambda: _plan_of(operator, pattern, attributes, arrays),
+            lambda: _worthwhile(operator, pattern, attributes, arrays),
         )
-        if plan is not None:
-            results = plan.run(arrays)
+        for executable in found:
+            results = executable.run(arrays)
             return results if len(results) > 1 else results[0]
     with np.errstate(all="ignore"):
         return _applied(operator, pattern, attributes, arrays)
@@ -155,20 +157,21 @@ def refusal(
     return None
 
 
-def _plan_of(
+def _worthwhile(
     operator: Any, pattern: tuple[int | None, ...], attributes: tuple[tuple[str, Any], ...], arrays: Sequence[Any]
-) -> AnyPlan | None:
+) -> list[Program]:
+    """Return the program of an operator where it does arithmetic; none where it does not."""
     trace = Trace()
     inputs = [trace.input(ArrayType(array.shape, array.dtype)) for array in arrays]
     found = _applied(operator, pattern, attributes, [TracedArray(node) for node in inputs])
     many = isinstance(found, (tuple, list))
     if many and len(found) == 1:
-        return None
+        return []
     program = Program(trace, inputs, [lift(result, trace) for result in (found if many else [found])])
     trace.close()
     program = simplify(program)
     worthwhile = any(node.op is ops.contract or node.op.kind == "elementwise" for node in _inner(program))
-    return make_plan(program) if worthwhile else None
+    return [program] if worthwhile else []
 
 
 def _inner(program: Program) -> list[Node]:
@@ -356,7 +359,6 @@ class Derivative:
         self.reads = list(chosen)
         self.results = self._positions(part, outside, inside)
         self._program = Program(program.trace, list(chosen.values()), program.outputs)
-        self._plan: AnyPlan | None = None
 
     @staticmethod
     def _positions(part: Part, outside: list[int], inside: list[int]) -> list[int | None]:
@@ -372,9 +374,11 @@ class Derivative:
         """Return the gradients: computed, or recorded where the values are traced."""
         if any(isinstance(value, TracedArray) for value in values):
             return inline(self._program, values)
-        if self._plan is None:
-            self._plan = make_plan(simplify(self._program))
-        return [np.asarray(result) for result in self._plan.run(values)]
+        return [np.asarray(result) for result in self._executable.run(values)]
+
+    @cached_property
+    def _executable(self) -> Executable:
+        return prepare(self._program)
 
 
 def _derivative(
@@ -388,7 +392,7 @@ def _derivative(
     part = Part(outputs, seeds, wanted, closed)
     if all(number is None for number in part.wanted):
         return [None] * len(wanted)
-    made: Derivative = PLANS.get(part.key, lambda: Derivative(part, seeds))
+    made: Derivative = BUILT.get(part.key, lambda: Derivative(part, seeds))
     part.check_versions([number for number in made.reads if number >= 0])
     operands = [part.entries[number] if number >= 0 else seeds[-1 - number] for number in made.reads]
     results = made.compute(*[entry.array for entry in operands])  # type: ignore[union-attr]

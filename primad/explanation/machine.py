@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -12,30 +11,10 @@ import numpy as np
 
 from primad.functional.compile import jit
 from primad.runtime.lanes import single_threaded_blas
+from primad.runtime.prediction import Machine
 
 CHAIN = 8
 """Products in a chain."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Speeds for one dtype.
-
-    Attributes:
-        peak: flops per second of matrix products on all threads.
-        peak_alone: the same on one thread.
-        bandwidth: bytes per second that a copy of a large array reads and writes, on one thread.
-        arithmetic: seconds per element of a sum in cache.
-        function: seconds per element of a function (tanh) in cache.
-        call: seconds that a call of a NumPy function costs apart from its work.
-    """
-
-    peak: float
-    peak_alone: float
-    bandwidth: float
-    arithmetic: float
-    function: float
-    call: float
 
 
 @lru_cache(maxsize=4)

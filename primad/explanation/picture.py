@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,10 +11,10 @@ from textwrap import wrap
 
 from primad import ops
 from primad.explanation.layers import Layered
-from primad.explanation.words import below_here, quantity
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
 from primad.native.vectors import NEEDS
+from primad.quantities import quantity
 
 WIDTH, MARGIN = 1200, 36
 COLUMN, LONGEST_BAR = 720, 190
@@ -193,7 +194,7 @@ def _tip(program: Program, node: Node, names: dict[Node, str]) -> str:
     if isinstance(node.op, Leaf):
         return f"{node.op.name}: {node.type}"
     cost = node.op.cost(node)
-    line = f"\n{below_here(program.lines[node])}" if node in program.lines else ""
+    line = f"\n{_below_here(program.lines[node])}" if node in program.lines else ""
     return f"{node.op.name}: {node.type}\n{quantity(cost.flops, 'flop')}, {quantity(cost.bytes, 'B')} written{line}"
 
 
@@ -220,3 +221,9 @@ def _bars(title: str, bars: Sequence[Bar], left: float, top: float, named: float
         lines.append(f'<rect x="{left + named}" y="{y:.0f}" width="{length:.1f}" height="17" rx="3" fill="{colour}"/>')
         lines.append(f'<text class="q" x="{left + named + length + 8:.1f}" y="{y + 13:.0f}">{escape(caption)}</text>')
     return lines
+
+
+def _below_here(where: str) -> str:
+    """Return a user's line with its file named from the working directory, if that holds it: pictures are shared."""
+    here = os.getcwd() + os.sep
+    return where.removeprefix(here)

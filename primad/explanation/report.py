@@ -11,15 +11,14 @@ from typing import Any
 from primad import tree
 from primad.errors import TracingError
 from primad.explanation.families import Stage, forward_pass, stages
-from primad.explanation.machine import Machine, machine
+from primad.explanation.machine import machine
 from primad.explanation.picture import Drawing, page, picture
-from primad.explanation.prediction import Prediction, predict
-from primad.explanation.words import count, details, quantity, seconds, size, summary
-from primad.functional.calls import arrays, compiled_plan
 from primad.ir.program import Program
+from primad.quantities import count, quantity, seconds, size
 from primad.recording import is_weak, record, type_of
-from primad.runtime.tiling import AnyPlan
-from primad.runtime.whole import WholePlan
+from primad.runtime.executor import Executable
+from primad.runtime.prediction import Machine, Prediction
+from primad.runtime.programs import arrays, compiled
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -45,7 +44,7 @@ class Explanation:
     name: str
     stages: tuple[Stage, ...]
     forward_flops: int
-    plan: AnyPlan | WholePlan
+    plan: Executable
     machine: Machine
     predicted: Prediction
     measured: float
@@ -84,7 +83,7 @@ class Explanation:
 
     def _plan(self) -> list[str]:
         memory = f"peak memory of its arrays {size(self.plan.peak_bytes)}, planned in {seconds(self.planning)}"
-        return [f"plan: {summary(self.plan)}", *[f"  {line}" for line in (*details(self.plan), memory)]]
+        return [f"plan: {self.plan.summary}", *[f"  {line}" for line in (*self.plan.details, memory)]]
 
     def _times(self) -> list[str]:
         spent = (
@@ -128,7 +127,7 @@ class Explanation:
             bars,
             times,
             f"with every value computed anew for each use: {self._caption(self.stages[0])}",
-            [summary(self.plan), *details(self.plan), f"peak memory {size(self.plan.peak_bytes)}"],
+            [self.plan.summary, *self.plan.details, f"peak memory {size(self.plan.peak_bytes)}"],
         )
 
     def _caption(self, stage: Stage) -> str:
@@ -200,18 +199,18 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
     program = record(function, types, in_tree, weak=weak)
     if program.captured:
         raise TracingError("explain: the function closes over a traced array", fix="pass it as an argument.")
-    plan, further = compiled_plan(program, in_tree, types, weak)
+    plan, further = compiled(program, in_tree, types, weak)
     planning = time.perf_counter() - start
     values = [*arrays(leaves), *further]
     speeds = machine(_dtype(plan.program))
-    hoisted = program.hoisted() if isinstance(plan, WholePlan) else program.hoisted(scalars=False)
+    hoisted = program.hoisted(scalars=False)
     return Explanation(
         name=getattr(function, "__name__", type(function).__name__),
         stages=tuple(stages(hoisted, plan.program)),
         forward_flops=forward_pass(hoisted),
         plan=plan,
         machine=speeds,
-        predicted=predict(plan, speeds),
+        predicted=plan.predicted(speeds),
         measured=_measure(plan, values),
         planning=planning,
     )
@@ -222,7 +221,7 @@ def _dtype(program: Program) -> str:
     return max(set(floats), key=floats.count) if floats else "float64"
 
 
-def _measure(plan: AnyPlan | WholePlan, values: list[Any]) -> float:
+def _measure(plan: Executable, values: list[Any]) -> float:
     best, begin = float("inf"), time.perf_counter()
     while time.perf_counter() - begin < MEASURED_SECONDS:
         start = time.perf_counter()

@@ -14,22 +14,14 @@ import numpy as np
 
 from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
-from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value, param_key
-from primad.ir.program import ClosedProgram, Program, replay
-from primad.native.entry import Signature
+from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive, as_tuple
 from primad.recording import record, type_of
-from primad.runtime.cache import PLANS, WHOLE
-from primad.runtime.collection import collector_paused
-from primad.runtime.donation import Donated
+from primad.runtime.executors import prepared
 from primad.runtime.interpreter import evaluate_node
-from primad.runtime.tiling import AnyPlan, Hint, make_plan
-from primad.runtime.whole import WholePlan, whole_plan
-from primad.simplify import simplify
-from primad.trace import TracedArray, lift
-from primad.types import ArrayType, in_machine_order
-
-_AS_THEY_ARE = (TracedArray, float, int, bool)
+from primad.runtime.programs import arrays, in_order, inlined, run_program, source_values, traced_operands
+from primad.trace import TracedArray
+from primad.types import ArrayType
 
 
 class Call:
@@ -37,7 +29,7 @@ class Call:
 
     Attributes:
         program: the recorded program.
-        leaves: the flattened arguments.
+        leaves: the flattened arguments, arrays in the machine's order of bytes.
         nested: whether an argument, or something the function closes over, is traced.
     """
 
@@ -45,7 +37,7 @@ class Call:
         if not callable(function):
             raise TracingError(f"expected a function, got {type(function).__name__}", fix="pass the function itself.")
         self.leaves, self.in_tree = tree.flatten(tuple(args))
-        self.leaves = [leaf if type(leaf) in _AS_THEY_ARE else _as_array(leaf) for leaf in self.leaves]
+        self.leaves = in_order(self.leaves)
         types = [type_of(leaf) for leaf in self.leaves]
         values = self.leaves if known else None
         self.program = record(function, types, self.in_tree, values, evaluate_node if known else None)
@@ -65,160 +57,14 @@ class Call:
         key = (primitive, of.key, tuple(sorted(options.items())))
         build = primitive.build
         assert build is not None
-        plan: AnyPlan = PLANS.get(key, lambda: make_plan(simplify(build(of.hoisted, **options))))
-        return plan.run([*arrays(self.leaves), *source_values(self.program), *arrays(extras)])
+        executable = prepared(key, lambda: build(of.hoisted, **options))
+        return executable.run([*map(np.asarray, self.leaves), *source_values(self.program), *arrays(extras)])
 
     def evaluate(self) -> list[Any]:
         """Run the recorded program itself."""
         if self.nested:
             return [TracedArray(node) for node in inlined(self.program, self.leaves)]
-        plan = plan_of(ClosedProgram(self.program))
-        return plan.run([*arrays(self.leaves), *source_values(self.program)])
-
-
-def plan_of(of: ClosedProgram) -> AnyPlan:
-    """Return the plan of a program itself, from the cache if it was made before."""
-    plan: AnyPlan = PLANS.get((None, of.key), lambda: make_plan(simplify(of.hoisted)))
-    return plan
-
-
-def compiled_plan(
-    program: Program,
-    in_tree: Any,
-    types: Sequence[ArrayType],
-    weak: Sequence[bool],
-    donated: Donated = (),
-    along: Hint | None = None,
-) -> tuple[AnyPlan | WholePlan, list[Any]]:
-    """Return the plan of a program that the user wants compiled, and the inputs that follow the program's own.
-
-    It is one native function if the program is small. The plan knows the program's scalars, which then need no arrays
-    of their own; each value of them is another plan.
-
-    Args:
-        program: a recorded program.
-        in_tree: the tree of the tuple of arguments.
-        types: types of its leaves.
-        weak: which of them are Python numbers.
-        donated: outputs that take the memory of inputs.
-        along: the input's axis that tiles are to cut.
-    """
-    of = ClosedProgram(program)
-    values = [_source_value(node) for node in program.sources if node.op is not LITERAL]
-    scalars = tuple([param_key(literal_value(node)) for node in program.sources if node.op is LITERAL])
-    signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), len(values), program.out_tree)
-    simplified: list[Program] = []
-
-    def lowered() -> Program:
-        if not simplified:
-            simplified.append(simplify(program.hoisted(scalars=False)))
-        return simplified[0]
-
-    def made() -> tuple[AnyPlan | WholePlan, list[Any]]:
-        whole: WholePlan | None = WHOLE.get((of.key, scalars, signature), lambda: whole_plan(lowered(), signature))
-        if whole is not None:
-            return whole, values
-        plan: AnyPlan = PLANS.get((None, of.key, donated, along, scalars), lambda: make_plan(lowered(), donated, along))
-        return plan, values
-
-    found: tuple[AnyPlan | WholePlan, list[Any]] = collector_paused(made)
-    return found
-
-
-def _as_array(leaf: Any) -> Any:
-    if type(leaf) is np.ndarray:
-        return leaf if leaf.dtype.isnative else in_machine_order(leaf)
-    if isinstance(leaf, (np.ndarray, np.generic, float, int)):
-        return leaf
-    if hasattr(leaf, "__array__"):
-        return in_machine_order(np.asarray(leaf))
-    type_of(leaf)
-    return leaf
-
-
-def arrays(values: Sequence[Any]) -> list[Any]:
-    """Return values as NumPy arrays in the machine's order of bytes."""
-    return [in_machine_order(np.asarray(value)) for value in values]
-
-
-def source_values(program: Program) -> list[Any]:
-    """Return the values of the captured arrays and scalars of a program."""
-    return [_source_value(node) for node in program.sources]
-
-
-def _source_value(node: Node) -> Any:
-    if node.op is CAPTURED:
-        return node.params[0][1].array
-    return np.broadcast_to(np.asarray(literal_value(node), node.type.dtype), node.type.shape)
-
-
-def traced_operands(values: Sequence[Any]) -> list[TracedArray]:
-    """Lift values (traced arrays, nodes, captured leaves, plain arrays) into the newest trace among them."""
-    newest: Trace | None = None
-    for value in values:
-        node = value.node if type(value) is TracedArray else value if isinstance(value, Node) else None
-        if node is not None and not node.trace.closed and (newest is None or node.trace.age > newest.age):
-            newest = node.trace
-    if newest is None:
-        raise TracingError("a derivative of a function was recorded outside of its trace")
-    operands = []
-    for value in values:
-        if isinstance(value, Node) and value.op is LITERAL:
-            operands.append(TracedArray(newest.literal(literal_value(value), value.type)))
-        elif isinstance(value, Node) and value.op is CAPTURED:
-            operands.append(TracedArray(newest.capture(value.params[0][1])))
-        elif isinstance(value, Node):
-            operands.append(TracedArray(value))
-        else:
-            operands.append(TracedArray(lift(value, newest)))
-    return operands
-
-
-def inlined(program: Program, leaves: Sequence[Any]) -> list[Node]:
-    """Replay a program on arguments of which some are traced, in the trace that they belong to."""
-    operands = traced_operands([*leaves, *program.captured])
-    trace = max((operand.node.trace for operand in operands), key=lambda trace: trace.age)
-    mapping = {node: operand.node for node, operand in zip(program.inputs, operands, strict=False)}
-    replay(program.nodes, mapping, trace)
-    return [mapping.get(node, node) for node in program.outputs]
-
-
-def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a program on arguments shaped as those it was traced with; `program(*args)` comes here.
-
-    Raises:
-        ShapeError: if the arguments' number, structure or types do not fit.
-    """
-    if kwargs:
-        raise ShapeError("a Program takes positional arguments only")
-    leaves, in_tree = tree.flatten(args)
-    if len(leaves) != len(program.inputs) or (program.in_tree is not None and in_tree != program.in_tree):
-        reordered = program.in_tree is not None and set(tree.paths(in_tree)) == set(tree.paths(program.in_tree))
-        raise ShapeError(
-            f"the program takes {program.in_tree or len(program.inputs)} arguments, got {in_tree}",
-            why="The order of keys is part of what was recorded: a function can see it." if reordered else "",
-        )
-    leaves = [leaf if type(leaf) in _AS_THEY_ARE else _as_array(leaf) for leaf in leaves]
-    for name, leaf, expected in zip(program.names, leaves, program.in_types, strict=True):
-        found = type_of(leaf)
-        if found.shape != expected.shape or (found != expected and isinstance(leaf, (np.ndarray, TracedArray))):
-            raise ShapeError(f"argument {name} of the program must have type {expected}, got {found}")
-    if any(isinstance(leaf, TracedArray) for leaf in leaves):
-        leaves = [
-            leaf if isinstance(leaf, TracedArray) else np.asarray(leaf, expected.dtype)[()]
-            for leaf, expected in zip(leaves, program.in_types, strict=True)
-        ]
-        results: list[Any] = [TracedArray(node) for node in inlined(program, leaves)]
-    else:
-        plan = plan_of(ClosedProgram(program))
-        values = [np.asarray(leaf, expected.dtype) for leaf, expected in zip(leaves, program.in_types, strict=True)]
-        results = plan.run([*values, *source_values(program)])
-    if program.out_tree is not None:
-        return tree.unflatten(program.out_tree, results)
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-Program.evaluate = call_program
+        return run_program(self.program, [*map(np.asarray, self.leaves)])
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------

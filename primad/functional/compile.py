@@ -10,21 +10,21 @@ import numpy as np
 
 from primad import ops, tree
 from primad.errors import ShapeError
-from primad.functional.calls import Call, arrays, compiled_plan, keep, source_values, traced_operands
+from primad.functional.calls import Call, keep
 from primad.functional.keys import static_key, structure_key
 from primad.functional.transformed import Transformed, transform
 from primad.ir.program import ClosedProgram, Program
-from primad.native.entry import is_plain
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.ops import jvp_, program_op, vmap_
 from primad.recording import argument_names, is_weak, record, type_of
-from primad.runtime.cache import PLANS, Cache
-from primad.runtime.donation import Donated, check, match, settle
+from primad.runtime.cache import Cache
+from primad.runtime.donation import check, match, settle
+from primad.runtime.executor import Donated, Executable, Hint, Options
+from primad.runtime.executors import executor, prepared
 from primad.runtime.lanes import check_thread_count, on_threads
 from primad.runtime.memory import check_limit, check_memory
-from primad.runtime.tiling import Hint, make_plan
-from primad.runtime.whole import WholePlan
-from primad.simplify import simplify
+from primad.runtime.programs import arrays, source_values, traced_operands
+from primad.runtime.programs import compiled as compiled_program
 from primad.trace import TracedArray
 from primad.transforms.batching import vmap as batch_program
 from primad.transforms.lowering import apply_program_op
@@ -50,6 +50,7 @@ def jit(
     threads: int | None = None,
     memory: int | None = None,
     along: tuple[int, int] | None = None,
+    backend: str = "native",
 ) -> Callable[P, R]:
     """Return a function that records `function` once for each combination of argument types, and then only runs.
 
@@ -66,6 +67,9 @@ def jit(
         memory: bytes that its arrays may take at once; by default what the machine has.
         along: (position of an array argument, axis of it) along which a large program is cut into tiles; by default the
             largest that is only mapped over and summed.
+        backend: what runs the program: `"native"`, or `"reference"`, which calls each op's NumPy definition one after
+            the other, without native code, tiles, blocks and threads (`along` and `threads` change nothing then). It
+            is slow, and what a result that looks wrong can be compared with.
 
     Returns:
         a function with the same arguments and result. What the function reads without its being an argument, such as
@@ -73,7 +77,8 @@ def jit(
 
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line; where a donated array is read-only
-            or shares memory with another argument; for a static argument that cannot be compared.
+            or shares memory with another argument; for a static argument that cannot be compared; for a backend that
+            does not exist.
         ShapeError: if the program cannot be cut along the axis that `along` names; if `donate` names no argument.
         MemoryLimitError: if its arrays would not fit, with the op whose value is the largest.
 
@@ -97,6 +102,7 @@ def jit(
     if threads is not None:
         check_thread_count(threads, "jit: threads")
     check_limit(memory)
+    chosen = executor(backend)
     cache = Cache(256)
     first: Function | None = None
     entries: list[Function] = []
@@ -105,7 +111,7 @@ def jit(
 
     def make(
         args: Any, kwargs: Any, fixed: tuple[int, ...], types: Sequence[ArrayType], weak: Sequence[bool], in_tree: Any
-    ) -> tuple[Any, list[Any], Program, Donated, list[str]] | None:
+    ) -> tuple[Executable, list[Any], Program, Donated, list[str]] | None:
         nonlocal first
 
         def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -125,18 +131,15 @@ def jit(
                     fix="give positions of arguments, and pass what is donated by position.",
                 )
         donated = match(program.out_types, types, _leaves_of(args, fixed, given))
-        hint = None if along is None else _hint(along, args, fixed, types)
-        plan, captured = compiled_plan(program, in_tree.children()[0], types, weak, donated, hint)
-        check_memory(plan, memory)
-        plain = not (fixed or donated or kwargs)
-        entry = plan.entry(captured) if isinstance(plan, WholePlan) and plain else None
-        if entry is not None:
-            entry = entry if is_plain(program.out_tree) else _rebuilding(entry, program.out_tree)
-            if first is None:
-                first = entry
-            elif len(entries) < MOST_ENTRIES - 1:
-                entries.append(entry)
-        return plan, captured, program, donated, _names(function, args, kwargs, fixed)
+        options = Options(donated, None if along is None else _hint(along, args, fixed, types))
+        executable, captured = compiled_program(program, in_tree.children()[0], types, weak, options, chosen)
+        check_memory(executable, memory)
+        entry = None if fixed or donated or kwargs else executable.entry(captured)
+        if first is None:
+            first = entry
+        elif entry is not None and len(entries) < MOST_ENTRIES - 1:
+            entries.append(entry)
+        return executable, captured, program, donated, _names(function, args, kwargs, fixed)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -164,7 +167,7 @@ def jit(
         made = cache.get(key, lambda: make(args, kwargs, fixed, types, weak, in_tree))
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return function(*args, **kwargs)
-        plan, captured, program, donated, names = made
+        executable, captured, program, donated, names = made
         values = arrays(leaves)
         if donated:
             for _, place in donated:
@@ -174,24 +177,16 @@ def jit(
         for _, place in donated:
             # What is written there goes by its address: row by row, in the machine's order of bytes.
             inputs[place] = np.ascontiguousarray(values[place], types[place].dtype)
-        results = plan.run(inputs) if threads is None else on_threads(threads, lambda: plan.run(inputs))
+        run = executable.run
+        results = run(inputs) if threads is None else on_threads(threads, lambda: run(inputs))
         return tree.unflatten(program.out_tree, settle(results, values, donated))
 
     def programs() -> list[tuple[Program, tuple[bool, ...]]]:
         return [(made[2], key[1]) for key, made in cache.items() if made is not None and not key[4]]
 
-    options = {"static_argnums": static_argnums, "donate": donate, "threads": threads, "memory": memory, "along": along}
+    options = {"static_argnums": static_argnums, "donate": donate, "threads": threads, "memory": memory, "along": along,
+               "backend": backend}  # fmt: skip
     return Transformed(compiled, jit, (function,), options, programs)
-
-
-def _rebuilding(entry: Function, out_tree: Any) -> Function:
-    """Return a native function whose flat result is rebuilt as a tree."""
-
-    def rebuilt(*args: Any) -> Any:
-        found = entry(*args)
-        return found if found is NotImplemented else tree.unflatten(out_tree, found)
-
-    return rebuilt
 
 
 def _names(function: Function, args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[int]) -> list[str]:
@@ -335,9 +330,8 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
         else:
             build = vmap_.build
             assert build is not None
-            key = (vmap_, of.key, batched, size)
-            plan = PLANS.get(key, lambda: make_plan(simplify(build(of.hoisted, batched=batched, size=size))))
-            results = plan.run([*arrays(fronted), *source_values(program)])
+            executable = prepared((vmap_, of.key, batched, size), lambda: build(of.hoisted, batched=batched, size=size))
+            results = executable.run([*arrays(fronted), *source_values(program)])
         out_values = tree.unflatten(program.out_tree, results)
         if out_axes == 0:
             return out_values

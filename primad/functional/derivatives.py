@@ -13,18 +13,15 @@ from primad.errors import ShapeError
 from primad.functional.calls import (
     Call,
     Selected,
-    arrays,
     check_differentiable,
-    inlined,
-    source_values,
-    traced_operands,
 )
 from primad.functional.transformed import transform
-from primad.ir.program import ClosedProgram
+from primad.ir.program import ClosedProgram, Program
 from primad.programs.ops import jvp_, vjp_
 from primad.recording import record, type_of
-from primad.runtime.cache import PLANS
-from primad.runtime.tiling import AnyPlan, make_plan
+from primad.runtime.executor import Executable
+from primad.runtime.executors import prepare, prepared_parts
+from primad.runtime.programs import inlined, source_values, traced_operands
 from primad.simplify import simplify
 from primad.trace import TracedArray
 from primad.transforms import forward, reverse
@@ -109,11 +106,11 @@ def jvp(function: Callable[..., R], primals: Any, tangents: Any) -> tuple[R, R]:
 class _Linear:
     """The derivative at a point, as a linear function: residuals computed once, applied often."""
 
-    def __init__(self, plan: AnyPlan, residuals: list[Any]) -> None:
-        self._plan, self._residuals = plan, residuals
+    def __init__(self, executable: Executable, residuals: list[Any]) -> None:
+        self._executable, self._residuals = executable, residuals
 
     def __call__(self, values: list[Any]) -> list[Any]:
-        return self._plan.run([*self._residuals, *values])
+        return self._executable.run([*self._residuals, *values])
 
 
 def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
@@ -121,17 +118,16 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
     of = ClosedProgram(call.program)
     active = [*[True] * len(call.leaves), *[False] * len(call.program.sources)]
 
-    def make() -> tuple[AnyPlan, AnyPlan]:
+    def derive() -> tuple[Program, Program]:
         build = forward.jvp if transform == "jvp" else reverse.vjp
         program = simplify(build(of.hoisted, active))
         n = len(of.hoisted.inputs)
         late = [i >= n for i in range(len(program.inputs))]
         outs = len(call.program.outputs)
-        early, rest = split(program, late, [i >= outs for i in range(len(program.outputs))])
-        return make_plan(early), make_plan(rest)
+        return split(program, late, [i >= outs for i in range(len(program.outputs))])
 
-    early, rest = PLANS.get(("linear part", transform, of.key), make)
-    results = early.run([*arrays(call.leaves), *source_values(call.program)])
+    early, rest = prepared_parts(("linear part", transform, of.key), derive)
+    results = early.run([*map(np.asarray, call.leaves), *source_values(call.program)])
     n = len(call.program.outputs)
     return results[:n], _Linear(rest, results[n:])
 
@@ -262,7 +258,7 @@ def linear_transpose(function: Function, *primals: Any) -> Function:
         check_differentiable(type, "an argument or result", "linear_transpose")
     hoisted = program.hoisted()
     transposed = expand(reverse.transpose(hoisted, [i < len(leaves) for i in range(len(hoisted.inputs))]))
-    plan = make_plan(simplify(transposed))
+    executable = prepare(transposed)
 
     def apply(cotangent: Any) -> Any:
         given = matching_leaves(
@@ -272,7 +268,7 @@ def linear_transpose(function: Function, *primals: Any) -> Function:
             operands = traced_operands([*program.sources, *given])
             results: list[Any] = inline(transposed, operands)
         else:
-            results = plan.run([*source_values(program), *given])
+            results = executable.run([*source_values(program), *given])
         return tree.unflatten(in_tree, results)
 
     return apply

@@ -11,7 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from primad import tree
 from primad.errors import ShapeError, TracingError, no_attribute
-from primad.functional.calls import Call, Selected, check_differentiable, source_values
+from primad.functional.calls import Call, Selected, check_differentiable
 from primad.functional.compile import run_once
 from primad.functional.transformed import transform
 from primad.ir.program import ClosedProgram, Program
@@ -19,6 +19,7 @@ from primad.primitive import Primitive
 from primad.programs.consumers import hessian_, jacobian_
 from primad.programs.matrices import whole
 from primad.protocols import FUNCTIONS
+from primad.runtime.programs import source_values
 from primad.trace import is_traced
 from primad.types import ArrayType
 

@@ -108,6 +108,13 @@ def literal_value(node: Node) -> Any:
     return node.params[0][1]
 
 
+def leaf_value(node: Node) -> Any:
+    """Return the array of a literal or captured node, that of a literal read-only and without memory of its own."""
+    if node.op is CAPTURED:
+        return node.params[0][1].array
+    return np.broadcast_to(np.asarray(literal_value(node), node.type.dtype), node.type.shape)
+
+
 def param_key(value: Any) -> Any:
     """Return a hashable stand-in for a param that tells 0.0 from −0.0 and 1 from 1.0 from True."""
     kind = type(value)

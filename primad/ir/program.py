@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import Any, ClassVar
+from typing import Any
 
 from primad.errors import ProgramError
 from primad.ir.node import CAPTURED, INPUT, LITERAL, PACK, Leaf, Node, Trace, literal_value, param_key, reachable
@@ -47,9 +47,6 @@ class Program:
         lines: the user's `file:line` for nodes recorded from user code.
     """
 
-    evaluate: ClassVar[Callable[[Program, tuple[Any, ...], dict[str, Any]], Any]]
-    """Runs a program on arguments; set by the runtime, which lies above this layer."""
-
     def __init__(
         self,
         trace: Trace,
@@ -71,7 +68,9 @@ class Program:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments shaped as those it was traced with, or record it on traced ones."""
-        return Program.evaluate(self, args, kwargs)
+        from primad.runtime.programs import call_program  # a program can be called; what runs it lies above
+
+        return call_program(self, args, kwargs)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.ir.signature import Signature
 from primad.native.arguments import Arguments
 from primad.native.builder import module
 from primad.native.cpython import DATA, Objects, numpy_table
@@ -40,23 +41,6 @@ class _MethodDef(ctypes.Structure):
         ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
     ]
-
-
-@dataclass(frozen=True)
-class Signature:
-    """How a program is called from Python.
-
-    Attributes:
-        structure: the tree of the tuple of arguments.
-        inputs: type of each leaf, and whether it is a Python number.
-        constants: how many further inputs the program has.
-        results: the tree of the result.
-    """
-
-    structure: Any
-    inputs: tuple[tuple[ArrayType, bool], ...]
-    constants: int
-    results: Any
 
 
 @dataclass(frozen=True)

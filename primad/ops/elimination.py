@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from primad.axes import stacks
+from primad.errors import MatrixError
 from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.kinds import custom
@@ -26,7 +27,7 @@ from primad.ops.factorization import (
     upper_part,
 )
 from primad.ops.indexing import gather
-from primad.primitive import Primitive
+from primad.primitive import Domain, Primitive
 from primad.types import ArrayType, TupleType, Zero
 
 __all__ = ["cholesky", "lu"]
@@ -120,12 +121,38 @@ def _cholesky_tangent(t: Any, out: Any, a: Any) -> Any:
     return matrix_product(out, (lower_part(s, True) + lower_part(s, False)) * 0.5)
 
 
+def _not_positive(a: Any) -> tuple[tuple[int, ...], int] | None:
+    """Return the first matrix without a Cholesky factor, and the order of its first minor that is not positive."""
+    for place in np.ndindex(a.shape[:-2]):
+        if _has_factor(a[place]):
+            continue
+        order = next(n for n in range(1, a.shape[-1] + 1) if not _has_factor(a[place][:n, :n]))
+        return place, order
+    return None
+
+
+def _has_factor(a: Any) -> bool:
+    try:
+        np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 cholesky: Primitive = custom(
     "cholesky",
     numpy=lambda a: np.linalg.cholesky(a),
     infer=lambda a: square("cholesky", a),
     jvp=[_cholesky_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),
+    domain=Domain(
+        MatrixError,
+        operand=0,
+        operand_name="the stack of matrices",
+        find=_not_positive,
+        say=lambda n, *types, **params: f"a matrix is not positive definite: its leading minor of order {n} is not > 0",
+        fix="check that it is symmetric; a small multiple of the identity may be missing.",
+    ),
     flops=lambda node: _cubic(node, 1 / 3),
     doc="The lower triangular l with l lᵀ = a, for symmetric positive definite a, of which the lower triangle is read; "
     "changes count by their symmetric part.",

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from primad.axes import stacks
-from primad.errors import ShapeError
+from primad.errors import MatrixError, ShapeError
 from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.kinds import custom
 from primad.ops.contraction import ALPHABET, contract, letters
 from primad.ops.selection import mask
 from primad.ops.shaping import permute
-from primad.primitive import Primitive
+from primad.primitive import Domain, Primitive
 from primad.types import ArrayType, TupleType
 
 __all__ = ["qr", "solve_triangular"]
@@ -106,6 +106,14 @@ def _solve_type(a: ArrayType, b: ArrayType, *, lower: bool, transpose: bool, uni
     return b
 
 
+def _singular(a: Any, b: Any, *, unit: bool, **params: Any) -> tuple[tuple[int, ...], int] | None:
+    """Return the first triangular matrix with a zero on its diagonal, and where."""
+    if unit:
+        return None
+    zero = np.argwhere(np.diagonal(a, axis1=-2, axis2=-1) == 0)
+    return (tuple(zero[0, :-1].tolist()), int(zero[0, -1])) if len(zero) else None
+
+
 def _solve_by_matrix(t: Any, out: Any, a: Any, b: Any, *, lower: bool, transpose: bool, unit: bool) -> Any:
     change = lower_part(t, not unit) if lower else transposed(lower_part(transposed(t), not unit))
     pushed = matrix_product(transposed(change) if transpose else change, out)
@@ -125,6 +133,14 @@ solve_triangular: Primitive = custom(
     ],
     operands=(1,),
     axes=lambda a, b, **params: stacks(a.ndim - 2, [2, 2], [2]),
+    domain=Domain(
+        MatrixError,
+        operand=0,
+        operand_name="the stack of matrices",
+        find=_singular,
+        say=lambda place, *types, **params: f"a matrix is singular: element {place} of its diagonal is 0",
+        fix="if this is the derivative of a qr, the columns of its matrix are linearly dependent: there is none.",
+    ),
     flops=lambda node: Cost(node.type.size * node.type.shape[-2], 0, node.type.nbytes, 1),
     doc="a⁻¹ b for triangular matrices a, of which only the named triangle is read, or (unit) only what lies beside "
     "the diagonal, which is then 1; or (transpose) a⁻ᵀ b.",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primad.axes import AxisMap, Change
-from primad.errors import ShapeError
+from primad.errors import IndexShapeError, ShapeError
 from primad.kinds import linear
-from primad.primitive import Primitive
+from primad.primitive import Domain, Primitive
 from primad.types import ArrayType
 
 __all__ = ["gather", "scatter_add"]
@@ -83,6 +84,30 @@ def _gather_adapt(change: Change, *, axis: int, batch: int) -> dict[str, Any] | 
     return None if batches is None else {"axis": change.operand.place(axis), "batch": batches}
 
 
+def _outside(indices: Any, n: int) -> tuple[tuple[int, ...], int] | None:
+    """Return the first index that is out of range for an axis of length n, and its place."""
+    indices = np.asarray(indices)
+    outside = np.argwhere((indices < -n) | (indices >= n))
+    if not len(outside):
+        return None
+    place = tuple(outside[0].tolist())
+    return place, int(indices[place])
+
+
+def _indices_below(length: Callable[..., int]) -> Domain:
+    """Return the domain of indices along an axis, whose length follows from the operands and params."""
+    return Domain(
+        IndexShapeError,
+        operand=1,
+        operand_name="the indices",
+        find=lambda x, indices, **params: _outside(indices, length(x, **params)),
+        say=lambda index, x, indices, **params: (
+            f"index {index} is out of range for an axis of length {length(x, **params)}"
+        ),
+        fix="keep the indices within the array, with np.clip if need be.",
+    )
+
+
 gather: Primitive = linear(
     "gather",
     numpy=_gather,
@@ -93,6 +118,7 @@ gather: Primitive = linear(
     ],
     axes=_gather_axes,
     adapt=_gather_adapt,
+    domain=_indices_below(lambda x, *, axis, batch: x.shape[axis]),
     doc="Take elements along an axis at integer indices; the first `batch` axes of both operands go together.",
 )
 
@@ -142,5 +168,6 @@ scatter_add: Primitive = linear(
     transpose=[lambda ct, x, indices, *, axis, batch, size: gather(ct, indices, axis=axis, batch=batch), None],
     axes=_scatter_axes,
     adapt=_scatter_adapt,
+    domain=_indices_below(lambda x, *, axis, batch, size: size),
     doc="Add elements into zeros of length `size` along an axis; repeated indices accumulate.",
 )

@@ -25,8 +25,7 @@ from primad.ops.contraction import letters
 from primad.primitive import Law, Primitive, Rewrite, application, consuming, one_or_all
 from primad.recording import program_of
 from primad.runtime.cache import BUILT
-from primad.runtime.tiling import make_plan
-from primad.simplify import simplify
+from primad.runtime.executors import prepare
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import alone, apply_program_op, expand, inline, lower
@@ -66,7 +65,7 @@ def program_op(
         return one_or_all(inline(built(primitive, of, options), operands))
 
     def numpy(*arrays: Any, of: ClosedProgram, **options: Any) -> Any:
-        return one_or_all(make_plan(simplify(built(primitive, of, options))).run(arrays))
+        return one_or_all(prepare(built(primitive, of, options)).run(arrays))
 
     def batch_whole(flags: tuple[bool, ...], size: int, /, *operands: TracedArray, **params: Any) -> Any:
         return _batch_whole(primitive, flags, size, operands, params)

@@ -53,8 +53,9 @@ def held_bytes(value: Any) -> int:
 
 
 def _key_bytes(key: Hashable) -> int:
-    parts = key if isinstance(key, tuple) else (key,)
-    return sum(ROW_BYTES * len(part.rows) for part in parts if isinstance(part, Key))
+    if isinstance(key, tuple):
+        return sum(map(_key_bytes, key))
+    return ROW_BYTES * len(key.rows) if isinstance(key, Key) else 0
 
 
 class Cache:
@@ -103,9 +104,7 @@ class Cache:
         return len(self._entries)
 
 
-PLANS = Cache(512)
-"""Plans by (transform, canonical key of the primal program, options)."""
+EXECUTABLES = Cache(1024)
+"""What runs programs, by executor, key and options, or how Python calls them; None where nothing does it so."""
 BUILT = Cache(512)
-"""Programs that derivative composites lower to, by the same kind of key."""
-WHOLE = Cache(512)
-"""Native functions of small programs, by the same kind of key and how they are called; None where there is none."""
+"""Programs that derivatives were built as, and what holds them, by (transform, canonical key, options)."""

@@ -11,7 +11,7 @@ from primad.ir.program import Program, carry_lines
 from primad.native.layout import Slices
 from primad.native.places import VIEWS
 from primad.runtime.axes import Tileable
-from primad.runtime.donation import Donated
+from primad.runtime.executor import Donated
 from primad.runtime.parts import needed_between
 from primad.transforms.dimensions import axis_map
 from primad.types import ArrayType

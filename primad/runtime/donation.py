@@ -15,11 +15,9 @@ from primad.errors import TracingError
 from primad.ir.node import Node
 from primad.ir.program import Program
 from primad.native.space import LOOPS
+from primad.runtime.executor import Donated
 from primad.runtime.fusion import Group
 from primad.types import ArrayType
-
-Donated = tuple[tuple[int, int], ...]
-"""Pairs (position of an output, position of the input whose memory it takes), each position in one pair only."""
 
 
 def match(outputs: Sequence[ArrayType], inputs: Sequence[ArrayType], donated: Iterable[int]) -> Donated:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -12,15 +12,19 @@ from primad import ops
 from primad.arrays.products import made_in_order
 from primad.deferred import loaded
 from primad.errors import TracingError
-from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, leaf_value
 from primad.ir.program import Program
 from primad.ops.contraction import split
 from primad.process import silently
+from primad.quantities import several, size
 from primad.runtime.checkpoints import late_order
-from primad.runtime.donation import Donated, direct, settle
+from primad.runtime.donation import direct, settle
+from primad.runtime.executor import Donated, Executable
+from primad.runtime.failure import fail
 from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
 from primad.runtime.lanes import single_threaded_blas
+from primad.runtime.prediction import Machine, Prediction, by_steps
 from primad.runtime.sharing import BLOCK_BYTES, in_blocks, lanes_for, takes
 from primad.trace import TracedArray
 from primad.types import ArrayType, TupleType
@@ -28,13 +32,12 @@ from primad.types import ArrayType, TupleType
 Step = tuple[Callable[..., Any] | None, tuple[int, ...], dict[str, Any], int, tuple[int, ...], int]
 
 
-class Plan:
+class Plan(Executable):
     """A lowered program, ready to run: slots for values, one step for each node, and buffers for what dies inside.
 
     Attributes:
         program: what it computes.
         buffers: types of the buffers that the steps write into.
-        peak_bytes: memory of the arrays that a run makes, when it is most; the arguments not counted.
 
     Args:
         program: what it computes.
@@ -52,11 +55,9 @@ class Plan:
             if node in slot:
                 continue
             slot[node] = len(slot)
-            if node.op is LITERAL:
-                filled = np.broadcast_to(np.asarray(literal_value(node), node.type.dtype), node.type.shape)
-                self._constants.append((slot[node], filled if filled.ndim else filled[()]))
-            elif node.op is CAPTURED:
-                self._constants.append((slot[node], node.params[0][1].array))
+            if isinstance(node.op, Leaf):
+                found = leaf_value(node)
+                self._constants.append((slot[node], found if found.ndim or node.op is CAPTURED else found[()]))
             else:
                 steps.append(node)
         self._size = len(slot)
@@ -68,7 +69,7 @@ class Plan:
         self._donated = donated
         taken = direct(program, units, _writes_into, makes_new_array, donated) if donated else {}
         given = {place for _, place in donated}
-        self.peak_bytes = _peak_bytes(units, program.outputs, {*assigned, *taken}, self.buffers)
+        self._peak_bytes = _peak_bytes(units, program.outputs, {*assigned, *taken}, self.buffers)
         self._calls: list[GroupCall] = []
         self._steps: list[Step] = []
         for unit in units:
@@ -98,6 +99,11 @@ class Plan:
         self._spare: list[Frame] = []
 
     @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most."""
+        return self._peak_bytes
+
+    @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
         return self.program, [unit.kernel for unit in self._units if isinstance(unit, Group)]
@@ -106,6 +112,36 @@ class Plan:
     def flops(self) -> int:
         """Flops of the program."""
         return self.program.cost().flops
+
+    @property
+    def summary(self) -> str:
+        """How it runs, in a line."""
+        return "step by step, untiled"
+
+    @property
+    def details(self) -> list[str]:
+        """What its steps are."""
+        return [self.steps]
+
+    @property
+    def steps(self) -> str:
+        """Its steps in words."""
+        kernels = sum(isinstance(unit, Group) for unit in self._units)
+        products = sum(not isinstance(unit, Group) and unit.op.cost(unit).matmul_flops > 0 for unit in self._units)
+        kinds = [several(n, name) for n, name in ((products, "matrix product"), (kernels, "kernel")) if n]
+        text = several(len(self._units), "step") + (f" ({', '.join(kinds)})" if kinds else "")
+        if self.buffers:
+            text += f", {several(len(self.buffers), 'buffer')} of {size(sum(type.nbytes for type in self.buffers))}"
+        return text
+
+    def predicted(self, machine: Machine, peak: float | None = None) -> Prediction:
+        """Predict how long a run takes.
+
+        Args:
+            machine: speeds.
+            peak: flops per second of matrix products; by default on all threads.
+        """
+        return by_steps(self._units, machine, peak or machine.peak)
 
     @property
     def units(self) -> Sequence[Node | Group]:
@@ -139,8 +175,7 @@ class Plan:
                 for index in freed:
                     values[index] = None
         except Exception as error:
-            self._say_where(error, step)
-            raise
+            self._fail(error, step, values)
         results = [
             dtype.type(values[index]) if scalar else values[index] if fresh else np.array(values[index], dtype)
             for index, dtype, scalar, fresh in self._finish
@@ -149,31 +184,15 @@ class Plan:
             SPARE_FRAMES.give(frame, self._spare)
         return settle(results, arguments, self._donated)
 
-    def _say_where(self, error: Exception, step: Step) -> None:
-        """Add the op, its type and the user's line to an error of the op's own definition, or of memory."""
+    def _fail(self, error: Exception, step: Step, values: Sequence[Any]) -> NoReturn:
+        """Raise what an error of an op's own definition, or of memory, means."""
         unit = next(unit for unit, known in zip(self._units, self._steps, strict=True) if known is step)
         node = unit.results[0] if isinstance(unit, Group) else unit
-        _add_note(error, node, nearest_line(self.program, node))
+        fail(error, node, [values[i] for i in step[1]], self.program.lines)
 
     def _take_frame(self) -> Frame:
         """Return buffers that no other run holds: those of an earlier run, or new ones."""
         return SPARE_FRAMES.take(self._spare) or Frame(self.buffers, self._calls)
-
-
-def _add_note(error: Exception, node: Node, where: str | None) -> None:
-    error.add_note(f"  while computing {node.op.name}: {node.type}{f' in {where}' if where else ''}")
-
-
-def nearest_line(program: Program, node: Node) -> str | None:
-    """Return the user's line of a node, or of the nearest operand that has one: derived ops have none of their own."""
-    level, seen = [node], {node}
-    while level:
-        for known in level:
-            if known in program.lines:
-                return program.lines[known]
-        level = [operand for known in level for operand in known.inputs if operand not in seen]
-        seen.update(level)
-    return None
 
 
 def wanted_of(node: Node, function: Any, known: Iterable[Node]) -> dict[str, Any]:
@@ -382,7 +401,7 @@ def _compute(node: Node) -> Any:
     if isinstance(known, TracedArray):
         return known.node.trace.values[known.node]
     if node.op is LITERAL:
-        return np.broadcast_to(np.asarray(literal_value(node), node.type.dtype), node.type.shape)
+        return leaf_value(node)
     if isinstance(node.op, Leaf):
         raise TracingError(
             f"the value of a traced array is needed, but an argument of type {node.type} has none",
@@ -393,5 +412,4 @@ def _compute(node: Node) -> Any:
     try:
         return silently(lambda: node.op.numpy(*operands, **dict(node.params)))
     except Exception as error:
-        _add_note(error, node, node.trace.lines.get(node))
-        raise
+        fail(error, node, operands, node.trace.lines)

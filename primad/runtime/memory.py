@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from primad.errors import MemoryLimitError, ShapeError
 from primad.ir.node import Leaf
-from primad.ir.program import Program
 from primad.machine import physical_memory
-from primad.runtime.interpreter import nearest_line
+from primad.quantities import size
+from primad.runtime.executor import Executable
+from primad.runtime.failure import nearest_line
 
 
-class Planned(Protocol):
-    """What a plan says of itself: its program, and the bytes of its arrays when they are most."""
-
-    program: Program
-
-    @property
-    def peak_bytes(self) -> int:
-        """Bytes of the arrays of a run."""
-
-
-def check_memory(plan: Planned, limit: int | None = None) -> None:
+def check_memory(plan: Executable, limit: int | None = None) -> None:
     """Raise unless a plan fits into memory.
 
     Args:
@@ -37,13 +26,13 @@ def check_memory(plan: Planned, limit: int | None = None) -> None:
     made = [node for node in plan.program.nodes if not isinstance(node.op, Leaf) and not node.op.views]
     largest = max(made, key=lambda node: node.type.nbytes)
     raise MemoryLimitError(
-        f"the program would need {_gigabytes(plan.peak_bytes)} for its arrays, the limit is {_gigabytes(bound)}; "
-        f"the largest is {largest.op.name}: {largest.type}, {_gigabytes(largest.type.nbytes)}",
+        f"the program would need {size(plan.peak_bytes)} for its arrays, the limit is {size(bound)}; "
+        f"the largest is {largest.op.name}: {largest.type}, {size(largest.type.nbytes)}",
         why="Programs run in tiles, in little memory, where an axis is only mapped over and summed in the end; "
         "here none is, or the arrays do not have it.",
         fix="sum over the points inside the function, take fewer of them at once, or mark inner functions with "
         "primad.checkpoint.",
-        where=nearest_line(plan.program, largest),
+        where=nearest_line(plan.program.lines, largest),
     )
 
 
@@ -51,10 +40,3 @@ def check_limit(limit: int | None) -> None:
     """Raise unless a memory limit is None or a positive number of bytes."""
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise ShapeError(f"a memory limit is a positive number of bytes, got {limit!r}")
-
-
-def _gigabytes(size: int) -> str:
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= scale:
-            return f"{size / scale:.3g} {unit}"
-    return f"{size} bytes"

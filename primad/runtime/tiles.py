@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
+from primad.errors import PrimadError
 from primad.ir.node import Node
 from primad.ir.program import Program
 from primad.machine import SECOND_CACHE, blas_has_long_vectors
@@ -23,11 +24,14 @@ from primad.native.layout import layout_of
 from primad.native.vectors import WIDTH_BYTES
 from primad.native.worker import Job, Table, worker_text
 from primad.native.writing import TooLongError, Writer
+from primad.quantities import several, size
 from primad.runtime.cuts import Cut
+from primad.runtime.failure import fail_in_part
 from primad.runtime.frames import SPARE_FRAMES, Frame
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.lanes import MAX_LANES, run_lanes, run_on_threads, thread_count
+from primad.runtime.prediction import Machine, Prediction, as_one_function
 from primad.types import ArrayType
 
 SCRATCH_BYTES = SECOND_CACHE.share(1)
@@ -66,13 +70,25 @@ class InterpretedTiles:
         self.count = -(-cut.dimension.length // length)
         self.lanes = min(self.count, MAX_LANES)
         rest = cut.dimension.length % length
+        self._axis: dict[Node, int] = {}
         self.plan = self._plan(length)
         self.last = self._plan(rest) if rest else self.plan
 
     def _plan(self, length: int) -> Plan:
+        program, slices = self.cut.tile(length)
+        self._axis.update(slices.axis)
         # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
         # where tiles end.
-        return Plan(self.cut.tile(length)[0], WORTHWHILE_SIZE * length / self.length)
+        return Plan(program, WORTHWHILE_SIZE * length / self.length)
+
+    @property
+    def each(self) -> str:
+        """A tile in words."""
+        return self.plan.steps
+
+    def predicted_each(self, machine: Machine) -> Prediction:
+        """Predict how long a tile takes, on one thread."""
+        return self.plan.predicted(machine, machine.peak_alone)
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -114,7 +130,10 @@ class InterpretedTiles:
                 value if (axis := cut.axis(node)) is None else value[_slice(axis, start, stop)]
                 for value, node in zip(values, cut.inputs, strict=True)
             ]
-            results = plan.run(pieces)
+            try:
+                results = plan.run(pieces)
+            except PrimadError as error:
+                fail_in_part(error, self._axis, start)
             for i, value in zip(cut.total_of, results[:count], strict=True):
                 if totals[i] is None:
                     totals[i] = value
@@ -175,6 +194,18 @@ class NativeTiles:
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
         return self.program, self._kernel
+
+    @property
+    def each(self) -> str:
+        """A tile in words."""
+        text = f"one native function of {several(self.loops, 'loop')}"
+        if self.products:
+            text += f" and {several(self.products, 'matrix product')}"
+        return f"{text}, {size(self.scratch)} of memory for a thread"
+
+    def predicted_each(self, machine: Machine) -> Prediction:
+        """Predict how long a tile takes, on one thread."""
+        return as_one_function(self.program, machine)
 
     @property
     def peak_bytes(self) -> int:

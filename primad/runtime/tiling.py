@@ -20,14 +20,18 @@ from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program
 from primad.machine import SECOND_CACHE
+from primad.quantities import several
 from primad.runtime.axes import Tileable, tileable_dimensions
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.cuts import cut_of
-from primad.runtime.donation import Donated, settle
+from primad.runtime.donation import settle
+from primad.runtime.executor import Donated, Executable, Hint
 from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreter import Plan
+from primad.runtime.lanes import thread_count
 from primad.runtime.memory import check_memory
 from primad.runtime.parts import part_of_program
+from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.tiles import InterpretedTiles, Tiles, native_tiles
 from primad.simplify.outer import outer_products
 
@@ -46,10 +50,6 @@ WORTHWHILE_RECOMPUTATION = 1.5
 LARGE_BYTES = 512 * 1024 * 1024
 """unless its arrays would need so much memory."""
 MAX_STAGES = 4
-
-
-Hint = tuple[int, int]
-"""The input, and the axis of it, that tiles are to cut."""
 
 
 def make_plan(program: Program, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
@@ -142,7 +142,7 @@ def _needs_stages(program: Program, dimension: Tileable, before: dict[Node, int]
     return any(before[node] for node in tiled) or any(before.get(x, 0) for operands in summed for x in operands)
 
 
-class StagedPlan:
+class StagedPlan(Executable):
     """A program split where complete sums over a dimension are used along it again.
 
     Attributes:
@@ -175,12 +175,30 @@ class StagedPlan:
         """Flops of both parts together."""
         return self._first.flops + self._second.flops
 
+    @property
+    def summary(self) -> str:
+        """How it runs, in a line."""
+        return "two stages, one after the other: complete sums over the axis are needed along it again"
+
+    @property
+    def details(self) -> list[str]:
+        """What its stages are."""
+        return [
+            line
+            for name, part in zip(("first", "then"), self.parts, strict=True)
+            for line in (f"{name}: {part.summary}", *[f"  {line}" for line in part.details])
+        ]
+
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes."""
+        return self._first.predicted(machine) + self._second.predicted(machine)
+
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""
         return self._second.run([*arguments, *self._first.run(arguments)])
 
 
-class TiledPlan:
+class TiledPlan(Executable):
     """A program that runs in tiles along one dimension.
 
     Attributes:
@@ -235,6 +253,28 @@ class TiledPlan:
     def flops(self) -> int:
         """Flops of the program."""
         return self.program.cost().flops
+
+    @property
+    def summary(self) -> str:
+        """How it runs, in a line."""
+        tiles = self.tiles
+        return (
+            f"{several(tiles.count, 'tile')} of {tiles.length} along an axis of {self.dimension.length}, in "
+            f"{several(tiles.lanes, 'lane')} on {several(min(tiles.lanes, thread_count()), 'thread')}"
+        )
+
+    @property
+    def details(self) -> list[str]:
+        """What runs before, in and after the tiles."""
+        lines = [f"before the tiles: {self._prologue.steps}"] if self._prologue.units else []
+        lines.append(f"each tile: {self.tiles.each}")
+        return [*lines, f"after the tiles: {self._epilogue.steps}"] if self._epilogue.units else lines
+
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes, on as many threads as there are now."""
+        rounds = self.dimension.length / self.tiles.length / min(thread_count(), self.tiles.lanes)
+        tiles = self.tiles.predicted_each(machine).times(rounds)
+        return self._prologue.predicted(machine) + tiles + self._epilogue.predicted(machine)
 
     def _donated_late(self) -> Donated:
         """Return what the epilogue may write into: the memory of inputs that are no outputs themselves."""

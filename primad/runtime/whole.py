@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from primad import tree
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.ir.signature import Signature
 from primad.native.compiler import compiler
-from primad.native.entry import ALIGNMENT, Entry, Signature, builtin, write_entry
+from primad.native.entry import ALIGNMENT, Entry, builtin, is_plain, write_entry
 from primad.native.layout import layout_of
 from primad.native.vectors import NEEDS
 from primad.native.writing import Writer, kernel_of
 from primad.runtime.checkpoints import without_barriers
+from primad.runtime.executor import Executable
+from primad.runtime.prediction import Machine, Prediction, as_one_function
 
 MOST_NODES = 600
 """Larger programs take too long to compile."""
@@ -27,7 +31,7 @@ MOST_BYTES = 4 * 1024 * 1024
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
-class WholePlan:
+class WholePlan(Executable):
     """A program that runs as one native function.
 
     Attributes:
@@ -66,16 +70,34 @@ class WholePlan:
         self._function(table, -(-scratch.ctypes.data // ALIGNMENT) * ALIGNMENT)
         return [x if x.ndim else x[()] for x in results]
 
-    def entry(self, constants: Sequence[Any]) -> Any:
-        """Return the program as a built-in function of Python's arguments, with its further inputs; None without one.
+    @property
+    def summary(self) -> str:
+        """How it runs, in a line."""
+        return "one native function"
 
-        It returns NotImplemented for arguments of other types.
-        """
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes."""
+        return as_one_function(self.program, machine)
+
+    def entry(self, constants: Sequence[Any]) -> Callable[..., Any] | None:
+        """Return the program as a built-in function, or such a one whose flat result is rebuilt as a tree."""
         if self._entry is None:
             return None
         body, entry = self._kernels
         arrays = [np.ascontiguousarray(x) for x in constants]
-        return builtin(entry.address, body.address, arrays, [self._kernels, *self._entry.kept])
+        function: Callable[..., Any] = builtin(entry.address, body.address, arrays, [self._kernels, *self._entry.kept])
+        results = self.signature.results
+        return function if is_plain(results) else _rebuilding(function, results)
+
+
+def _rebuilding(entry: Callable[..., Any], out_tree: Any) -> Callable[..., Any]:
+    """Return a native function whose flat result is rebuilt as a tree."""
+
+    def rebuilt(*args: Any) -> Any:
+        found = entry(*args)
+        return found if found is NotImplemented else tree.unflatten(out_tree, found)
+
+    return rebuilt
 
 
 def whole_plan(program: Program, signature: Signature) -> WholePlan | None:

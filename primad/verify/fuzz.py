@@ -10,8 +10,9 @@ import numpy as np
 
 from primad.backends.mpmath import Precise, UndefinedError
 from primad.backends.objects import Evaluator
-from primad.ir.node import CAPTURED, LITERAL, literal_value
 from primad.ir.program import Program
+from primad.runtime.executor import PLAIN
+from primad.runtime.executors import REFERENCE
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
 from primad.transforms import jvp, lower, vjp, vmap
@@ -181,18 +182,10 @@ class Attempt:
 
     def interpreted(self, what: str, program: Program, arguments: Sequence[Any]) -> None:
         """The interpreter's buffers change no bit: compare it with one NumPy call after another."""
-        values: dict[Any, Any] = dict(zip(program.inputs, arguments, strict=True))
-        with np.errstate(all="ignore"):
-            for node in program.nodes:
-                if node.op is LITERAL:
-                    values[node] = np.broadcast_to(np.asarray(literal_value(node), node.type.dtype), node.type.shape)
-                elif node.op is CAPTURED:
-                    values[node] = node.params[0][1].array
-                elif node not in values:
-                    values[node] = node.op.numpy(*[values[operand] for operand in node.inputs], **dict(node.params))
-        for node, found in zip(program.outputs, Plan(program).run(list(arguments)), strict=True):
-            if not np.array_equal(values[node], found, equal_nan=True):
-                raise Wrong(what, np.asarray(values[node]).tolist(), np.asarray(found).tolist())
+        expected = REFERENCE.prepare(program, PLAIN).run(arguments)
+        for value, found in zip(expected, Plan(program).run(arguments), strict=True):
+            if not np.array_equal(value, found, equal_nan=True):
+                raise Wrong(what, np.asarray(value).tolist(), np.asarray(found).tolist())
 
     def inner(self, xs: Sequence[Any], ys: Sequence[Any]) -> Any:
         """Return the inner product of two lists of arrays."""

@@ -19,7 +19,8 @@ from primad.ir.node import INPUT, Node
 from primad.ir.program import Program
 from primad.primitive import Law, Primitive
 from primad.recording import trace
-from primad.runtime.interpreter import Plan
+from primad.runtime.executor import PLAIN
+from primad.runtime.executors import REFERENCE
 from primad.simplify.collapse import collapse
 from primad.simplify.outer import outer_products
 from primad.trace import TracedArray
@@ -91,7 +92,12 @@ def _by_pass(law: Law, left: Program, choose: Choices) -> None:
     arguments = [
         np.array([choose.integer(-9, 9) for _ in range(t.size)], float).reshape(t.shape) for t in left.in_types
     ]
-    close(f"{law.name}: the pass", Plan(left).run(arguments)[0], Plan(after).run(arguments)[0])
+    close(f"{law.name}: the pass", _run(left, arguments)[0], _run(after, arguments)[0])
+
+
+def _run(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    """Run a program as it stands: no law is tried again."""
+    return REFERENCE.prepare(program, PLAIN).run(arguments)
 
 
 class Sampled(sympy.Dummy):  # type: ignore[misc]
@@ -222,7 +228,7 @@ def _constructor(trial: Trial, fired: dict[str, bool], most: int) -> int:
         return 0
     program = trace(build)(*types)
     with np.errstate(all="ignore"):
-        found = Plan(program).run([*trial.values, *others])
+        found = _run(program, [*trial.values, *others])
         results, rest = found[: len(used)], iter(found[len(used) :])
         for nodes, result in zip(combinations, results, strict=True):
             values = [next(rest) for _ in nodes]

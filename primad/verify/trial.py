@@ -15,8 +15,7 @@ from primad.backends.sympy import Symbols
 from primad.ir.program import Program
 from primad.primitive import Primitive
 from primad.recording import trace
-from primad.runtime.interpreter import Plan
-from primad.simplify import simplify
+from primad.runtime.executors import REFERENCE, prepare
 from primad.trace import TracedArray
 from primad.types import ArrayType, TupleType
 from primad.verify.cases import Case, Choices, Example, Seeded, sample
@@ -149,7 +148,7 @@ def is_float(arrays_or_types: Sequence[ArrayType]) -> list[bool]:
 
 def run_floats(program: Program, arguments: Sequence[Any]) -> list[Any]:
     """Run a program with NumPy."""
-    return Plan(simplify(program)).run(arguments)
+    return prepare(program, executor=REFERENCE).run(arguments)
 
 
 def shuffled(trial: Trial, x: Any) -> Any:

@@ -21,13 +21,12 @@ from primad.compat.mxnet.errors import MXNetError
 from primad.compat.mxnet.graph import Entry, Node, topological
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.shapes import Shape, known, written
-from primad.functional.calls import plan_of, source_values
 from primad.functional.compile import stop_gradient
 from primad.functional.derivatives import vjp
 from primad.ir.program import ClosedProgram, Program
 from primad.recording import record
-from primad.runtime.cache import PLANS
-from primad.runtime.tiling import AnyPlan, make_plan
+from primad.runtime.executors import prepared_parts
+from primad.runtime.programs import executable_of, source_values
 from primad.simplify import simplify
 from primad.transforms.lowering import lower
 from primad.transforms.partial import split
@@ -145,12 +144,12 @@ class ForwardPlan:
         program = _record(
             lambda *values: graph.evaluate(values[:-1], values[-1], training).outputs, [*types, graph.key_type]
         )
-        self._plan = plan_of(ClosedProgram(program))
+        self._executable = executable_of(program)
         self._sources = source_values(program)
 
     def run(self, values: Sequence[Any], keys: Any) -> list[Any]:
         """Return the outputs."""
-        return self._plan.run([*values, keys, *self._sources])
+        return self._executable.run([*values, keys, *self._sources])
 
 
 @dataclass(frozen=True)
@@ -208,10 +207,13 @@ class GradientPlan:
         self._sources = source_values(program)
         self._counts = (count, count + len(graph.states), self._early_count)
         of = ClosedProgram(program)
-        self._early, self._rest, self.needs_head = PLANS.get(
-            (GradientPlan, of.key, len(everything), len(late), count, self._early_count),
-            lambda: _plan_halves(of, len(everything), len(late), count, self._early_count),
+        self._early, self._rest = prepared_parts(
+            (GradientPlan, of.key, len(everything), len(late), self._early_count),
+            lambda: _halves(of, len(everything), len(late), self._early_count),
         )
+        rest = self._rest.program
+        used = set(rest.nodes)
+        self.needs_head = tuple([node in used for node in rest.inputs[len(rest.inputs) - len(late) :][:count]])
 
     def linearize(self, values: Sequence[Any], keys: Any) -> Linearized:
         """Compute what does not depend on the heads."""
@@ -230,12 +232,8 @@ def _heads_of(found: Evaluation) -> list[Any]:
     return [*found.outputs, *found.loss_data]
 
 
-def _plan_halves(
-    of: ClosedProgram, values: int, late: int, heads: int, early_outputs: int
-) -> tuple[AnyPlan, AnyPlan, tuple[bool, ...]]:
+def _halves(of: ClosedProgram, values: int, late: int, early_outputs: int) -> tuple[Program, Program]:
+    """Return what does not depend on the heads, and the rest."""
     program = simplify(lower(of.hoisted))
     late_inputs = [values <= i < values + late for i in range(len(program.inputs))]
-    early, rest = split(program, late_inputs, [i >= early_outputs for i in range(len(program.outputs))])
-    cotangents = rest.inputs[len(rest.inputs) - late :]
-    used = set(rest.nodes)
-    return make_plan(early), make_plan(rest), tuple([node in used for node in cotangents[:heads]])
+    return split(program, late_inputs, [i >= early_outputs for i in range(len(program.outputs))])

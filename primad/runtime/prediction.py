@@ -7,18 +7,13 @@ plan would take if nothing else stood in the way; a measured time far above it i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from primad.explanation.machine import Machine
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.native.vectors import NEEDS
 from primad.runtime.fusion import Group
-from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import thread_count
-from primad.runtime.tiles import NativeTiles
-from primad.runtime.tiling import AnyPlan, StagedPlan, TiledPlan
-from primad.runtime.whole import WholePlan
 
 IN_REGISTERS = 0.5
 """An op inside a kernel takes this share of a NumPy call's time per element: it neither loads nor stores."""
@@ -26,6 +21,27 @@ FUNCTION_WORK = 8
 """How a kernel's work counts a function's elements."""
 CACHED_BYTES = 1024 * 1024
 """Larger arrays come from memory."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Speeds for one dtype.
+
+    Attributes:
+        peak: flops per second of matrix products on all threads.
+        peak_alone: the same on one thread.
+        bandwidth: bytes per second that a copy of a large array reads and writes, on one thread.
+        arithmetic: seconds per element of a sum in cache.
+        function: seconds per element of a function (tanh) in cache.
+        call: seconds that a call of a NumPy function costs apart from its work.
+    """
+
+    peak: float
+    peak_alone: float
+    bandwidth: float
+    arithmetic: float
+    function: float
+    call: float
 
 
 @dataclass(frozen=True)
@@ -55,35 +71,25 @@ class Prediction:
         return Prediction(*[factor * part for part in (self.products, self.kernels, self.elements, self.calls)])
 
 
-def predict(plan: AnyPlan | WholePlan, machine: Machine) -> Prediction:
-    """Predict how long one run of a plan takes."""
-    if isinstance(plan, WholePlan):
-        return _as_one_function(plan.program, machine)
-    if isinstance(plan, StagedPlan):
-        first, second = plan.parts
-        return predict(first, machine) + predict(second, machine)
-    if isinstance(plan, TiledPlan):
-        before, tiles, after = plan.parts
-        rounds = plan.dimension.length / tiles.length / min(thread_count(), tiles.lanes)
-        if isinstance(tiles, NativeTiles):
-            tile = _as_one_function(tiles.program, machine)
-        else:
-            tile = _by_steps(tiles.plan, machine, machine.peak_alone)
-        return _by_steps(before, machine, machine.peak) + tile.times(rounds) + _by_steps(after, machine, machine.peak)
-    return _by_steps(plan, machine, machine.peak)
+def by_steps(units: Sequence[Node | Group], machine: Machine, peak: float) -> Prediction:
+    """Predict how long steps take, one after the other.
 
-
-def _by_steps(plan: Plan, machine: Machine, peak: float) -> Prediction:
+    Args:
+        units: nodes, which run by their ops' NumPy definitions, and groups, which run as kernels.
+        machine: speeds.
+        peak: flops per second of matrix products.
+    """
     total = Prediction()
-    for unit in plan.units:
+    for unit in units:
         if isinstance(unit, Group):
             total = total + Prediction(kernels=unit.work * IN_REGISTERS * machine.arithmetic, calls=machine.call)
         else:
-            total = total + _by_numpy(unit, machine, peak)
+            total = total + by_numpy(unit, machine, peak)
     return total
 
 
-def _by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
+def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
+    """Predict how long a call of an op's NumPy definition takes."""
     cost = node.op.cost(node)
     if node.op.views:
         return Prediction(calls=machine.call)
@@ -97,7 +103,8 @@ def _by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
     return Prediction(elements=seconds, calls=machine.call)
 
 
-def _as_one_function(program: Program, machine: Machine) -> Prediction:
+def as_one_function(program: Program, machine: Machine) -> Prediction:
+    """Predict how long a program takes that runs as one native function, on one thread."""
     work = products = 0
     for node in program.nodes:
         if not isinstance(node.op, Leaf) and not node.op.views:

@@ -1,0 +1,25 @@
+"""How a program is called from Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from primad.types import ArrayType
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How a program is called from Python.
+
+    Attributes:
+        structure: the tree of the tuple of arguments.
+        inputs: type of each leaf, and whether it is a Python number.
+        constants: how many further inputs the program has.
+        results: the tree of the result.
+    """
+
+    structure: Any
+    inputs: tuple[tuple[ArrayType, bool], ...]
+    constants: int
+    results: Any

@@ -1,0 +1,89 @@
+"""The executors, and the one door to them: programs are derived, prepared and found again here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from primad.errors import TracingError, suggestion
+from primad.ir.program import Program
+from primad.ir.signature import Signature
+from primad.runtime.cache import EXECUTABLES
+from primad.runtime.executor import PLAIN, Executable, Executor, Options
+from primad.runtime.reference import TableExecutor, definition
+from primad.runtime.tiling import make_plan
+from primad.runtime.whole import whole_plan
+from primad.simplify import simplify
+
+
+class _Native(Executor):
+    """Small programs as one native function, large ones in tiles, others step by step with native kernels."""
+
+    name = "native"
+
+    def prepare(self, program: Program, options: Options) -> Executable:
+        """Return a plan."""
+        return make_plan(program, *options)
+
+    def as_function(self, program: Program, signature: Signature) -> Executable | None:
+        """Return the program as one native function."""
+        return whole_plan(program, signature)
+
+
+NATIVE: Executor = _Native()
+REFERENCE: Executor = TableExecutor("reference", definition)
+EXECUTORS = {executor.name: executor for executor in (NATIVE, REFERENCE)}
+"""All executors. One for another array library is one more: a `TableExecutor` with that library's functions."""
+
+
+def executor(name: str) -> Executor:
+    """Return an executor by its name.
+
+    Raises:
+        TracingError: if there is none of that name.
+    """
+    found = EXECUTORS.get(name) if isinstance(name, str) else None
+    if found is None:
+        near = suggestion(name, EXECUTORS) if isinstance(name, str) else ""
+        raise TracingError(f"there is no backend {name!r}", fix=near or f"choose from {', '.join(EXECUTORS)}.")
+    return found
+
+
+def prepare(program: Program, options: Options = PLAIN, executor: Executor = NATIVE) -> Executable:
+    """Simplify a program and make it executable; it is not kept."""
+    return executor.prepare(simplify(program), options)
+
+
+def prepared(
+    key: Hashable, derive: Callable[[], Program], options: Options = PLAIN, executor: Executor = NATIVE
+) -> Executable:
+    """Return what runs a program, made if it is not there.
+
+    Args:
+        key: what the program is: equal for equal programs only.
+        derive: makes the program.
+        options: how it is to run.
+        executor: what is to run it.
+    """
+    found: Executable = EXECUTABLES.get((executor.name, key, options), lambda: prepare(derive(), options, executor))
+    return found
+
+
+def prepared_parts(
+    key: Hashable, derive: Callable[[], Sequence[Program]], executor: Executor = NATIVE
+) -> Sequence[Executable]:
+    """Return what runs several programs that are derived together, made if it is not there."""
+    found: Sequence[Executable] = EXECUTABLES.get(
+        (executor.name, key), lambda: tuple([prepare(program, PLAIN, executor) for program in derive()])
+    )
+    return found
+
+
+def prepared_function(
+    key: Hashable, derive: Callable[[], Program], signature: Signature, executor: Executor = NATIVE
+) -> Executable | None:
+    """Return what runs a program that Python calls again and again; None where `prepared` is as good."""
+    found: Any = EXECUTABLES.get(
+        (executor.name, key, signature), lambda: executor.as_function(simplify(derive()), signature)
+    )
+    return found if isinstance(found, Executable) else None

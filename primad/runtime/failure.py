@@ -1,0 +1,96 @@
+"""Failure that depends on data: an op met a value for which it is not defined, while a program ran.
+
+Which values these are is in the op's record (`primad.primitive.Domain`). Whatever runs a program says the same three
+things of a failure, from which the error is made: the op's node, the place in its batch, and the value there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from primad.errors import PrimadError
+from primad.ir.node import Node
+from primad.primitive import Domain
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A value for which an op is not defined.
+
+    Attributes:
+        node: where the op is applied.
+        place: index of the value, or of its matrix, in the operand that the op's domain names.
+        value: what it is.
+        lines: the user's lines of nodes.
+    """
+
+    node: Node
+    place: tuple[int, ...]
+    value: int
+    lines: Mapping[Node, str]
+
+    def error(self) -> PrimadError:
+        """Return the error to raise; its attribute `failure` is this."""
+        op, domain = self.node.op, self.node.op.domain
+        types = [operand.type for operand in self.node.inputs]
+        at = f", at {list(self.place)} of {domain.operand_name}" if self.place else ""
+        error: PrimadError = domain.error(
+            f"{op.name}: {domain.say(self.value, *types, **dict(self.node.params))}{at}",
+            fix=domain.fix,
+            where=nearest_line(self.lines, self.node),
+        )
+        error.failure = self
+        return error
+
+    def moved(self, axis: int, start: int) -> Failure:
+        """Return the failure in an operand of which this one's is the part from an index on, along an axis."""
+        place = list(self.place)
+        place[axis] += start
+        return replace(self, place=tuple(place))
+
+
+def fail(error: Exception, node: Node, operands: Sequence[Any], lines: Mapping[Node, str]) -> NoReturn:
+    """Raise the error for an op whose definition raised one.
+
+    Args:
+        error: what it raised.
+        node: where the op is applied.
+        operands: what it was applied to.
+        lines: the user's lines of nodes.
+    """
+    domain: Domain | None = getattr(node.op, "domain", None)
+    found = None if domain is None else domain.find(*operands, **dict(node.params))
+    if found is None:  # no fault of the values: no memory, or an op of the user's own
+        where = nearest_line(lines, node)
+        error.add_note(f"  while computing {node.op.name}: {node.type}{f' in {where}' if where else ''}")
+        raise error
+    raise Failure(node, *found, lines).error() from error
+
+
+def fail_in_part(error: PrimadError, axis_of: Mapping[Node, int], start: int) -> NoReturn:
+    """Raise an error of a run on a part of the data, with the place in the whole.
+
+    Args:
+        error: what was raised.
+        axis_of: the axis along which a value is a part of the whole, for those that are.
+        start: where the part begins.
+    """
+    failure: Failure | None = error.failure
+    axis = None if failure is None else axis_of.get(failure.node.inputs[failure.node.op.domain.operand])
+    if failure is None or axis is None or axis >= len(failure.place):
+        raise error
+    raise failure.moved(axis, start).error() from error.__cause__
+
+
+def nearest_line(lines: Mapping[Node, str], node: Node) -> str | None:
+    """Return the user's line of a node, or of the nearest operand that has one: derived ops have none of their own."""
+    level, seen = [node], {node}
+    while level:
+        for known in level:
+            if known in lines:
+                return lines[known]
+        level = [operand for known in level for operand in known.inputs if operand not in seen]
+        seen.update(level)
+    return None
