@@ -21,7 +21,7 @@ from primad.protocols import FUNCTIONS, METHODS, UFUNCS
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning", "ignore::DeprecationWarning")
 UFUNC_OPTIONS = ("where", "axes", "axis", "keepdims", "casting", "order", "dtype", "subok", "signature")
 SAMPLES: dict[str, tuple[Any, ...]] = {
-    "upper": (True,),
+    **dict.fromkeys(("upper", "descending"), (True,)),
     **dict.fromkeys(("axis", "axisa", "axisb", "axisc"), (0, -1, None)),
     **dict.fromkeys(("axis1", "axis2", "offset", "k", "n", "ddof", "correction"), (0, 1)),
     **dict.fromkeys(("keepdims", "returned", "overwrite_input", "stable", "subok", "copy", "optimize"), (True, False)),

@@ -19,7 +19,7 @@ NAN = float("nan")
 
 REFERENCES: dict[str, Any] = {
     "abs": np.abs, "sign": np.sign, "round": np.round, "rint": np.rint, "ceil": np.ceil, "floor": np.floor,
-    "trunc": np.trunc, "fix": np.fix, "square": np.square, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
+    "trunc": np.trunc, "fix": np.trunc, "square": np.square, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
     "exp": np.exp, "expm1": np.expm1, "log": np.log, "log10": np.log10, "log2": np.log2, "log1p": np.log1p,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "arcsin": np.arcsin, "arccos": np.arccos, "arctan": np.arctan,
     "arcsinh": np.arcsinh, "arccosh": np.arccosh, "arctanh": np.arctanh, "cbrt": np.cbrt,
