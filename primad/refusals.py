@@ -26,6 +26,7 @@ _ANYWHERE = (
     f"np.sin; {_READ}."
 )
 """Where there is no source to tell what was called."""
+_ROUNDING = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.fix"}
 _OTHER_NAMES = {
     "pow": "np.power", "fabs": "np.abs", "fsum": "np.sum", "sumprod": "np.dot", "dist": "np.linalg.norm",
     "gamma": "np.exp(primad.numpy.special.gammaln(x))", "lgamma": "primad.numpy.special.gammaln",
@@ -209,8 +210,8 @@ def _written(now: Doing) -> str:
 
 
 def _of_math(name: str) -> str:
-    if name in ("floor", "ceil", "trunc"):
-        return f"use np.{'fix' if name == 'trunc' else name}(x), which is a float; int(x) is an integer that is known."
+    if name in _ROUNDING:
+        return f"use {_ROUNDING[name]}(x), which is a float; int(x) is an integer that is known."
     if name in _OTHER_NAMES:
         return f"use {_OTHER_NAMES[name]}, which takes arrays and numbers."
     return f"use np.{name}, which takes arrays and numbers." if name in _IN_NUMPY else f"{_READ}."

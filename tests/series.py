@@ -1,6 +1,6 @@
 """Taylor coefficients of high precision: exact derivatives of a recorded program, by no rule of primad.
 
-`Jets` is a number system (see `primad.backends.objects`). Its numbers are polynomials in a small step, cut off behind
+`Jets` is a number system (see `primad.backends.exact`). Its numbers are polynomials in a small step, cut off behind
 `ORDER`, whose coefficients have so many digits that no cancellation matters.
 """
 

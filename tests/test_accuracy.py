@@ -18,7 +18,7 @@ from cases import CASES
 from series import ORDER, Jet, Jets
 
 import primad
-from primad.backends.objects import Evaluator
+from primad.backends.exact import Evaluator
 from primad.numpy.special import expit, xlogy
 from primad.verify.cases import Case, Example, Seeded
 

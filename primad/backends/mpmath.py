@@ -7,7 +7,7 @@ from typing import Any
 
 import mpmath
 
-from primad.backends.objects import CONSTANTS, recognize
+from primad.backends.exact import CONSTANTS, recognize
 
 
 class UndefinedError(ArithmeticError):

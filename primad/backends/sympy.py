@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from primad.backends.objects import CONSTANTS, recognize
+from primad.backends.exact import CONSTANTS, recognize
 
 DIGITS = 60
 """Decimal digits of numeric comparisons."""

@@ -38,7 +38,7 @@ def verify(
         examples: applications that your own op is tried on, each an `Example` of `Operand`s and params; pointwise ops
             without params need none.
         domain: bounds (low, high) of each operand of your own elementwise op, by default (0.25, 2).
-        symbolic: what your own op means, `(numbers, *object arrays, **params)` as in `primad.backends.objects`, if its
+        symbolic: what your own op means, `(numbers, *object arrays, **params)` as in `primad.backends.exact`, if its
             NumPy function cannot be recorded and does not run on object arrays.
         choices: where shapes and params are drawn from, by a name; a seeded generator by default.
         on_row: called with each row as it is done.

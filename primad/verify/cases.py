@@ -96,7 +96,7 @@ class Case:
         draw: `(choices) -> Example`.
         examples: how many examples are worth drawing.
         symbolic: the mathematical definition `(numbers, *object arrays, **params)` of an op whose NumPy function does
-            not run on symbols; see `primad.backends.objects`.
+            not run on symbols; see `primad.backends.exact`.
         symbols_only: whether that definition needs symbols (it differentiates them), not just any numbers.
         reverse_only: whether the op refuses forward mode by design.
         numeric: whether the op's formulas are too long for SymPy: it is checked at numbers of high precision.

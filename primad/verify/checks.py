@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import sympy
 
+from primad.backends.exact import Evaluator
 from primad.backends.mpmath import Precise
-from primad.backends.objects import Evaluator
 from primad.errors import NotDifferentiableError
 from primad.transforms import jvp, lower, transpose, vjp
 from primad.types import ArrayType

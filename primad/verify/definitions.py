@@ -1,6 +1,6 @@
 """What composites mean, in textbook form: what their definitions are proved against.
 
-Each entry is `(numbers, *object arrays, **params) -> object array` (see `primad.backends.objects`). Composites that are
+Each entry is `(numbers, *object arrays, **params) -> object array` (see `primad.backends.exact`). Composites that are
 missing here have a NumPy function that runs on symbols as it is.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.backends.objects import Numbers, order_along, pointwise
+from primad.backends.exact import Numbers, order_along, pointwise
 
 Axes = tuple[int, ...]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from primad.backends.exact import Evaluator
 from primad.backends.mpmath import Precise, UndefinedError
-from primad.backends.objects import Evaluator
 from primad.ir.program import Program
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import REFERENCE

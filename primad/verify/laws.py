@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 
 from primad import ops
-from primad.backends.objects import Evaluator, recognize
+from primad.backends.exact import Evaluator, recognize
 from primad.backends.sympy import Symbols
 from primad.ir.families import DIRECTIONS, LOCAL, without
 from primad.ir.node import INPUT, Node

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops, tree
-from primad.backends.objects import Evaluator, Numbers
+from primad.backends.exact import Evaluator, Numbers
 from primad.functional.compile import checkpoint_
 from primad.functional.custom import Pullback, custom_jvp_, custom_pullback, custom_vjp_
 from primad.functional.rules import Rule

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.backends.objects import Numbers, first_largest
+from primad.backends.exact import Numbers, first_largest
 from primad.nn.convolution import conv_, conv_transpose_
 from primad.nn.pooling import adaptive_avg_pool_, adaptive_max_pool_, avg_pool_, max_pool_
 from primad.verify.cases import Case, Choices, Example, floats

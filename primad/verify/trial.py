@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import sympy
 
+from primad.backends.exact import DEFINITIONS, Evaluator
 from primad.backends.mpmath import Precise
-from primad.backends.objects import DEFINITIONS, Evaluator
 from primad.backends.sympy import Symbols
 from primad.ir.program import Program
 from primad.primitive import Primitive
