@@ -23,6 +23,10 @@ from primad.optimize.vectors import Space, Tree, Vector, not_finite
 __all__ = ["Loss", "Residuals"]
 
 Function = Callable[..., Any]
+SMALL = 2**20
+"""Numbers of a Jacobian up to which its diagonal products are computed rather than estimated."""
+FEW = 8
+"""Parameters up to which the diagonal of a Hessian is computed rather than estimated."""
 
 
 class Residuals:
@@ -107,6 +111,14 @@ class Residuals:
         space = Space.of(params)
         return space.vector(self._product(params, space.tree(direction), *data))
 
+    def exact_diagonal(self, params: Tree, *data: Any) -> Vector | None:
+        """Return the diagonal of JᵀJ; None where the Jacobian is so large that an estimate is cheaper."""
+        count = sum(part.size for part in self.parts(params, data))
+        if count * Space.of(params).size > SMALL:
+            return None
+        found: Vector = np.sum([np.einsum("ij,ij->j", rows, rows) for _, rows in self.rows(params, *data)], axis=0)
+        return found
+
     def diagonal(self, params: Tree, rng: np.random.Generator, *data: Any) -> Vector:
         """Return an estimate of the diagonal of JᵀJ without bias: (Jᵀz)², with random signs z."""
         weights = [
@@ -178,9 +190,16 @@ class Loss:
         return space.vector(self._product(params, space.tree(direction), *data))
 
     def diagonal(self, params: Tree, rng: np.random.Generator, *data: Any) -> Vector:
-        """Return an estimate of the Hessian's diagonal, in absolute value: z·Hz with random signs z."""
+        """Return an estimate of the Hessian's diagonal without bias: z·Hz, with random signs z."""
         signs = rng.choice(np.array([-1.0, 1.0]), Space.of(params).size)
-        return np.abs(signs * self.product(params, signs, *data))
+        return signs * self.product(params, signs, *data)
+
+    def exact_diagonal(self, params: Tree, *data: Any) -> Vector | None:
+        """Return the diagonal of the Hessian; None where there are so many parameters that an estimate is cheaper."""
+        size = Space.of(params).size
+        if size > FEW:
+            return None
+        return np.array([self.product(params, unit, *data)[i] for i, unit in enumerate(np.eye(size))])
 
     def not_finite(self, rule: str, params: Tree, data: Sequence[Any]) -> NotFiniteError:
         """Return the error for a loss that is not finite, or whose gradient is not."""
