@@ -136,7 +136,7 @@ class LevenbergMarquardt:
             ShapeError: if the state belongs to other parameters, or there are no residuals.
             NotFiniteError: if the residuals or their Jacobian are NaN or infinite at the parameters.
             NotDifferentiableError: if no residual depends on the parameters.
-            MemoryLimitError: if the matrix would not fit into memory.
+            primad.MemoryLimitError: if the matrix would not fit into memory.
         """
         if not isinstance(residuals, Residuals):
             raise ShapeError(
@@ -201,7 +201,7 @@ def _check_memory(residuals: int, parameters: int, small: bool) -> None:
     """Raise unless the matrices of a step fit into memory.
 
     Raises:
-        MemoryLimitError: if they do not.
+        primad.MemoryLimitError: if they do not.
     """
     needed = 8 * (residuals * (2 * parameters + 2 * residuals) if small else 2 * parameters**2)
     have = physical_memory()
