@@ -1,5 +1,6 @@
 """Executors: the one door to what runs programs, the reference, and failures that depend on data."""
 
+import pickle
 import re
 
 import numpy as np
@@ -83,6 +84,13 @@ def test_the_reference_under_jit_with_all_that_jit_takes():
     small = primad.jit(lambda x: np.sum(np.sin(x)), backend="reference", memory=100)
     with pytest.raises(primad.MemoryLimitError, match="sin"):
         small(np.ones(1000))
+
+
+def test_a_pickled_function_keeps_its_backend(monkeypatch):
+    f = pickle.loads(pickle.dumps(primad.jit(loss, backend="reference")))
+    monkeypatch.setattr(NATIVE, "prepare", pytest.fail)
+    monkeypatch.setattr(NATIVE, "as_function", pytest.fail)
+    np.testing.assert_allclose(f(X), loss(X), rtol=1e-15)
 
 
 @pytest.mark.parametrize(
