@@ -74,6 +74,8 @@ CLAIMS = {
     "results share no memory with arguments": "test_special_values.py::test_results_share_no_memory",
     "there is nothing to pay": "test_design.py::test_plain_arrays_build_no_node",
     "never from how long something took": "test_machine.py::test_no_clock_is_read_by_what_chooses",
+    "A function that cannot be recorded is one node": "test_opaque.py::test_every_use_gives_what_the_recorded_function_gives",
+    "It has no rule and no axis map": "test_opaque.py::test_refused",
     "that runs goes through one door": "test_executors.py::test_programs_are_called_through_the_door",
     "may only be found while a program runs": "test_executors.py::test_an_op_that_raises_says_for_which_values",
     "however the program runs": ("test_executors.py::test_a_failure_names_op_place_and_line_however_it_runs"),
