@@ -113,7 +113,7 @@ def test_equal_layers_share_their_functions():
         program = simplify(primad.trace(network)(normal(64, 6), normal(depth, 6, 6)))
         cut = tiling.make_plan(program).tiles.cut
         layout = tiles.layout_of(*cut.tile(8))
-        texts.append(tiles.Writer(layout).write().functions.count("define internal"))
+        texts.append(tiles.ProgramWriter(layout).write().functions.count("define internal"))
     assert texts[0] == texts[1]
 
 

@@ -44,7 +44,7 @@ def how_a_program_becomes_native_code():
     yield arrow((150, 156), (150, 188))
     yield arrow((480, 156), (480, 172), (240, 172), (240, 188))
     yield arrow((730, 156), (730, 188), label="pointwise groups", at=(740, 178))
-    yield arrow((880, 156), (880, 306), label="the rest", at=(886, 178))
+    yield arrow((900, 156), (900, 306), label="the rest", at=(906, 178))
     lines = [
         "native/grouping.py  which pointwise nodes share a loop",
         "native/places.py    views are index arithmetic on their arrays",
@@ -52,14 +52,13 @@ def how_a_program_becomes_native_code():
         "native/contractions.py, blocks.py  products in register blocks",
     ]
     yield box(LEFT, 190, 500, "layout", lines, NATIVE)
-    yield box(
-        600, 190, 250, "kernel", ["native/space.py    its three loops", "native/kernels.py  one loop nest"], NATIVE
-    )
+    lines = ["native/iteration_space.py  its loops", "native/kernels.py  their text"]
+    yield box(600, 190, 270, "kernel", lines, NATIVE)
     yield box(820, 308, 120, "NumPy", ["op.numpy"], PYTHON)
     yield arrow((150, 280), (150, 306))
     yield arrow((680, 248), (680, 306))
     lines = [
-        "native/writing.py  a function for each unit; equal ones are one; scratch memory",
+        "native/program_text.py  a function for each unit; equal ones are one; scratch memory",
         "native/loops.py, copies.py, products.py  the loops     native/worker.py  lanes and tiles",
         "native/vectors.py  ops on vectors     native/builder.py  values, loops, conditions, calls",
     ]
@@ -77,9 +76,9 @@ def how_python_calls_it():
     lines = [
         ["arguments as an array", "of addresses"],
         [
-            "cpython.py, arguments.py: checks type,",
+            "cpython_arguments.py: checks type,",
             "dtype, axes, lengths; else NotImplemented",
-            "results.py: makes arrays, then scalars",
+            "cpython_results.py: arrays, then scalars",
         ],
         ["@KERNEL(table, scratch)", "table: addresses of inputs,", "captured arrays, outputs"],
     ]

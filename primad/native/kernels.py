@@ -30,7 +30,7 @@ class Read:
 
     Attributes:
         source: the node that has the array.
-        layout: the loops along which it varies (see `primad.native.space`).
+        layout: the loops along which it varies (see `primad.native.iteration_space`).
     """
 
     source: Node

@@ -6,7 +6,7 @@ import ctypes
 from dataclasses import dataclass
 
 from primad.native.builder import Builder, module
-from primad.native.writing import Text
+from primad.native.program_text import ProgramText
 
 
 class Job(ctypes.Structure):
@@ -69,7 +69,7 @@ class Table:
         return self.inputs + len(self.sums) + self.sliced
 
 
-def worker_text(tile: Text, table: Table, length: int) -> str:
+def worker_text(tile: ProgramText, table: Table, length: int) -> str:
     """Write the worker: a function of the job and of scratch memory.
 
     Args:
@@ -91,7 +91,7 @@ class _Worker:
         self.table = table
         self.length = length
 
-    def text(self, tile: Text) -> str:
+    def text(self, tile: ProgramText) -> str:
         """Return the whole text."""
         code = self.code
         job = {name: code.place("i8", "%job", getattr(Job, name).offset) for name, _ in Job._fields_}

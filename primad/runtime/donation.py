@@ -14,7 +14,7 @@ import numpy as np
 from primad.errors import TracingError
 from primad.ir.node import Node
 from primad.ir.program import Program
-from primad.native.space import LOOPS
+from primad.native.iteration_space import LOOPS
 from primad.runtime.executor import Donated
 from primad.runtime.fusion import Group
 from primad.types import ArrayType

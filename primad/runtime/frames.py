@@ -14,7 +14,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import Node
-from primad.native.space import LOOPS
+from primad.native.iteration_space import LOOPS
 from primad.process import forgets
 from primad.runtime.fusion import Group
 from primad.runtime.lanes import MAX_LANES, run_lanes

@@ -18,8 +18,8 @@ from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.native.compiler import Kernel, compiler, has_code
 from primad.native.grouping import Key, components
+from primad.native.iteration_space import IterationSpace
 from primad.native.kernels import Read, kernel_text
-from primad.native.space import Space
 from primad.native.vectors import NEEDS
 from primad.runtime.recompute import recompute
 
@@ -138,7 +138,7 @@ class _Draft:
         self._dtype = dtype
         self.reads: list[Read] = []
         self._members = set(nodes)
-        self._space = Space(nodes[0].type.shape)
+        self._space = IterationSpace(nodes[0].type.shape)
         self._sums: list[Node] = []
         self._found: dict[Node, int] = {}
         self._results: list[Node] = []

@@ -19,11 +19,11 @@ from primad.ir.node import Node
 from primad.ir.program import Program
 from primad.machine import SECOND_CACHE, blas_has_long_vectors
 from primad.native.compiler import compiler
-from primad.native.entry import ALIGNMENT
+from primad.native.cpython_entry import ALIGNMENT
 from primad.native.layout import layout_of
+from primad.native.program_text import ProgramWriter, TooLongError
 from primad.native.vectors import WIDTH_BYTES
 from primad.native.worker import Job, Table, worker_text
-from primad.native.writing import TooLongError, Writer
 from primad.quantities import several, size
 from primad.runtime.cuts import Cut
 from primad.runtime.failure import fail_in_part
@@ -162,7 +162,7 @@ class NativeTiles:
         scratch: bytes of memory that a thread needs beside.
     """
 
-    def __init__(self, cut: Cut, length: int, program: Program, writer: Writer) -> None:
+    def __init__(self, cut: Cut, length: int, program: Program, writer: ProgramWriter) -> None:
         host = compiler()
         assert host is not None
         self.cut = cut
@@ -337,7 +337,7 @@ def native_tiles(cut: Cut, even_large: bool) -> NativeTiles | None:
     layout = layout_of(program, slices)
     if layout is None:
         return None
-    writer = Writer(layout, LONGEST_TEXT)
+    writer = ProgramWriter(layout, LONGEST_TEXT)
     fitting = SCRATCH_BYTES * guess // max(1, writer.scratch - writer.copied_before)
     if fitting < lengths[0] and not even_large:
         return None
@@ -350,7 +350,7 @@ def native_tiles(cut: Cut, even_large: bool) -> NativeTiles | None:
         program, slices = cut.tile(length)
         layout = layout_of(program, slices)
         assert layout is not None
-        writer = Writer(layout, LONGEST_TEXT)
+        writer = ProgramWriter(layout, LONGEST_TEXT)
     try:
         return NativeTiles(cut, length, program, writer)
     except TooLongError:

@@ -14,10 +14,10 @@ from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.ir.signature import Signature
 from primad.native.compiler import compiler
-from primad.native.entry import ALIGNMENT, Entry, builtin, is_plain, write_entry
+from primad.native.cpython_entry import ALIGNMENT, CPythonEntry, builtin, is_plain, write_cpython_entry
 from primad.native.layout import layout_of
+from primad.native.program_text import ProgramWriter, kernel_of
 from primad.native.vectors import NEEDS
-from primad.native.writing import Writer, kernel_of
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.executor import Executable
 from primad.runtime.prediction import Machine, Prediction, as_one_function
@@ -38,7 +38,9 @@ class WholePlan(Executable):
         program: what it computes.
     """
 
-    def __init__(self, program: Program, signature: Signature, text: str, scratch: int, entry: Entry | None) -> None:
+    def __init__(
+        self, program: Program, signature: Signature, text: str, scratch: int, entry: CPythonEntry | None
+    ) -> None:
         host = compiler()
         assert host is not None
         self.program = program
@@ -106,7 +108,7 @@ def whole_plan(program: Program, signature: Signature) -> WholePlan | None:
     if found is None:
         return None
     text, scratch, work = found
-    entry = write_entry(signature, [node.type for node in program.outputs], scratch, work)
+    entry = write_cpython_entry(signature, [node.type for node in program.outputs], scratch, work)
     try:
         return WholePlan(program, signature, text, scratch, entry)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
@@ -127,7 +129,7 @@ def text_of(program: Program) -> tuple[str, int, int] | None:
     layout = layout_of(without_barriers(program))
     if layout is None:
         return None
-    text = Writer(layout).write()
+    text = ProgramWriter(layout).write()
     return kernel_of(text), text.scratch, work
 
 

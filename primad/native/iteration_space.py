@@ -15,7 +15,7 @@ NARROW = 8
 """Fewer columns than this would make every vector a partly filled one."""
 
 
-class Space:
+class IterationSpace:
     """The loops over an array's axes, as far as they are known; `admit` splits them further.
 
     Args:

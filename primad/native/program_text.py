@@ -18,7 +18,7 @@ from primad.ir.node import CAPTURED, Node
 from primad.native.builder import Builder, module
 from primad.native.contractions import Contraction, contraction, packing
 from primad.native.copies import write_copy
-from primad.native.entry import ALIGNMENT
+from primad.native.cpython_entry import ALIGNMENT
 from primad.native.layout import EMITTED, NO_SLICES, REDUCERS, Layout, Unit
 from primad.native.loops import Code, View, contiguous, pointwise
 from primad.native.places import VIEWS, Place, Splat, part_of
@@ -26,14 +26,14 @@ from primad.native.products import COUNT, write_contraction
 from primad.native.vectors import CELLS, EMITTERS, Vector
 from primad.ops.contraction import ALPHABET
 
-LONG_PART = 100_000
+LONG_FUNCTION = 100_000
 """Characters of a part for which compiling takes twice as long as for so many in short parts; the rest is quadratic."""
 BEFORE = -1
 """The position, among the units, of what is copied once for all tiles."""
 
 
 @dataclass(frozen=True)
-class Text:
+class ProgramText:
     """A program's text.
 
     Attributes:
@@ -61,7 +61,7 @@ class _PlannedProduct:
     packed: View | None = None
 
 
-class Writer:
+class ProgramWriter:
     """Writes the functions of a laid-out program.
 
     Attributes:
@@ -78,7 +78,7 @@ class Writer:
         self.layout = layout
         self._left = most
         self._tiled = layout.slices is not NO_SLICES
-        self._parts: dict[str, str] = {}
+        self._functions: dict[str, str] = {}
         self._declared: dict[str, str] = {}
         outputs = layout.program.outputs
         self._pointers: dict[Any, str] = {node: f"%in{i}" for i, node in enumerate(layout.program.inputs)}
@@ -98,14 +98,14 @@ class Writer:
         self._scratch_places = list(places.values())
         self._pointers.update({buffer: f"%scratch{i}" for i, buffer in enumerate(places)})
 
-    def write(self) -> Text:
+    def write(self) -> ProgramText:
         """Return the text.
 
         Raises:
             TooLongError: if it is longer than it may be.
         """
         layout = self.layout
-        before, main = self._function(), self._function()
+        before, main = self._begun(), self._begun()
         copied: set[View] = set()
         for unit in layout.units:
             product = self._products.get(unit)
@@ -124,7 +124,7 @@ class Writer:
                 code = Code()
                 _copy(code, layout.places[node], layout.whole(node, k))
                 self._call(main, code)
-        parts = [text.replace("@PART", name) for text, name in self._parts.items()]
+        parts = [text.replace("@FUNCTION", name) for text, name in self._functions.items()]
         arguments = "(ptr %table, ptr %scratch"
         before.do("ret void")
         main.do("ret void")
@@ -136,9 +136,9 @@ class Writer:
         else:
             functions = [main.function(f"void @KERNEL{arguments})")]
         text = "\n".join([*self._arrays, *parts, *functions])
-        return Text(text, self._declared, self.scratch)
+        return ProgramText(text, self._declared, self.scratch)
 
-    def _function(self) -> Builder:
+    def _begun(self) -> Builder:
         """Begin a function of the table of addresses (inputs, then outputs) and of scratch memory."""
         code = Builder()
         program = self.layout.program
@@ -158,12 +158,12 @@ class Writer:
         parameters = [("ptr", name) for name in code.places.values()]
         if any(COUNT in line for line in code.lines):
             parameters.append(("i64", COUNT))
-        text = code.function(f"internal void @PART({', '.join(map(' '.join, parameters))})")
-        if text not in self._parts:
-            self._left -= len(text) * (1 + len(text) / LONG_PART)
+        text = code.function(f"internal void @FUNCTION({', '.join(map(' '.join, parameters))})")
+        if text not in self._functions:
+            self._left -= len(text) * (1 + len(text) / LONG_FUNCTION)
             if self._left < 0:
                 raise TooLongError
-        name = self._parts.setdefault(text, f"@KERNEL.part{len(self._parts)}")
+        name = self._functions.setdefault(text, f"@KERNEL.function{len(self._functions)}")
         arguments = []
         for buffer, offset, cell in code.places:
             pointer = self._pointers[buffer]
@@ -302,7 +302,7 @@ class Writer:
         pointwise(code, reads, [self.layout.view(node) for node in unit.results], dtype, compute)
 
 
-def kernel_of(text: Text) -> str:
+def kernel_of(text: ProgramText) -> str:
     """Return a text as the compiler takes it."""
     return module([text.functions], text.declared.values())
 

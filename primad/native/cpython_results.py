@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad import tree
-from primad.native.cpython import DATA, NEW_FROM_DESCR, SCALAR, Objects
+from primad.native.cpython_objects import DATA, NEW_FROM_DESCR, SCALAR, Objects
 from primad.types import ArrayType
 
 _LEAF = tree.flatten(0)[1]

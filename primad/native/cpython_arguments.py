@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.native.cpython import CONTIGUOUS, DATA, DESCR, DIMENSIONS, EQUAL, FLAGS, NDIM, TYPE, Objects
+from primad.native.cpython_objects import CONTIGUOUS, DATA, DESCR, DIMENSIONS, EQUAL, FLAGS, NDIM, TYPE, Objects
 from primad.types import ArrayType
 
 

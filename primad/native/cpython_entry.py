@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from primad.ir.signature import Signature
-from primad.native.arguments import Arguments
 from primad.native.builder import module
-from primad.native.cpython import DATA, Objects, numpy_table
-from primad.native.results import Results
+from primad.native.cpython_arguments import Arguments
+from primad.native.cpython_objects import DATA, Objects, numpy_table
+from primad.native.cpython_results import Results
 from primad.types import ArrayType
 
 FASTCALL = 0x0080
@@ -44,14 +44,16 @@ class _MethodDef(ctypes.Structure):
 
 
 @dataclass(frozen=True)
-class Entry:
+class CPythonEntry:
     """The text of an entry, and the objects whose addresses are in it."""
 
     text: str
     kept: list[Any]
 
 
-def write_entry(signature: Signature, outputs: Sequence[ArrayType], scratch: int, work: int) -> Entry | None:
+def write_cpython_entry(
+    signature: Signature, outputs: Sequence[ArrayType], scratch: int, work: int
+) -> CPythonEntry | None:
     """Write the function that takes Python's arguments to a compiled program.
 
     Args:
@@ -91,7 +93,7 @@ def write_entry(signature: Signature, outputs: Sequence[ArrayType], scratch: int
     code.do(f"ret ptr {refused}")
     code.label("lost")
     code.do("ret ptr null")
-    return Entry(module([code.function("ptr @KERNEL(ptr %self, ptr %args, i64 %count)")], ()), code.kept)
+    return CPythonEntry(module([code.function("ptr @KERNEL(ptr %self, ptr %args, i64 %count)")], ()), code.kept)
 
 
 class _Slots:
