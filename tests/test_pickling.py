@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import os
 import pickle
 import pickletools
+import subprocess
+import sys
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -232,6 +236,38 @@ def test_methods_stay_methods() -> None:
     bound: Any = Holder().method
     with pytest.raises(primad.TracingError, match="argument of type Holder cannot be traced"):
         bound()
+
+
+SCRIPT = """
+import multiprocessing, numpy as np, primad
+@primad.jit
+def decorated(x): return np.sum(x * x)
+named = primad.jit(primad.grad(lambda x: np.sum(x**3)))
+def plain(x): return np.cos(x)
+@primad.custom_jvp
+@primad.opaque(result=lambda x: x)
+def ruled(x): return 2 * x
+def work(function): return function(np.arange(3.0))
+if __name__ == "__main__":
+    guarded = primad.jit(lambda x: x + 1)
+    guarded(np.arange(3.0))
+    sent = [decorated, named, primad.vmap(primad.grad(plain)), guarded, ruled]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print([np.round(found, 3).tolist() for found in pool.map(work, sent)])
+"""
+
+
+def test_functions_of_a_script(tmp_path: Path) -> None:
+    """Also those that the script gives a name only where it is not imported, if they were called."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    root = str(Path(primad.__file__).parent.parent)
+    command = [sys.executable, str(tmp_path / "script.py")]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": root}, check=False
+    )
+    assert done.stdout == "[5.0, [0.0, 3.0, 12.0], [-0.0, -0.841, -0.909], [1.0, 2.0, 3.0], [0.0, 2.0, 4.0]]\n", (
+        done.stderr
+    )
 
 
 # -- what does not pickle ----------------------------------------------------------------------------------------------

@@ -63,10 +63,12 @@ class Transformed(partial):  # type: ignore[type-arg]  # of all ways to wrap a f
         return self
 
     def __reduce__(self) -> Any:
+        transform, args, kwargs = self.made
         name = name_of(self)
+        if name is None and not is_sent(args[0]) and not self.programs():
+            name = name_of(self, anywhere=True)
         if name is not None:
             return resolve_name, (name,)
-        transform, args, kwargs = self.made
         function, *options = args
         if not is_sent(function):
             function = self._recorded()
@@ -152,7 +154,7 @@ def is_sent(function: Any) -> bool:
     if type(function) is FunctionType:
         return name_of(function) == f"{function.__module__}:{function.__qualname__}"
     if type(function) is Transformed:
-        return name_of(function) is not None or is_sent(function.made[1][0]) or bool(function.programs())
+        return is_sent(function.made[1][0]) or bool(function.programs()) or name_of(function, anywhere=True) is not None
     return True
 
 
@@ -161,14 +163,16 @@ def name_of(thing: Any, anywhere: bool = False) -> str | None:
 
     Args:
         thing: what is looked for; also what a decorator wrapped it in may have the name.
-        anywhere: whether to look in all modules, if its own does not have it.
+        anywhere: whether to look in all modules, if its own does not have it, and for any name in a script: those that
+            a script gives only where it is not imported (`if __name__ == "__main__"`) are not there in other processes.
     """
     own = getattr(thing, "__module__", None) or ""
     modules = [own, *(list(sys.modules) if anywhere else [])]
     for module in dict.fromkeys(modules):
         if module in sys.modules and module != "__mp_main__":
             found = _name_in(module, thing)
-            if found is not None:
+            own_name = getattr(thing, "__qualname__", None)
+            if found is not None and (anywhere or module != "__main__" or found.startswith(f"{module}:{own_name}")):
                 return found
     return None
 
