@@ -34,28 +34,7 @@ def _is_integer(item: Any) -> bool:
 def _expand_index(index: Any, ndim: int) -> list[Any]:
     """Write an index out: one entry per axis (None for new axes), booleans as integer arrays."""
     items = list(index) if isinstance(index, tuple) else [index]
-    result: list[Any] = []
-    for item in items:
-        if isinstance(item, list):
-            item = np.asarray(item) if item else np.zeros(0, int)
-        if isinstance(item, TracedArray) and item.dtype.kind == "b":
-            item = item._value("the elements of a boolean index")
-        if isinstance(item, (bool, np.bool_)) or (
-            isinstance(item, np.ndarray) and item.dtype.kind == "b" and item.ndim == 0
-        ):
-            raise IndexShapeError("a 0-d boolean index is not supported on traced arrays")
-        if isinstance(item, np.ndarray) and item.dtype.kind == "b":
-            result.append(item)
-        elif isinstance(item, (np.ndarray, TracedArray)) and item.dtype.kind not in "iu":
-            raise IndexShapeError(f"an array of dtype {item.dtype} cannot be an index; use integers or booleans")
-        elif (
-            item is None or item is Ellipsis or isinstance(item, (slice, np.ndarray, TracedArray)) or _is_integer(item)
-        ):
-            result.append(item)
-        elif hasattr(item, "__index__"):
-            result.append(operator.index(item))
-        else:
-            raise IndexShapeError(f"{item!r} of type {type(item).__name__} cannot be an index")
+    result = [_index_of_axis(item) for item in items]
     used = sum(item.ndim if _is_mask(item) else 0 if item is None or item is Ellipsis else 1 for item in result)
     if used > ndim:
         raise IndexShapeError(f"too many indices: {used} for an array with {ndim} axes")
@@ -65,6 +44,25 @@ def _expand_index(index: Any, ndim: int) -> list[Any]:
     fill: list[Any] = [slice(None)] * (ndim - used)
     place = dots[0] if dots else len(result)
     return result[:place] + fill + result[place + len(dots) :]
+
+
+def _index_of_axis(item: Any) -> Any:
+    """Return an entry of an index as an integer, a slice, an array of integers or booleans, None or an ellipsis."""
+    if isinstance(item, list):
+        item = np.asarray(item) if item else np.zeros(0, int)
+    if isinstance(item, TracedArray) and item.dtype.kind == "b":
+        item = item._value("the elements of a boolean index")
+    if isinstance(item, (bool, np.bool_)) or (_is_mask(item) and item.ndim == 0):
+        raise IndexShapeError("a 0-d boolean index is not supported on traced arrays")
+    if isinstance(item, (np.ndarray, TracedArray)):
+        if item.dtype.kind not in "biu":
+            raise IndexShapeError(f"an array of dtype {item.dtype} cannot be an index; use integers or booleans")
+        return item
+    if item is None or item is Ellipsis or isinstance(item, slice) or _is_integer(item):
+        return item
+    if hasattr(item, "__index__"):
+        return operator.index(item)
+    raise IndexShapeError(f"{item!r} of type {type(item).__name__} cannot be an index")
 
 
 def _is_mask(item: Any) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from primad.compat.mxnet.errors import MXNetError
-from primad.compat.mxnet.graph import Entry, Node
+from primad.compat.mxnet.graph import Entry, Node, topological, variables
 from primad.compat.mxnet.operators.record import DType, Operator
-from primad.compat.mxnet.parameters import Settings
+from primad.compat.mxnet.parameters import Settings, read_shape
 from primad.compat.mxnet.shapes import Clash, Shape, known, unify
 from primad.errors import PrimadError
 from primad.recording import trace
@@ -82,20 +82,94 @@ def infer_types(nodes: list[Node], given: Mapping[Node, DType]) -> dict[Entry, D
     while changed:
         changed = False
         for node in [*nodes, *reversed(nodes)]:
-            if node.operator is None:
-                continue
-            entries = [*node.inputs, *[Entry(node, i) for i in range(node.output_count)]]
-            inputs = [types[entry] for entry in node.inputs]
-            outputs = [types[entry] for entry in entries[len(inputs) :]]
-            node.operator.types(node.settings, inputs, outputs)
-            for place, (entry, dtype) in enumerate(zip(entries, [*inputs, *outputs], strict=True)):
-                if types[entry] is None:
-                    changed = changed or dtype is not None
-                    types[entry] = dtype
-                elif dtype is not None and dtype != types[entry]:
-                    kind = f"{place}-th input" if place < len(inputs) else f"{place - len(inputs)}-th output"
-                    raise MXNetError(
-                        f"Error in operator {node.name}: Incompatible attr in node {node.name} at {kind}: "
-                        f"expected {dtype}, got {types[entry]}"
-                    )
+            if node.operator is not None and _complete_types(node, node.operator, types):
+                changed = True
     return types
+
+
+def _complete_types(node: Node, operator: Operator, types: dict[Entry, DType]) -> bool:
+    """Complete the dtypes around one node; say whether anything was learnt."""
+    entries = [*node.inputs, *[Entry(node, i) for i in range(node.output_count)]]
+    before = [types[entry] for entry in entries]
+    inputs, outputs = before[: len(node.inputs)], before[len(node.inputs) :]
+    operator.types(node.settings, inputs, outputs)
+    for place, (entry, dtype) in enumerate(zip(entries, [*inputs, *outputs], strict=True)):
+        if types[entry] is None:
+            types[entry] = dtype
+        elif dtype is not None and dtype != types[entry]:
+            kind = f"{place}-th input" if place < len(inputs) else f"{place - len(inputs)}-th output"
+            raise MXNetError(
+                f"Error in operator {node.name}: Incompatible attr in node {node.name} at {kind}: "
+                f"expected {dtype}, got {types[entry]}"
+            )
+    return [types[entry] for entry in entries] != before
+
+
+# -- what users ask ----------------------------------------------------------------------------------------------------
+
+
+def shapes_around(
+    entries: Sequence[Entry], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[Shape], list[Shape], list[Shape]]:
+    """Return the shapes of the arguments, outputs and states of a graph, from those of some arguments.
+
+    Raises:
+        ValueError, TypeError, MXNetError: see `Symbol.infer_shape`.
+    """
+    given: dict[Node, Shape] = {}
+    nodes = topological(entries)
+    for node in nodes:
+        if node.operator is None and "__shape__" in node.attributes:
+            given[node] = read_shape(node.attributes["__shape__"]) or None
+    for node, shape in _by_variable("InferShape", nodes, args, kwargs).items():
+        if shape is not None and not isinstance(shape, tuple):
+            raise TypeError(f"Arguments need to be shapes (tuple), but '{node.name}' is {type(shape)}.")
+        given[node] = shape or None
+    shapes = infer_shapes(nodes, given)
+    arguments, states = variables(nodes)
+    return (
+        [shapes[Entry(node, 0)] for node in arguments],
+        [shapes[entry] for entry in entries],
+        [shapes[Entry(node, 0)] for node in states],
+    )
+
+
+def types_around(
+    entries: Sequence[Entry], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the dtypes of the arguments, outputs and states of a graph, as NumPy's scalar types."""
+    nodes = topological(entries)
+    given = {
+        node: np.dtype(node.attributes["__dtype__"])
+        for node in nodes
+        if node.operator is None and "__dtype__" in node.attributes
+    }
+    for node, dtype in _by_variable("InferType", nodes, args, kwargs).items():
+        if dtype is not None:
+            given[node] = np.dtype(dtype)
+    types = infer_types(nodes, given)
+    arguments, states = variables(nodes)
+
+    def listed(entries: Sequence[Entry]) -> list[Any]:
+        return [None if (found := types[entry]) is None else found.type for entry in entries]
+
+    return (
+        listed([Entry(node, 0) for node in arguments]),
+        listed(entries),
+        listed([Entry(node, 0) for node in states]),
+    )
+
+
+def _by_variable(what: str, nodes: list[Node], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Node, Any]:
+    """Return what was said of variables, by place or by name."""
+    if args and kwargs:
+        raise ValueError("Can only specify known argument shapes either by positional or kwargs way.")
+    arguments, states = variables(nodes)
+    if args:
+        return dict(zip(arguments, args, strict=False))
+    names = {node.name for node in (*arguments, *states)}
+    for name in kwargs:
+        if name not in names:
+            listed = "\n".join(f"\t[{i}]{node.name}" for i, node in enumerate(arguments))
+            raise MXNetError(f"{what}Keyword argument name {name} not found.\nCandidate arguments:\n{listed}")
+    return {node: kwargs[node.name] for node in (*arguments, *states) if node.name in kwargs}

@@ -13,13 +13,13 @@ import numpy as np
 from primad.compat.mxnet.calling import function_of, sort_arguments, unknown_input
 from primad.compat.mxnet.errors import MXNetError, NotImplementedForSymbol
 from primad.compat.mxnet.graph import HIDDEN_KEYS, Entry, Node, stored, substitute, topological, variables
-from primad.compat.mxnet.inference import infer_shapes, infer_types
+from primad.compat.mxnet.inference import shapes_around, types_around
 from primad.compat.mxnet.naming import current_manager, current_scope
 from primad.compat.mxnet.operand import Operand, elementwise_pair
 from primad.compat.mxnet.operators import TABLE, Operator
-from primad.compat.mxnet.parameters import plain, read_shape
+from primad.compat.mxnet.parameters import plain
 from primad.compat.mxnet.serialization import from_json, to_json
-from primad.compat.mxnet.shapes import Shape, known
+from primad.compat.mxnet.shapes import known
 
 
 class Symbol(Operand):
@@ -233,7 +233,7 @@ class Symbol(Operand):
             TypeError: for a shape that is no tuple.
             MXNetError: for an unknown name, and for shapes that contradict each other.
         """
-        found = self._shapes(args, kwargs)
+        found = shapes_around(self._entries, args, kwargs)
         if all(known(shape) for part in found for shape in part):
             return found
         names = zip(self.list_arguments(), found[0], strict=True)
@@ -248,32 +248,13 @@ class Symbol(Operand):
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Complete shapes as `infer_shape`; what stays unknown is 0, or () for a whole shape."""
         arguments, outputs, states = (
-            [() if shape is None else shape for shape in part] for part in self._shapes(args, kwargs)
+            [() if shape is None else shape for shape in part] for part in shapes_around(self._entries, args, kwargs)
         )
         return arguments, outputs, states
 
-    def _shapes(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Shape], list[Shape], list[Shape]]:
-        given: dict[Node, Shape] = {}
-        nodes = topological(self._entries)
-        for node in nodes:
-            if node.operator is None and "__shape__" in node.attributes:
-                given[node] = read_shape(node.attributes["__shape__"]) or None
-        asked = self._by_variable("InferShape", args, kwargs)
-        for node, shape in asked.items():
-            if shape is not None and not isinstance(shape, tuple):
-                raise TypeError(f"Arguments need to be shapes (tuple), but '{node.name}' is {type(shape)}.")
-            given[node] = shape or None
-        shapes = infer_shapes(nodes, given)
-        arguments, states = variables(nodes)
-        return (
-            [shapes[Entry(node, 0)] for node in arguments],
-            [shapes[entry] for entry in self._entries],
-            [shapes[Entry(node, 0)] for node in states],
-        )
-
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Complete dtypes; as `infer_shape`, with NumPy's scalar types."""
-        found = self._types(args, kwargs)
+        found = types_around(self._entries, args, kwargs)
         if all(dtype is not None for part in found for dtype in part):
             return found
         names = zip(self.list_arguments(), found[0], strict=True)
@@ -286,43 +267,7 @@ class Symbol(Operand):
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Complete dtypes as `infer_type`; what stays unknown is None."""
-        return self._types(args, kwargs)
-
-    def _types(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
-        nodes = topological(self._entries)
-        given = {
-            node: np.dtype(node.attributes["__dtype__"])
-            for node in nodes
-            if node.operator is None and "__dtype__" in node.attributes
-        }
-        for node, dtype in self._by_variable("InferType", args, kwargs).items():
-            if dtype is not None:
-                given[node] = np.dtype(dtype)
-        types = infer_types(nodes, given)
-        arguments, states = variables(nodes)
-
-        def listed(entries: Sequence[Entry]) -> list[Any]:
-            return [None if (found := types[entry]) is None else found.type for entry in entries]
-
-        return (
-            listed([Entry(node, 0) for node in arguments]),
-            listed(self._entries),
-            listed([Entry(node, 0) for node in states]),
-        )
-
-    def _by_variable(self, what: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Node, Any]:
-        if args and kwargs:
-            raise ValueError("Can only specify known argument shapes either by positional or kwargs way.")
-        nodes = topological(self._entries)
-        arguments, states = variables(nodes)
-        if args:
-            return dict(zip(arguments, args, strict=False))
-        names = {node.name for node in (*arguments, *states)}
-        for name in kwargs:
-            if name not in names:
-                listed = "\n".join(f"\t[{i}]{found}" for i, found in enumerate(self.list_arguments()))
-                raise MXNetError(f"{what}Keyword argument name {name} not found.\nCandidate arguments:\n{listed}")
-        return {node: kwargs[node.name] for node in (*arguments, *states) if node.name in kwargs}
+        return types_around(self._entries, args, kwargs)
 
     # -- Python's operators --------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,30 +32,28 @@ def reshaped(source: tuple[int, ...], target: Sequence[int], reverse: bool = Fal
     place = 0
     codes = iter(target)
     for code in codes:
-        if code == -4:
-            first, second = next(codes), next(codes)
-            whole = source[place]
-            first = whole // second if first == -1 else first
-            found += [first, whole // first if second == -1 else second]
-            place += 1
-        elif code == -3:
-            found.append(source[place] * source[place + 1])
-            place += 2
-        elif code == -2:
-            found += source[place:]
-            place = len(source)
-        elif code == 0:
-            found.append(source[place])
-            place += 1
-        else:
-            found.append(code)
-            place += 1
+        taken, lengths = _meant(code, codes, source[place:])
+        found += lengths
+        place += taken
     if -1 in found:
         rest = math.prod(n for n in found if n != -1)
         found[found.index(-1)] = math.prod(source) // rest if rest else 0
     if math.prod(source) != math.prod(found) and 0 not in source:
         raise Clash(f"Target shape size is different to source. Target: {tuple(found)}\nSource: {source}")
     return tuple(found)
+
+
+def _meant(code: int, codes: Iterator[int], source: tuple[int, ...]) -> tuple[int, Sequence[int]]:
+    """Return how many lengths of the source a code takes, and those that it means; −4 takes two more codes."""
+    if code == -4:
+        first, second = next(codes), next(codes)
+        first = source[0] // second if first == -1 else first
+        return 1, (first, source[0] // first if second == -1 else second)
+    if code == -3:
+        return 2, (source[0] * source[1],)
+    if code == -2:
+        return len(source), source
+    return 1, (source[0] if code == 0 else code,)
 
 
 def _reshape_shapes(settings: Settings, inputs: list[Shape], outputs: list[Shape]) -> None:
