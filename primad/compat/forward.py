@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.tape import Call, Entry, Part
+from primad.compat.backward import Segment
+from primad.compat.tape import TapeCall, TapeValue
 from primad.errors import NotDifferentiableError
 from primad.ir.program import Program
 from primad.runtime.cache import BUILT
@@ -26,7 +27,7 @@ class Pushforward:
         reads: which values it takes: numbers of entries, then (negative, from −1 downwards) tangents.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Segment) -> None:
         primal, outside, _ = part.record()
         program = jvp(primal, [number in part.wanted for number in outside])
         given = [-1 - part.wanted.index(number) for number in outside if number in part.wanted]
@@ -53,7 +54,7 @@ class Pushforward:
         return prepare(self._program)
 
 
-def tangents(outputs: Sequence[Entry], wanted: Sequence[Entry], along: Sequence[Entry]) -> list[Entry]:
+def tangents(outputs: Sequence[TapeValue], wanted: Sequence[TapeValue], along: Sequence[TapeValue]) -> list[TapeValue]:
     """Return the tangents of outputs along tangents of the wanted entries, as calls on the tape.
 
     Args:
@@ -68,7 +69,7 @@ def tangents(outputs: Sequence[Entry], wanted: Sequence[Entry], along: Sequence[
         NotDifferentiableError: if a call on the way has a pullback of its own, which says nothing of tangents.
         FreedError, OverwrittenError: as for gradients.
     """
-    part = Part(outputs, (), wanted, set())
+    part = Segment(outputs, (), wanted, set())
     for call in part.calls:
         if call.pullback is not None:
             raise NotDifferentiableError(
@@ -81,5 +82,5 @@ def tangents(outputs: Sequence[Entry], wanted: Sequence[Entry], along: Sequence[
     operands = tuple([part.entries[number] if number >= 0 else along[-1 - number] for number in made.reads])
     results = made.compute(*[entry.array for entry in operands])
     active = any(entry.active for entry in operands)
-    pushed = Call(made, (-1,) * len(operands), (), operands) if active else None
-    return [Entry(array, active, pushed, i) for i, array in enumerate(results)]
+    pushed = TapeCall(made, (-1,) * len(operands), (), operands) if active else None
+    return [TapeValue(array, active, pushed, i) for i, array in enumerate(results)]

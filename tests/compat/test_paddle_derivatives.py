@@ -11,7 +11,7 @@ import pytest
 import primad
 import primad.compat.paddle as paddle
 from primad.compat.paddle.tensor import Tensor
-from primad.compat.tape import Entry
+from primad.compat.tape import TapeValue
 
 HERE = Path(__file__).parent
 _spec = importlib.util.spec_from_file_location("paddle_derivatives", HERE / "programs" / "paddle_derivatives.py")
@@ -57,8 +57,8 @@ def test_eight_orders_agree_with_forward_mode(name):
 
     def along(t):
         """The weighted sum of the results at x·(1 + t)."""
-        moved = [Tensor(Entry(x * (1.0 + t), True)) for x in arrays]
-        return (function(paddle, *moved).reshape([-1]) * Tensor(Entry(weight)))._entry.array.sum()
+        moved = [Tensor(TapeValue(x * (1.0 + t), True)) for x in arrays]
+        return (function(paddle, *moved).reshape([-1]) * Tensor(TapeValue(weight)))._entry.array.sum()
 
     t = paddle.to_tensor(0.0, "float64", stop_gradient=False)
     moved = [paddle.to_tensor(x) * (1.0 + t) for x in arrays]

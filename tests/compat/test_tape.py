@@ -9,7 +9,7 @@ import pytest
 
 import primad
 import primad.compat.paddle as paddle
-from primad.compat import tape
+from primad.compat import backward, tape
 from primad.transforms import cut, vjp
 from primad.transforms.lowering import lower
 
@@ -89,11 +89,11 @@ def test_a_training_loop_plans_nothing_after_its_first_step(training, planned, m
     training()
     made = planned
     made.clear()
-    for name in ("vjp", "simplify"):
-        original = getattr(tape, name)
-        monkeypatch.setattr(tape, name, lambda *args, f=original, n=name: made.append(n) or f(*args))
-    recorded = tape.Part.record
-    monkeypatch.setattr(tape.Part, "record", lambda self: made.append("record") or recorded(self))
+    for module, name in ((backward, "vjp"), (tape, "simplify")):
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *args, f=original, n=name: made.append(n) or f(*args))
+    recorded = backward.Segment.record
+    monkeypatch.setattr(backward.Segment, "record", lambda self: made.append("record") or recorded(self))
     losses = [training() for _ in range(5)]
     assert not made
     assert losses[-1] < losses[0]
@@ -101,7 +101,7 @@ def test_a_training_loop_plans_nothing_after_its_first_step(training, planned, m
 
 def test_a_training_loop_leaves_nothing_behind(training):
     def count():
-        kinds = (tape.Call, tape.Entry, paddle.Tensor)
+        kinds = (tape.TapeCall, tape.TapeValue, paddle.Tensor)
         return sum(isinstance(item, kinds) for item in gc.get_objects())
 
     for _ in range(2):

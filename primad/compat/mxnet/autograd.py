@@ -14,7 +14,7 @@ from primad.compat.mxnet.operators import TABLE
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.recording import Applied, Memory, modes
 from primad.compat.mxnet.symbol import Symbol
-from primad.compat.tape import Call, Entry, free
+from primad.compat.tape import TapeCall, TapeValue, free
 
 
 def is_recording() -> bool:
@@ -214,7 +214,7 @@ def _constant_of(memory: Memory, variable: NDArray) -> Memory:
         return recording.invoke(TABLE["_identity_with_attr_like_rhs"], Settings({}), [memory, variable.memory])[0]
 
 
-def _as_memory(gradient: Entry | None, like: Memory) -> Memory:
+def _as_memory(gradient: TapeValue | None, like: Memory) -> Memory:
     if gradient is None:
         return recording.zeros_like(like)
     return Memory(gradient.array, None, gradient.active, gradient.call, gradient.index)
@@ -228,10 +228,10 @@ def get_symbol(x: NDArray) -> Symbol:
     """
     if not x.memory.active:
         raise MXNetError(recording.NOT_RECORDED)
-    leaves: dict[Entry, Node] = {}
-    nodes: dict[Call, Node] = {}
+    leaves: dict[TapeValue, Node] = {}
+    nodes: dict[TapeCall, Node] = {}
 
-    def entry(memory: Entry) -> GraphEntry:
+    def entry(memory: TapeValue) -> GraphEntry:
         if memory.call is not None and memory.call in nodes:
             return GraphEntry(nodes[memory.call], memory.index)
         return GraphEntry(leaves.setdefault(memory, Node(None, f"var{len(leaves)}", {})), 0)
@@ -320,7 +320,7 @@ class Function:
         raise MXNetError("a Function was asked to compute inside a recorded program")
 
     def _pullback(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray]) -> Any:
-        def pullback(arrived: list[Entry | None]) -> list[Entry | None]:
+        def pullback(arrived: list[TapeValue | None]) -> list[TapeValue | None]:
             padded = [*arrived, *[None] * (len(outputs) - len(arrived))]
             given = [
                 NDArray(_as_memory(gradient, output.memory), output.context)

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from primad.compat.backward import gradients
 from primad.compat.mxnet.errors import MXNetError
 from primad.compat.mxnet.keys import draw_key
 from primad.compat.mxnet.operators import TABLE, Operator
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.shapes import Clash, Shape
-from primad.compat.tape import Call, Entry, FreedError, OverwrittenError, Pullback, computed, free, gradients, reached
+from primad.compat.tape import FreedError, OverwrittenError, Pullback, TapeCall, TapeValue, computed, free, reached
 from primad.errors import PrimadError
 
 REQUESTS = ("null", "write", "add")
@@ -43,7 +44,7 @@ class _Modes(threading.local):
 modes = _Modes()
 
 
-class Memory(Entry):
+class Memory(TapeValue):
     """A value on the tape whose writes are counted together with those of the arrays that share its memory.
 
     Attributes:
@@ -57,7 +58,7 @@ class Memory(Entry):
         array: Any,
         counter: list[int] | None = None,
         active: bool = False,
-        call: Call | None = None,
+        call: TapeCall | None = None,
         index: int = 0,
     ) -> None:
         self.counter = [0] if counter is None else counter
@@ -139,7 +140,7 @@ class Override:
 override = lru_cache(maxsize=256)(Override)
 
 
-class Step(Call):
+class Step(TapeCall):
     """A call of an operator.
 
     Attributes:
@@ -148,7 +149,7 @@ class Step(Call):
 
     __slots__ = ("states",)
 
-    def __init__(self, operator: Any, operands: Sequence[Entry], pullback: Pullback | None = None) -> None:
+    def __init__(self, operator: Any, operands: Sequence[TapeValue], pullback: Pullback | None = None) -> None:
         super().__init__(operator, (-1,) * len(operands), (), tuple(operands), pullback)
         self.states: list[tuple[Memory, Any]] = []
 
@@ -159,7 +160,7 @@ def invoke(operator: Operator, settings: Settings, inputs: Sequence[Memory]) -> 
     Raises:
         MXNetError: if the inputs do not fit.
     """
-    operands: list[Entry] = [*inputs, *([Entry(np.int64(draw_key()))] if operator.key else [])]
+    operands: list[TapeValue] = [*inputs, *([TapeValue(np.int64(draw_key()))] if operator.key else [])]
     made = applied(operator, settings, modes.training)
     arrays = [memory.array for memory in inputs]
     try:
@@ -211,7 +212,7 @@ def _check(operator: Operator, settings: Settings, arrays: Sequence[Any], count:
         operator.check(settings, *arrays)
 
 
-def note(operator: Any, operands: Sequence[Entry], outputs: Sequence[Entry]) -> Step | None:
+def note(operator: Any, operands: Sequence[TapeValue], outputs: Sequence[TapeValue]) -> Step | None:
     """Record that an operator made outputs from operands, if recording is on and an operand is recorded."""
     if not modes.recording or not any(entry.active for entry in operands):
         return None
@@ -230,7 +231,7 @@ def _send_override(
     operands = [*inputs, *outputs]
     versions = [memory.version for memory in operands]
 
-    def pullback(_: list[Entry | None]) -> Sequence[Entry | None]:
+    def pullback(_: list[TapeValue | None]) -> Sequence[TapeValue | None]:
         for memory, version in zip(operands, versions, strict=True):
             if memory.version != version:
                 raise OverwrittenError(memory.version, version)
@@ -266,8 +267,8 @@ def variable(memory: Memory, buffer: Memory, request: str) -> Memory:
 
 
 def differentiate(
-    heads: Sequence[Entry], seeds: Sequence[Entry | None], wanted: Sequence[Entry], record: bool
-) -> list[Entry | None]:
+    heads: Sequence[TapeValue], seeds: Sequence[TapeValue | None], wanted: Sequence[TapeValue], record: bool
+) -> list[TapeValue | None]:
     """Return the gradients of heads with respect to wanted entries; None where nothing depends on one.
 
     Args:
@@ -281,7 +282,7 @@ def differentiate(
     """
     if any(not head.active for head in heads):
         raise MXNetError(NOT_RECORDED)
-    total: dict[Entry, Entry | None] = {}
+    total: dict[TapeValue, TapeValue | None] = {}
     for head, seed in zip(heads, seeds, strict=True):
         if seed is not None and seed.array.shape != head.array.shape:
             raise MXNetError(
@@ -306,17 +307,17 @@ def differentiate(
         modes.recording = before
 
 
-def _or_ones(seed: Entry | None, head: Entry) -> Entry:
-    return Entry(np.ones_like(head.array)) if seed is None else seed
+def _or_ones(seed: TapeValue | None, head: TapeValue) -> TapeValue:
+    return TapeValue(np.ones_like(head.array)) if seed is None else seed
 
 
-def _plus(x: Entry, y: Entry) -> Entry:
+def _plus(x: TapeValue, y: TapeValue) -> TapeValue:
     result = Memory(x.array + y.array)
     note(applied(TABLE["elemwise_add"], Settings({}), False), [x, y], [result])
     return result
 
 
-def steps_before(heads: Sequence[Entry]) -> list[Call]:
+def steps_before(heads: Sequence[TapeValue]) -> list[TapeCall]:
     """Return the calls that heads depend on, in order.
 
     Raises:
@@ -328,13 +329,13 @@ def steps_before(heads: Sequence[Entry]) -> list[Call]:
         raise MXNetError(NOT_RECORDED) from None
 
 
-def leaves_before(heads: Sequence[Entry]) -> list[Entry]:
+def leaves_before(heads: Sequence[TapeValue]) -> list[TapeValue]:
     """Return the variables that heads depend on."""
     operands = [entry for call in steps_before(heads) for entry in call.operands or ()]
     return list(dict.fromkeys(entry for entry in (*operands, *heads) if entry.active and entry.call is None))
 
 
-def backward(heads: Sequence[Entry], seeds: Sequence[Entry | None], retain: bool) -> None:
+def backward(heads: Sequence[TapeValue], seeds: Sequence[TapeValue | None], retain: bool) -> None:
     """Write the gradients of heads into the buffers of their variables, and the new auxiliary states.
 
     Args:

@@ -20,7 +20,7 @@ from primad.compat.paddle.inplace import IN_PLACE
 from primad.compat.paddle.methods import BINARY, COMPARISONS, attach
 from primad.compat.paddle.operators import Prototype, Value, apply
 from primad.compat.paddle.tensor import Tensor
-from primad.compat.tape import Entry
+from primad.compat.tape import TapeValue
 
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
@@ -38,9 +38,9 @@ def _operand(tensor: Tensor, other: Any, divides: bool) -> tuple[Tensor, Tensor]
             tensor = math.cast(tensor, default_numpy())
         elif own.kind == "b" and kind in "iu":
             tensor = math.cast(tensor, "int64")
-        return tensor, Tensor(Entry(np.asarray(other, tensor._entry.array.dtype)))
+        return tensor, Tensor(TapeValue(np.asarray(other, tensor._entry.array.dtype)))
     if not isinstance(other, Tensor):
-        other = Tensor(Entry(as_array(other)))
+        other = Tensor(TapeValue(as_array(other)))
     theirs = other._entry.array.dtype
     if theirs != own:
         if own.kind == "f" and theirs.kind == "f":
@@ -85,7 +85,7 @@ _general_power = _arithmetic(math.elementwise_pow_, False)
 
 def _set_item(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Value):
-        value = Tensor(Entry(as_array(value).astype(self._entry.array.dtype)))
+        value = Tensor(TapeValue(as_array(value).astype(self._entry.array.dtype)))
     self._overwrite("x[…] = …", lambda x: indexing.setitem(x, index, value))
 
 
@@ -150,7 +150,7 @@ for _name, _function in (
     ("set_value", set_value),
     ("uniform_", uniform_),
     ("zero_", zero_),
-    ("numel", lambda self: Tensor(Entry(np.asarray(self.size)))),
+    ("numel", lambda self: Tensor(TapeValue(np.asarray(self.size)))),
     ("dim", lambda self: self.ndim),
     ("cpu", lambda self: self),
     ("element_size", lambda self: self._entry.array.itemsize),
@@ -185,7 +185,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         constant = apply(creation.assign_value_, values=np.array(array, wanted))
         constant.stop_gradient = stop_gradient
         return constant
-    return Tensor(Entry(np.array(array, wanted), not stop_gradient))
+    return Tensor(TapeValue(np.array(array, wanted), not stop_gradient))
 
 
 __all__ = ["assign", "to_tensor"]

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
 from primad.compat.paddle.tensor import Tensor
-from primad.compat.tape import Entry
+from primad.compat.tape import TapeValue
 
 _KEY = "structure"
 
@@ -85,7 +85,7 @@ def load(path: str | os.PathLike[str], return_numpy: bool = False, **configs: An
 def _restore(structure: Any, arrays: dict[str, Any], return_numpy: bool) -> Any:
     ((kind, content),) = structure.items()
     if kind == "tensor":
-        return arrays[content] if return_numpy else Tensor(Entry(arrays[content]))
+        return arrays[content] if return_numpy else Tensor(TapeValue(arrays[content]))
     if kind == "array":
         return arrays[content]
     if kind == "dict":

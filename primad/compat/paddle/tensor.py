@@ -18,7 +18,7 @@ from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.printing import describe
 from primad.compat.paddle.randomness import generator
-from primad.compat.tape import Call, Entry, computed, refusal
+from primad.compat.tape import TapeCall, TapeValue, computed, refusal
 from primad.errors import PrimadError
 from primad.trace import TracedArray
 
@@ -69,9 +69,9 @@ class Tensor(Value):
         Raises:
             InvalidArgumentError: for a number, which `to_tensor` takes.
         """
-        if value.__class__ is not Entry:
+        if value.__class__ is not TapeValue:
             value = _given(value, dtype, stop_gradient)
-        self._entry: Entry = value
+        self._entry: TapeValue = value
         self._name = name
         self.persistable = persistable
 
@@ -208,7 +208,7 @@ class Tensor(Value):
         for name in _slots(type(self)):
             if hasattr(self, name):
                 setattr(copied, name, getattr(self, name))
-        copied._entry = Entry(self._entry.array.copy(), self._entry.active)
+        copied._entry = TapeValue(self._entry.array.copy(), self._entry.active)
         copied._name = None
         return copied
 
@@ -254,7 +254,7 @@ class Tensor(Value):
 
     def detach(self) -> Tensor:
         """Return a tensor through which no gradient passes, and which shares memory: writing into one writes both."""
-        made = Tensor(Entry(self._entry.array))
+        made = Tensor(TapeValue(self._entry.array))
         made._entry.version = self._entry.version
         if not isinstance(self._peers, list):
             self._peers = [ref(self)]
@@ -265,7 +265,7 @@ class Tensor(Value):
     def detach_(self) -> Tensor:
         """Cut the tensor from what it was computed from, and return it."""
         version = self._entry.version
-        self._entry = Entry(self._entry.array)
+        self._entry = TapeValue(self._entry.array)
         self._entry.version = version
         return self
 
@@ -281,7 +281,7 @@ class Tensor(Value):
             )
         entry = self._entry
 
-        def apply(gradient: Entry) -> Entry | None:
+        def apply(gradient: TapeValue) -> TapeValue | None:
             changed = hook(Tensor(gradient))
             if changed is not None and not isinstance(changed, Tensor):
                 raise ArgumentTypeError(f"a hook must return a Tensor or None, got {type(changed).__name__}")
@@ -294,7 +294,7 @@ class Tensor(Value):
     @classmethod
     def apply(cls, operator: Prototype, slots: Sequence[Any], attributes: dict[str, Any], layer: str | Layer) -> Any:
         """Compute an operator at once, and record it where a gradient may be asked for."""
-        entries: list[Entry] = []
+        entries: list[TapeValue] = []
         pattern: list[int | None] = []
         active = False
         for slot in slots:
@@ -316,7 +316,7 @@ class Tensor(Value):
                 pattern.append(-1)
                 active = active or entry.active
         if operator.draw is not None:
-            entries.append(Entry(operator.draw(generator(), **attributes)))
+            entries.append(TapeValue(operator.draw(generator(), **attributes)))
             pattern.append(-1)
         shape, named = tuple(pattern), tuple(attributes.items())
         arrays = [entry.array for entry in entries]
@@ -327,7 +327,7 @@ class Tensor(Value):
                 raise
             raise refusal(operator, shape, named, arrays) or _misfit(operator, arrays, error) from None
         recorded = active and RECORDING[-1] and operator.type not in STOPPING
-        call = Call(operator, shape, named, tuple(entries)) if recorded else None
+        call = TapeCall(operator, shape, named, tuple(entries)) if recorded else None
         many = type(found) is tuple or type(found) is list
         made = [_result(array, call, i) for i, array in enumerate(found if many else (found,))]
         return made if many else made[0]
@@ -356,7 +356,7 @@ class Tensor(Value):
             old.version -= 1
             raise
         if new.call is not None or old.call is not None:
-            self._entry = Entry(old.array, new.active, new.call, new.index)
+            self._entry = TapeValue(old.array, new.active, new.call, new.index)
             self._entry.retained, self._entry.owner = old.retained, old.owner
         self._entry.version = old.version - 1
         self._store(new.array)
@@ -379,8 +379,8 @@ Value.kind.append(Tensor)
 class HookHandle:
     """What `register_hook` returns: takes the hook away again."""
 
-    def __init__(self, entry: Entry, hook: Callable[[Entry], Entry | None]) -> None:
-        self._entry: Entry | None = entry
+    def __init__(self, entry: TapeValue, hook: Callable[[TapeValue], TapeValue | None]) -> None:
+        self._entry: TapeValue | None = entry
         entry.hooks = entry.hooks or {}
         self._key = id(self)
         entry.hooks[self._key] = hook
@@ -401,7 +401,7 @@ def _slots(cls: type) -> Iterator[str]:
         yield from getattr(base, "__slots__", ())
 
 
-def _given(value: Any, dtype: Any, stop_gradient: bool) -> Entry:
+def _given(value: Any, dtype: Any, stop_gradient: bool) -> TapeValue:
     """Return an entry with a copy of a user's array, list or tensor."""
     if not isinstance(value, (np.ndarray, list, tuple, Tensor)):
         raise InvalidArgumentError(
@@ -410,20 +410,20 @@ def _given(value: Any, dtype: Any, stop_gradient: bool) -> Entry:
     array = value._entry.array if isinstance(value, Tensor) else as_array(value)
     wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
     as_dtype(wanted)
-    return Entry(np.array(array, wanted), not stop_gradient)
+    return TapeValue(np.array(array, wanted), not stop_gradient)
 
 
-def _result(array: Any, call: Call | None, index: int) -> Tensor:
+def _result(array: Any, call: TapeCall | None, index: int) -> Tensor:
     if type(array) is not np.ndarray and type(array) is not TracedArray:
         array = np.asarray(array)
     if call is None or array.dtype.kind != "f":
-        return Tensor(Entry(array))
-    made = Tensor(Entry(array, True, call, index))
+        return Tensor(TapeValue(array))
+    made = Tensor(TapeValue(array, True, call, index))
     made._entry.owner = ref(made)
     return made
 
 
-def _operand(value: Any, beside: Sequence[Any]) -> Entry:
+def _operand(value: Any, beside: Sequence[Any]) -> TapeValue:
     """Return the entry of an operand: a Python number takes the data type of the tensors beside it."""
     if isinstance(value, Tensor):
         return value._entry
@@ -431,7 +431,9 @@ def _operand(value: Any, beside: Sequence[Any]) -> Entry:
         raise ArgumentTypeError(
             "an eager operation got a variable of a static program", fix="run it with paddle.static.Executor."
         )
-    return Entry(as_array(value, next((slot._entry.array.dtype for slot in beside if isinstance(slot, Tensor)), None)))
+    return TapeValue(
+        as_array(value, next((slot._entry.array.dtype for slot in beside if isinstance(slot, Tensor)), None))
+    )
 
 
 def _misfit(operator: Prototype, arrays: Sequence[Any], error: Exception) -> PrimadError:
@@ -449,4 +451,4 @@ def _misfit(operator: Prototype, arrays: Sequence[Any], error: Exception) -> Pri
 
 def accumulated(array: Any) -> Tensor:
     """Return an array as the gradient of a leaf; like Paddle's, it does not stop gradients."""
-    return Tensor(Entry(array, True))
+    return Tensor(TapeValue(array, True))

@@ -7,22 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from primad.compat.backward import gradients, hooked
 from primad.compat.paddle.errors import FatalError, InvalidArgumentError, PreconditionError, check
 from primad.compat.paddle.flags import FLAGS
 from primad.compat.paddle.manipulation import reshape
 from primad.compat.paddle.math import add, cast
 from primad.compat.paddle.tensor import RECORDING, Tensor, accumulated
-from primad.compat.tape import Entry, FreedError, OverwrittenError, free, gradients, hooked, reached
+from primad.compat.tape import FreedError, OverwrittenError, TapeValue, free, reached
 
 
 def run(
-    outputs: Sequence[Entry],
-    seeds: Sequence[Entry | None],
-    wanted: Sequence[Entry],
-    constants: Iterable[Entry] = (),
+    outputs: Sequence[TapeValue],
+    seeds: Sequence[TapeValue | None],
+    wanted: Sequence[TapeValue],
+    constants: Iterable[TapeValue] = (),
     record: bool = False,
-) -> list[Entry | None]:
-    """Return gradients, with the tape's errors in Paddle's words (see `primad.compat.tape.gradients`)."""
+) -> list[TapeValue | None]:
+    """Return gradients, with the tape's errors in Paddle's words (see `primad.compat.backward.gradients`)."""
     RECORDING.append(record)
     try:
         return gradients(outputs, seeds, wanted, constants, record, lambda x, y: add(Tensor(x), Tensor(y))._entry)
@@ -96,18 +97,18 @@ def backward(
         free(entries)
 
 
-def _keeps_gradient(entry: Entry) -> bool:
+def _keeps_gradient(entry: TapeValue) -> bool:
     """Say whether a backward pass leaves a gradient: on leaves, and on tensors that the user still holds."""
     if entry.call is None or entry.retained:
         return True
     return bool(FLAGS["FLAGS_retain_grad_for_all_tensor"]) and entry.owner is not None and entry.owner() is not None
 
 
-def _accumulate(entry: Entry, gradient: Entry) -> None:
+def _accumulate(entry: TapeValue, gradient: TapeValue) -> None:
     if entry.gradient is None:
         entry.gradient = accumulated(gradient.array)
         return
-    total: Entry = entry.gradient._entry
+    total: TapeValue = entry.gradient._entry
     total.array = total.array + gradient.array
     total.version += 1
 
@@ -172,7 +173,7 @@ def grad(
         if wanted[i] in constants:
             gradient = None
         elif gradient is None and wanted[i].call in calls:  # one of several results, of which others are used
-            gradient = Entry(np.zeros_like(wanted[i].array))
+            gradient = TapeValue(np.zeros_like(wanted[i].array))
         if gradient is None and not allow_unused:
             raise InvalidArgumentError(
                 f"The {i}-th input does not appear in the backward graph.",
@@ -185,9 +186,9 @@ def grad(
     return results
 
 
-def _result(gradient: Entry, active: bool) -> Tensor:
+def _result(gradient: TapeValue, active: bool) -> Tensor:
     if gradient.active != active:
-        gradient = Entry(gradient.array, active)
+        gradient = TapeValue(gradient.array, active)
     return Tensor(gradient)
 
 
@@ -201,7 +202,7 @@ def _tensors(name: str, given: Any) -> list[Tensor]:
     return [given]
 
 
-def _weights(name: str, given: Any, of: Sequence[Tensor], of_name: str) -> list[Entry | None]:
+def _weights(name: str, given: Any, of: Sequence[Tensor], of_name: str) -> list[TapeValue | None]:
     if given is None:
         return [None] * len(of)
     what = f"The type of {name} must be 'None', 'paddle.Tensor' or 'list[None/paddle.Tensor]'."
@@ -216,7 +217,7 @@ def _weights(name: str, given: Any, of: Sequence[Tensor], of_name: str) -> list[
     return [None if weight is None else _like(weight, tensor) for weight, tensor in zip(weights, of, strict=True)]
 
 
-def _like(weight: Tensor, tensor: Tensor) -> Entry:
+def _like(weight: Tensor, tensor: Tensor) -> TapeValue:
     if weight.shape != tensor.shape:
         weight = reshape(weight, tensor.shape)
     if weight._entry.array.dtype != tensor._entry.array.dtype:
@@ -224,7 +225,7 @@ def _like(weight: Tensor, tensor: Tensor) -> Entry:
     return weight._entry
 
 
-def _constants(given: Any) -> list[Entry]:
+def _constants(given: Any) -> list[TapeValue]:
     if given is None:
         return []
     if isinstance(given, Tensor):
@@ -235,7 +236,7 @@ def _constants(given: Any) -> list[Entry]:
 
 
 def _unique(name: str, tensors: Sequence[Tensor]) -> None:
-    seen: set[Entry] = set()
+    seen: set[TapeValue] = set()
     for tensor in tensors:
         if tensor._entry in seen:
             raise PreconditionError(f"{name} contain duplicate tensor {tensor.name}, please check {name} carefully.")

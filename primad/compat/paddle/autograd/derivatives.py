@@ -13,7 +13,7 @@ from primad.compat.paddle.errors import InvalidArgumentError
 from primad.compat.paddle.indexing import getitem
 from primad.compat.paddle.manipulation import stack
 from primad.compat.paddle.tensor import Tensor
-from primad.compat.tape import Entry
+from primad.compat.tape import TapeValue
 
 
 class Jacobian:
@@ -115,10 +115,10 @@ def derivative(ys: Tensor, xs: Tensor, seed: np.ndarray[Any, Any]) -> Tensor:
     """Return the gradient of ys, weighted, by xs, itself recorded; zeros where ys does not depend on xs."""
     entry = ys._entry
     if entry.active and xs._entry.active:
-        (found,) = run([entry], [Entry(seed)], [xs._entry], record=True)
+        (found,) = run([entry], [TapeValue(seed)], [xs._entry], record=True)
         if found is not None:
             return Tensor(found)
-    return Tensor(Entry(np.zeros_like(xs._entry.array)))
+    return Tensor(TapeValue(np.zeros_like(xs._entry.array)))
 
 
 def _check_rank(name: str, tensor: Tensor, batched: bool) -> None:

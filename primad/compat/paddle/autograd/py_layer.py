@@ -21,7 +21,7 @@ from primad.compat.paddle.errors import (
     UnimplementedError,
 )
 from primad.compat.paddle.tensor import RECORDING, Tensor
-from primad.compat.tape import Call, Entry
+from primad.compat.tape import TapeCall, TapeValue
 
 
 class PyLayerContext:
@@ -129,7 +129,7 @@ class PyLayer:
             pull = _Pullback(
                 cls, context, given, [result if isinstance(result, Tensor) else None for result in results]
             )
-            call = Call(cls, (-1,) * len(operands), (), operands, pull)
+            call = TapeCall(cls, (-1,) * len(operands), (), operands, pull)
         for i, result in enumerate(results):
             if isinstance(result, Tensor):
                 if any(result is other for other in given):
@@ -137,7 +137,7 @@ class PyLayer:
                 if call is not None and not any(result is other for other in context.not_differentiable):
                     # The tensor itself joins the tape: `forward` may have saved it for `backward`.
                     active = result._entry.array.dtype.kind == "f"
-                    result._entry = Entry(result._entry.array, active, call if active else None, i)
+                    result._entry = TapeValue(result._entry.array, active, call if active else None, i)
         return type(found)(results) if isinstance(found, (tuple, list)) else results[0]
 
 
@@ -154,7 +154,7 @@ class _Pullback:
             None if result is None else (result._entry.array.shape, result._entry.array.dtype) for result in results
         ]
 
-    def __call__(self, arriving: list[Entry | None]) -> list[Entry | None]:
+    def __call__(self, arriving: list[TapeValue | None]) -> list[TapeValue | None]:
         arriving = [*arriving, *[None] * (len(self._shapes) - len(arriving))]
         gradients = [
             self._gradient(entry, like) for entry, like in zip(arriving, self._shapes, strict=True) if like is not None
@@ -170,7 +170,7 @@ class _Pullback:
                 )
             given = iter(results)
             results = [next(given) if on else None for on in self._active]
-        entries: list[Entry | None] = []
+        entries: list[TapeValue | None] = []
         for i, (result, on) in enumerate(zip(results, self._active, strict=True)):
             if not on:
                 entries.append(None)
@@ -187,10 +187,10 @@ class _Pullback:
             entries.append(entry if entry.array.dtype == dtype else result.astype(str(dtype))._entry)  # type: ignore[attr-defined]
         return entries
 
-    def _gradient(self, entry: Entry | None, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Tensor | None:
+    def _gradient(self, entry: TapeValue | None, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Tensor | None:
         if entry is not None:
             return Tensor(entry)
-        return Tensor(Entry(np.zeros(*like))) if self._context.materialize_grads else None
+        return Tensor(TapeValue(np.zeros(*like))) if self._context.materialize_grads else None
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

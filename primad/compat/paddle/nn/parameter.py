@@ -16,7 +16,7 @@ from primad.compat.paddle.printing import describe
 from primad.compat.paddle.randomness import generator
 from primad.compat.paddle.static.parameters import make_parameter as static_parameter
 from primad.compat.paddle.tensor import Tensor
-from primad.compat.tape import Entry
+from primad.compat.tape import TapeValue
 
 
 class Parameter(Tensor):
@@ -32,7 +32,7 @@ class Parameter(Tensor):
 
     def __init__(self, array: np.ndarray[Any, Any], name: str, attribute: ParamAttr | None = None) -> None:
         attribute = attribute or ParamAttr()
-        super().__init__(Entry(array, attribute.trainable), name)
+        super().__init__(TapeValue(array, attribute.trainable), name)
         self.persistable = True
         self.optimize_attr = {"learning_rate": attribute.learning_rate}
         self.regularizer = attribute.regularizer

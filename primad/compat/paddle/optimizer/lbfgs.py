@@ -12,7 +12,7 @@ from primad.compat.paddle.autograd.mode import enable_grad
 from primad.compat.paddle.errors import InvalidArgumentError
 from primad.compat.paddle.optimizer.optimizer import Optimizer, parameter_decay
 from primad.compat.paddle.tensor import Tensor
-from primad.compat.tape import Entry
+from primad.compat.tape import TapeValue
 from primad.optimize import lbfgs as rules
 
 
@@ -121,7 +121,7 @@ class LBFGS(Optimizer):
         if parameter.grad is None:
             return np.zeros(parameter.shape)
         decay = parameter_decay(parameter, self._decay)
-        gradient = Tensor(Entry(parameter.grad._entry.array))
+        gradient = Tensor(TapeValue(parameter.grad._entry.array))
         return (gradient if decay is None else decay(parameter.detach(), gradient)).numpy()
 
     def state_dict(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class LBFGS(Optimizer):
         state = self._states.get("search")
         if state is None:
             return {}
-        return {part: Tensor(Entry(np.array(getattr(state, part)))) for part in self.parts}
+        return {part: Tensor(TapeValue(np.array(getattr(state, part)))) for part in self.parts}
 
     def set_state_dict(self, state_dict: Any) -> None:
         """Take over a state that `state_dict` gave."""

@@ -22,7 +22,7 @@ from primad.compat.paddle.optimizer.lr import LRScheduler
 from primad.compat.paddle.regularizer import L2Decay
 from primad.compat.paddle.static.optimization import minimize
 from primad.compat.paddle.tensor import Tensor
-from primad.compat.tape import Entry
+from primad.compat.tape import TapeValue
 from primad.functional.compile import jit
 
 
@@ -32,7 +32,7 @@ def _compiled(rule: Any) -> Callable[..., Any]:
     return jit(rule.update, donate=(0, 2))
 
 
-def _owned(entry: Entry) -> np.ndarray[Any, Any]:
+def _owned(entry: TapeValue) -> np.ndarray[Any, Any]:
     """Return the array of a parameter to be overwritten: a copy where something else refers to its memory."""
     array: np.ndarray[Any, Any] = entry.array
     shared = sys.getrefcount(array) > 3 or array.base is not None or not array.flags.c_contiguous
@@ -99,7 +99,7 @@ class Optimizer:
         """
         for group in self._parameter_groups():
             pairs = [
-                (parameter, Tensor(Entry(parameter.grad._entry.array)))
+                (parameter, Tensor(TapeValue(parameter.grad._entry.array)))
                 for parameter in group["params"]
                 if not parameter.stop_gradient and parameter.grad is not None
             ]
@@ -170,7 +170,7 @@ class Optimizer:
         made = []
         for group in groups:
             pairs = [
-                (p, Tensor(Entry(p.grad._entry.array)))
+                (p, Tensor(TapeValue(p.grad._entry.array)))
                 for p in group["params"]
                 if not p.stop_gradient and p.grad is not None and p.name not in left_out
             ]
@@ -217,7 +217,7 @@ class Optimizer:
         found: dict[str, Any] = {}
         for name, state in self._states.items():
             for part, leaf in zip(self.parts, tree.leaves(state), strict=True):
-                found[f"{name}_{part}_0"] = Tensor(Entry(np.array(leaf)))
+                found[f"{name}_{part}_0"] = Tensor(TapeValue(np.array(leaf)))
         if isinstance(self._rate, LRScheduler):
             found["LR_Scheduler"] = self._rate.state_dict()
         return found

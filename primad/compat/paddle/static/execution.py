@@ -23,7 +23,7 @@ from primad.compat.paddle.static.program import Block, Program
 from primad.compat.paddle.static.scope import Scope, global_scope
 from primad.compat.paddle.static.variable import Variable
 from primad.compat.paddle.tensor import Tensor
-from primad.compat.tape import Entry
+from primad.compat.tape import TapeValue
 from primad.errors import ShapeError
 from primad.functional.compile import jit
 from primad.ir.node import Trace
@@ -233,7 +233,7 @@ class Executor:
         kept = {name: np.require(value, requirements="W") for name, value in written.items()}
         scope.values.update(kept)
         values = [_apart(np.asarray(value), kept.values()) for value in results]
-        return values if return_numpy else [Tensor(Entry(value)) for value in values]
+        return values if return_numpy else [Tensor(TapeValue(value)) for value in values]
 
 
 def _fed(block: Block, name: str, value: Any) -> np.ndarray[Any, Any]:

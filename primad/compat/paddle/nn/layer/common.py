@@ -15,7 +15,7 @@ from primad.compat.paddle.nn.layer.layer import Layer
 from primad.compat.paddle.operators import Value
 from primad.compat.paddle.parameters import ParamAttr
 from primad.compat.paddle.tensor import Tensor
-from primad.compat.tape import Entry
+from primad.compat.tape import TapeValue
 
 
 class Identity(Layer):
@@ -254,7 +254,7 @@ class BatchNorm(Layer):
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
         for name, start in (("_mean", 0.0), ("_variance", 1.0)):
             if Value.kind[-1] is Tensor:
-                self.register_buffer(name, Tensor(Entry(np.full(num_features, start, self._dtype))))
+                self.register_buffer(name, Tensor(TapeValue(np.full(num_features, start, self._dtype))))
             else:
                 held = ParamAttr(trainable=False, initializer=Constant(start))
                 setattr(self, name, self.create_parameter([num_features], held))
