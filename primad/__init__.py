@@ -52,8 +52,8 @@ from primad.kinds import piecewise_constant as piecewise_constant
 from primad.primitive import Law as Law
 from primad.primitive import Primitive as Primitive
 from primad.recording import trace as trace
-from primad.runtime.lanes import get_num_threads as get_num_threads
-from primad.runtime.lanes import set_num_threads as set_num_threads
+from primad.runtime.chunks import get_num_threads as get_num_threads
+from primad.runtime.chunks import set_num_threads as set_num_threads
 from primad.simplify import simplify as simplify
 from primad.trace import TracedArray as TracedArray
 from primad.transforms.lowering import lower as lower

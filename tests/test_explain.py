@@ -130,7 +130,7 @@ def test_plans_in_words():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(20_000, 2))
     line, parts = plan_text(lambda p, x: np.mean(u(p, x) ** 2), network(2, 32, 2), points)
-    assert "along an axis of 20000" in line and "lane" in line
+    assert "along an axis of 20000" in line and "chunk" in line
     assert any(part.startswith("each tile: ") and "matrix product" in part for part in parts)
     line, parts = plan_text(lambda x: np.linalg.norm(x @ x), rng.normal(size=(400, 400)))
     assert line == "step by step, untiled"

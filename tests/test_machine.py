@@ -71,8 +71,8 @@ def test_shares_of_a_cache() -> None:
     code = """
 from primad.arrays import pieces, products
 from primad.native import blocks
-from primad.runtime import sharing, tiles, tiling
-print(products.BLOCK_BYTES, pieces.PIECE_BYTES, blocks.SECOND_BYTES, sharing.BLOCK_BYTES, tiles.SCRATCH_BYTES,
+from primad.runtime import large_steps, tiles, tiling
+print(products.BLOCK_BYTES, pieces.PIECE_BYTES, blocks.SECOND_BYTES, large_steps.BLOCK_BYTES, tiles.SCRATCH_BYTES,
       tiles.LARGEST_MATRIX, tiling.TILE_BYTES)
 """
     for size in (512, 1024):

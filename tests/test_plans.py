@@ -15,7 +15,7 @@ from primad.arrays import products
 from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
 from primad.recording import record, type_of
-from primad.runtime import frames, fusion, interpreter, lanes, tiles, tiling
+from primad.runtime import chunks, fusion, interpreter, tiles, tiling, workspaces
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.interpreter import Plan
 from primad.runtime.programs import source_values
@@ -31,7 +31,7 @@ LARGEST = 4000
 
 @pytest.fixture
 def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]]:
-    """Return a function that makes the least array worth tiles, kernels, lanes, blocks and buffers."""
+    """Return a function that makes the least array worth tiles, kernels, chunks, blocks and buffers."""
 
     def force(choose: Seeded) -> None:
         tile, smallest = choose.among((2, 3, 4)), choose.among((2, 2, 64))
@@ -39,12 +39,12 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
             monkeypatch.setattr(module, "WORTHWHILE_SIZE", smallest)
         monkeypatch.setattr(tiling, "tile_length", lambda dimension: tile)
         monkeypatch.setattr(tiles, "NATIVE_LENGTHS", choose.among(((1,), (2, 3), (4, 8), ())))
-        monkeypatch.setattr(frames, "LANE_WORK", choose.among((64, 1 << 20)))
+        monkeypatch.setattr(workspaces, "CHUNK_WORK", choose.among((64, 1 << 20)))
         least = {
             fusion: {"WORTHWHILE_OPS": 0},
             interpreter: {"BUFFERED_SIZE": 1},
             tiling: {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0},
-            frames: {"WHOLE_VECTORS": 16},
+            workspaces: {"WHOLE_VECTORS": 16},
             products: {"WORTHWHILE_FLOPS": 1, "WORTHWHILE_COPY_FLOPS": 1, "WORTHWHILE_WINDOWS_FLOPS": 1}
             | {"STACKED_FLOPS": 64, "BLOCK_BYTES": 64, "NARROWEST": 2, "DEEPEST": 3, "SMALL": 2},
         }
@@ -56,11 +56,11 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
         products._form.cache_clear()
         products._is_worthwhile.cache_clear()
 
-    before = lanes.get_num_threads()
+    before = chunks.get_num_threads()
     forget()
     yield force
     forget()
-    lanes.set_num_threads(before)
+    chunks.set_num_threads(before)
 
 
 def draw(choose: Seeded) -> tuple[Callable[..., list[Any]], list[Any]]:
@@ -216,7 +216,7 @@ def check(function: Callable[..., Any], arguments: list[Any], choose: Seeded, wh
     for plan, scalars in plans_of(program, signature):
         kind = type(plan.tiles if isinstance(plan, tiling.TiledPlan) else plan).__name__
         rest = sources if scalars else constants
-        lanes.set_num_threads(1)
+        chunks.set_num_threads(1)
         first = plan.run([*arrays, *rest])
         kept = bits(first)
         assert_agree(first, wanted, 2e-3 if single else 1e-9, f"{what}: {kind}")
@@ -227,7 +227,7 @@ def check(function: Callable[..., Any], arguments: list[Any], choose: Seeded, wh
             others = [*arrays, *rest, *again, *first[:i]]
             assert not any(np.may_share_memory(x, y) for y in others if np.ndim(x)), f"{what}: {kind} shares memory"
         for threads in (2, 3):
-            lanes.set_num_threads(threads)
+            chunks.set_num_threads(threads)
             assert bits(plan.run([*arrays, *rest])) == kept, f"{what}: {kind} on {threads} threads"
         if isinstance(plan, WholePlan) and (entry := plan.entry(rest)) is not None:
             called = entry(*arguments)

@@ -18,7 +18,7 @@ import primad
 from primad.deferred import loaded
 from primad.ir.node import Trace
 from primad.ir.program import Program
-from primad.runtime import collection, frames, lanes, sharing, tiles, tiling
+from primad.runtime import chunks, garbage, large_steps, tiles, tiling, workspaces
 from primad.runtime.axes import tileable_dimensions
 from primad.runtime.interpreter import Plan
 from primad.runtime.programs import source_values
@@ -149,14 +149,14 @@ def test_no_points_at_all(small_tiles):
 def test_results_do_not_depend_on_threads(small_tiles, function):
     program, arguments = prepared(function, np.float64, 101)
     plan = tiling.make_plan(program)
-    before = lanes.get_num_threads()
+    before = chunks.get_num_threads()
     results = []
     try:
         for count in (1, 2, 3):
-            lanes.set_num_threads(count)
+            chunks.set_num_threads(count)
             results.append([np.asarray(value).tobytes() for value in plan.run(arguments)])
     finally:
-        lanes.set_num_threads(before)
+        chunks.set_num_threads(before)
     assert results[0] == results[1] == results[2]
 
 
@@ -219,7 +219,7 @@ def test_nothing_is_written_after_an_interrupt(small_tiles):
 
 def test_threads_are_a_positive_number():
     with pytest.raises(primad.ShapeError, match="positive"):
-        lanes.set_num_threads(0)
+        chunks.set_num_threads(0)
     with pytest.raises(primad.ShapeError, match="positive"):
         primad.jit(np.sin, threads=0)
 
@@ -344,7 +344,7 @@ def test_a_program_inside_a_tile_does_not_wait_for_the_threads(small_tiles):
 
 
 def test_threads_may_change_while_programs_run(small_tiles):
-    before = lanes.get_num_threads()
+    before = chunks.get_num_threads()
     program, arguments = prepared(primad.grad(residual_loss), np.float64, 101)
     plan = tiling.make_plan(program)
     expected = [np.asarray(value).tobytes() for value in plan.run(arguments)]
@@ -354,7 +354,7 @@ def test_threads_may_change_while_programs_run(small_tiles):
         count = 0
         while not stop.is_set():
             count += 1
-            lanes.set_num_threads(1 + count % 3)
+            chunks.set_num_threads(1 + count % 3)
 
     changer = threading.Thread(target=change)
     changer.start()
@@ -364,7 +364,7 @@ def test_threads_may_change_while_programs_run(small_tiles):
     finally:
         stop.set()
         changer.join()
-        lanes.set_num_threads(before)
+        chunks.set_num_threads(before)
 
 
 def operand_types(op, shape):
@@ -408,7 +408,7 @@ def test_no_pointwise_definition_takes_more_memory_than_planned(op, shape):
     finally:
         tracemalloc.stop()
     np.testing.assert_array_equal(result, whole)
-    assert peak <= plan.peak_bytes + 8 * sharing.BLOCK_BYTES  # less than one array more
+    assert peak <= plan.peak_bytes + 8 * large_steps.BLOCK_BYTES  # less than one array more
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
@@ -435,15 +435,15 @@ def test_an_interrupt_may_come_anywhere(monkeypatch, threads):
         def __exit__(self, *error):
             self.lock.release()
 
-    monkeypatch.setattr(lanes, "Lock", Impatient)
-    before = lanes.get_num_threads()
-    lanes.set_num_threads(threads)
+    monkeypatch.setattr(chunks, "Lock", Impatient)
+    before = chunks.get_num_threads()
+    chunks.set_num_threads(threads)
     lines = itertools.count()
 
     def interrupts_at(line):
         def trace(frame, event, _):
             code = frame.f_code
-            if code.co_filename != lanes.__file__ or code.co_name not in ("run_on_threads", "run"):
+            if code.co_filename != chunks.__file__ or code.co_name not in ("run_on_threads", "run"):
                 return None
             if event == "line" and next(lines) == line:
                 raise KeyboardInterrupt
@@ -457,17 +457,17 @@ def test_an_interrupt_may_come_anywhere(monkeypatch, threads):
             outer = sys.gettrace()
             sys.settrace(interrupts_at(line))
             try:
-                lanes.run_on_threads(lambda: None, 2, lambda: None, joins=True)
+                chunks.run_on_threads(lambda: None, 2, lambda: None, joins=True)
             except KeyboardInterrupt:
                 pass
             else:
                 break
             finally:
                 sys.settrace(outer)
-            assert not getattr(lanes._THREAD, "lane", False)
+            assert not getattr(chunks._THREAD, "chunk", False)
         assert 10 < line < 1000
     finally:
-        lanes.set_num_threads(before)
+        chunks.set_num_threads(before)
 
 
 def test_an_interrupt_between_spare_frames_leaves_them_usable():
@@ -476,9 +476,9 @@ def test_an_interrupt_between_spare_frames_leaves_them_usable():
             super().pop()
             raise KeyboardInterrupt
 
-    spare = frames.SpareFrames(1000)
+    spare = workspaces.SpareWorkspaces(1000)
     own = Interrupted()
-    frame = lambda: frames.Frame([ArrayType((300,), np.dtype(np.uint8))], [])  # noqa: E731
+    frame = lambda: workspaces.Workspace([ArrayType((300,), np.dtype(np.uint8))], [])  # noqa: E731
     spare.give(frame(), own)
     with pytest.raises(KeyboardInterrupt):
         spare.take(own)
@@ -506,7 +506,7 @@ def test_planning_leaves_the_collector_as_it_was(enabled):
         with pytest.raises(ArithmeticError):
             primad.jit(primad.grad(lambda x: rule(x)))(1.0)
         assert gc.isenabled() == enabled
-        assert not collection.collector_paused(lambda: collection.collector_paused(gc.isenabled) or gc.isenabled())
+        assert not garbage.collector_paused(lambda: garbage.collector_paused(gc.isenabled) or gc.isenabled())
         assert gc.isenabled() == enabled
     finally:
         (gc.enable if before else gc.disable)()

@@ -9,7 +9,7 @@ import pytest
 import primad
 from primad import ops
 from primad.native import compiler as native
-from primad.runtime import lanes, tiles, tiling
+from primad.runtime import chunks, tiles, tiling
 from primad.runtime.interpreter import Plan
 from primad.runtime.programs import source_values
 from primad.simplify import simplify
@@ -42,11 +42,11 @@ def check(function, *arguments, tolerance=200):
     plan = tiling.make_plan(program)
     assert isinstance(plan, tiling.TiledPlan) and isinstance(plan.tiles, tiles.NativeTiles)
     wanted = Plan(program).run(given)
-    before = lanes.get_num_threads()
+    before = chunks.get_num_threads()
     kept = None
     try:
         for threads in (1, 2, 3):
-            lanes.set_num_threads(threads)
+            chunks.set_num_threads(threads)
             found = plan.run([np.array(x) for x in given])
             for got, want in zip(found, map(np.asarray, wanted), strict=True):
                 assert np.shape(got) == want.shape and got.dtype == want.dtype
@@ -59,7 +59,7 @@ def check(function, *arguments, tolerance=200):
             kept = kept or [np.asarray(x).tobytes() for x in found]
             assert [np.asarray(x).tobytes() for x in found] == kept
     finally:
-        lanes.set_num_threads(before)
+        chunks.set_num_threads(before)
     return plan
 
 
@@ -111,8 +111,8 @@ def test_equal_layers_share_their_functions():
     texts = []
     for depth in (3, 9):
         program = simplify(primad.trace(network)(normal(64, 6), normal(depth, 6, 6)))
-        cut = tiling.make_plan(program).tiles.cut
-        layout = tiles.layout_of(*cut.tile(8))
+        partition = tiling.make_plan(program).tiles.partition
+        layout = tiles.layout_of(*partition.tile(8))
         texts.append(tiles.ProgramWriter(layout).write().functions.count("define internal"))
     assert texts[0] == texts[1]
 

@@ -45,7 +45,7 @@ def every_product_in_blocks(monkeypatch: pytest.MonkeyPatch) -> Any:
         for name in ("FLOPS", "COPY_FLOPS", "WINDOWS_FLOPS"):
             monkeypatch.setattr(products, f"WORTHWHILE_{name}", 0)
         choices = {"BLOCK_BYTES": (64, 2**20), "NARROWEST": (1, 4, 256), "DEEPEST": (4, 8192), "SMALL": (1, 4, 32)}
-        choices |= {"FEWEST_BLOCKS": (1, 4, 100), "MOST_LANES": (1, 3, 8), "STACKED_FLOPS": (0, 4e6)}
+        choices |= {"FEWEST_BLOCKS": (1, 4, 100), "MOST_CHUNKS": (1, 3, 8), "STACKED_FLOPS": (0, 4e6)}
         for name, values in choices.items():
             monkeypatch.setattr(products, name, found.choice(values))
         forget()

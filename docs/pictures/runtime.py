@@ -39,7 +39,7 @@ def how_a_program_becomes_native_code():
     yield arrow((480, 82), (480, 112), label="a long axis that is only mapped and summed", at=(490, 100))
     yield arrow((560, 82), (810, 82), (810, 112), label="anything else", at=(700, 76))
     yield box(LEFT, 114, 260, "whole program", ["runtime/whole.py"], ASKED)
-    yield box(350, 114, 260, "one tile", ["runtime/tiling.py, cuts.py, tiles.py"], ASKED)
+    yield box(350, 114, 260, "one tile", ["runtime/tiling.py, tile_partition.py, tiles.py"], ASKED)
     yield box(680, 114, 260, "steps", ["runtime/interpreter.py, fusion.py"], ASKED)
     yield arrow((150, 156), (150, 188))
     yield arrow((480, 156), (480, 172), (240, 172), (240, 188))
@@ -59,7 +59,7 @@ def how_a_program_becomes_native_code():
     yield arrow((680, 248), (680, 306))
     lines = [
         "native/program_text.py  a function for each unit; equal ones are one; scratch memory",
-        "native/loops.py, copies.py, products.py  the loops     native/worker.py  lanes and tiles",
+        "native/loops.py, copies.py, products.py  the loops     native/worker.py  chunks and tiles",
         "native/vectors.py  ops on vectors     native/builder.py  values, loops, conditions, calls",
     ]
     yield box(LEFT, 308, 760, "LLVM text", lines, NATIVE)

@@ -1,1 +1,1 @@
-"""Large work on plain arrays, in blocks and pieces that lanes may share; the definitions of ops use it."""
+"""Large work on plain arrays, in blocks and pieces that threads may share; the definitions of ops use it."""

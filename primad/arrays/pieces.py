@@ -1,4 +1,4 @@
-"""Work that is cut into pieces, for lanes that may share it."""
+"""Work that is cut into pieces, in chunks that threads may share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from primad.machine import SECOND_CACHE
 
 Each = Callable[[Callable[[int], Any], int], list[Any]]
 """Calls a function with 0, 1, …, n − 1, in any order or at the same time, and returns the results in order."""
-MOST_LANES = 8
-"""How many lanes can share work, whatever the number of threads: each has buffers of its own."""
+MOST_CHUNKS = 8
+"""How many chunks can share work, whatever the number of threads: each has buffers of its own."""
 PIECE_BYTES = SECOND_CACHE.share(1, 4)
 """Size of a piece over which there are several passes: it and what they make stay in cache."""
 
@@ -38,11 +38,11 @@ def in_pieces(
         work(())
         return
     pieces = max(1, min(shape[axis], math.prod(shape) * itemsize // PIECE_BYTES))
-    lanes = min(pieces, MOST_LANES)
+    chunks = min(pieces, MOST_CHUNKS)
 
-    def lane(number: int) -> None:
-        for piece in range(number * pieces // lanes, (number + 1) * pieces // lanes):
+    def chunk(number: int) -> None:
+        for piece in range(number * pieces // chunks, (number + 1) * pieces // chunks):
             part = slice(piece * shape[axis] // pieces, (piece + 1) * shape[axis] // pieces)
             work((*[slice(None)] * axis, part))
 
-    each(lane, lanes)
+    each(chunk, chunks)

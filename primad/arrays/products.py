@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from primad.arrays.operands import Chosen, MatrixOperand, Scratch, size_of
-from primad.arrays.pieces import MOST_LANES, Each, in_order
+from primad.arrays.pieces import MOST_CHUNKS, Each, in_order
 from primad.machine import SECOND_CACHE
 
 WORTHWHILE_FLOPS = 2e8
@@ -208,7 +208,7 @@ class _Product:
         by_columns = copies[1] if copies[0] != copies[1] else results.shape[2] >= results.shape[1]
         own = form.columns if by_columns else form.rows
         width = results.shape[2 if by_columns else 1]
-        fitting = BLOCK_BYTES // (depth * results.itemsize) if copies[by_columns] else -(-width // MOST_LANES)
+        fitting = BLOCK_BYTES // (depth * results.itemsize) if copies[by_columns] else -(-width // MOST_CHUNKS)
         cuts = list(self._cuts(own, max(NARROWEST, fitting)))
         blocks = [(i, index, cut) for i, index in enumerate(self._indices()) for cut in cuts]
         if len(blocks) < FEWEST_BLOCKS:
@@ -242,30 +242,30 @@ class _Product:
         length = stacks.shape[axis]
         copied = len(results) * depth * max(results.shape[1:]) * results.itemsize // length
         pieces = min(length, max(1, -(-length * copied // BLOCK_BYTES)))
-        lanes = min(pieces, MOST_LANES)
+        chunks = min(pieces, MOST_CHUNKS)
 
-        def lane(number: int) -> None:
+        def chunk(number: int) -> None:
             scratch, other = Scratch(), Scratch()
-            for piece in range(number * pieces // lanes, (number + 1) * pieces // lanes):
+            for piece in range(number * pieces // chunks, (number + 1) * pieces // chunks):
                 part = slice(piece * length // pieces, (piece + 1) * length // pieces)
                 chosen = {loops[axis]: part}
                 left, right = self.left.stack(chosen, loops, scratch), self.right.stack(chosen, loops, other)
                 np.matmul(left, right, out=stacks[(slice(None),) * axis + (part,)])
 
-        self.each(lane, lanes)
+        self.each(chunk, chunks)
 
     def _run_blocks(self, blocks: list[Any], by_columns: bool) -> None:
-        """Compute the blocks in lanes, each with buffers of its own."""
-        lanes = min(len(blocks), MOST_LANES)
+        """Compute the blocks in chunks, each with buffers of its own."""
+        chunks = min(len(blocks), MOST_CHUNKS)
         whole, cut_operand = (self.left, self.right) if by_columns else (self.right, self.left)
         fixed = whole.matrix({}, Scratch()) if not any(c in whole.letters for c in self.form.loops) else None
 
-        def lane(number: int) -> None:
+        def chunk(number: int) -> None:
             scratch, other = Scratch(), Scratch()
             matrix: Any = fixed
             latest = -1
             for i, index, (letter, part, place) in blocks[
-                number * len(blocks) // lanes : (number + 1) * len(blocks) // lanes
+                number * len(blocks) // chunks : (number + 1) * len(blocks) // chunks
             ]:
                 if fixed is None and i != latest:
                     latest, matrix = i, whole.matrix(index, other)
@@ -275,7 +275,7 @@ class _Product:
                 else:
                     _product(block, matrix, self.results[i, place])
 
-        self.each(lane, lanes)
+        self.each(chunk, chunks)
 
     def _run_divided(self, blocks: list[Any], by_columns: bool) -> None:
         """Copy each block in pieces, then multiply pieces of the other matrix with it."""
@@ -293,38 +293,38 @@ class _Product:
             self._multiply_in_pieces(matrix if by_columns else matrix.T, block if by_columns else block.T, target)
 
     def _multiply_in_pieces(self, left: Any, right: Any, target: Any) -> None:
-        lanes = max(1, min(MOST_LANES, len(left) // SMALL))
+        chunks = max(1, min(MOST_CHUNKS, len(left) // SMALL))
 
-        def piece(lane: int) -> None:
-            rows = slice(lane * len(left) // lanes, (lane + 1) * len(left) // lanes)
+        def piece(chunk: int) -> None:
+            rows = slice(chunk * len(left) // chunks, (chunk + 1) * len(left) // chunks)
             _product(left[rows], right, target[rows])
 
-        self.each(piece, lanes)
+        self.each(piece, chunks)
 
     def _copied(self, operand: MatrixOperand, chosen: Chosen, scratch: Scratch) -> Any:
         source, across = operand.source(chosen)
         copy = scratch.like(source)
-        lanes = max(1, min(MOST_LANES, len(source)))
+        chunks = max(1, min(MOST_CHUNKS, len(source)))
 
-        def copy_piece(lane: int) -> None:
-            piece = slice(lane * len(source) // lanes, (lane + 1) * len(source) // lanes)
+        def copy_piece(chunk: int) -> None:
+            piece = slice(chunk * len(source) // chunks, (chunk + 1) * len(source) // chunks)
             np.copyto(copy[piece], source[piece])
 
-        self.each(copy_piece, lanes)
+        self.each(copy_piece, chunks)
         return operand.folded(copy, across)
 
     def _run_deep(self) -> None:
-        """Cut along the sum; lanes add up their blocks, and then the lanes are added in order."""
+        """Cut along the sum; chunks add up their blocks, and then the chunks are added in order."""
         height, width = self.results.shape[1:]
         fitting = BLOCK_BYTES // (max(height, width) * self.results.itemsize)
         cuts = list(self._cuts(self.form.inner, max(NARROWEST, fitting)))
-        lanes = min(len(cuts), MOST_LANES)
+        chunks = min(len(cuts), MOST_CHUNKS)
 
-        def lane(number: int) -> Any:
+        def chunk(number: int) -> Any:
             scratch, other = Scratch(), Scratch()
             total: Any = None
             product = np.empty((height, width), self.results.dtype)
-            for letter, part, _ in cuts[number * len(cuts) // lanes : (number + 1) * len(cuts) // lanes]:
+            for letter, part, _ in cuts[number * len(cuts) // chunks : (number + 1) * len(cuts) // chunks]:
                 chosen = {letter: part}
                 np.matmul(self.left.matrix(chosen, scratch), self.right.matrix(chosen, other), out=product)
                 if total is None:
@@ -333,7 +333,7 @@ class _Product:
                     total += product
             return total
 
-        first, *rest = self.each(lane, lanes)
+        first, *rest = self.each(chunk, chunks)
         for partial in rest:
             first += partial
         self.results[0] = first

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.functional.compile import jit
-from primad.runtime.lanes import single_threaded_blas
+from primad.runtime.chunks import single_threaded_blas
 from primad.runtime.prediction import Machine
 
 CHAIN = 8

@@ -18,10 +18,10 @@ from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.ops import jvp_, program_op, vmap_
 from primad.recording import argument_names, is_weak, record, type_of
 from primad.runtime.cache import Cache
+from primad.runtime.chunks import check_thread_count, on_threads
 from primad.runtime.donation import check, match, settle
 from primad.runtime.executor import Donated, Executable, Hint, Options
 from primad.runtime.executors import executor, prepared
-from primad.runtime.lanes import check_thread_count, on_threads
 from primad.runtime.memory import check_limit, check_memory
 from primad.runtime.programs import arrays, source_values, traced_operands
 from primad.runtime.programs import compiled as compiled_program

@@ -1,4 +1,4 @@
-"""The function that threads run to compute the tiles of a program: each takes the next lane until none is left."""
+"""The function that threads run to compute the tiles of a program: each takes the next chunk until none is left."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class Job(ctypes.Structure):
     """What all threads of one run share.
 
     Attributes:
-        next: the next lane to take.
+        next: the next chunk to take.
         stop: not 0 when threads should end.
-        lanes: number of lanes; each runs its tiles in order and adds up their sums.
+        chunks: number of chunks; each runs its tiles in order and adds up their sums.
         tiles: number of tiles.
         table: addresses of the whole inputs, and of the whole outputs that are no sums.
         steps: the bytes from one tile's slice to the next one's, in each of these arrays.
         last: addresses for the last tile, if that is shorter than the others: of copies that are long enough.
         rest: how many indices the last tile has; the others have all.
-        sums: memory for the sums of all lanes.
+        sums: memory for the sums of all chunks.
     """
 
     _fields_ = (
         ("next", ctypes.c_int64),
         ("stop", ctypes.c_int64),
-        ("lanes", ctypes.c_int64),
+        ("chunks", ctypes.c_int64),
         ("tiles", ctypes.c_int64),
         ("table", ctypes.c_void_p),
         ("steps", ctypes.c_void_p),
@@ -43,14 +43,14 @@ class Table:
 
     Attributes:
         inputs: number of inputs.
-        sums: place of each sum in the memory of a lane; sums that are added up share one.
-        lane_bytes: size of that memory.
+        sums: place of each sum in the memory of a chunk; sums that are added up share one.
+        chunk_bytes: size of that memory.
         sliced: number of outputs that are no sums.
     """
 
     inputs: int
     sums: tuple[int, ...]
-    lane_bytes: int
+    chunk_bytes: int
     sliced: int
 
     @property
@@ -83,7 +83,7 @@ def worker_text(tile: ProgramText, table: Table, length: int) -> str:
 class _Worker:
     """A worker that is being written; for the arguments see `worker_text`.
 
-    Lanes are taken from the job one after the other; threads that come late, or are told to stop, go to `done`.
+    Chunks are taken from the job one after the other; threads that come late, or are told to stop, go to `done`.
     """
 
     def __init__(self, table: Table, length: int) -> None:
@@ -104,7 +104,7 @@ class _Worker:
         self._prepare()
         code.go("take")
         code.label("take")
-        self._run_lane()
+        self._run_chunk()
         code.go("take")
         code.label("done")
         code.do("ret void")
@@ -112,26 +112,26 @@ class _Worker:
         return module([tile.functions, worker], {**tile.declared, **code.declared}.values())
 
     def _prepare(self) -> None:
-        """Do what comes before the tiles, if a lane is left: it reads only inputs that are the same for all tiles."""
+        """Do what comes before the tiles, if a chunk is left: it reads only inputs that are the same for all tiles."""
         code, table = self.code, self.table
         for i, entry in enumerate(table.whole):
             self._set(entry, code.load("ptr", self.job["table"], i))
         for entry in table.summed:
             self._set(entry, "null")
         taken = code.emit(f"load atomic i64, ptr {self.job['next']} monotonic, align 8")
-        code.require(code.emit(f"icmp ult i64 {taken}, {self.job['lanes']}"), "done")
+        code.require(code.emit(f"icmp ult i64 {taken}, {self.job['chunks']}"), "done")
         code.run_own("@KERNEL.before", ("ptr", self.local), ("ptr", "%scratch"))
 
-    def _run_lane(self) -> None:
-        """Take the next lane, clear its sums and run its tiles."""
-        code, lanes, tiles = self.code, self.job["lanes"], self.job["tiles"]
-        lane = code.emit(f"atomicrmw add ptr {self.job['next']}, i64 1 monotonic")
-        code.require(code.emit(f"icmp ult i64 {lane}, {lanes}"), "done")
-        first = code.emit(f"mul i64 {lane}, {tiles}")
-        start = code.emit(f"udiv i64 {first}, {lanes}")
-        end = code.emit(f"udiv i64 {code.emit(f'add i64 {first}, {tiles}')}, {lanes}")
-        size = self.table.lane_bytes
-        own = code.place("i8", self.job["sums"], code.emit(f"mul i64 {lane}, {size}"))
+    def _run_chunk(self) -> None:
+        """Take the next chunk, clear its sums and run its tiles."""
+        code, chunks, tiles = self.code, self.job["chunks"], self.job["tiles"]
+        chunk = code.emit(f"atomicrmw add ptr {self.job['next']}, i64 1 monotonic")
+        code.require(code.emit(f"icmp ult i64 {chunk}, {chunks}"), "done")
+        first = code.emit(f"mul i64 {chunk}, {tiles}")
+        start = code.emit(f"udiv i64 {first}, {chunks}")
+        end = code.emit(f"udiv i64 {code.emit(f'add i64 {first}, {tiles}')}, {chunks}")
+        size = self.table.chunk_bytes
+        own = code.place("i8", self.job["sums"], code.emit(f"mul i64 {chunk}, {size}"))
         if size:
             code.run("llvm.memset.p0.i64", ("ptr", own), ("i8", "0"), ("i64", str(size)), ("i1", "false"))
         code.loop(end, lambda i, _: self._run_tile(i, own), start=start)

@@ -68,7 +68,7 @@ def _can_be_cut(dimension: Dimension) -> bool:
     if dimension.twice or dimension.mixed:
         return False
     for node, _ in dimension.summed:
-        # A scatter sums too, but into the whole of another axis, which each lane would have to hold.
+        # A scatter sums too, but into the whole of another axis, which each chunk would have to hold.
         if node in dimension.axis or "mixed" in map(axis_map(node).role, axis_map(node).results[0]):
             return False
     # A value cannot meet its own dimension whole and in tiles at once.

@@ -18,14 +18,14 @@ from primad.ops.contraction import split
 from primad.process import silently
 from primad.quantities import several, size
 from primad.runtime.checkpoints import late_order
+from primad.runtime.chunks import single_threaded_blas
 from primad.runtime.donation import direct, settle
 from primad.runtime.executor import Donated, Executable
 from primad.runtime.failure import fail
-from primad.runtime.frames import SPARE_FRAMES, Frame, GroupCall
 from primad.runtime.fusion import Group, fuse
-from primad.runtime.lanes import single_threaded_blas
+from primad.runtime.large_steps import BLOCK_BYTES, chunks_for, in_blocks, takes
 from primad.runtime.prediction import Machine, Prediction, by_steps
-from primad.runtime.sharing import BLOCK_BYTES, in_blocks, lanes_for, takes
+from primad.runtime.workspaces import SPARE_WORKSPACES, GroupCall, Workspace
 from primad.trace import TracedArray
 from primad.types import ArrayType, TupleType
 
@@ -83,7 +83,7 @@ class Plan(Executable):
                 function = loaded(unit.op.numpy)
                 if place == -1 and function in SCALAR_FUNCTIONS and not unit.type.shape and unit.type.is_float:
                     function = SCALAR_FUNCTIONS[function]
-                params = {**dict(unit.params), **lanes_for(function), **wanted_of(unit, function, slot)}
+                params = {**dict(unit.params), **chunks_for(function), **wanted_of(unit, function, slot)}
                 if _makes_more_than_its_result(unit) and unit.type.nbytes >= 2 * BLOCK_BYTES:
                     function = in_blocks(function, unit.type)
                 self._steps.append((function, operands, params, slot[unit], last, place))
@@ -96,7 +96,7 @@ class Plan(Executable):
         # An op that does not say what it costs multiplies no matrices.
         products = [node.op.cost(node).matmul_flops for node in steps if node.op.flops is not None]
         self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
-        self._spare: list[Frame] = []
+        self._spare: list[Workspace] = []
 
     @property
     def peak_bytes(self) -> int:
@@ -160,13 +160,13 @@ class Plan(Executable):
         values[: len(arguments)] = arguments
         for index, constant in self._constants:
             values[index] = constant
-        frame = self._take_frame()
-        buffers = frame.buffers
+        workspace = self._take_workspace()
+        buffers = workspace.buffers
         try:
             for step in self._steps:
                 function, operands, params, place, freed, buffer = step
                 if function is None:
-                    self._calls[place].run(values, frame, place)
+                    self._calls[place].run(values, workspace, place)
                 elif buffer != -1:
                     out = buffers[buffer] if buffer >= 0 else arguments[-2 - buffer]
                     values[place] = function(*[values[i] for i in operands], out=out, **params)
@@ -181,7 +181,7 @@ class Plan(Executable):
             for index, dtype, scalar, fresh in self._finish
         ]
         if self.buffers or self._calls:
-            SPARE_FRAMES.give(frame, self._spare)
+            SPARE_WORKSPACES.give(workspace, self._spare)
         return settle(results, arguments, self._donated)
 
     def _fail(self, error: Exception, step: Step, values: Sequence[Any]) -> NoReturn:
@@ -190,9 +190,9 @@ class Plan(Executable):
         node = unit.results[0] if isinstance(unit, Group) else unit
         fail(error, node, [values[i] for i in step[1]], self.program.lines)
 
-    def _take_frame(self) -> Frame:
+    def _take_workspace(self) -> Workspace:
         """Return buffers that no other run holds: those of an earlier run, or new ones."""
-        return SPARE_FRAMES.take(self._spare) or Frame(self.buffers, self._calls)
+        return SPARE_WORKSPACES.take(self._spare) or Workspace(self.buffers, self._calls)
 
 
 def wanted_of(node: Node, function: Any, known: Iterable[Node]) -> dict[str, Any]:
@@ -213,7 +213,7 @@ SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
 """Of NumPy's scalars the operators compute the same bits as its functions, ten times as fast."""
 SINGLE_THREADED_FLOPS = 2e4
 """Matrix products of this size run on one BLAS thread, which makes results independent of the number of threads: from
-about so many flops on, BLAS cuts products along their sums. The blocks of large ones are shared among lanes."""
+about so many flops on, BLAS cuts products along their sums. The blocks of large ones are shared among chunks."""
 BUFFERED_SIZE = 1024
 """Arrays of fewer elements are not worth a buffer."""
 

@@ -14,9 +14,9 @@ from primad.ir.node import CAPTURED, LITERAL, Node, Trace, leaf_value, literal_v
 from primad.ir.program import Program, replay
 from primad.ir.signature import Signature
 from primad.recording import type_of
-from primad.runtime.collection import collector_paused
 from primad.runtime.executor import PLAIN, Executable, Executor, Options
 from primad.runtime.executors import NATIVE, prepared, prepared_function
+from primad.runtime.garbage import collector_paused
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift
 from primad.types import ArrayType, in_machine_order

@@ -15,10 +15,10 @@ from primad.ir.node import INPUT, Leaf, leaf_value
 from primad.ir.program import Program
 from primad.primitive import Primitive
 from primad.process import silently
+from primad.runtime.chunks import single_threaded_blas
 from primad.runtime.donation import settle
 from primad.runtime.executor import Executable, Executor, Options
 from primad.runtime.failure import fail
-from primad.runtime.lanes import single_threaded_blas
 from primad.runtime.prediction import Machine, Prediction, by_numpy
 
 Table = Callable[[Primitive], Callable[..., Any]]

@@ -1,6 +1,6 @@
 """What runs in tiles: the program of one tile, interpreted or as one native function that threads share.
 
-Both ways add up each lane's sums tile by tile and then the lanes in order, so that results are equal bit for bit for
+Both ways add up each chunk's sums tile by tile and then the chunks in order, so that results are equal bit for bit for
 any number of threads.
 """
 
@@ -25,13 +25,13 @@ from primad.native.program_text import ProgramWriter, TooLongError
 from primad.native.vectors import WIDTH_BYTES
 from primad.native.worker import Job, Table, worker_text
 from primad.quantities import several, size
-from primad.runtime.cuts import Cut
+from primad.runtime.chunks import MOST_CHUNKS, run_chunks, run_on_threads, thread_count
 from primad.runtime.failure import fail_in_part
-from primad.runtime.frames import SPARE_FRAMES, Frame
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import MAX_LANES, run_lanes, run_on_threads, thread_count
 from primad.runtime.prediction import Machine, Prediction, as_one_function
+from primad.runtime.tile_partition import TilePartition
+from primad.runtime.workspaces import SPARE_WORKSPACES, Workspace
 from primad.types import ArrayType
 
 SCRATCH_BYTES = SECOND_CACHE.share(1)
@@ -56,26 +56,26 @@ class InterpretedTiles:
     """Tiles that run step by step, in slices of the inputs.
 
     Attributes:
-        cut: what runs.
+        partition: what runs.
         length: indices of a tile.
         count: number of tiles.
-        lanes: how many independent runs of tiles there are.
+        chunks: how many independent runs of tiles there are.
         plan: how a tile runs.
         last: how the last tile runs.
     """
 
-    def __init__(self, cut: Cut, length: int) -> None:
-        self.cut = cut
+    def __init__(self, partition: TilePartition, length: int) -> None:
+        self.partition = partition
         self.length = length
-        self.count = -(-cut.dimension.length // length)
-        self.lanes = min(self.count, MAX_LANES)
-        rest = cut.dimension.length % length
+        self.count = -(-partition.dimension.length // length)
+        self.chunks = min(self.count, MOST_CHUNKS)
+        rest = partition.dimension.length % length
         self._axis: dict[Node, int] = {}
         self.plan = self._plan(length)
         self.last = self._plan(rest) if rest else self.plan
 
     def _plan(self, length: int) -> Plan:
-        program, slices = self.cut.tile(length)
+        program, slices = self.partition.tile(length)
         self._axis.update(slices.axis)
         # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
         # where tiles end.
@@ -98,49 +98,49 @@ class InterpretedTiles:
     @property
     def peak_bytes(self) -> int:
         """Memory of a run, on as many threads as there are now."""
-        sums = self.lanes * sum(node.type.nbytes for node in self.cut.totals)
+        sums = self.chunks * sum(node.type.nbytes for node in self.partition.totals)
         last = 0 if self.last is self.plan else self.last.peak_bytes
-        return sums + min(self.lanes, thread_count()) * self.plan.peak_bytes + last
+        return sums + min(self.chunks, thread_count()) * self.plan.peak_bytes + last
 
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
 
-        def work(lane: int, stopped: Callable[[], bool]) -> list[Any]:
-            return self._run_lane(lane, values, full, stopped)
+        def work(chunk: int, stopped: Callable[[], bool]) -> list[Any]:
+            return self._run_chunk(chunk, values, full, stopped)
 
-        first, *others = run_lanes(work, self.lanes)
+        first, *others = run_chunks(work, self.chunks)
         for partial in others:
             for i, value in enumerate(partial):
                 first[i] += value
         return list(first)
 
-    def _run_lane(
-        self, lane: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]
+    def _run_chunk(
+        self, chunk: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]
     ) -> list[Any]:
-        cut = self.cut
-        totals: list[Any] = [None] * len(cut.totals)
-        count = len(cut.sums)
-        for index in range(lane * self.count // self.lanes, (lane + 1) * self.count // self.lanes):
+        partition = self.partition
+        totals: list[Any] = [None] * len(partition.totals)
+        count = len(partition.sums)
+        for index in range(chunk * self.count // self.chunks, (chunk + 1) * self.count // self.chunks):
             if stopped():
                 break
             start = index * self.length
-            stop = min(start + self.length, cut.dimension.length)
+            stop = min(start + self.length, partition.dimension.length)
             plan = self.plan if stop - start == self.length else self.last
             pieces = [
-                value if (axis := cut.axis(node)) is None else value[_slice(axis, start, stop)]
-                for value, node in zip(values, cut.inputs, strict=True)
+                value if (axis := partition.axis(node)) is None else value[_slice(axis, start, stop)]
+                for value, node in zip(values, partition.inputs, strict=True)
             ]
             try:
                 results = plan.run(pieces)
             except PrimadError as error:
                 fail_in_part(error, self._axis, start)
-            for i, value in zip(cut.total_of, results[:count], strict=True):
+            for i, value in zip(partition.total_of, results[:count], strict=True):
                 if totals[i] is None:
                     totals[i] = value
                 else:
                     totals[i] += value
-            for target, node, piece in zip(full, cut.sliced, results[count:], strict=True):
-                target[_slice(cut.dimension.axis[node], start, stop)] = piece
+            for target, node, piece in zip(full, partition.sliced, results[count:], strict=True):
+                target[_slice(partition.dimension.axis[node], start, stop)] = piece
         return totals
 
 
@@ -152,25 +152,25 @@ class NativeTiles:
     """Tiles that one native function runs, reading whole inputs and writing whole outputs in place.
 
     Attributes:
-        cut: what runs.
+        partition: what runs.
         length: indices of a tile.
         count: number of tiles.
-        lanes: how many independent runs of tiles there are.
+        chunks: how many independent runs of tiles there are.
         program: the program of a tile.
         products: how many matrix products it has.
         loops: how many loops beside.
         scratch: bytes of memory that a thread needs beside.
     """
 
-    def __init__(self, cut: Cut, length: int, program: Program, writer: ProgramWriter) -> None:
+    def __init__(self, partition: TilePartition, length: int, program: Program, writer: ProgramWriter) -> None:
         host = compiler()
         assert host is not None
-        self.cut = cut
+        self.partition = partition
         self.length = length
         self.program = program
-        self.count = -(-cut.dimension.length // length)
-        self.lanes = min(self.count, MAX_LANES)
-        self._rest = cut.dimension.length - (self.count - 1) * length
+        self.count = -(-partition.dimension.length // length)
+        self.chunks = min(self.count, MOST_CHUNKS)
+        self._rest = partition.dimension.length - (self.count - 1) * length
         heads = [unit.nodes[0] for unit in writer.layout.units]
         self.products = sum(node.op is ops.contract and node.op.cost(node).matmul_flops > 0 for node in heads)
         self.loops = len(heads) - self.products
@@ -178,17 +178,17 @@ class NativeTiles:
         self.scratch = text.scratch
         self._places: list[tuple[int, Node]] = []
         place = 0
-        for node in cut.totals:
+        for node in partition.totals:
             self._places.append((place, node))
             place += -(-node.type.nbytes // ALIGNMENT) * ALIGNMENT
-        self._lane_bytes = place
-        places = tuple([self._places[i][0] for i in cut.total_of])
-        table = Table(len(cut.inputs), places, self._lane_bytes, len(cut.sliced))
+        self._chunk_bytes = place
+        places = tuple([self._places[i][0] for i in partition.total_of])
+        table = Table(len(partition.inputs), places, self._chunk_bytes, len(partition.sliced))
         (self._kernel,) = host.kernels([worker_text(text, table, length)])
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._kernel.address)
-        self._joins = cut.program.cost().flops < SHORT_WORK
-        self._scratches: list[Frame] = []
-        self._sums: list[Frame] = []
+        self._joins = partition.program.cost().flops < SHORT_WORK
+        self._scratches: list[Workspace] = []
+        self._sums: list[Workspace] = []
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -210,22 +210,22 @@ class NativeTiles:
     @property
     def peak_bytes(self) -> int:
         """Memory of a run, on as many threads as there are now."""
-        copied = [*self.cut.inputs, *self.cut.sliced] if self._rest < self.length else []
-        moving = sum(node.type.nbytes for node in copied if self.cut.axis(node) is not None)
-        copies = moving * self.length // self.cut.dimension.length
-        sums = (self.lanes + 1) * self._lane_bytes  # of each lane, and of all
-        return sums + min(self.lanes, thread_count()) * self.scratch + copies
+        copied = [*self.partition.inputs, *self.partition.sliced] if self._rest < self.length else []
+        moving = sum(node.type.nbytes for node in copied if self.partition.axis(node) is not None)
+        copies = moving * self.length // self.partition.dimension.length
+        sums = (self.chunks + 1) * self._chunk_bytes  # of each chunk, and of all
+        return sums + min(self.chunks, thread_count()) * self.scratch + copies
 
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
-        cut = self.cut
-        given = [self._plain(value, node) for value, node in zip(values, cut.inputs, strict=True)]
+        partition = self.partition
+        given = [self._plain(value, node) for value, node in zip(values, partition.inputs, strict=True)]
         inputs, outputs = self._for_last_tile(given) if self._rest < self.length else ([], [])
-        sums = SPARE_FRAMES.take(self._sums) or _memory(self.lanes * self._lane_bytes)
+        sums = SPARE_WORKSPACES.take(self._sums) or _memory(self.chunks * self._chunk_bytes)
         table, last = _addresses([*given, *full]), _addresses([*inputs, *outputs])
         steps = self._steps([*given, *full])
         job = Job(
-            lanes=self.lanes,
+            chunks=self.chunks,
             tiles=self.count,
             table=table.ctypes.data,
             steps=steps.ctypes.data,
@@ -237,20 +237,20 @@ class NativeTiles:
         held = (given, full, inputs, outputs, sums, table, steps, last)
 
         def work(held: Any = held) -> None:
-            scratch = SPARE_FRAMES.take(self._scratches) or _memory(self.scratch)
+            scratch = SPARE_WORKSPACES.take(self._scratches) or _memory(self.scratch)
             self._function(ctypes.addressof(job), _aligned(scratch))
-            SPARE_FRAMES.give(scratch, self._scratches)
+            SPARE_WORKSPACES.give(scratch, self._scratches)
 
         def stop() -> None:
             job.stop = 1
 
-        run_on_threads(work, self.lanes, stop, self._joins)
-        start = cut.dimension.length - self._rest
-        for node, array, copy in zip(cut.sliced, full, outputs, strict=False):
-            axis = cut.dimension.axis[node]
-            array[_slice(axis, start, cut.dimension.length)] = copy[_slice(axis, 0, self._rest)]
+        run_on_threads(work, self.chunks, stop, self._joins)
+        start = partition.dimension.length - self._rest
+        for node, array, copy in zip(partition.sliced, full, outputs, strict=False):
+            axis = partition.dimension.axis[node]
+            array[_slice(axis, start, partition.dimension.length)] = copy[_slice(axis, 0, self._rest)]
         totals = [self._total(sums, place, node.type) for place, node in self._places]
-        SPARE_FRAMES.give(sums, self._sums)
+        SPARE_WORKSPACES.give(sums, self._sums)
         return totals
 
     def _plain(self, value: Any, node: Node) -> Any:
@@ -260,15 +260,15 @@ class NativeTiles:
         """
         if value.shape != node.type.shape:
             value = np.broadcast_to(value, node.type.shape)
-        if self.cut.axis(node) == 0 and value.strides[0] == 0:
+        if self.partition.axis(node) == 0 and value.strides[0] == 0:
             value = value[: self.length]
         return np.ascontiguousarray(value, node.type.dtype)
 
     def _steps(self, arrays: Sequence[Any]) -> Any:
         """Return the bytes from one tile's slice to the next one's, in each array."""
         steps = []
-        for node, array in zip((*self.cut.inputs, *self.cut.sliced), arrays, strict=True):
-            axis = self.cut.axis(node)
+        for node, array in zip((*self.partition.inputs, *self.partition.sliced), arrays, strict=True):
+            axis = self.partition.axis(node)
             moves = axis is not None and array.shape == node.type.shape
             steps.append(self.length * array.strides[axis] if moves else 0)
         return np.array(steps, np.int64)
@@ -279,9 +279,9 @@ class NativeTiles:
         The inputs repeat their last index; what is computed from it again is not added to the sums, nor kept.
         """
         inputs: list[Any] = []
-        start, stop = self.cut.dimension.length - self._rest, self.cut.dimension.length
-        for node, array in zip(self.cut.inputs, given, strict=True):
-            axis = self.cut.axis(node)
+        start, stop = self.partition.dimension.length - self._rest, self.partition.dimension.length
+        for node, array in zip(self.partition.inputs, given, strict=True):
+            axis = self.partition.axis(node)
             if axis is not None and array.shape == node.type.shape:
                 copy = self._empty_for_tile(node, axis)
                 copy[_slice(axis, 0, self._rest)] = array[_slice(axis, start, stop)]
@@ -289,19 +289,21 @@ class NativeTiles:
                 inputs.append(copy)
             else:
                 inputs.append(array)
-        return inputs, [self._empty_for_tile(node, self.cut.dimension.axis[node]) for node in self.cut.sliced]
+        return inputs, [
+            self._empty_for_tile(node, self.partition.dimension.axis[node]) for node in self.partition.sliced
+        ]
 
     def _empty_for_tile(self, node: Node, axis: int) -> Any:
         """Return an array that holds a tile with the strides of the whole array; what lies between is never touched."""
         shape = node.type.shape
         return np.empty((self.length, *shape[1:]) if axis == 0 else shape, node.type.dtype)
 
-    def _total(self, sums: Frame, place: int, type: ArrayType) -> Any:
-        """Add up the lanes in order."""
+    def _total(self, sums: Workspace, place: int, type: ArrayType) -> Any:
+        """Add up the chunks in order."""
         (memory,) = sums.buffers
         start = _aligned(sums) - memory.ctypes.data
-        lanes = memory[start : start + self.lanes * self._lane_bytes].reshape(self.lanes, -1)
-        total = np.add.reduce(lanes[:, place : place + type.nbytes].view(type.dtype), axis=0)
+        chunks = memory[start : start + self.chunks * self._chunk_bytes].reshape(self.chunks, -1)
+        total = np.add.reduce(chunks[:, place : place + type.nbytes].view(type.dtype), axis=0)
         return total.reshape(type.shape) if type.shape else total[0]
 
 
@@ -309,11 +311,11 @@ def _addresses(arrays: Sequence[Any]) -> Any:
     return np.array([array.ctypes.data for array in arrays], np.uint64)
 
 
-def _memory(size: int) -> Frame:
-    return Frame([ArrayType((size + ALIGNMENT,), np.dtype(np.uint8))], [])
+def _memory(size: int) -> Workspace:
+    return Workspace([ArrayType((size + ALIGNMENT,), np.dtype(np.uint8))], [])
 
 
-def _aligned(memory: Frame) -> int:
+def _aligned(memory: Workspace) -> int:
     """Return the first aligned address of some memory."""
     return -(-int(memory.buffers[0].ctypes.data) // ALIGNMENT) * ALIGNMENT
 
@@ -321,19 +323,19 @@ def _aligned(memory: Frame) -> int:
 Tiles = InterpretedTiles | NativeTiles
 
 
-def native_tiles(cut: Cut, even_large: bool) -> NativeTiles | None:
+def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | None:
     """Return native tiles; None where an op has no loop, BLAS is better or the text too long.
 
     Args:
-        cut: what runs in tiles.
+        partition: what runs in tiles.
         even_large: whether tiles may be larger than a cache where the shortest are: of a few long rows they had better
             not be, since the rows can be cut.
     """
-    lengths = [length for length in NATIVE_LENGTHS if 2 * length <= cut.dimension.length]
-    if compiler() is None or not lengths or _is_for_blas(cut):
+    lengths = [length for length in NATIVE_LENGTHS if 2 * length <= partition.dimension.length]
+    if compiler() is None or not lengths or _is_for_blas(partition):
         return None
     guess = min(64, lengths[-1])
-    program, slices = cut.tile(guess)
+    program, slices = partition.tile(guess)
     layout = layout_of(program, slices)
     if layout is None:
         return None
@@ -341,18 +343,18 @@ def native_tiles(cut: Cut, even_large: bool) -> NativeTiles | None:
     fitting = SCRATCH_BYTES * guess // max(1, writer.scratch - writer.copied_before)
     if fitting < lengths[0] and not even_large:
         return None
-    arrays = [node for node in (*cut.inputs, *cut.sliced) if node in cut.dimension.axis]
-    slices_bytes = sum(node.type.nbytes for node in arrays) // cut.dimension.length
-    shared = max(SHORT_LENGTH, cut.dimension.length // FEWEST_TILES)
+    arrays = [node for node in (*partition.inputs, *partition.sliced) if node in partition.dimension.axis]
+    slices_bytes = sum(node.type.nbytes for node in arrays) // partition.dimension.length
+    shared = max(SHORT_LENGTH, partition.dimension.length // FEWEST_TILES)
     longest = min(fitting, shared, SLICES_BYTES // max(1, slices_bytes))
     length = max([n for n in lengths if n <= longest], default=lengths[0])
     if length != guess:
-        program, slices = cut.tile(length)
+        program, slices = partition.tile(length)
         layout = layout_of(program, slices)
         assert layout is not None
         writer = ProgramWriter(layout, LONGEST_TEXT)
     try:
-        return NativeTiles(cut, length, program, writer)
+        return NativeTiles(partition, length, program, writer)
     except TooLongError:
         return None
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
@@ -360,20 +362,20 @@ def native_tiles(cut: Cut, even_large: bool) -> NativeTiles | None:
         return None
 
 
-def _is_for_blas(cut: Cut) -> bool:
+def _is_for_blas(partition: TilePartition) -> bool:
     """Say whether a product reads a matrix again and again that is too large for a cache."""
-    axis = cut.dimension.axis
+    axis = partition.dimension.axis
     found = any(
-        _matrix_bytes(cut, node) > LARGEST_MATRIX
-        for node in cut.program.nodes
-        if node.op is ops.contract and (node in axis or node in cut.sums)
+        _matrix_bytes(partition, node) > LARGEST_MATRIX
+        for node in partition.program.nodes
+        if node.op is ops.contract and (node in axis or node in partition.sums)
     )
     return found and (WIDTH_BYTES < 64 or blas_has_long_vectors())
 
 
-def _matrix_bytes(cut: Cut, node: Node) -> int:
+def _matrix_bytes(partition: TilePartition, node: Node) -> int:
     """Return the size of the largest matrix that a product reads again and again."""
-    axis, length = cut.dimension.axis, cut.dimension.length
+    axis, length = partition.dimension.axis, partition.dimension.length
     if node in axis and all(operand in axis for operand in node.inputs):  # a product for each index
         return min(operand.type.nbytes // length for operand in node.inputs)
     return max([operand.type.nbytes for operand in node.inputs if operand not in axis], default=0)

@@ -23,15 +23,15 @@ from primad.machine import SECOND_CACHE
 from primad.quantities import several
 from primad.runtime.axes import Tileable, tileable_dimensions
 from primad.runtime.checkpoints import without_barriers
-from primad.runtime.cuts import cut_of
+from primad.runtime.chunks import thread_count
 from primad.runtime.donation import settle
 from primad.runtime.executor import Donated, Executable, Hint
 from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreter import Plan
-from primad.runtime.lanes import thread_count
 from primad.runtime.memory import check_memory
-from primad.runtime.parts import part_of_program
 from primad.runtime.prediction import Machine, Prediction
+from primad.runtime.subprograms import subprogram
+from primad.runtime.tile_partition import partition_of
 from primad.runtime.tiles import InterpretedTiles, Tiles, native_tiles
 from primad.simplify.outer import outer_products
 
@@ -84,8 +84,8 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
         pays = dimension.length >= 2 * length
         before = _sums_before(program, dimension)
         if not _needs_stages(program, dimension, before):
-            cut = cut_of(program, dimension, donated)
-            tiles = native_tiles(cut, pays) or (InterpretedTiles(cut, length) if pays else None)
+            partition = partition_of(program, dimension, donated)
+            tiles = native_tiles(partition, pays) or (InterpretedTiles(partition, length) if pays else None)
             if tiles is not None:
                 return TiledPlan(tiles, donated)
             continue
@@ -154,8 +154,8 @@ class StagedPlan(Executable):
         self, program: Program, first: Sequence[Node], stages: int, donated: Donated, along: Hint | None
     ) -> None:
         self.program = program
-        self._first: AnyPlan = _plan(part_of_program(program, program.inputs, first), 1, along=along)
-        second = part_of_program(program, [*program.inputs, *first], program.outputs)
+        self._first: AnyPlan = _plan(subprogram(program, program.inputs, first), 1, along=along)
+        second = subprogram(program, [*program.inputs, *first], program.outputs)
         self._second = _plan(second, stages - 1, donated, along)
         self.parts = (self._first, self._second)
         self._kept_bytes = sum(node.type.nbytes for node in first)
@@ -208,27 +208,29 @@ class TiledPlan(Executable):
     """
 
     def __init__(self, tiles: Tiles, donated: Donated) -> None:
-        cut = tiles.cut
-        program = cut.program
+        partition = tiles.partition
+        program = partition.program
         self.program = program
-        self.dimension = cut.dimension
+        self.dimension = partition.dimension
         self.tiles = tiles
-        self._cut = cut
+        self._partition = partition
         self._donated = donated
-        outer = {*cut.before, *program.inputs}
-        early = [operand for node in program.nodes if node in cut.after for operand in node.inputs if operand in outer]
+        outer = {*partition.before, *program.inputs}
+        early = [
+            operand for node in program.nodes if node in partition.after for operand in node.inputs if operand in outer
+        ]
         own = set(program.inputs)
         self._prologue_outputs = [
             node
-            for node in dict.fromkeys([*cut.inputs, *early, *program.outputs])
+            for node in dict.fromkeys([*partition.inputs, *early, *program.outputs])
             if node in outer and node not in own and node.op is not LITERAL
         ]
-        self._prologue = Plan(part_of_program(program, program.inputs, self._prologue_outputs), WORTHWHILE_SIZE)
+        self._prologue = Plan(subprogram(program, program.inputs, self._prologue_outputs), WORTHWHILE_SIZE)
         self._late_outputs = [
-            node for node in dict.fromkeys(program.outputs) if node in cut.after or node.op is LITERAL
+            node for node in dict.fromkeys(program.outputs) if node in partition.after or node.op is LITERAL
         ]
-        self._late_inputs = [*program.inputs, *self._prologue_outputs, *cut.totals, *cut.sliced]
-        epilogue = part_of_program(program, self._late_inputs, self._late_outputs)
+        self._late_inputs = [*program.inputs, *self._prologue_outputs, *partition.totals, *partition.sliced]
+        epilogue = subprogram(program, self._late_inputs, self._late_outputs)
         self._epilogue = Plan(epilogue, WORTHWHILE_SIZE, self._donated_late())
 
     @property
@@ -239,7 +241,7 @@ class TiledPlan(Executable):
     @property
     def peak_bytes(self) -> int:
         """Memory of the arrays that a run makes, when it is most, on as many threads as there are now."""
-        placed = zip(self._cut.sliced, self._cut.into, strict=True)
+        placed = zip(self._partition.sliced, self._partition.into, strict=True)
         sliced = [node for node, place in placed if place is None]
         whole_results = sum(node.type.nbytes for node in [*self._prologue_outputs, *sliced])
         return whole_results + max(self._prologue.peak_bytes, self.tiles.peak_bytes, self._epilogue.peak_bytes)
@@ -260,7 +262,7 @@ class TiledPlan(Executable):
         tiles = self.tiles
         return (
             f"{several(tiles.count, 'tile')} of {tiles.length} along an axis of {self.dimension.length}, in "
-            f"{several(tiles.lanes, 'lane')} on {several(min(tiles.lanes, thread_count()), 'thread')}"
+            f"{several(tiles.chunks, 'chunk')} on {several(min(tiles.chunks, thread_count()), 'thread')}"
         )
 
     @property
@@ -272,7 +274,7 @@ class TiledPlan(Executable):
 
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes, on as many threads as there are now."""
-        rounds = self.dimension.length / self.tiles.length / min(thread_count(), self.tiles.lanes)
+        rounds = self.dimension.length / self.tiles.length / min(thread_count(), self.tiles.chunks)
         tiles = self.tiles.predicted_each(machine).times(rounds)
         return self._prologue.predicted(machine) + tiles + self._epilogue.predicted(machine)
 
@@ -291,11 +293,11 @@ class TiledPlan(Executable):
         known.update(zip(self._prologue_outputs, self._prologue.run(arguments), strict=True))
         full = [
             np.empty(node.type.shape, node.type.dtype) if place is None else arguments[place]
-            for node, place in zip(self._cut.sliced, self._cut.into, strict=True)
+            for node, place in zip(self._partition.sliced, self._partition.into, strict=True)
         ]
-        totals = self.tiles.run([np.asarray(known[node]) for node in self._cut.inputs], full)
-        known.update(zip(self._cut.totals, totals, strict=True))
-        known.update(zip(self._cut.sliced, full, strict=True))
+        totals = self.tiles.run([np.asarray(known[node]) for node in self._partition.inputs], full)
+        known.update(zip(self._partition.totals, totals, strict=True))
+        known.update(zip(self._partition.sliced, full, strict=True))
         late = self._epilogue.run([known[node] for node in self._late_inputs])
         known.update(zip(self._late_outputs, late, strict=True))
         return settle(self._results(known), arguments, self._donated)

@@ -12,13 +12,13 @@ from primad.native.layout import Slices
 from primad.native.places import VIEWS
 from primad.runtime.axes import Tileable
 from primad.runtime.executor import Donated
-from primad.runtime.parts import needed_between
+from primad.runtime.subprograms import needed_between
 from primad.transforms.dimensions import axis_map
 from primad.types import ArrayType
 
 
 @dataclass(frozen=True)
-class Cut:
+class TilePartition:
     """A part of a program that runs in tiles.
 
     Attributes:
@@ -99,7 +99,7 @@ class Cut:
         return ArrayType(tuple(shape), node.type.dtype)
 
 
-def cut_of(program: Program, dimension: Tileable, donated: Donated) -> Cut:
+def partition_of(program: Program, dimension: Tileable, donated: Donated) -> TilePartition:
     """Return what of a program runs in tiles along a dimension."""
     sums = dimension.reductions
     inside = {
@@ -123,7 +123,7 @@ def cut_of(program: Program, dimension: Tileable, donated: Donated) -> Cut:
     # Views are no more than where they lie, until they are copied to the results: after some results were written.
     elsewhere.update([_seen_through(node) for node in sliced])
     places = _donated_slices(program, dimension, donated, elsewhere)
-    return Cut(
+    return TilePartition(
         program=program,
         dimension=dimension,
         before=before,

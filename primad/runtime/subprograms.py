@@ -8,7 +8,7 @@ from primad.ir.node import Node, Trace
 from primad.ir.program import Program, carry_lines, rebuild
 
 
-def part_of_program(program: Program, inputs: Sequence[Node], outputs: Sequence[Node]) -> Program:
+def subprogram(program: Program, inputs: Sequence[Node], outputs: Sequence[Node]) -> Program:
     """Return the part of a program that computes some of its nodes from others."""
     trace = Trace()
     new = [trace.input(node.type) for node in inputs]

@@ -16,8 +16,8 @@ from primad import ops
 from primad.ir.node import Node
 from primad.native.iteration_space import LOOPS
 from primad.process import forgets
+from primad.runtime.chunks import MOST_CHUNKS, run_chunks
 from primad.runtime.fusion import Group
-from primad.runtime.lanes import MAX_LANES, run_lanes
 from primad.types import ArrayType
 
 
@@ -59,9 +59,9 @@ class GroupCall:
         self.count = len(group.reads) + len(group.results)
         self._pieces = _pieces(group)
 
-    def run(self, values: list[Any], frame: Frame, index: int) -> None:
+    def run(self, values: list[Any], workspace: Workspace, index: int) -> None:
         """Compute the group's results from `values` and put them there."""
-        pointers = frame.pointers[index]
+        pointers = workspace.pointers[index]
         held = []
         for i, place, type in self._loose:
             # Arguments, views and results of functions of any kind: a kernel reads plain arrays of the full size only.
@@ -76,43 +76,43 @@ class GroupCall:
         for i, place, argument in self._taken:
             values[place] = array = values[argument]
             pointers[i] = array.ctypes.data
-        self._call(pointers, (values, held, frame))
+        self._call(pointers, (values, held, workspace))
         for place, buffer in self._placed:
-            values[place] = frame.buffers[buffer]
+            values[place] = workspace.buffers[buffer]
 
     def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
-        """Run the kernel, on several lanes where there is much to do; each element is computed the same in any case.
+        """Run the kernel, on several chunks where there is much to do; each element is computed the same in any case.
 
-        Lanes keep the memory behind the pointers alive: a second interrupt may end the wait for them.
+        Chunks keep the memory behind the pointers alive: a second interrupt may end the wait for them.
         """
         if not self._pieces:
             self._function(pointers, *self._loops)
             return
 
-        def work(lane: int, stopped: Callable[[], bool], held: tuple[Any, ...] = memory) -> None:
-            loops, offsets = self._pieces[lane]
+        def work(chunk: int, stopped: Callable[[], bool], held: tuple[Any, ...] = memory) -> None:
+            loops, offsets = self._pieces[chunk]
             moved = (ctypes.c_void_p * self.count)(*[p + offset for p, offset in zip(pointers, offsets, strict=True)])
             self._function(moved, *loops)
 
-        run_lanes(work, len(self._pieces))
+        run_chunks(work, len(self._pieces))
 
 
 WHOLE_VECTORS = 64
 """Pieces of a row begin at multiples of it, so that only the last has a vector that is not full."""
-LANE_WORK = 1 << 20
-"""Elements times ops of a kernel for one lane: fewer take less time than handing them to a thread does."""
+CHUNK_WORK = 1 << 20
+"""Elements times ops of a kernel for one chunk: fewer take less time than handing them to a thread does."""
 
 
 def _pieces(group: Group) -> list[tuple[tuple[int, ...], list[int]]]:
     """Cut the outermost loop of a large kernel that sums nothing: the loops and the byte offsets of each piece."""
     lengths = group.loops
-    count = min(MAX_LANES, group.work // LANE_WORK)
+    count = min(MOST_CHUNKS, group.work // CHUNK_WORK)
     if count < 2 or any(layout != LOOPS for layout in group.layouts[len(group.reads) :]):
         return []
     cut = next(i for i, length in enumerate(lengths) if length > 1)
     step = WHOLE_VECTORS if cut == len(LOOPS) - 1 else 1
     units = -(-lengths[cut] // step)
-    edges = [min(lane * units // count * step, lengths[cut]) for lane in range(count + 1)]
+    edges = [min(chunk * units // count * step, lengths[cut]) for chunk in range(count + 1)]
     inner = dict(zip(LOOPS[cut + 1 :], lengths[cut + 1 :], strict=True))
     types = [read.source.type for read in group.reads] + [node.type for node in group.results]
     strides = []
@@ -126,7 +126,7 @@ def _pieces(group: Group) -> list[tuple[tuple[int, ...], list[int]]]:
     ]
 
 
-class Frame:
+class Workspace:
     """Buffers for one run at a time, and for each kernel the addresses of what it reads and writes there.
 
     Attributes:
@@ -146,43 +146,43 @@ class Frame:
             self.pointers.append(pointers)
 
 
-class SpareFrames:
-    """Frames between two runs, so that memory is not asked for and cleared each time; at most so many bytes in all.
+class SpareWorkspaces:
+    """Workspaces between two runs, so that memory is not asked for and cleared each time; at most so many bytes in all.
 
-    A plan keeps a list of its own frames. Here they stand in the order of their last use, and the oldest go first.
+    A plan keeps a list of its own workspaces. Here they stand in the order of their last use, and the oldest go first.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._owners: OrderedDict[Frame, list[Frame]] = OrderedDict()
+        self._owners: OrderedDict[Workspace, list[Workspace]] = OrderedDict()
         self._size = 0
         self.forget()
         forgets(self)
 
     def forget(self) -> None:
-        """Keep the frames in a forked child; whoever held the lock is not there."""
+        """Keep the workspaces in a forked child; whoever held the lock is not there."""
         self._lock = Lock()
 
-    def take(self, own: list[Frame]) -> Frame | None:
-        """Return one of a plan's spare frames, if it has any."""
+    def take(self, own: list[Workspace]) -> Workspace | None:
+        """Return one of a plan's spare workspaces, if it has any."""
         if not own:
             return None
         with self._lock:
             if not own:
                 return None
-            frame = own.pop()
-            del self._owners[frame]
-            self._size -= frame.size
-            return frame
+            workspace = own.pop()
+            del self._owners[workspace]
+            self._size -= workspace.size
+            return workspace
 
-    def give(self, frame: Frame, own: list[Frame]) -> None:
-        """Keep a frame that a run has finished with."""
-        if 2 * frame.size > self._limit:
+    def give(self, workspace: Workspace, own: list[Workspace]) -> None:
+        """Keep a workspace that a run has finished with."""
+        if 2 * workspace.size > self._limit:
             return
         with self._lock:
-            self._owners[frame] = own
-            self._size += frame.size
-            own.append(frame)
+            self._owners[workspace] = own
+            self._size += workspace.size
+            own.append(workspace)
             while self._size > self._limit:
                 if not self._owners:  # an interrupt may have come before the size of what was taken was taken off
                     self._size = 0
@@ -193,5 +193,5 @@ class SpareFrames:
                 self._size -= oldest.size
 
 
-SPARE_FRAMES = SpareFrames(64 * 1024 * 1024)
-"""The spare frames of all plans."""
+SPARE_WORKSPACES = SpareWorkspaces(64 * 1024 * 1024)
+"""The spare workspaces of all plans."""

@@ -1,4 +1,4 @@
-"""Large steps in blocks: pointwise ones one block after the other, and others that can on the threads of lanes."""
+"""Large steps in blocks: pointwise ones one block after the other, and others that can on the threads of chunks."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 
 from primad.machine import SECOND_CACHE
 from primad.process import silently
-from primad.runtime.lanes import run_lanes
+from primad.runtime.chunks import run_chunks
 from primad.types import ArrayType
 
 BLOCK_BYTES = SECOND_CACHE.share(1, 8)
 """What `in_blocks` computes at once: operands, result and what lies between stay in cache together."""
 
 
-def on_lanes(work: Callable[[int], Any], count: int) -> list[Any]:
-    """Call `work` with 0, 1, …, count − 1 on the threads of lanes and return the results in order."""
+def in_chunks(work: Callable[[int], Any], count: int) -> list[Any]:
+    """Call `work` with 0, 1, …, count − 1 on the threads of chunks and return the results in order."""
 
-    def silent(lane: int, stopped: Callable[[], bool]) -> Any:
-        return silently(work, lane)  # a plan's setting is its own thread's
+    def silent(chunk: int, stopped: Callable[[], bool]) -> Any:
+        return silently(work, chunk)  # a plan's setting is its own thread's
 
-    return list(run_lanes(silent, count))
+    return list(run_chunks(silent, count))
 
 
 def in_blocks(function: Callable[..., Any], type: ArrayType) -> Callable[..., Any]:
@@ -61,9 +61,9 @@ def takes(function: Any, name: str) -> bool:
         return False
 
 
-def lanes_for(function: Any) -> dict[str, Any]:
+def chunks_for(function: Any) -> dict[str, Any]:
     """Return the argument that lets a definition share its blocks among threads, if it can."""
     # Python finds the parameters of built-in functions by reading a text, for which it compiles its tokenizer first.
     if isinstance(function, (np.ufunc, BuiltinFunctionType)):
         return {}
-    return {"each": on_lanes} if takes(function, "each") else {}
+    return {"each": in_chunks} if takes(function, "each") else {}

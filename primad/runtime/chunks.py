@@ -1,7 +1,7 @@
-"""Running lanes of work on threads, with BLAS held to one thread meanwhile.
+"""Running chunks of work on threads, with BLAS held to one thread meanwhile.
 
-The number of lanes is the program's business, the number of threads the machine's: results are combined in the order of
-the lanes, so they do not depend on the threads.
+The number of chunks is the program's business, the number of threads the machine's: results are combined in the order
+of the chunks, so they do not depend on the threads.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from primad.errors import ShapeError
 from primad.machine import blas, processors
 from primad.process import Held, forgets, surely
 
-MAX_LANES = 16
-"""Work is cut into at most so many lanes, whatever the number of threads."""
+MOST_CHUNKS = 16
+"""Work is cut into at most so many chunks, whatever the number of threads."""
 
 
 def _default_threads() -> int:
@@ -63,8 +63,8 @@ def _serve(jobs: SimpleQueue[Callable[[], None]]) -> None:
 
 _THREADS = _Threads()
 _THREAD = local()
-"""Whether this thread runs a lane (a program that a lane calls must not wait for the threads that run lanes), and how
-many threads the call that it makes may have."""
+"""Whether this thread runs a chunk (a program that a chunk calls must not wait for the threads that run chunks), and
+how many threads the call that it makes may have."""
 
 
 def set_num_threads(count: int) -> None:
@@ -131,31 +131,31 @@ def thread_count() -> int:
     return getattr(_THREAD, "count", None) or _THREADS.count
 
 
-def run_lanes(work: Callable[[int, Callable[[], bool]], Any], lanes: int) -> Sequence[Any]:
-    """Run `work(lane, stopped)` for each lane and return the results in order, with BLAS on one thread meanwhile.
+def run_chunks(work: Callable[[int, Callable[[], bool]], Any], chunks: int) -> Sequence[Any]:
+    """Run `work(chunk, stopped)` for each chunk and return the results in order, with BLAS on one thread meanwhile.
 
-    When one lane fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller when
+    When one chunk fails, or the user interrupts, `stopped()` tells the others, and the error reaches the caller when
     they have ended.
     """
     stop = Event()
-    results: list[Any] = [None] * lanes
-    waiting = iter(range(lanes))  # threads take the next lane from it; its `next` is atomic
+    results: list[Any] = [None] * chunks
+    waiting = iter(range(chunks))  # threads take the next chunk from it; its `next` is atomic
 
     def run() -> None:
         try:
-            for lane in waiting:
+            for chunk in waiting:
                 if stop.is_set():
                     return
-                results[lane] = work(lane, stop.is_set)
+                results[chunk] = work(chunk, stop.is_set)
         except BaseException:
             stop.set()
             raise
 
     def run_all() -> None:
-        if min(thread_count(), lanes) == 1:
+        if min(thread_count(), chunks) == 1:
             run()
         else:
-            run_on_threads(run, lanes, stop.set)
+            run_on_threads(run, chunks, stop.set)
 
     single_threaded_blas(run_all)
     return results
@@ -165,12 +165,12 @@ def run_on_threads(work: Callable[[], None], most: int, stop: Callable[[], None]
     """Run the same work on several threads at once, which share what there is to do.
 
     Args:
-        work: what to run; inside a lane it runs on the lane's own thread.
+        work: what to run; inside a chunk it runs on the chunk's own thread.
         most: no more threads than this.
         stop: makes all of them end soon, when one fails or the user interrupts; the error reaches the caller then.
         joins: whether the calling thread works too, which saves waking another but delays an interrupt until the end.
     """
-    if getattr(_THREAD, "lane", False):
+    if getattr(_THREAD, "chunk", False):
         work()
         return
     seats = [Lock() for _ in range(min(thread_count(), most) - joins)]
@@ -182,22 +182,22 @@ def run_on_threads(work: Callable[[], None], most: int, stop: Callable[[], None]
         with seat:  # as long as this thread works, and the caller waits
             if late:
                 return
-            _THREAD.lane = True
+            _THREAD.chunk = True
             try:
                 work()
             except BaseException as caught:
                 error = caught
-            _THREAD.lane = False
+            _THREAD.chunk = False
             ended.put(error)
 
     try:
         _THREADS.submit([partial(run, seat) for seat in seats])
         if joins:
             try:
-                _THREAD.lane = True
+                _THREAD.chunk = True
                 work()
             finally:
-                _THREAD.lane = False
+                _THREAD.chunk = False
             late = True  # nothing is left for threads that begin now
             _wait_for(seats)
             count = ended.qsize()
@@ -206,9 +206,9 @@ def run_on_threads(work: Callable[[], None], most: int, stop: Callable[[], None]
         for _ in range(count):
             _raise(ended.get())
     except BaseException:
-        # An interrupt may come anywhere in this thread, also in the block that ends a lane or before all work is handed
-        # over. What threads write to may be the caller's, who has it back with the error.
-        _THREAD.lane = False
+        # An interrupt may come anywhere in this thread, also in the block that ends a chunk or before all work is
+        # handed over. What threads write to may be the caller's, who has it back with the error.
+        _THREAD.chunk = False
         late = True
         stop()
         _wait_for(seats)
