@@ -137,15 +137,18 @@ def _same(n: Numbers, *xs: Array, of: Any, rule: Any = None) -> Any:
 def _transposed(n: Numbers, *xs: Array, of: Any, linear: tuple[bool, ...]) -> Any:
     """Row by row, the matrix of the map from the operands that it is linear in, times the cotangents."""
     kept, cotangents = iter(xs[: linear.count(False)]), xs[linear.count(False) :]
-    operands = [np.zeros(2, int).astype(object) if on else next(kept) for on in linear]
+    types = of.hoisted.in_types
+    operands = [np.zeros(type.shape, object) if on else next(kept) for type, on in zip(types, linear, strict=True)]
     found = []
     for place, on in enumerate(linear):
         if on:
-            rows = []
-            for row in np.eye(2, dtype=int).astype(object):
-                out = _values(n, of, [row if i == place else x for i, x in enumerate(operands)])
-                rows.append(sum(np.dot(y, w) for y, w in zip(out, cotangents, strict=True)))
-            found.append(np.array(rows, object))
+            pulled = np.empty(types[place].shape, object)
+            for index in np.ndindex(pulled.shape):
+                unit = np.zeros(pulled.shape, object)
+                unit[index] = 1
+                out = _values(n, of, [unit if i == place else x for i, x in enumerate(operands)])
+                pulled[index] = sum(np.sum(y * w) for y, w in zip(out, cotangents, strict=True))
+            found.append(pulled)
     return one_or_all(found)
 
 
