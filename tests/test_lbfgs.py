@@ -15,7 +15,7 @@ from scipy import optimize
 import primad
 from primad import nn
 from primad.optimize import LBFGS, quasi_newton
-from primad.optimize.line_search import CURVATURE, DECREASE, Trial, strong_wolfe
+from primad.optimize.line_search import CURVATURE, DECREASE, LinePoint, strong_wolfe
 
 
 def rosenbrock(x: Any) -> Any:
@@ -94,10 +94,10 @@ def test_the_line_search_meets_the_strong_wolfe_conditions(
         slopes = sum(w * bend * np.cos((k + 1) * bend * t) for k, w in enumerate(weights))
         return waves + sharp * (t - 1) ** 2, slopes + 2 * sharp * (t - 1)
 
-    start = Trial(0.0, *map(float, f(0.0)))
+    start = LinePoint(0.0, *map(float, f(0.0)))
     if start.slope > -1e-3:
         return
-    found = strong_wolfe(lambda t: Trial(t, *map(float, f(t))), start, first, 60)
+    found = strong_wolfe(lambda t: LinePoint(t, *map(float, f(t))), start, first, 60)
     assert found is not None
     assert found.value <= start.value + DECREASE * found.length * start.slope + 1e-12
     assert abs(found.slope) <= -CURVATURE * start.slope

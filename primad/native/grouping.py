@@ -1,4 +1,4 @@
-"""Which pointwise steps of a program can share a loop.
+"""Which pointwise steps of a program can share a loop, and in what order groups of steps run.
 
 Steps with equal shape and float type belong together when no other step lies between them. Counting, for each step, how
 often a path to it changes from group work to other work and back gives that at once: every edge that leaves a group
@@ -7,7 +7,8 @@ leads to a larger count, so groups of equal counts never wait for each other in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import heapq
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,3 +53,26 @@ def components(steps: Sequence[Node], keys: dict[Node, Key]) -> Iterator[list[No
         if node in kind:
             found.setdefault(root(node), []).append(node)
     yield from found.values()
+
+
+def in_order(before: Sequence[Collection[int]], rank: Sequence[int]) -> Iterator[int]:
+    """Yield numbers, each after those that it waits for, and otherwise those of the lowest rank first.
+
+    Args:
+        before: for each number, those that it waits for, in no circle.
+        rank: their ranks, all different.
+    """
+    waiting = [set(others) for others in before]
+    users: list[list[int]] = [[] for _ in before]
+    for i, others in enumerate(waiting):
+        for other in others:
+            users[other].append(i)
+    ready = [(rank[i], i) for i, others in enumerate(waiting) if not others]
+    heapq.heapify(ready)
+    while ready:
+        _, i = heapq.heappop(ready)
+        yield i
+        for user in users[i]:
+            waiting[user].discard(i)
+            if not waiting[user]:
+                heapq.heappush(ready, (rank[user], user))

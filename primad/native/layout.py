@@ -5,7 +5,6 @@ Pointwise steps with the same shape share a loop, and parts of a joined or padde
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,7 @@ from primad import ops
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
 from primad.native.compiler import has_code
-from primad.native.grouping import components
+from primad.native.grouping import components, in_order
 from primad.native.loops import View, contiguous
 from primad.native.places import VIEWS, Place, Splat, part_of, view_of
 from primad.native.vectors import CELLS, EMITTERS
@@ -210,25 +209,14 @@ class Layout:
     def _ordered(self) -> Iterator[Unit]:
         """Yield the units, operands first, and otherwise as the program had them."""
         position = {node: i for i, node in enumerate(self.steps)}
-        waiting: dict[Unit, set[Unit]] = {}
-        users: dict[Unit, list[Unit]] = {}
-        for unit in self.units:
-            before = {maker for node in unit.nodes for x in node.inputs for maker in self._makers(x)} - {unit}
-            waiting[unit] = before
-            for maker in before:
-                users.setdefault(maker, []).append(unit)
-        rank = {unit: min(position[node] for node in unit.nodes) for unit in self.units}
-        ready = [(rank[unit], i, unit) for i, unit in enumerate(self.units) if not waiting[unit]]
-        heapq.heapify(ready)
-        number = len(self.units)
-        while ready:
-            _, _, unit = heapq.heappop(ready)
-            yield unit
-            for user in users.get(unit, ()):
-                waiting[user].discard(unit)
-                if not waiting[user]:
-                    number += 1
-                    heapq.heappush(ready, (rank[user], number, user))
+        number = {unit: i for i, unit in enumerate(self.units)}
+        before = [
+            {number[maker] for node in unit.nodes for x in node.inputs for maker in self._makers(x)} - {i}
+            for i, unit in enumerate(self.units)
+        ]
+        rank = [min(position[node] for node in unit.nodes) for unit in self.units]
+        for i in in_order(before, rank):
+            yield self.units[i]
 
 
 def alone(node: Node) -> View:

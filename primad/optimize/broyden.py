@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.optimize.line_search import Trial
+from primad.optimize.line_search import LinePoint
 from primad.optimize.quasi_newton import QuasiNewton, curved
 from primad.optimize.vectors import Space, Tree, Vector
 
@@ -99,7 +99,7 @@ class SelfScaledBroyden(QuasiNewton[SelfScaledBroydenState]):
         return state.inverse @ gradient if kept else np.array(gradient)
 
     def _remember(
-        self, state: SelfScaledBroydenState, kept: int, found: Trial, before: Vector, move: Vector
+        self, state: SelfScaledBroydenState, kept: int, found: LinePoint, before: Vector, move: Vector
     ) -> SelfScaledBroydenState:
         """Learn a change, unless it says that the function is not convex there."""
         change = state.gradient - before

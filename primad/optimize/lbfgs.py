@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.optimize.line_search import Trial
+from primad.optimize.line_search import LinePoint
 from primad.optimize.quasi_newton import QuasiNewton, curved
 from primad.optimize.vectors import Space, Tree, Vector
 
@@ -88,7 +88,7 @@ class LBFGS(QuasiNewton[LBFGSState]):
             stalled=np.bool_(False),
         )
 
-    def _remember(self, state: LBFGSState, kept: int, found: Trial, before: Vector, move: Vector) -> LBFGSState:
+    def _remember(self, state: LBFGSState, kept: int, found: LinePoint, before: Vector, move: Vector) -> LBFGSState:
         """Store a change, unless it says that the function is not convex there."""
         moves, changes = np.array(state.moves), np.array(state.changes)
         change = state.gradient - before

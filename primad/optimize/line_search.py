@@ -15,7 +15,7 @@ CURVATURE = 0.9
 
 
 @dataclass(frozen=True)
-class Trial:
+class LinePoint:
     """A point on the line.
 
     Attributes:
@@ -31,7 +31,9 @@ class Trial:
     data: Any = None
 
 
-def strong_wolfe(evaluate: Callable[[float], Trial], start: Trial, length: float, most: int = 25) -> Trial | None:
+def strong_wolfe(
+    evaluate: Callable[[float], LinePoint], start: LinePoint, length: float, most: int = 25
+) -> LinePoint | None:
     """Find a step that decreases the function enough and leaves little of its slope.
 
     Args:
@@ -47,17 +49,17 @@ def strong_wolfe(evaluate: Callable[[float], Trial], start: Trial, length: float
     # Near a minimum the decrease drowns in the rounding of the values; the slopes still tell.
     slack = 4 * EPSILON * abs(start.value)
 
-    def too_high(trial: Trial) -> bool:
+    def too_high(trial: LinePoint) -> bool:
         return not trial.value <= start.value + DECREASE * trial.length * start.slope + slack
 
-    def flat(trial: Trial) -> bool:
+    def flat(trial: LinePoint) -> bool:
         return abs(trial.slope) <= -CURVATURE * start.slope
 
     low, high = start, None
     for count in range(most):
         trial = evaluate(length)
         if not math.isfinite(trial.value) or not math.isfinite(trial.slope):
-            trial = Trial(length, math.inf, math.inf)
+            trial = LinePoint(length, math.inf, math.inf)
         if too_high(trial) or (count and trial.value > low.value + slack):
             high = trial
         elif flat(trial):
@@ -81,7 +83,7 @@ def strong_wolfe(evaluate: Callable[[float], Trial], start: Trial, length: float
     return low if low.value < start.value else None
 
 
-def _minimum_of_cubic(a: Trial, b: Trial, otherwise: float) -> float:
+def _minimum_of_cubic(a: LinePoint, b: LinePoint, otherwise: float) -> float:
     """Return where the cubic through both values and slopes has its minimum (Nocedal & Wright, equation 3.59)."""
     if not math.isfinite(b.value):
         return otherwise

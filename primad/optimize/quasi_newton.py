@@ -13,7 +13,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.functional.compile import jit
 from primad.functional.derivatives import value_and_grad as with_gradient
-from primad.optimize.line_search import Trial, strong_wolfe
+from primad.optimize.line_search import LinePoint, strong_wolfe
 from primad.optimize.vectors import Space, Tree, Vector, flat_like, not_finite
 from primad.recording import type_of
 
@@ -42,7 +42,7 @@ class QuasiNewton(ABC, Generic[S]):
         """Multiply a vector by the model of the inverse Hessian that the last changes give; by 1 if there are none."""
 
     @abstractmethod
-    def _remember(self, state: S, kept: int, found: Trial, before: Vector, move: Vector) -> S:
+    def _remember(self, state: S, kept: int, found: LinePoint, before: Vector, move: Vector) -> S:
         """Store the change of the gradient that belongs to a move."""
 
     def compile(self, loss: Callable[..., Any]) -> ValueAndGrad:
@@ -116,20 +116,20 @@ class QuasiNewton(ABC, Generic[S]):
         gradient: Vector,
         state: S,
         kept: int,
-    ) -> tuple[Trial | None, int]:
+    ) -> tuple[LinePoint | None, int]:
         """Return the end of a line search, and how many changes of the gradient its direction used."""
         # Where the remembered curvature leads nowhere, the gradient itself may still.
         for count in (kept, 0) if kept else (0,):
             direction = -self._scaled(gradient, state, count)
-            start = Trial(0.0, value, float(gradient @ direction))
+            start = LinePoint(0.0, value, float(gradient @ direction))
             if not start.slope < 0:
                 continue
             norm = float(np.sum(np.abs(gradient)))
             length = 1.0 if count else min(1.0, self.first_length / norm)
 
-            def along(length: float, direction: Vector = direction) -> Trial:
+            def along(length: float, direction: Vector = direction) -> LinePoint:
                 there, value, gradient = at(origin + length * direction)
-                return Trial(length, value, float(gradient @ direction), (there, gradient))
+                return LinePoint(length, value, float(gradient @ direction), (there, gradient))
 
             found = strong_wolfe(along, start, length, self.evaluations)
             if found is not None:
@@ -155,7 +155,7 @@ def _pair(result: Any, name: str) -> tuple[float, Any]:
     return float(np.reshape(value, ())), gradient
 
 
-def _doubtful(value: float, gradient: Vector, found: Trial, move: Vector) -> bool:
+def _doubtful(value: float, gradient: Vector, found: LinePoint, move: Vector) -> bool:
     """Say whether the change of the function is far from what the slopes at both ends of the step promise.
 
     A rough function may do that, too: then the doubt costs one evaluation.

@@ -6,7 +6,6 @@ array, and a sum of a value over some of its axes is accumulated beside it.
 
 from __future__ import annotations
 
-import heapq
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.native.compiler import Kernel, compiler, has_code
-from primad.native.grouping import Key, components
+from primad.native.grouping import Key, components, in_order
 from primad.native.iteration_space import IterationSpace
 from primad.native.kernels import Read, kernel_text
 from primad.native.vectors import NEEDS
@@ -206,20 +205,7 @@ def _ordered(steps: Sequence[Node], units: Sequence[Step]) -> list[Step]:
         made = unit.results if isinstance(unit, Group) else (unit,)
         rank.append(min(position[node] for node in made))
         maker.update(dict.fromkeys(made, i))
-    waiting: list[set[int]] = [{maker[x] for x in unit.inputs if x in maker} for unit in units]
-    users: dict[int, list[int]] = {}
-    for i, before in enumerate(waiting):
-        for other in before:
-            users.setdefault(other, []).append(i)
-    ready = [(rank[i], i) for i, before in enumerate(waiting) if not before]
-    heapq.heapify(ready)
-    ordered: list[Step] = []
-    while ready:
-        _, i = heapq.heappop(ready)
-        ordered.append(units[i])
-        for user in users.get(i, ()):
-            waiting[user].discard(i)
-            if not waiting[user]:
-                heapq.heappush(ready, (rank[user], user))
+    before = [{maker[x] for x in unit.inputs if x in maker} for unit in units]
+    ordered = [units[i] for i in in_order(before, rank)]
     assert len(ordered) == len(units)
     return ordered

@@ -64,7 +64,7 @@ def _uses(node: Node, demand: Axes) -> list[Axes]:
 
 
 @dataclass(frozen=True)
-class _Passage:
+class _SumPassage:
     """How a sum passes a node.
 
     Attributes:
@@ -80,14 +80,14 @@ class _Passage:
     params: Params
 
 
-def _passage(node: Node, demand: Axes) -> _Passage:
+def _passage(node: Node, demand: Axes) -> _SumPassage:
     """Return how a sum over axes of the result passes a node: over which of them, and what it does to the operands.
 
     It passes along an axis that is mapped where the op is linear: all operands in which it is linear together have the
     axis, and are summed, and the others are constant along it.
     """
     count = len(node.inputs)
-    nothing = _Passage(_NONE, [_NONE] * count, [_NONE] * count, node.params)
+    nothing = _SumPassage(_NONE, [_NONE] * count, [_NONE] * count, node.params)
     if not demand or node.op.axes is None:
         return nothing
     groups = node.op.linear_groups(count)
@@ -100,13 +100,11 @@ def _passage(node: Node, demand: Axes) -> _Passage:
         if found.role(after[axis]) != "mapped":
             continue
         places = [labels.index(after[axis]) if after[axis] in labels else None for labels in found.operands]
-        for group in groups:
-            if all(_summable(node, i, group, place) for i, place in enumerate(places)):
-                names[axis] = after[axis]
-                for i, place in enumerate(places):
-                    if place is not None:
-                        (sums if i in group else constant)[i].add(place)
-                break
+        fitting = [g for g in groups if all(_summable(node, i, g, place) for i, place in enumerate(places))]
+        if fitting:
+            names[axis] = after[axis]
+            for i, place in enumerate(places):
+                (sums if i in fitting[0] else constant)[i].update(() if place is None else (place,))
     if not names:
         return nothing
     dropped: dict[Hashable, int | None] = dict.fromkeys(names.values())
@@ -114,7 +112,7 @@ def _passage(node: Node, demand: Axes) -> _Passage:
     params = node.op.adapt(change, **dict(node.params))
     if params is None:
         return nothing
-    return _Passage(
+    return _SumPassage(
         frozenset(names), [*map(frozenset, sums)], [*map(frozenset, constant)], tuple(sorted(params.items()))
     )
 

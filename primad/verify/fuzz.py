@@ -31,7 +31,7 @@ MARGIN = 1e-3
 
 
 @dataclass(frozen=True)
-class Failure:
+class Counterexample:
     """A random program on which two ways to compute the same thing disagree.
 
     Attributes:
@@ -48,7 +48,7 @@ class Failure:
         return f"seed {self.seed}: {self.what}\n{self.program}"
 
 
-def fuzz(n: int, seed: int = 0) -> list[Failure]:
+def fuzz(n: int, seed: int = 0) -> list[Counterexample]:
     """Check `n` random programs and return the failures.
 
     Args:
@@ -63,7 +63,7 @@ def fuzz(n: int, seed: int = 0) -> list[Failure]:
     return failures
 
 
-def fuzz_one(seed: int) -> Failure | None:
+def fuzz_one(seed: int) -> Counterexample | None:
     """Check the random program of a seed."""
     choose = Seeded(seed)
     while True:
@@ -74,9 +74,9 @@ def fuzz_one(seed: int) -> Failure | None:
     try:
         attempt.check()
     except Wrong as wrong:
-        return Failure(seed, str(wrong), str(program))
+        return Counterexample(seed, str(wrong), str(program))
     except Exception as error:  # whatever breaks, the seed must be reported
-        return Failure(seed, f"{type(error).__name__}: {error}", str(program))
+        return Counterexample(seed, f"{type(error).__name__}: {error}", str(program))
     return None
 
 
