@@ -1,5 +1,6 @@
 """primad: a derivative compiler for scientific Python."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from primad import nn as nn
@@ -91,6 +92,7 @@ __all__ = [
     "derivative",
     "elementwise",
     "explain",
+    "from_sympy",
     "get_num_threads",
     "grad",
     "hessian",
@@ -113,10 +115,12 @@ __all__ = [
     "optimize",
     "parse",
     "piecewise_constant",
+    "residual_of",
     "set_num_threads",
     "simplify",
     "stop_gradient",
     "taylor",
+    "to_sympy",
     "trace",
     "transforms",
     "value",
@@ -126,22 +130,30 @@ __all__ = [
     "vmap",
 ]
 
+_LATE = {
+    "Explanation": "primad.explanation",
+    "explain": "primad.explanation",
+    "from_sympy": "primad.symbolic",
+    "residual_of": "primad.symbolic",
+    "to_sympy": "primad.symbolic",
+}
+"""What is imported when it is first asked for: most programs never do, and SymPy takes longer than all the rest."""
+
 if TYPE_CHECKING:
     from primad import optimize as optimize
     from primad.explanation import Explanation as Explanation
     from primad.explanation import explain as explain
+    from primad.symbolic import from_sympy as from_sympy
+    from primad.symbolic import residual_of as residual_of
+    from primad.symbolic import to_sympy as to_sympy
 else:
 
     def __getattr__(name: str) -> object:
-        """Import what explains functions, and the optimisers, when first asked for: most programs never do."""
+        """Import what is asked for late."""
         if name == "optimize":
-            import primad.optimize as found
-
-            return found
-        if name in ("Explanation", "explain"):
-            from primad import explanation
-
-            return getattr(explanation, name)
+            return import_module("primad.optimize")
+        if name in _LATE:
+            return getattr(import_module(_LATE[name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -18,11 +18,15 @@ PACKAGE = Path(__file__).parent.parent / "primad"
 ORDER = [
     "types", "errors", "tree", "deferred", "refusals", "process", "quantities", "machine", "arrays", "axes", "ir",
     "protocols", "trace", "recording", "primitive", "rules", "kinds", "ops", "numpy", "nn", "transforms", "simplify",
-    "native", "runtime", "programs", "functional", "optimize", "explanation", "backends", "verify", "compat", "cli",
+    "native", "runtime", "programs", "functional", "optimize", "explanation", "backends", "verify", "symbolic",
+    "compat", "cli",
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 HEIGHT["errors"] = HEIGHT["types"] = HEIGHT["tree"] = 0  # the floor: types and trees raise the errors
-LAZY = {("ir/program.py", "primad.runtime.programs"): "a program can be called; what runs it lies above"}
+LAZY = {
+    ("ir/program.py", "primad.runtime.programs"): "a program can be called; what runs it lies above",
+    ("ir/program.py", "primad.symbolic.programs"): "a program has formulas; SymPy is loaded when they are asked for",
+}
 """Imports inside functions that are meant, within primad, and why; nothing else may import what lies above it."""
 FORBIDDEN = {("functional", "native"): "executors choose how programs run"}
 """Layers that lie below and yet are not for every layer above them, and what is between."""

@@ -301,4 +301,9 @@ def test_check_finds_wrong_types() -> None:
 def test_a_program_shows_itself_in_notebooks() -> None:
     program = primad.trace(lambda x: np.where(x < 1.0, x, 2.0))(np.ones(3))
     html = program._repr_html_()
-    assert html == f"<pre>{html_module.escape(str(program))}</pre>"
+    assert html.startswith(f"<pre>{html_module.escape(str(program))}</pre><p>$")
+    latex = primad.trace(lambda x, y: x * np.sqrt(y))(1.0, 1.0)._repr_latex_()
+    assert latex == r"$\displaystyle x \sqrt{y}$"
+    for large in (primad.trace(np.sin)(np.ones(500)), primad.trace(np.sort)(np.ones(3))):
+        assert large._repr_latex_() is None
+        assert large._repr_html_() == f"<pre>{html_module.escape(str(large))}</pre>"

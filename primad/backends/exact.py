@@ -66,6 +66,9 @@ class Numbers(Protocol):
     def floor(self, x: Any) -> int:
         """Return the largest integer not above x."""
 
+    def choose(self, condition: Any, x: Any, y: Any) -> Any:
+        """Return x where a condition (of `less`, `equal`) holds, else y."""
+
 
 # -- literals ----------------------------------------------------------------------------------------------------------
 

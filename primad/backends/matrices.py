@@ -69,7 +69,7 @@ def lu(n: Any, a: Any) -> tuple[Any, Any, Any]:
 
 
 def _size(n: Any, x: Any) -> Any:
-    return -x if n.less(x, n.number(0)) else x
+    return n.choose(n.less(x, n.number(0)), -x, x)
 
 
 def cholesky(n: Any, a: Any) -> Any:

@@ -90,6 +90,10 @@ class Precise:
         self.margin = min(self.margin, float(x - result), float(result + 1 - x))
         return result
 
+    def choose(self, condition: Any, x: Any, y: Any) -> Any:
+        """Return x if a condition holds, else y."""
+        return x if condition else y
+
     def _note(self, x: Any, y: Any) -> None:
         gap = abs(float(x - y))
         self.margin = gap if gap < self.margin else self.margin if gap == gap else 0.0

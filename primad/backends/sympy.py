@@ -100,6 +100,10 @@ class Symbols:
             raise UndecidedError(f"{x} is an integer at the sample")
         return result
 
+    def choose(self, condition: Any, x: Any, y: Any) -> Any:
+        """Return x if a condition holds at the sample, else y."""
+        return x if condition else y
+
     def _gap(self, x: Any, y: Any) -> Any:
         if abs(y) in (sympy.oo,):
             return -y

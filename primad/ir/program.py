@@ -130,8 +130,25 @@ class Program:
         types = ", ".join(f"{name}: {type}" for name, type in zip(self.names, self.in_types, strict=True))
         return f"<Program ({types}) -> ({', '.join(map(str, self.out_types))}), {len(self.nodes)} nodes>"
 
+    def latex(self) -> str:
+        """Return the formulas that the program computes in LaTeX, one line for each result.
+
+        Raises:
+            TracingError: for an op that has no formula (see `primad.to_sympy`).
+        """
+        from primad.symbolic.programs import latex  # programs have formulas; SymPy, which writes them, is loaded late
+
+        return latex(self)
+
+    def _repr_latex_(self) -> str | None:
+        from primad.symbolic.programs import short_latex  # as above
+
+        found = short_latex(self)
+        return found and f"$\\displaystyle {found}$"
+
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.text())}</pre>"
+        formula = self._repr_latex_()  # notebooks that show HTML do not look for LaTeX beside it
+        return f"<pre>{escape(self.text())}</pre>" + (f"<p>{escape(formula)}</p>" if formula else "")
 
     def check(self) -> Program:
         """Re-infer every type and check the order and ownership of nodes; return the program.

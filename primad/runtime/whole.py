@@ -23,7 +23,9 @@ from primad.runtime.executor import Executable
 from primad.runtime.prediction import Machine, Prediction, as_one_function
 
 MOST_NODES = 600
-"""Larger programs take too long to compile."""
+MOST_LOOPS = 300
+"""A program with more nodes and more loops takes too long to compile (a second). A pointwise op counts as an eighth of
+a loop: it is an instruction in one that is there."""
 MOST_WORK = 4_000_000
 """Elements computed (a function counts as eight, two flops of a product as a quarter): about a millisecond. In larger
 programs the interpreter's price does not show, while threads and a tuned BLAS library do."""
@@ -136,7 +138,7 @@ def text_of(program: Program) -> tuple[str, int, int] | None:
 def _work(program: Program) -> int | None:
     """Return a measure of the time that a program takes; None if it is too large."""
     nodes = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    if len(nodes) > MOST_NODES:
+    if len(nodes) > MOST_NODES and sum(0.125 if node.op.pointwise else 1.0 for node in nodes) > MOST_LOOPS:
         return None
     work = size = 0
     for node in nodes:

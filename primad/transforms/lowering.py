@@ -45,6 +45,11 @@ def lower(program: Program) -> Program:
     return _replace(program, _composites)
 
 
+def lower_except(program: Program, kept: Callable[[Primitive], bool]) -> Program:
+    """Return the program with composites replaced by their definitions, but for those that `kept` names."""
+    return _replace(program, lambda current: [node for node in _composites(current) if not kept(node.op)])
+
+
 def expand(program: Program, active: Sequence[bool] | None = None) -> Program:
     """Return the program with composites replaced by their definitions, but for those with a rule of their own.
 

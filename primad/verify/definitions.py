@@ -22,6 +22,10 @@ def _each(function: Callable[[Any], Any], values: Any) -> Any:
     return np.frompyfunc(function, 1, 1)(values)
 
 
+def _size(n: Numbers, x: Any) -> Any:
+    return n.choose(n.less(x, 0), -x, x)
+
+
 def _mean(n: Numbers, x: Any, *, axes: Axes) -> Any:
     return np.sum(x, axis=axes) / math.prod(x.shape[axis] for axis in axes)
 
@@ -66,12 +70,12 @@ def _cross_entropy(n: Numbers, x: Any, labels: Any, *, axis: int, ignore_index: 
 
 def _huber(n: Numbers, x: Any, y: Any, *, delta: float) -> Any:
     d, step = x - y, n.number(delta)
-    size = -d if n.less(d, 0) else d
-    return step * size - step * step / 2 if n.less(step, size) else d * d / 2
+    size = _size(n, d)
+    return n.choose(n.less(step, size), step * size - step * step / 2, d * d / 2)
 
 
 def _limited(n: Numbers, x: Any, low: Any, high: Any) -> Any:
-    return low if n.less(x, low) else high if n.less(high, x) else x
+    return n.choose(n.less(x, low), low, n.choose(n.less(high, x), high, x))
 
 
 def _gelu_tanh(n: Numbers, x: Any) -> Any:
@@ -85,11 +89,11 @@ def _mish(n: Numbers, x: Any) -> Any:
 
 
 def _elu(n: Numbers, x: Any, *, alpha: float) -> Any:
-    return x if n.less(0, x) else n.number(alpha) * (n.exp(x) - 1)
+    return n.choose(n.less(0, x), x, n.number(alpha) * (n.exp(x) - 1))
 
 
 def _celu(n: Numbers, x: Any, *, alpha: float) -> Any:
-    return x if n.less(0, x) else n.number(alpha) * (n.exp(x / n.number(alpha)) - 1)
+    return n.choose(n.less(0, x), x, n.number(alpha) * (n.exp(x / n.number(alpha)) - 1))
 
 
 def _hard_sigmoid(n: Numbers, x: Any, *, slope: float, offset: float) -> Any:
@@ -97,7 +101,7 @@ def _hard_sigmoid(n: Numbers, x: Any, *, slope: float, offset: float) -> Any:
 
 
 def _hardshrink(n: Numbers, x: Any, *, threshold: float) -> Any:
-    return x if n.less(n.number(threshold), -x if n.less(x, 0) else x) else n.number(0)
+    return n.choose(n.less(n.number(threshold), _size(n, x)), x, n.number(0))
 
 
 def _softshrink(n: Numbers, x: Any, *, threshold: float) -> Any:
@@ -144,12 +148,12 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "softmax": _softmax,
     "log_softmax": lambda n, x, *, axis: _each(n.log, _softmax(n, x, axis=axis)),
     "xlogy": pointwise(lambda n, x, y: x * n.log(y)),
-    "relu": pointwise(lambda n, x: x if n.less(0, x) else n.number(0)),
+    "relu": pointwise(lambda n, x: n.choose(n.less(0, x), x, n.number(0))),
     "silu": pointwise(lambda n, x: x / (1 + n.exp(-x))),
     "gelu": pointwise(lambda n, x: x * (1 + n.erf(x / n.sqrt(n.number(2)))) / 2),
     "gelu_tanh": pointwise(_gelu_tanh),
-    "leaky_relu": pointwise(lambda n, x, *, slope: x if n.less(0, x) else n.number(slope) * x),
-    "prelu": pointwise(lambda n, x, slope: x if n.less(0, x) else slope * x),
+    "leaky_relu": pointwise(lambda n, x, *, slope: n.choose(n.less(0, x), x, n.number(slope) * x)),
+    "prelu": pointwise(lambda n, x, slope: n.choose(n.less(0, x), x, slope * x)),
     "elu": pointwise(_elu),
     "celu": pointwise(_celu),
     "selu": pointwise(lambda n, x: n.number(1.0507009873554805) * _elu(n, x, alpha=1.6732632423543772)),
@@ -159,9 +163,9 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "hardshrink": pointwise(_hardshrink),
     "softshrink": pointwise(_softshrink),
     "thresholded_relu": pointwise(
-        lambda n, x, *, threshold, value: x if n.less(n.number(threshold), x) else n.number(value)
+        lambda n, x, *, threshold, value: n.choose(n.less(n.number(threshold), x), x, n.number(value))
     ),
-    "softsign": pointwise(lambda n, x: x / (1 + (-x if n.less(x, 0) else x))),
+    "softsign": pointwise(lambda n, x: x / (1 + _size(n, x))),
     "tanhshrink": pointwise(lambda n, x: x - n.tanh(x)),
     "mish": pointwise(_mish),
     "log_sigmoid": pointwise(lambda n, x: -n.log(1 + n.exp(-x))),

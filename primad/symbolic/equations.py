@@ -1,0 +1,84 @@
+"""Equations as functions: `residual_of`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import sympy
+
+from primad import tree
+from primad.errors import TracingError
+from primad.symbolic.functions import Compiled
+
+
+def residual_of(
+    equation: Any,
+    unknowns: Mapping[Any, Callable[..., Any]],
+    coordinates: Any,
+    coefficients: Any = (),
+    *,
+    functions: Mapping[Any, Callable[..., Any]] | None = None,
+) -> Callable[..., Any]:
+    """Return the residual of a differential equation, left minus right side, as a function of parameters and points.
+
+    Each derivative that the equation contains is computed once, from the one of lower order; the derivatives at one
+    point share everything. Points may be arrays, which broadcast.
+
+    Args:
+        equation: an `Eq`, an expression that is to be zero, a matrix of them, or a tree (list, tuple, dict) of these.
+        unknowns: for each unknown function of the equation a function `(params, x, t) -> number`, a network for
+            instance. A tuple of unknown functions stands for the components of one function's result.
+        coordinates: the symbols of the coordinates.
+        coefficients: the symbols of further arguments: constants, or values at the points.
+        functions: known functions of coordinates that have no parameters, `(x, t) -> number`.
+
+    Returns:
+        a function `(params, *coordinates, *coefficients)` with the tree of the equation.
+
+    Raises:
+        TracingError: for text, for equations that hold always or never, for symbols that are neither coordinates nor
+            coefficients, for functions that are not given, and for unknown ones that the equation does not contain.
+
+    Example:
+        >>> import numpy as np, primad, sympy
+        >>> x, t, nu = sympy.symbols("x t nu")
+        >>> u = sympy.Function("u")
+        >>> heat = sympy.Eq(u(x, t).diff(t), nu * u(x, t).diff(x, 2))
+        >>> residual = primad.residual_of(heat, {u: lambda k, x, t: np.exp(-k * t) * np.sin(x)}, (x, t), (nu,))
+        >>> residual(2.0, np.array([0.5, 1.0]), 0.0, 2.0)
+        array([0., 0.])
+    """
+    sides = tree.map(_difference, equation)
+    known = dict(functions or {})
+    symbols = [*_listed(coordinates), *_listed(coefficients)]
+    compiled = Compiled(sides, symbols, [*unknowns, *known], "residual_of")
+    for place, unknown in enumerate(unknowns):
+        if not compiled.uses(place):
+            raise TracingError(
+                f"residual_of: the equation does not contain {unknown}",
+                fix="leave it out, or write the equation with the same sympy.Function.",
+            )
+
+    def residual(params: Any, *values: Any) -> Any:
+        return compiled(values, [*(partial(unknown, params) for unknown in unknowns.values()), *known.values()])
+
+    return residual
+
+
+def _listed(symbols: Any) -> Sequence[Any]:
+    return symbols if isinstance(symbols, (list, tuple)) else [symbols]
+
+
+def _difference(equation: Any) -> Any:
+    """Return what is zero where an equation holds."""
+    if isinstance(equation, sympy.Equality):
+        return equation.lhs - equation.rhs
+    if isinstance(equation, (bool, sympy.logic.boolalg.Boolean)) and not isinstance(equation, sympy.Symbol):
+        raise TracingError(
+            f"residual_of: {equation} is no equation",
+            why="SymPy makes True or False of an equation that holds always or never; inequalities have no residual.",
+            fix="write the equation as sympy.Eq(left, right), or as the expression that is to be zero.",
+        )
+    return equation
