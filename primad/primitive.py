@@ -17,7 +17,11 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
 - `batch(flags, size, *inputs, **params)`: the op on operands with a leading axis, for composites that are batched as a
   whole and for ops without an axis map. Other composites are lowered first, but for those with a JVP of their own.
-- `build(program, **options)`: for composites that hold a program, the derived program that they stand for.
+- `programs`: the params that are programs (`ClosedProgram`s).
+- `build(program, **options)`: for ops that hold a program, the program that they stand for, of the same operands.
+- `linearize(tangents, *inputs, residuals, **params)`: for ops of the kind "program", instead of `jvp`: the results
+  again, of an application that may have more of them, and their tangents. With `residuals` the tangents come from an
+  application that is linear in those given, which can be transposed.
 - `consumed`: for composites that hold a program, laws of ops that have them, or a result of them, as an operand: how
   to be computed for these (a trace does not need the whole Hessian).
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
@@ -43,7 +47,7 @@ from primad.ir.program import Cost, newest
 from primad.trace import TracedArray, bind, lift
 from primad.types import TupleType, Zero
 
-Kind = Literal["elementwise", "linear", "multilinear", "piecewise constant", "custom", "composite"]
+Kind = Literal["elementwise", "linear", "multilinear", "piecewise constant", "custom", "composite", "program"]
 LawClass = Literal["bitwise", "real", "finite"]
 Rewrite = Callable[[Trace, tuple[Node, ...], dict[str, Any]], Node | None]
 
@@ -138,7 +142,9 @@ class Primitive:
     partials: tuple[Callable[..., Any], ...] = ()
     exempt: str = ""
     views: bool = False
+    programs: tuple[str, ...] = ()
     build: Callable[..., Any] | None = None
+    linearize: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
     consumed: tuple[Law, ...] = ()
     domain: Domain | None = None
@@ -208,8 +214,8 @@ class Primitive:
 
     @property
     def holds_program(self) -> bool:
-        """Whether this is a composite with a program among its params."""
-        return self.build is not None
+        """Whether a program is among its params."""
+        return bool(self.programs)
 
     def is_linear_in(self, position: int) -> bool:
         """Say whether the op is linear in the operand at `position` (others fixed)."""
@@ -217,7 +223,7 @@ class Primitive:
 
     def linear_groups(self, operands: int) -> list[tuple[int, ...]]:
         """Return the sets of operands in which the op, applied to so many, is jointly linear."""
-        if self.transpose is None or self.kind == "composite":
+        if self.transpose is None or self.kind in ("composite", "program"):
             return []
         positions = tuple([i for i in range(operands) if self.is_linear_in(i)])
         return [positions] if self.kind == "linear" else [(i,) for i in positions]

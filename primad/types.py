@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,11 @@ class TupleType:
 
     def __repr__(self) -> str:
         return f"({', '.join(map(str, self.types))}{',' if len(self.types) == 1 else ''})"
+
+
+def type_of_results(types: Sequence[ArrayType]) -> ArrayType | TupleType:
+    """Return the type of an op with these results: that of the only one, or of all as a tuple."""
+    return types[0] if len(types) == 1 else TupleType(tuple(types))
 
 
 class Zero:

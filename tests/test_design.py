@@ -70,6 +70,7 @@ CLAIMS = {
     "only mapped over and summed, as the collocation points": "test_runtime.py::test_an_axis_that_ops_mix_is_not_cut",
     "or where an op has no native loop": "test_tiles.py::test_operands_that_have_no_native_loop_are_interpreted",
     "operands that are no matrices in memory": "test_windows.py::test_the_windows_of_a_batch_are_never_all_in_memory",
+    "No lowering replaces a call": "test_calls.py::test_text_reads_back_and_lowering_descends",
     "`jit(f)` records `f` on types only": "test_tracing.py::test_jit_caches_by_types_and_static_arguments",
     "results share no memory with arguments": "test_special_values.py::test_results_share_no_memory",
     "there is nothing to pay": "test_design.py::test_plain_arrays_build_no_node",

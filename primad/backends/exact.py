@@ -347,8 +347,10 @@ class Evaluator:
         if not type.is_float and all(operand.dtype != object for operand in operands):
             return self.array(op.numpy(*operands, **params), type)
         if op.holds_program:
-            types = [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
-            return one_or_all(self.run(lower(trace(lambda *arrays: op(*arrays, **params))(*types)), operands))
+            assert op.build is not None
+            (held,) = op.programs
+            options = {name: value for name, value in params.items() if name != held}
+            return one_or_all(self.run(lower(op.build(params[held].hoisted, **options)), operands))
         try:
             return self.array(op.numpy(*operands, **params), type)
         except (TypeError, AttributeError):

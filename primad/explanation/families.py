@@ -102,4 +102,4 @@ def _is_composite(node: Node) -> bool:
 
 
 def _is_own(node: Node) -> bool:
-    return not isinstance(node.op, Leaf) and not node.op.holds_program
+    return not isinstance(node.op, Leaf) and (not node.op.holds_program or node.op.kind == "program")

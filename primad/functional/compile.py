@@ -10,6 +10,7 @@ import numpy as np
 
 from primad import ops, tree
 from primad.errors import ShapeError
+from primad.functional.called import called
 from primad.functional.calls import Call, keep
 from primad.functional.keys import static_key, structure_key
 from primad.functional.transformed import Transformed, transform
@@ -73,7 +74,9 @@ def jit(
 
     Returns:
         a function with the same arguments and result. What the function reads without its being an argument, such as
-        the arrays that it closes over, is taken when it is recorded.
+        the arrays that it closes over, is taken when it is recorded. Inside a function that is recorded itself it is
+        recorded in place; if it is long and called often there, as a step of a simulation is, once for all further
+        calls, so that planning does not grow with their number.
 
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line; where a donated array is read-only
@@ -158,7 +161,7 @@ def jit(
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         if any(isinstance(leaf, TracedArray) for leaf in leaves):
-            return function(*args, **kwargs)
+            return function(*args, **kwargs) if fixed else called(function, args, kwargs, leaves, in_tree)
         types = tuple([type_of(leaf) for leaf in leaves])
         weak = tuple([is_weak(leaf) for leaf in leaves])
         static = static_key(function, fixed, [args[i] for i in fixed]) if fixed else ()
@@ -379,7 +382,7 @@ def _push(tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram) 
 
 
 def _batch_checkpoint(flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram) -> Any:
-    return apply_program_op(checkpoint_, batch_program(of.hoisted, flags, size), operands)
+    return apply_program_op(checkpoint_, ClosedProgram(batch_program(of.hoisted, flags, size)), operands)
 
 
 checkpoint_: Primitive = program_op(

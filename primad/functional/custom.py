@@ -24,7 +24,7 @@ from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.ops import program_op
 from primad.trace import TracedArray, lift
-from primad.types import ArrayType, Linear, TupleType, Zero
+from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
 
 Function = Callable[..., Any]
 Backward = Callable[[list[Any], list[Any]], list[Any]]
@@ -298,7 +298,7 @@ class Pullback:
         """Type of the results of the op."""
         sizes = tuple([size for _, size in reversed(self.stacks)])
         wide = [ArrayType((*sizes, *type.shape), type.dtype) for type in self.out_types]
-        return wide[0] if len(wide) == 1 else TupleType(tuple(wide))
+        return type_of_results(wide)
 
     def stacked(self, flags: tuple[bool, ...], size: int) -> Pullback:
         """Return the pullback of a stack of applications."""

@@ -119,8 +119,9 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
     active = [*[True] * len(call.leaves), *[False] * len(call.program.sources)]
 
     def derive() -> tuple[Program, Program]:
-        build = forward.jvp if transform == "jvp" else reverse.vjp
-        program = simplify(build(of.hoisted, active))
+        pushed = transform == "jvp"
+        built = forward.jvp(of.hoisted, active, residuals=True) if pushed else reverse.vjp(of.hoisted, active)
+        program = simplify(built)
         n = len(of.hoisted.inputs)
         late = [i >= n for i in range(len(program.inputs))]
         outs = len(call.program.outputs)

@@ -18,6 +18,7 @@ from primad.ir.parse import parse as parse_with
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.text import is_shown
 from primad.primitive import Primitive
+from primad.programs.call import call
 from primad.programs.consumers import MATRICES
 from primad.programs.ops import jvp_, vjp_, vmap_
 from primad.transforms import lower
@@ -28,7 +29,7 @@ from primad.transforms.reverse import transposed
 @cache
 def known_ops() -> dict[str, Primitive]:
     """Return primad's primitives and composites by name."""
-    holding = [*MATRICES, jvp_, vjp_, vmap_, checkpoint_, mapped, transposed]
+    holding = [*MATRICES, jvp_, vjp_, vmap_, call, checkpoint_, mapped, transposed]
     records = [*ops.ALL, *primad_numpy.COMPOSITES, *nn.COMPOSITES, *holding]
     return {record.name: record for record in records}
 

@@ -146,11 +146,12 @@ class Trace:
         lines: the user's line for each node, recorded only while `recording`.
         refusal: where a traced array was last asked for its numbers, and what was answered (`primad.refusals`).
         several: whether a node of the trace has several results.
+        called: what is known of functions that were called while recording, by what identifies them.
     """
 
     __slots__ = (
-        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "lines", "origin", "recording", "refusal",
-        "several", "size", "values",
+        "_captures", "_lawful", "_table", "age", "called", "closed", "evaluator", "lines", "origin", "recording",
+        "refusal", "several", "size", "values",
     )  # fmt: skip
 
     def __init__(
@@ -166,6 +167,7 @@ class Trace:
         self.refusal: Any = None
         self.size = 0
         self.several = False
+        self.called: dict[Any, Any] = {}
         self._lawful = LOCAL not in LEFT_OUT.get()
         self._table: dict[Any, Node] = {}
         self._captures: dict[Any, list[Node]] = {}
@@ -271,6 +273,7 @@ class Trace:
         self._captures = {}
         self.values = {}
         self.lines = {}
+        self.called = {}
         self.evaluator = None
 
 

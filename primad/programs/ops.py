@@ -29,7 +29,7 @@ from primad.runtime.executors import prepare
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import alone, apply_program_op, expand, inline, lower
-from primad.types import ArrayType, TupleType
+from primad.types import ArrayType, TupleType, type_of_results
 
 Types = list[ArrayType]
 
@@ -58,8 +58,7 @@ def program_op(
     def infer(*types: ArrayType, of: ClosedProgram, **options: Any) -> ArrayType | TupleType:
         if types:  # asked for the result alone, without operands, by lazy matrices
             _check_operands(name, types, of, options)
-        results = out_types(of, **options)
-        return results[0] if len(results) == 1 else TupleType(tuple(results))
+        return type_of_results(out_types(of, **options))
 
     def lower_built(*operands: Any, of: ClosedProgram, **options: Any) -> Any:
         return one_or_all(inline(built(primitive, of, options), operands))
@@ -83,6 +82,7 @@ def program_op(
         flops=lambda node: lower(alone(node.op, [operand.type for operand in node.inputs], node.params)).cost(),
         doc=doc,
         build=build,
+        programs=("of",),
         batch=batch or (batch_whole if jvp is None else None),
         consumed=tuple(consumed),
     )
@@ -256,7 +256,7 @@ def _move_inside(node: Node, function: Callable[..., Any], *others: tuple[Traced
     )
     batched = (*params["batched"], *[False] * (count - len(params["batched"])), *(on for _, on in others))
     operands = [*map(TracedArray, mapped.inputs), *(x for x, _ in others)]
-    moved: Node = apply_program_op(vmap_, changed, operands, batched=batched, size=params["size"]).node
+    moved: Node = apply_program_op(vmap_, ClosedProgram(changed), operands, batched=batched, size=params["size"]).node
     return moved
 
 

@@ -96,6 +96,11 @@ class Executor(ABC):
             PrimadError: if it cannot be run so: `along` names an axis that cannot be cut, its arrays do not fit.
         """
 
-    def as_function(self, program: Program, signature: Signature) -> Executable | None:
-        """Return what runs a small program that Python calls again and again; None where `prepare` is as good."""
+    def as_function(self, program: Program, signature: Signature | None) -> Executable | None:
+        """Return what runs a small program that is called again and again; None where `prepare` is as good.
+
+        Args:
+            program: what to compute.
+            signature: how Python calls it, if it does.
+        """
         return None

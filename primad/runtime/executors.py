@@ -25,7 +25,7 @@ class _Native(Executor):
         """Return a plan."""
         return make_plan(program, *options)
 
-    def as_function(self, program: Program, signature: Signature) -> Executable | None:
+    def as_function(self, program: Program, signature: Signature | None) -> Executable | None:
         """Return the program as one native function."""
         return whole_plan(program, signature)
 
@@ -80,9 +80,16 @@ def prepared_parts(
 
 
 def prepared_function(
-    key: Hashable, derive: Callable[[], Program], signature: Signature, executor: Executor = NATIVE
+    key: Hashable, derive: Callable[[], Program], signature: Signature | None = None, executor: Executor = NATIVE
 ) -> Executable | None:
-    """Return what runs a program that Python calls again and again; None where `prepared` is as good."""
+    """Return what runs a program that is called again and again; None where `prepared` is as good.
+
+    Args:
+        key: what the program is: equal for equal programs only.
+        derive: makes the program.
+        signature: how Python calls it, if it does.
+        executor: what is to run it.
+    """
     found: Any = EXECUTABLES.get(
         (executor.name, key, signature), lambda: executor.as_function(simplify(derive()), signature)
     )

@@ -15,6 +15,7 @@ from primad.errors import TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, leaf_value
 from primad.ir.program import Program
 from primad.ops.contraction import split
+from primad.primitive import Primitive
 from primad.process import silently
 from primad.quantities import several, size
 from primad.runtime.checkpoints import late_order
@@ -241,12 +242,17 @@ def makes_new_array(node: Node) -> bool:
     if isinstance(node.type, TupleType):
         return False
     if node.inputs and isinstance(node.inputs[0].type, TupleType):
-        return node.inputs[0].op in _BUILT_IN and not node.inputs[0].op.views
+        return _is_known(node.inputs[0].op) and not node.inputs[0].op.views
     return (
         not isinstance(node.op, Leaf)
         and not node.op.views
-        and (node.op in _BUILT_IN or isinstance(node.op.numpy, np.ufunc))
+        and (_is_known(node.op) or isinstance(node.op.numpy, np.ufunc))
     )
+
+
+def _is_known(op: Primitive) -> bool:
+    """Say whether an op's results share no memory with its operands, unless it says so: ours, and plans of programs."""
+    return op in _BUILT_IN or op.holds_program
 
 
 _BUILT_IN = frozenset(ops.ALL)

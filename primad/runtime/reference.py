@@ -20,6 +20,7 @@ from primad.runtime.donation import settle
 from primad.runtime.executor import Executable, Executor, Options
 from primad.runtime.failure import fail
 from primad.runtime.prediction import Machine, Prediction, by_numpy
+from primad.transforms.lowering import without_calls
 
 Table = Callable[[Primitive], Callable[..., Any]]
 """The function of each op: it takes the op's operands and params."""
@@ -44,8 +45,8 @@ class TableExecutor(Executor):
         self.function_of = function_of
 
     def prepare(self, program: Program, options: Options) -> Executable:
-        """Return what runs a program. There are no tiles to cut, and donated memory is filled in the end."""
-        return OpByOp(program, self.function_of, options)
+        """Return what runs a program, with those that it calls: there are no tiles; donated memory is filled last."""
+        return OpByOp(without_calls(program), self.function_of, options)
 
 
 class OpByOp(Executable):

@@ -41,7 +41,7 @@ class WholePlan(Executable):
     """
 
     def __init__(
-        self, program: Program, signature: Signature, text: str, scratch: int, entry: CPythonEntry | None
+        self, program: Program, signature: Signature | None, text: str, scratch: int, entry: CPythonEntry | None
     ) -> None:
         host = compiler()
         assert host is not None
@@ -85,7 +85,7 @@ class WholePlan(Executable):
 
     def entry(self, constants: Sequence[Any]) -> Callable[..., Any] | None:
         """Return the program as a built-in function, or such a one whose flat result is rebuilt as a tree."""
-        if self._entry is None:
+        if self._entry is None or self.signature is None:
             return None
         body, entry = self._kernels
         arrays = [np.ascontiguousarray(x) for x in constants]
@@ -104,13 +104,19 @@ def _rebuilding(entry: Callable[..., Any], out_tree: Any) -> Callable[..., Any]:
     return rebuilt
 
 
-def whole_plan(program: Program, signature: Signature) -> WholePlan | None:
-    """Return a plan that runs a lowered program as one native function; None where that does not pay or cannot be."""
+def whole_plan(program: Program, signature: Signature | None) -> WholePlan | None:
+    """Return a plan that runs a lowered program as one native function; None where that does not pay or cannot be.
+
+    Args:
+        program: what to compute.
+        signature: how Python calls it, if it does.
+    """
     found = text_of(program)
     if found is None:
         return None
     text, scratch, work = found
-    entry = write_cpython_entry(signature, [node.type for node in program.outputs], scratch, work)
+    types = [node.type for node in program.outputs]
+    entry = None if signature is None else write_cpython_entry(signature, types, scratch, work)
     try:
         return WholePlan(program, signature, text, scratch, entry)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory

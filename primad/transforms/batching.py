@@ -16,7 +16,7 @@ from primad.primitive import Primitive, as_tuple, missing_rule, one_or_all, pack
 from primad.trace import TracedArray
 from primad.transforms.forward import jvp
 from primad.transforms.lowering import alone, finish, inline, lower, lower_nodes
-from primad.types import ArrayType, TupleType, Zero
+from primad.types import ArrayType, TupleType, Zero, type_of_results
 
 
 def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: bool = False) -> Program:
@@ -119,7 +119,7 @@ def _mapped(node: Node, operands: Sequence[TracedArray], flags: tuple[bool, ...]
 
 def _mapped_type(*types: ArrayType, of: ClosedProgram, batched: tuple[bool, ...], size: int) -> ArrayType | TupleType:
     wide = [ArrayType((size, *type.shape), type.dtype) for type in of.out_types]
-    return wide[0] if len(wide) == 1 else TupleType(tuple(wide))
+    return type_of_results(wide)
 
 
 def _mapped_tangent(
@@ -161,4 +161,5 @@ mapped = Primitive(
     flops=_cost,
     doc="A composite with a rule of its own, on a stack of operands; its rule is that of each.",
     build=_build_mapped,
+    programs=("of",),
 )

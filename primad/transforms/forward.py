@@ -7,7 +7,7 @@ from typing import Any
 
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines, rebuild
-from primad.primitive import missing_rule, result_of
+from primad.primitive import missing_rule, packed, result_of
 from primad.trace import TracedArray
 from primad.transforms.lowering import expand, finish
 from primad.types import Zero
@@ -19,6 +19,7 @@ def push_tangents(
     primals: Sequence[Node],
     tangents: Sequence[TracedArray | Zero],
     marks: Mapping[Node, TracedArray] | None = None,
+    residuals: bool = False,
 ) -> tuple[list[Node], list[TracedArray | Zero]]:
     """Replay a program in `trace` and compute the tangents of its outputs beside it.
 
@@ -28,6 +29,7 @@ def push_tangents(
         primals: fresh nodes for the inputs.
         tangents: their tangents.
         marks: further tangents that enter at nodes of the program, added to what arrives there.
+        residuals: whether the tangents will be transposed (see `linearize` in `primad.primitive`).
 
     Returns:
         the outputs and their tangents.
@@ -45,19 +47,24 @@ def push_tangents(
     for node in program.nodes:
         if node in mapping:
             continue
-        new = mapping[node] = rebuild(node, mapping, trace, copy=True)
+        moves = not isinstance(node.op, Leaf) and node.type.is_float and not moving.keys().isdisjoint(node.inputs)
+        apart = moves and node.op.linearize is not None
+        if not apart:
+            mapping[node] = rebuild(node, mapping, trace, copy=True)
         if node in marks:
             moving[node] = marks[node]
-        if isinstance(node.op, Leaf) or not node.type.is_float:
+        if not moves:
             continue
-        if moving.keys().isdisjoint(node.inputs):
-            continue
-        if node.op.jvp is None:
+        if not apart and node.op.jvp is None:
             raise missing_rule(node.op, "JVP rule")
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
         incoming = [moving[operand] if operand in moving else Zero(operand.type) for operand in node.inputs]
-        out = result_of(new)
-        tangent = node.op.jvp(incoming, out, *operands, **dict(node.params))
+        params = dict(node.params)
+        if apart:
+            out, tangent = node.op.linearize(incoming, *operands, residuals=residuals, **params)
+            mapping[node] = packed(out, trace)
+        else:
+            tangent = node.op.jvp(incoming, result_of(mapping[node]), *operands, **params)
         if isinstance(tangent, tuple):
             if not all(isinstance(part, Zero) for part in tangent):
                 moving[node] = tangent
@@ -83,7 +90,7 @@ def zero_node(trace: Trace, type: Any) -> Node:
     return trace.literal(0, type)
 
 
-def jvp(program: Program, active: Sequence[bool] | None = None) -> Program:
+def jvp(program: Program, active: Sequence[bool] | None = None, residuals: bool = False) -> Program:
     """Return the program (inputs, tangents of active inputs) -> (outputs, their tangents).
 
     Tangents of outputs that do not depend on the active inputs are zeros.
@@ -91,6 +98,7 @@ def jvp(program: Program, active: Sequence[bool] | None = None) -> Program:
     Args:
         program: any program.
         active: which inputs have tangents; by default those that are floats.
+        residuals: whether what is linear in the tangents is to stand apart, to be transposed or applied often.
 
     Raises:
         NotDifferentiableError: if an op on the path has no JVP rule.
@@ -108,7 +116,7 @@ def jvp(program: Program, active: Sequence[bool] | None = None) -> Program:
     program = expand(program, active)
     trace = Trace()
     primals, tangents = fresh_inputs(program, trace, active)
-    outputs, out_tangents = push_tangents(program, trace, primals, tangents)
+    outputs, out_tangents = push_tangents(program, trace, primals, tangents, residuals=residuals)
     seeds = [tangent.node for tangent in tangents if isinstance(tangent, TracedArray)]
     results = [
         tangent.node if isinstance(tangent, TracedArray) else zero_node(trace, tangent.type) for tangent in out_tangents

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from primad.errors import ProgramError, TracingError
 from primad.ir.node import Leaf, Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program, carry_lines, newest, rebuild, replay
-from primad.primitive import Primitive, as_tuple, packed, result_of
+from primad.primitive import Primitive, as_tuple, one_or_all, packed, result_of
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -21,6 +21,7 @@ def lower(program: Program) -> Program:
 
     No derivative of it may be asked for any more, since rules of their own are gone: see `expand`. Composites that hold
     programs (jacobian, hessian, …) come last, so that the ops that consume them can choose how they are computed.
+    Programs that are called stay calls, of lowered programs.
 
     Args:
         program: any program.
@@ -42,7 +43,33 @@ def lower(program: Program) -> Program:
             f"lower and simplify take a Program, got {type(program).__name__}",
             fix="record the function first: primad.trace(f)(*example_arguments).",
         )
-    return _replace(program, _composites)
+    return _lowered_calls(_replace(program, _composites))
+
+
+def _lowered_calls(program: Program) -> Program:
+    """Lower the programs that are called."""
+    called = _calls(program)
+    lowered = {of.key: (of, lower(of.hoisted)) for of in (dict(node.params)["of"] for node in called)}
+    changed = {key: ClosedProgram(new) for key, (of, new) in lowered.items() if new is not of.hoisted}
+    chosen = {node for node in called if dict(node.params)["of"].key in changed}
+
+    def again(node: Node, operands: Sequence[TracedArray]) -> Any:
+        return apply_program_op(node.op, changed[dict(node.params)["of"].key], operands)
+
+    return _rewritten(program, chosen, again) if chosen else program
+
+
+def without_calls(program: Program) -> Program:
+    """Return the program with calls replaced by the programs that they call, whatever these hold."""
+    while True:
+        chosen = set(_calls(program))
+        if not chosen:
+            return program
+        program = _rewritten(program, chosen, lambda node, xs: one_or_all(inline(dict(node.params)["of"].hoisted, xs)))
+
+
+def _calls(program: Program) -> list[Node]:
+    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.kind == "program"]
 
 
 def lower_except(program: Program, kept: Callable[[Primitive], bool]) -> Program:
@@ -98,26 +125,37 @@ def active_nodes(program: Program, active: Sequence[bool]) -> set[Node]:
 
 def lower_nodes(program: Program, chosen: set[Node]) -> Program:
     """Replace the chosen composite nodes by their definitions, once."""
+    return _rewritten(program, chosen, defined)
+
+
+def _rewritten(program: Program, chosen: Container[Node], by: Callable[[Node, Sequence[TracedArray]], Any]) -> Program:
+    """Rebuild a program node by node, with other results of the same type in place of chosen applications."""
     trace = Trace()
     inputs = [trace.input(node.type) for node in program.inputs]
     mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
     for node in program.nodes:
         if node in mapping:
             continue
-        if node in chosen:
-            mapping[node] = definition(node, mapping, trace)
-        else:
-            mapping[node] = rebuild(node, mapping, trace)
+        mapping[node] = replaced(node, mapping, trace, by) if node in chosen else rebuild(node, mapping, trace)
     return finish(program, trace, inputs, [mapping.get(node, node) for node in program.outputs], mapping)
 
 
-def definition(node: Node, mapping: Mapping[Node, Node], trace: Trace) -> Node:
-    """Build the definition of a composite node on mapped operands."""
-    operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
-    lowered = packed(node.op.lower(*operands, **dict(node.params)), trace)
-    if lowered.type != node.type:
-        raise ProgramError(f"{node.op.name}: its definition gives {lowered.type} instead of {node.type}")
-    return lowered
+def defined(node: Node, operands: Sequence[TracedArray]) -> Any:
+    """Return what the definition of a composite makes of operands."""
+    return node.op.lower(*operands, **dict(node.params))
+
+
+def replaced(
+    node: Node,
+    mapping: Mapping[Node, Node],
+    trace: Trace,
+    by: Callable[[Node, Sequence[TracedArray]], Any] = defined,
+) -> Node:
+    """Build on mapped operands what stands for a node: by default its definition."""
+    found = packed(by(node, [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]), trace)
+    if found.type != node.type:
+        raise ProgramError(f"{node.op.name}: its definition gives {found.type} instead of {node.type}")
+    return found
 
 
 def alone(op: Primitive, types: Sequence[ArrayType], params: Params) -> Program:
@@ -166,20 +204,20 @@ def inline(program: Program, operands: Sequence[TracedArray]) -> list[TracedArra
 
 def apply_program_op(
     primitive: Primitive,
-    program: Program,
+    of: ClosedProgram,
     operands: Sequence[TracedArray],
     extras: Sequence[TracedArray] = (),
     **params: Any,
 ) -> Any:
-    """Apply an op that holds a program to one that was just made, whose captured values and scalars become operands.
+    """Apply an op that holds a program, whose captured values and scalars become operands.
 
     Args:
         primitive: the op.
-        program: the program to hold.
+        of: the program to hold.
         operands: what its inputs stand for.
         extras: what the op takes beside them (tangents, cotangents).
         params: of the op.
     """
-    trace = newest([operand.node for operand in (*operands, *extras)], program.trace)
-    sources = [rebuild(node, {}, trace) if isinstance(node.op, Leaf) else node for node in program.sources]
-    return primitive(*operands, *map(TracedArray, sources), *extras, of=ClosedProgram(program), **params)
+    trace = newest([operand.node for operand in (*operands, *extras)], of.program.trace)
+    sources = [rebuild(node, {}, trace) if isinstance(node.op, Leaf) else node for node in of.program.sources]
+    return primitive(*operands, *map(TracedArray, sources), *extras, of=of, **params)

@@ -13,8 +13,8 @@ from primad.primitive import Primitive, as_tuple, missing_rule, one_or_all, tang
 from primad.trace import TracedArray
 from primad.transforms.dimensions import dependents
 from primad.transforms.forward import fresh_inputs, jvp, push_tangents, zero_node
-from primad.transforms.lowering import alone, apply_program_op, definition, expand, finish, inline, lower
-from primad.types import ArrayType, Linear, TupleType, Zero
+from primad.transforms.lowering import alone, apply_program_op, expand, finish, inline, lower, replaced, without_calls
+from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
 
 
 def pull_cotangents(
@@ -89,7 +89,7 @@ def _lowered(
             if node not in linear or node in mapping:
                 continue
             if node in chosen:
-                mapping[node] = definition(node, mapping, trace)
+                mapping[node] = replaced(node, mapping, trace)
             else:
                 mapping[node] = rebuild(node, mapping, trace)
         outputs = [mapping.get(node, node) for node in outputs]
@@ -149,7 +149,7 @@ def vjp(
     primals, tangents = fresh_inputs(program, trace, active)
     inner = dict.fromkeys(node for node, on in zip(program.outputs, watched, strict=False) if on)
     marks = {node: TracedArray(trace.input(node.type)) for node in inner}
-    outputs, out_tangents = push_tangents(program, trace, primals, tangents, marks)
+    outputs, out_tangents = push_tangents(program, trace, primals, tangents, marks, residuals=True)
     cotangents = [_seed(trace, node, seed) for node, seed in zip(program.outputs, seeds, strict=True)]
     pairs = [
         (tangent.node, cotangent)
@@ -197,12 +197,12 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
         }
     """
     linear = [True] * len(program.inputs) if linear is None else linear
-    program = expand(program)
+    program = expand(without_calls(program))
     _check_homogeneous(lower(program), linear)
-    return _transpose(program, linear)
+    return transposed_program(program, linear)
 
 
-def _transpose(program: Program, linear: Sequence[bool]) -> Program:
+def transposed_program(program: Program, linear: Sequence[bool]) -> Program:
     """Transpose an expanded program that is known to be linear in some inputs."""
     trace = Trace()
     inputs = [trace.input(node.type) for node in program.inputs]
@@ -250,12 +250,11 @@ def _through(node: Node, cotangent: Any, linear: set[Node]) -> Sequence[TracedAr
     program = Program(program.trace, program.inputs, [x for x, on in zip(program.outputs, present, strict=True) if on])
     kept = [TracedArray(operand) for operand in node.inputs if operand not in linear]
     given = [ct for ct in as_tuple(cotangent) if not isinstance(ct, Zero)]
-    return as_tuple(apply_program_op(transposed, program, kept, given, linear=flags))
+    return as_tuple(apply_program_op(transposed, ClosedProgram(program), kept, given, linear=flags))
 
 
 def _transposed_type(*types: ArrayType, of: ClosedProgram, linear: tuple[bool, ...]) -> ArrayType | TupleType:
-    found = [type for type, on in zip(of.program.in_types, linear, strict=True) if on]
-    return found[0] if len(found) == 1 else TupleType(tuple(found))
+    return type_of_results([type for type, on in zip(of.program.in_types, linear, strict=True) if on])
 
 
 def _transposed_tangent(
@@ -278,7 +277,7 @@ def _transposed_tangent(
         pushed = jvp(of.hoisted, active)
         slope = Program(pushed.trace, pushed.inputs, pushed.outputs[len(cotangents) :])
         flags = (*flags, *[False] * len(present))
-        terms.append(apply_program_op(transposed, slope, [*kept, *present], cotangents, linear=flags))
+        terms.append(apply_program_op(transposed, ClosedProgram(slope), [*kept, *present], cotangents, linear=flags))
     return tangent_sum(terms)
 
 
@@ -288,7 +287,7 @@ def _extended(linear: Sequence[bool], program: Program) -> tuple[bool, ...]:
 
 
 def _build_transposed(program: Program, *, linear: tuple[bool, ...]) -> Program:
-    return _transpose(lower(program), _extended(linear, program))
+    return transposed_program(lower(program), _extended(linear, program))
 
 
 def _transposed_values(*arrays: Any, of: ClosedProgram, linear: tuple[bool, ...]) -> Any:
@@ -313,4 +312,5 @@ transposed = Primitive(
     flops=_cost,
     doc="A composite's transpose in the operands in which it is linear; its rule still holds for the others.",
     build=_build_transposed,
+    programs=("of",),
 )

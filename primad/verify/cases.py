@@ -71,10 +71,17 @@ class Operand:
 
 @dataclass(frozen=True)
 class Example:
-    """One application of an op."""
+    """One application of an op.
+
+    Attributes:
+        operands: its operands.
+        params: its params.
+        linear: operands in which an op that holds a program is linear together, since its program is.
+    """
 
     operands: tuple[Operand, ...]
     params: dict[str, Any] = field(default_factory=dict)
+    linear: tuple[int, ...] = ()
 
     @property
     def inputs(self) -> list[Operand]:

@@ -12,6 +12,7 @@ from primad.backends.exact import Evaluator
 from primad.backends.mpmath import Precise
 from primad.errors import NotDifferentiableError
 from primad.transforms import jvp, lower, transpose, vjp
+from primad.transforms.reverse import transposed_program
 from primad.types import ArrayType
 from primad.verify.axis_maps import check_axis_map, check_batching, check_sum
 from primad.verify.decide import Wrong, decide
@@ -207,12 +208,13 @@ def _linear_groups(trial: Trial) -> list[tuple[int, ...]]:
     types = trial.program.in_types
     op = trial.case.through or trial.op
     groups = [tuple([i for i in group if types[i].is_float]) for group in op.linear_groups(len(types))]
-    return [group for group in groups if group]
+    return [group for group in (*groups, trial.example.linear) if group]
 
 
 def _transpose_alone(trial: Trial, chosen: tuple[int, ...]) -> How:
     linear = [i in chosen for i in range(len(trial.inputs))]
-    backward = transpose(trial.program, linear)
+    # Before a user's program is transposed its calls are replaced; here their own rule is asked.
+    backward = (transposed_program if trial.op.kind == "program" else transpose)(trial.program, linear)
     others = [x for x, on in zip(trial.inputs, linear, strict=True) if not on]
     cotangents = trial.directions("w", trial.program.out_types)
     operands = [trial.inputs[i] for i in chosen]

@@ -15,6 +15,7 @@ from primad.functional.rules import Rule
 from primad.ir.program import ClosedProgram
 from primad.numpy.products import diagonal_, trace_
 from primad.primitive import Primitive, as_tuple, one_or_all
+from primad.programs.call import call
 from primad.programs.consumers import hessian_, hessian_diagonal_, jacobian_
 from primad.programs.matrices import hvp_, pullback_, pushforward_, whole
 from primad.programs.ops import jvp_, vjp_, vmap_
@@ -131,7 +132,7 @@ def _rows(xs: Sequence[Array], batched: Sequence[bool], size: int) -> list[list[
 
 
 def _same(n: Numbers, *xs: Array, of: Any, rule: Any = None) -> Any:
-    return tuple(_values(n, of, xs))
+    return one_or_all(_values(n, of, xs))
 
 
 def _transposed(n: Numbers, *xs: Array, of: Any, linear: tuple[bool, ...]) -> Any:
@@ -274,6 +275,17 @@ def _ruled(body: Callable[..., Any], count: int) -> ClosedProgram:
     return ClosedProgram(trace(lambda *xs: custom_jvp_(*xs, of=of, rule=made))(*types))
 
 
+def _linear_body(t: Any, x: Any) -> tuple[Any, Any]:
+    return ops.sin(x) * t + ops.flip(t, axes=(0,)) * x * x, ops.exp(x) * t
+
+
+def _draw_call(choose: Choices) -> Example:
+    operands = (floats((2,), -1.5, 1.5), floats((2,), -1.5, 1.5))
+    if choose.integer(0, 1):
+        return Example(operands, {"of": _program()})
+    return Example(operands, {"of": ClosedProgram(trace(_linear_body)(*[x.type for x in operands]))}, linear=(0,))
+
+
 def _draw_mapped(choose: Choices) -> Example:
     batched = choose.among(((True, True), (True, False), (False, True)))
     operands = [floats((2, 2) if on else (2,), -1.5, 1.5) for on in batched]
@@ -282,7 +294,7 @@ def _draw_mapped(choose: Choices) -> Example:
 
 
 def _draw_transposed(choose: Choices) -> Example:
-    of = _ruled(lambda t, x: (ops.sin(x) * t + ops.flip(t, axes=(0,)) * x * x, ops.exp(x) * t), 2)
+    of = _ruled(_linear_body, 2)
     operands = (floats((2,), -1.5, 1.5), floats((2,)), floats((2,)))
     return Example(operands, {"of": of, "linear": (True, False)})
 
@@ -320,6 +332,7 @@ PROGRAM_OP_CASES: tuple[Case, ...] = (
         Case(op, _draw(options), 4, meaning, symbols_only=True, reverse_only=op is custom_vjp_)
         for op, options, meaning in _TABLE
     ),
+    Case(call, _draw_call, 4, _same, symbols_only=True),
     Case(mapped, _draw_mapped, 4, _mapped, symbols_only=True),
     Case(transposed, _draw_transposed, 4, _transposed, symbols_only=True),
     Case(custom_pullback, _draw_pulled, 4, _pulled, symbols_only=True, reverse_only=True, has_values=False),

@@ -1,0 +1,269 @@
+"""Calls: a jitted function that a program repeats is recorded, planned and differentiated once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad.functional.called import RECORDED_IN_PLACE
+from primad.ir.program import ClosedProgram, Program
+from primad.programs import call as calls
+from primad.programs.call import call
+from primad.runtime import executors
+from primad.runtime.cache import Cache
+from primad.transforms import jvp, vjp, vmap
+from primad.transforms.lowering import apply_program_op
+from primad.verify.cases import Seeded
+from primad.verify.programs import draw_program
+
+Function = Callable[..., Any]
+
+
+def plain_step(state: Any, p: Any) -> Any:
+    """About sixty nodes, with a composite and trees."""
+    x, v = state["x"], state["v"]
+    for k in range(8):
+        force = np.sin(x * p) - 0.1 * v * np.cos(x + 0.3 * k) - 0.05 * np.mean(x)
+        v = v + 0.01 * force
+        x = x + 0.01 * v
+    return {"x": x, "v": v}
+
+
+def simulation(step: Function, count: int) -> Function:
+    def loss(p: Any) -> Any:
+        state = {"x": np.array([1.0, 0.5, 0.2]), "v": np.zeros(3)}
+        for _ in range(count):
+            state = step(state, p)
+        return np.sum(state["x"] ** 2)
+
+    return loss
+
+
+def called(program: Program) -> list[Any]:
+    """Return the programs that a program calls, once for each call."""
+    return [dict(node.params)["of"] for node in program.nodes if node.op is call]
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
+    """Empty caches; returns the programs that calls run, of which executables are made from now on."""
+    made: list[Program] = []
+    original = executors.NATIVE.as_function
+
+    def counted(program: Program, signature: Any) -> Any:
+        if signature is None:
+            made.append(program)
+        return original(program, signature)
+
+    monkeypatch.setattr(executors, "EXECUTABLES", Cache(512))
+    monkeypatch.setattr(calls, "BUILT", Cache(512))
+    monkeypatch.setattr(executors.NATIVE, "as_function", counted)
+    return made
+
+
+def test_planning_grows_with_the_distinct_code(fresh: list[Program]) -> None:
+    """Nodes to plan: a few for each further step. Plans of what is called: as many for 100 steps as for 400."""
+    step = primad.jit(plain_step)
+    sizes, distinct = {}, {}
+    for count in (100, 400):
+        program = primad.simplify(vjp(primad.trace(simulation(step, count))(0.7)))
+        sizes[count] = len(program.nodes)
+        distinct[count] = len({of.key for of in called(program)})
+    assert (sizes[400] - sizes[100]) / 300 <= 12
+    assert distinct[100] == distinct[400] <= 3
+    primad.grad(simulation(step, 100))(0.7)
+    planned = len(fresh)
+    assert planned == distinct[100]
+    primad.grad(simulation(step, 400))(0.7)
+    primad.jit(primad.grad(simulation(primad.jit(plain_step), 150)))(0.3)
+    assert len(fresh) == planned
+
+
+def derivatives(f: Function) -> list[Any]:
+    stack = np.array([0.7, 0.3])
+    return [
+        f(0.7),
+        primad.grad(f)(0.7),
+        primad.jvp(f, (0.7,), (1.5,)),
+        primad.vjp(f, 0.7)[1](1.5),
+        primad.linearize(f, 0.7)[1](1.5),
+        primad.grad(primad.grad(f))(0.7),
+        primad.jvp(primad.grad(f), (0.7,), (1.5,))[1],
+        primad.grad(lambda p: primad.jvp(f, (p,), (1.5,))[1])(0.7),
+        primad.vmap(primad.grad(f))(stack),
+        primad.jit(primad.value_and_grad(f))(0.7),
+        primad.jit(f)(0.7),
+    ]
+
+
+def test_derivatives_through_calls_are_those_in_place() -> None:
+    step = primad.jit(plain_step)
+    assert called(primad.trace(simulation(step, 11))(0.7))
+    found, expected = derivatives(simulation(step, 11)), derivatives(simulation(plain_step, 11))
+    for got, wanted in zip(primad.tree.leaves(found), primad.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_calls_of_random_programs(seed: int) -> None:
+    """A program and a call of it have the same values, derivatives of orders 1 and 2, and stacks."""
+    program = draw_program(Seeded(seed))
+    of = ClosedProgram(program)
+    caller = primad.trace(lambda *xs: apply_program_op(call, of, xs))(*program.in_types)
+    assert called(caller) == [of]
+    rng = np.random.default_rng(seed)
+    every = [True] * len(program.inputs)
+    for change in (jvp, lambda p: jvp(vjp(p)), lambda p: vjp(jvp(p)), lambda p: vjp(vmap(p, every, 2))):
+        direct, indirect = primad.simplify(change(program)), primad.simplify(change(caller))
+        values = [rng.uniform(0.3, 1.2, type.shape) for type in direct.in_types]
+        with np.errstate(all="ignore"):
+            expected, found = direct(*values), indirect(*values)
+        for got, wanted in zip(primad.tree.leaves(found), primad.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-8 * (1 + np.nanmax(np.abs(wanted), initial=0.0)))
+
+
+def test_what_is_small_or_rare_is_recorded_in_place() -> None:
+    """The laws see through it: the same program as without jit."""
+    few = simulation(primad.jit(plain_step), 5)
+    assert primad.trace(few)(0.7).key == primad.trace(simulation(plain_step, 5))(0.7).key
+    small = primad.jit(lambda x: 1.01 * np.sin(x))
+
+    def many(x: Any, f: Function) -> Any:
+        for _ in range(RECORDED_IN_PLACE):
+            x = f(x)
+        return x
+
+    assert not called(primad.trace(partial(many, f=small))(0.7))
+
+
+def test_a_jitted_function_in_a_laplacian_costs_what_it_costs_without() -> None:
+    def u(x: Any, w: Any) -> Any:
+        for matrix in w:
+            x = np.tanh(matrix @ x)
+        return np.sum(x)
+
+    def loss(w: Any, points: Any, f: Function) -> Any:
+        return np.sum(primad.vmap(primad.laplacian(lambda x: f(x, w)))(points) ** 2)
+
+    w = [np.eye(4) * 0.5, np.ones((4, 4)) / 4]
+    args = w, np.ones((7, 4))
+    costs = []
+    for f in (u, primad.jit(u)):
+        program = primad.trace(primad.grad(lambda w, points, f=f: loss(w, points, f)))(*args)
+        costs.append(primad.simplify(program).cost())
+    assert costs[0] == costs[1]
+
+
+def test_functions_that_see_values_or_close_over_traced_ones_stay_in_place() -> None:
+    @primad.jit
+    def branching(x: Any) -> Any:
+        for _ in range(40):
+            x = np.sin(x) + (0.1 if x > 0 else -0.1)
+        return x
+
+    def f(x: Any) -> Any:
+        for _ in range(30):
+            x = branching(x)
+        return x
+
+    expected = 0.7
+    for _ in range(30 * 40):
+        expected = np.sin(expected) + (0.1 if expected > 0 else -0.1)
+    assert primad.value_and_grad(f)(0.7)[0] == pytest.approx(expected)
+
+    def g(x: Any) -> Any:
+        inner = primad.jit(lambda y: plain_step({"x": y * x, "v": y}, 0.7)["x"])
+        y = np.ones(3)
+        for _ in range(30):
+            y = inner(y * x)
+        return np.sum(y)
+
+    def direct(x: Any) -> Any:
+        y = np.ones(3)
+        for _ in range(30):
+            y = plain_step({"x": y * x * x, "v": y * x}, 0.7)["x"]
+        return np.sum(y)
+
+    assert primad.grad(g)(0.99) == pytest.approx(primad.grad(direct)(0.99), rel=1e-9)
+
+
+def test_numbers_adopt_the_dtype_that_they_meet_in_a_call_too() -> None:
+    def step(x: Any, h: Any) -> Any:
+        for _ in range(30):
+            x = x + h * np.sin(x)
+        return x
+
+    def run(x: Any, f: Function) -> Any:
+        for _ in range(40):
+            x = f(x, h=0.01)
+        return np.sum(x)
+
+    x = np.ones(3, np.float32)
+    assert called(primad.trace(partial(run, f=primad.jit(step)))(x))
+    found = primad.grad(partial(run, f=primad.jit(step)))(x)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, primad.grad(partial(run, f=step))(x), rtol=1e-4)
+
+
+def test_rules_of_a_users_own_hold_inside_of_calls_at_every_order() -> None:
+    """With a rule that is wrong on purpose one sees whether it is used."""
+
+    @primad.custom_jvp
+    def f(x: Any) -> Any:
+        return np.sin(x)
+
+    @f.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x,), (t,) = primals, tangents
+        return f(x), 3.0 * f(x) * t
+
+    @primad.custom_vjp
+    def h(x: Any) -> Any:
+        return np.sin(x)
+
+    h.defvjp(lambda x: (h(x), x), lambda x, ct: (3.0 * h(x) * ct,))
+
+    for inner in (f, h):
+        of = ClosedProgram(primad.trace(lambda x, inner=inner: inner(x) * 1.0 + 0.0 * x)(0.5))
+        through = primad.grad(lambda x, of=of: call(x, *[0.0] * len(of.program.sources), of=of))
+        assert through(0.5) == pytest.approx(3.0 * np.sin(0.5))
+        assert primad.grad(through)(0.5) == pytest.approx(9.0 * np.sin(0.5))
+        assert primad.grad(primad.grad(through))(0.5) == pytest.approx(27.0 * np.sin(0.5))
+
+
+def test_text_reads_back_and_lowering_descends() -> None:
+    program = primad.trace(simulation(primad.jit(plain_step), 20))(0.7)
+    again = primad.parse(str(program))
+    assert again.key == program.key
+    assert again(0.7) == program(0.7)
+    assert any(node.op.name == "mean" for node in called(program)[0].hoisted.nodes)
+    lowered = primad.lower(program)
+    assert len(called(lowered)) == len(called(program)) > 0
+    assert not any(node.op.name == "mean" for of in called(lowered) for node in of.hoisted.nodes)
+    plain = primad.lower(primad.trace(simulation(plain_step, 20))(0.7))
+    assert lowered.cost().flops == pytest.approx(plain.cost().flops, rel=0.1)
+
+
+def test_transposing_looks_into_calls() -> None:
+    def affine(x: Any, shift: float) -> Any:
+        for k in range(40):
+            x = x * 1.01 + np.flip(x) * 0.1 * k + shift
+        return x
+
+    def repeated(x: Any, shift: float) -> Any:
+        f = primad.jit(lambda x: affine(x, shift))
+        for _ in range(20):
+            x = f(x) * 1e-3
+        return x
+
+    x = np.array([1.0, 2.0])
+    assert called(primad.trace(partial(repeated, shift=0.0))(x))
+    pulled = primad.linear_transpose(partial(repeated, shift=0.0), x)(x)[0]
+    np.testing.assert_allclose(pulled, primad.vjp(partial(repeated, shift=0.0), x)[1](x)[0], rtol=1e-9)
+    with pytest.raises(primad.NotDifferentiableError, match="affine"):
+        primad.linear_transpose(partial(repeated, shift=1.0), x)
