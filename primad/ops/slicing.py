@@ -183,6 +183,26 @@ def _pad_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any])
     return None
 
 
+def _pad_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """Axes that get no zeros, and along which the operand is constant, are broadcast after it."""
+    (x,) = inputs
+    if x.op is not broadcast and x.op is not LITERAL:
+        return None
+    new = dict(x.params)["axes"] if x.op is broadcast else range(x.type.ndim)
+    axes = tuple([axis for axis in new if not any(width[axis] for width in params.values())])
+    if not axes:
+        return None
+    kept = [axis for axis in range(x.type.ndim) if axis not in axes]
+    small = ArrayType(tuple([x.type.shape[axis] for axis in kept]), x.type.dtype)
+    if x.op is LITERAL:
+        inner = trace.literal(literal_value(x), small)
+    else:
+        left = tuple([kept.index(axis) for axis in new if axis in kept])
+        inner = apply(trace, broadcast, x.inputs[0], shape=small.shape, axes=left)
+    padded = apply(trace, pad, inner, **{key: tuple([width[axis] for axis in kept]) for key, width in params.items()})
+    return apply(trace, broadcast, padded, shape=_pad_type(x.type, **params).shape, axes=axes)
+
+
 pad: Primitive = linear(
     "pad",
     numpy=_pad,
@@ -198,7 +218,18 @@ pad: Primitive = linear(
             lambda x: (pad(x, low=(0, 0), high=(0, 0), interior=(0, 0)), x),
             ((2, 3),),
             _pad_nothing,
-        )
+        ),
+        Law(
+            "a broadcast is outermost: pad",
+            "bitwise",
+            lambda x: (
+                pad(broadcast(x, shape=(2, 3), axes=(0,)), low=(0, 1), high=(0, 1), interior=(0, 0)),
+                broadcast(pad(x, low=(1,), high=(1,), interior=(0,)), shape=(2, 5), axes=(0,)),
+            ),
+            ((3,),),
+            _pad_broadcast,
+            ("broadcast", "literal"),
+        ),
     ],
 )
 

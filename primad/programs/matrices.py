@@ -8,6 +8,7 @@ from primad import ops
 from primad.ir.node import Trace
 from primad.ir.program import Program
 from primad.primitive import Primitive
+from primad.programs.narrowing import narrowed
 from primad.programs.ops import program_op
 from primad.programs.rows import is_single, pull_rows
 from primad.recording import program_of
@@ -40,7 +41,13 @@ def take_block(x: Any, block: Block) -> Any:
 
 def _restricted(program: Program, output: int, block: Block) -> Program:
     """Return the program that computes a block of one output only."""
-    return program_of(program.in_types, lambda *xs: [take_block(inline(program, xs)[output], block)], program.names)
+    of = program_of(program.in_types, lambda *xs: [inline(program, xs)[output]], program.names)
+    windows = tuple([(a, b) for a, b, _ in block])
+    if block == whole(of.out_types[0].shape) or any(a >= b for a, b in windows):
+        return program_of(of.in_types, lambda *xs: [take_block(inline(of, xs)[0], block)], of.names)
+    part = narrowed(of, windows)
+    own = tuple([(0, b - a, step) for a, b, step in block])
+    return program_of(of.in_types, lambda *xs: [take_block(inline(part, xs)[0], own)], of.names)
 
 
 def _derivative_alone(derived: Program) -> Program:
