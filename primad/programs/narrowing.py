@@ -73,12 +73,21 @@ def _cut(value: Node, have: Windows, want: Windows) -> Node:
 def _narrow(node: Node, map: AxisMap, windows: Windows) -> dict[Hashable, Window]:
     """Return the windows of indices that an op maps, makes or joins along one axis of its result."""
     (after,) = map.results
-    joined = dict(node.params)["axis"] if node.op is ops.concatenate else None
+    joined = _joined(node, map)
     return {
         label: window
         for label, window in zip(after, windows, strict=True)
         if is_name(label) and after.count(label) == 1 and (map.role(label) != "mixed" or label == joined)
     }
+
+
+def _joined(node: Node, map: AxisMap) -> Hashable:
+    """Return the index that an op joins out of parts, which are its operands; None for other ops."""
+    labels = [[label for label in operand if isinstance(label, Strided)] for operand in map.operands]
+    alone = [found[0] for found in labels if len(found) == 1 and found[0].step == 1]
+    if node.op.linear_operands is not None or len(alone) != len(labels) or len({part.name for part in alone}) != 1:
+        return None
+    return alone[0].name
 
 
 def _possible(node: Node, windows: Windows) -> Windows:
@@ -100,7 +109,7 @@ def _of_operands(node: Node, windows: Windows) -> list[tuple[Node, Windows]]:
         (x, tuple([_of_axis(label, n, named) for label, n in zip(labels, x.type.shape, strict=True)]))
         for x, labels in zip(node.inputs, map.operands, strict=True)
     ]
-    return [(x, own) for x, own in found if node.op is not ops.concatenate or all(a < b for a, b in own)]
+    return [(x, own) for x, own in found if _joined(node, map) is None or all(a < b for a, b in own)]
 
 
 def _of_axis(label: Hashable, length: int, named: dict[Hashable, Window]) -> Window:
@@ -116,9 +125,7 @@ def _built(node: Node, needed: dict[Node, Windows], values: dict[Node, Node], tr
     if needed[node] == _whole(node):
         return rebuild(node, dict(own), trace)
     params = dict(node.params)
-    if node.op is not ops.concatenate:
-        map = axis_map(node)
-        lengths = {label: b - a for label, (a, b) in _narrow(node, map, needed[node]).items()}
-        change = map.change(lengths, [x.type for x in node.inputs], [node.type])
-        params = node.op.adapt(change, **params)
+    map = axis_map(node)
+    lengths = {label: b - a for label, (a, b) in _narrow(node, map, needed[node]).items()}
+    params = node.op.adapt(map.change(lengths, [x.type for x in node.inputs], [node.type]), **params)
     return apply(trace, node.op, *[value for _, value in own], **params)
