@@ -267,3 +267,22 @@ def test_transposing_looks_into_calls() -> None:
     np.testing.assert_allclose(pulled, primad.vjp(partial(repeated, shift=0.0), x)[1](x)[0], rtol=1e-9)
     with pytest.raises(primad.NotDifferentiableError, match="affine"):
         primad.linear_transpose(partial(repeated, shift=1.0), x)
+
+
+def test_what_happens_along_an_axis_is_seen_through_calls() -> None:
+    """The function of a point stays one of each point, however often a step is repeated."""
+
+    @primad.jit
+    def pointwise(x: Any) -> Any:
+        for k in range(8):
+            x = np.sin(np.cos(x) * x + k) + 0.1 * np.exp(-x * x)
+        return x
+
+    def repeated(x: Any) -> Any:
+        for _ in range(30):
+            x = pointwise(x)
+        return x
+
+    x = np.linspace(0.1, 0.9, 5)
+    assert called(primad.trace(repeated)(x))
+    np.testing.assert_allclose(primad.derivative(repeated)(x), primad.jvp(repeated, (x,), (np.ones(5),))[1], rtol=1e-9)

@@ -21,7 +21,7 @@ from primad.functional.transformed import transform
 from primad.ir.node import Leaf
 from primad.programs.consumers import hessian_diagonal_
 from primad.recording import type_of
-from primad.transforms.lowering import active_nodes, lower
+from primad.transforms.lowering import active_nodes, lower, without_calls
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -132,7 +132,7 @@ def derivative(function: Callable[[A], R], order: int = 1) -> Callable[[A], R]:
 
 
 def _check_elementwise(call: Call, name: str) -> None:
-    program = lower(call.program)
+    program = lower(without_calls(call.program))
     shape = program.in_types[0].shape
     if len(program.outputs) != 1 or len(program.inputs) != 1 or program.out_types[0].shape != shape:
         raise NotDifferentiableError(

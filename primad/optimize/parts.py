@@ -20,7 +20,7 @@ from primad.ir.program import Program
 from primad.numpy.shaping import concatenate, reshape
 from primad.recording import trace, type_of
 from primad.transforms.dimensions import dependents, result_axes
-from primad.transforms.lowering import lower
+from primad.transforms.lowering import lower, without_calls
 from primad.types import ArrayType
 
 Function = Callable[..., Any]
@@ -89,7 +89,7 @@ class Recorded:
         if not type.ndim:
             return ()
         one = self._single(which, self.types)
-        open_ = lower(one.hoisted(scalars=False))
+        open_ = lower(without_calls(one.hoisted(scalars=False)))
         found = result_axes(open_, [True] * len(open_.inputs))[0][0]
         if found.happens or not found.inputs or any(axis for axis in found.inputs.values()):
             return ()
