@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -369,6 +370,14 @@ def test_systems_share_a_network(params: Any) -> None:
     assert found["u"] == pytest.approx(along(parts[0], 1)(0.4, 0.1) + along(parts[1], 0, 2)(0.4, 0.1))
     expected = along(parts[1], 1)(0.4, 0.1) - along(parts[0], 0, 2)(0.4, 0.1) - parts[1](0.4, 0.0)
     assert found["v"] == pytest.approx(expected)
+
+
+def test_functions_and_residuals_pickle(params: Any) -> None:
+    expression = [sympy.Piecewise((sympy.polygamma(1, x), x > y), (sympy.gamma(x) ** 3, True)), sympy.Max(x, y)]
+    f = primad.from_sympy(expression, (x, y))
+    assert pickle.loads(pickle.dumps(f))(0.5, 2.0) == f(0.5, 2.0)
+    residual = primad.residual_of(EQUATIONS["Burgers"][0], {u: first}, (x, t), nu)
+    assert pickle.loads(pickle.dumps(residual))(params, 0.5, 0.25, 0.1) == residual(params, 0.5, 0.25, 0.1)
 
 
 def test_known_functions_need_no_parameters() -> None:

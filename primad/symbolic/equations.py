@@ -61,10 +61,17 @@ def residual_of(
                 fix="leave it out, or write the equation with the same sympy.Function.",
             )
 
-    def residual(params: Any, *values: Any) -> Any:
-        return compiled(values, [*(partial(unknown, params) for unknown in unknowns.values()), *known.values()])
+    return partial(_residual, compiled, list(unknowns.values()), list(known.values()))
 
-    return residual
+
+def _residual(
+    compiled: Compiled,
+    unknowns: Sequence[Callable[..., Any]],
+    known: Sequence[Callable[..., Any]],
+    params: Any,
+    *values: Any,
+) -> Any:
+    return compiled(values, [*(partial(unknown, params) for unknown in unknowns), *known])
 
 
 def _listed(symbols: Any) -> Sequence[Any]:

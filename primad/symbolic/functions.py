@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,27 @@ def from_sympy(expression: Any, arguments: Any, *, functions: Mapping[Any, Calla
     """
     listed = list(arguments) if isinstance(arguments, (list, tuple)) else [arguments]
     compiled = Compiled(expression, listed, list(functions or {}), "from_sympy")
-    given = list((functions or {}).values())
-
-    def function(*values: Any) -> Any:
-        return compiled(values, given)
-
-    function.__name__ = function.__qualname__ = "from_sympy"
+    if not functions:
+        return jit(_Function(compiled, []))
     # A supplied function may close over what changes between calls, which jit would take once and for all.
-    return jit(function) if not given else lambda *values: run_once(function, values)
+    return partial(_run, _Function(compiled, list(functions.values())))
+
+
+class _Function:
+    """Compiled expressions with the functions that are given for the unknown ones; it can be pickled."""
+
+    def __init__(self, compiled: Compiled, given: list[Callable[..., Any]]) -> None:
+        self.compiled = compiled
+        self.given = given
+        self.__name__ = self.__qualname__ = "from_sympy"
+
+    def __call__(self, *values: Any) -> Any:
+        """Compute the expressions at arrays."""
+        return self.compiled(values, self.given)
+
+
+def _run(function: _Function, *values: Any) -> Any:
+    return run_once(function, values)
 
 
 class Compiled:
