@@ -13,6 +13,7 @@ sets the second-level cache, so that machines make the same choices.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -152,9 +153,13 @@ def _limit_in(path: str) -> int | None:
 # -- BLAS --------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
 def blas() -> Any:
     """Return the control of the loaded BLAS libraries."""
+    return _blas("scipy.linalg" in sys.modules)  # which loads one of its own
+
+
+@lru_cache(maxsize=2)
+def _blas(with_scipys: bool) -> Any:
     from threadpoolctl import ThreadpoolController  # examines the loaded libraries: only when first needed
 
     return ThreadpoolController().select(user_api="blas")

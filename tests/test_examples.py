@@ -2,13 +2,11 @@
 
 import importlib.util
 import signal
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.io
-from safetensors.numpy import load_file
 
 import primad
 
@@ -47,10 +45,9 @@ def test_burgers_at_toy_size(burgers, tmp_path, capsys):
 
 def test_burgers_saves_the_parameters_that_it_reports(burgers, tmp_path):
     error = burgers.main(steps=2, adam_steps=3, points=50, width=4, seed=3, out=tmp_path)
-    saved = load_file(tmp_path / "parameters.safetensors")
-    theta = np.concatenate([saved[f"layer{i}.{part}"].ravel() for i in range(4) for part in ("weights", "bias")])
+    params = primad.nn.load(tmp_path / "parameters.safetensors", burgers.initial_parameters(np.random.default_rng(), 4))
     x, t = map(np.ravel, np.meshgrid(np.linspace(-1, 1, 256), np.linspace(0, 1, 101), indexing="ij"))
-    found = primad.vmap(partial(burgers.u, width=4), in_axes=(None, 0, 0))(theta, x, t)
+    found = primad.vmap(burgers.u, in_axes=(None, 0, 0))(params, x, t)
     exact = burgers.exact_solution(x, t)
     assert np.linalg.norm(found - exact) / np.linalg.norm(exact) == pytest.approx(error, rel=1e-12)
 
@@ -59,11 +56,11 @@ def test_burgers_residual_vanishes_on_the_exact_solution(burgers, monkeypatch):
     """The derivatives in the residual, checked on a solution of the equation that is known in closed form."""
     a, nu = 0.7, burgers.NU
 
-    def wave(theta, x, t, width):
+    def wave(params, x, t):
         return a - a * np.tanh(a * (x - a * t) / (2 * nu))
 
     monkeypatch.setattr(burgers, "u", wave)
-    found = [burgers.residual(None, x, 0.1, 0) for x in (0.065, 0.07, 0.08)]
+    found = [burgers.residual(None, x, 0.1) for x in (0.065, 0.07, 0.08)]
     assert np.abs(found).max() < 1e-9
 
 
@@ -91,17 +88,16 @@ def test_burgers_reference_has_converged_and_meets_the_conditions(burgers):
 
 
 def test_an_interrupted_run_keeps_its_results(burgers, tmp_path, capsys, monkeypatch):
-    train = burgers.train
+    drawn = burgers.draw_points
 
-    def interrupted(*args):
-        for k, step in enumerate(train(*args)):
-            if k == 3:
-                signal.raise_signal(signal.SIGINT)
-            yield step
+    def interrupted(seed, number, count):
+        if number == 3:
+            signal.raise_signal(signal.SIGINT)
+        return drawn(seed, number, count)
 
-    monkeypatch.setattr(burgers, "train", interrupted)
+    monkeypatch.setattr(burgers, "draw_points", interrupted)
     with pytest.raises(SystemExit) as stop:
-        burgers.main(steps=10, adam_steps=1, points=50, width=4, out=tmp_path)
+        burgers.main(steps=10, adam_steps=5, points=50, width=4, out=tmp_path)
     assert stop.value.code == 130
     assert capsys.readouterr().out.splitlines()[-1].startswith("relative L2 error: ")
     assert (tmp_path / "parameters.safetensors").exists()

@@ -393,6 +393,19 @@ def test_nan_says_where_it_comes_from() -> None:
         LBFGS().update(np.float64(-1.0), LBFGS().init(np.float64(1.0)), loss)
 
 
+@pytest.mark.parametrize("rule", [LevenbergMarquardt(), GaussNewtonCG()], ids=lambda r: type(r).__name__)
+def test_residuals_may_be_of_any_kind(rule: Any) -> None:
+    """Numbers, constants, what depends on data only, nothing at all, and single precision among them."""
+
+    def mixed(p: Any, x: Any, weight: Any) -> Any:
+        found = {"a": weight * (p * x - 1), "b": np.ones(3), "c": 0.5, "d": None, "e": x}
+        return [found, (p - 0.5).astype(np.float32)]
+
+    x = np.array([1.0, 2.0, 4.0])
+    p, _ = search(rule, np.array([3.0]), rule.compile(mixed), 30, x, 2)
+    np.testing.assert_allclose(p, np.sum(4 * x) / np.sum(4 * x**2) * (84 / 85) + 0.5 / 85, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("residuals", "error", "message"),
     [

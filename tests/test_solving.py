@@ -120,6 +120,10 @@ def test_the_loop_takes_compiled_functions_and_refuses_nonsense() -> None:
     assert solve(LevenbergMarquardt(), compiled, START, target=1e-16).reason == "target"
     with pytest.raises(primad.ShapeError, match="steps must not be negative"):
         solve(LBFGS(), loss, START, steps=-1)
+    with pytest.raises(primad.TracingError, match=r"Adam is no optimiser(?s:.*)Descent"):
+        solve(nn.Adam(), loss, START)
+    with pytest.raises(primad.TracingError, match=r"data is a tuple(?s:.*)data=\(x,\)"):
+        solve(LBFGS(), loss, START, np.ones(2))
     with pytest.raises(primad.ShapeError, match="a state for 4 parameters does not fit 1"):
         solve(LBFGS(), np.sum, np.ones(1), state=LBFGS().init(START))
 

@@ -208,3 +208,19 @@ def test_results_are_the_same_bits_in_every_process() -> None:
         )
         found.add(result.stdout)
     assert len(found) == 1
+
+
+def test_a_blas_that_is_loaded_later_is_held_to_one_thread_too() -> None:
+    """SciPy brings a library of its own, which is there only once `scipy.linalg` is."""
+    code = """
+from primad.runtime.chunks import single_threaded_blas
+single_threaded_blas(lambda: None)
+import scipy.linalg
+from threadpoolctl import threadpool_info
+def counts(): return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+print(min(counts()), max(single_threaded_blas(counts)), min(counts()))
+"""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    before, held, after = map(int, found.stdout.split())
+    assert before == after and held == 1

@@ -19,6 +19,7 @@ from primad.numpy.promotion import convert
 from primad.numpy.reductions import sum as total
 from primad.optimize.parts import Array, Part, Recorded, data_leaves, parts_of, types_of
 from primad.optimize.vectors import Space, Tree, Vector, not_finite
+from primad.trace import TracedArray
 
 __all__ = ["Loss", "Residuals"]
 
@@ -58,7 +59,7 @@ class Residuals:
         self.function, self.block = function, block
 
         def half(params: Tree, *data: Any) -> Any:
-            return 0.5 * sum(total(convert(leaf, np.float64) ** 2) for leaf in tree.leaves(function(params, *data)))
+            return 0.5 * sum(total(_double(leaf) ** 2) for leaf in tree.leaves(function(params, *data)))
 
         def product(params: Tree, direction: Tree, *data: Any) -> Tree:
             def at(p: Tree) -> Any:
@@ -78,10 +79,10 @@ class Residuals:
         self._product, self._pulled, self._bend = jit(product), jit(pulled), jit(bend)
         self._parts = lru_cache(maxsize=64)(self._make_parts)
 
-    def _make_parts(self, types: Any, structure: Any, key: Any) -> tuple[list[Part], Any]:
+    def _make_parts(self, types: Any, structure: Any, key: Any) -> tuple[list[Part], Recorded]:
         recorded = Recorded(self.function, types, structure)
         size = sum(type.size for type in types[: recorded.first])
-        return parts_of(recorded, size, self.block), recorded.out_types
+        return parts_of(recorded, size, self.block), recorded
 
     def parts(self, params: Tree, data: Sequence[Any]) -> list[Part]:
         """Return which residuals are computed together, and how many points at a time.
@@ -92,7 +93,7 @@ class Residuals:
         """
         return self._made(params, data)[0]
 
-    def _made(self, params: Tree, data: Sequence[Any]) -> tuple[list[Part], Any]:
+    def _made(self, params: Tree, data: Sequence[Any]) -> tuple[list[Part], Recorded]:
         types, structure = types_of((params, *data))
         return self._parts(types, structure, structure_key(structure))
 
@@ -121,11 +122,9 @@ class Residuals:
 
     def diagonal(self, params: Tree, rng: np.random.Generator, *data: Any) -> Vector:
         """Return an estimate of the diagonal of JᵀJ without bias: (Jᵀz)², with random signs z."""
-        weights = [
-            rng.choice(np.array([-1.0, 1.0]), type.shape).astype(type.dtype) for type in self._made(params, data)[1]
-        ]
-        like = tree.flatten(self._call(params, *data))[1]
-        return Space.of(params).vector(self._pulled(params, tree.unflatten(like, weights), *data)) ** 2
+        made = self._made(params, data)[1]
+        signs = [rng.choice(np.array([-1.0, 1.0]), type.shape).astype(type.dtype) for type in made.out_types]
+        return Space.of(params).vector(self._pulled(params, tree.unflatten(made.out_tree, signs), *data)) ** 2
 
     def bend(self, params: Tree, direction: Vector, *data: Any) -> Vector:
         """Return Jᵀr″, with the second derivatives r″ of the residuals along a direction."""
@@ -205,6 +204,11 @@ class Loss:
         """Return the error for a loss that is not finite, or whose gradient is not."""
         value, gradient = self._slope(params, *data)
         return not_finite(rule, params, data, [("the loss", value), ("the gradient ", gradient)])
+
+
+def _double(leaf: Any) -> Any:
+    """Return a residual in float64; what does not depend on the arguments is no traced array."""
+    return convert(leaf, np.float64) if isinstance(leaf, TracedArray) else np.asarray(leaf, np.float64)
 
 
 def finite(value: float, vector: Vector) -> bool:

@@ -38,7 +38,8 @@ class Recorded:
         structure: of the tuple of arguments.
 
     Attributes:
-        count: how many leaves the result has.
+        out_types: of the leaves of the result.
+        out_tree: its structure.
 
     Raises:
         ShapeError: if a residual is not a float array, or there are none.
@@ -48,9 +49,8 @@ class Recorded:
     def __init__(self, function: Function, types: Sequence[ArrayType], structure: Any) -> None:
         self.function, self.types, self.structure = function, list(types), structure
         self.first = structure.children()[0].num_leaves
-        whole = self._program(lambda *args: tree.leaves(function(*args)), self.types)
-        self.out_types = whole.out_types
-        self.count = len(self.out_types)
+        whole = self._program(function, self.types)
+        self.out_types, self.out_tree = whole.out_types, whole.out_tree
         for type in self.out_types:
             if not type.is_float:
                 raise ShapeError(f"a residual must be a float array, got {type}", fix="convert with .astype(float).")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from primad.errors import NotFiniteError, ShapeError
+from primad.errors import NotFiniteError, ShapeError, TracingError
 from primad.functional.compile import jit
 from primad.functional.derivatives import value_and_grad as with_gradient
 from primad.optimize.models import Loss, Residuals, finite
@@ -162,6 +162,7 @@ def solve(
 
     Raises:
         ShapeError: if the parameters, the state or the function's result are not what they should be.
+        TracingError: if the rule is none of this module, or the data are no tuple.
         NotFiniteError: if the function is NaN or infinite at the start: there is no good value to return.
 
     Example:
@@ -173,8 +174,7 @@ def solve(
         >>> result.reason, np.allclose(result.params, 1.0)
         ('target', True)
     """
-    if steps < 0:
-        raise ShapeError(f"solve: steps must not be negative, got {steps}")
+    _check(rule, data, steps)
     compiled = function if isinstance(function, (Loss, Residuals)) else rule.compile(function)
     draws = data if callable(data) else None
     fixed = () if draws is not None else tuple(data)  # type: ignore[arg-type]
@@ -210,6 +210,22 @@ def solve(
             last = before if isinstance(rule, Descent) else last
     value = float(last[1].value)
     return Result(*last, value, np.array(values), reason, message or _WORDS[reason])
+
+
+def _check(rule: Any, data: Any, steps: int) -> None:
+    """Raise for arguments of `solve` that would mean something else than they say."""
+    if steps < 0:
+        raise ShapeError(f"solve: steps must not be negative, got {steps}")
+    if not hasattr(rule, "compile"):
+        raise TracingError(
+            f"solve: {type(rule).__name__} is no optimiser of primad.optimize",
+            fix="wrap a rule of primad.nn: optimize.Descent(rule).",
+        )
+    if not isinstance(data, (tuple, list)) and not callable(data):
+        raise TracingError(
+            f"solve: data is a tuple of the function's other arguments, got {type(data).__name__}",
+            fix="write data=(x,) for one of them.",
+        )
 
 
 def _silent(value: float) -> None:

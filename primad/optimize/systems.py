@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ import numpy as np
 from primad.optimize.damping import scales
 from primad.optimize.models import Residuals
 from primad.optimize.vectors import Space, Tree, Vector
+from primad.runtime.chunks import single_threaded_blas
 
+ALONE = 1500
+"""Rows of a matrix up to which BLAS runs on one thread: on busy cores its threads would wait for each other."""
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -62,8 +66,11 @@ class System(ABC):
         """Factor the system for a value of λ; say whether it is positive definite in floating point."""
         from scipy.linalg import LinAlgError, cho_factor  # loads when a step is made
 
+        matrix = self._damped(damping)
         try:
-            self._factor = cho_factor(self._damped(damping), lower=True, overwrite_a=True, check_finite=False)
+            self._factor = _quietly(
+                len(matrix), lambda: cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            )
         except LinAlgError:
             return False
         return True
@@ -71,8 +78,13 @@ class System(ABC):
     def _solved(self, right: Vector) -> Vector:
         from scipy.linalg import cho_solve
 
-        found: Vector = cho_solve(self._factor, right, check_finite=False)
+        found: Vector = _quietly(right.size, lambda: cho_solve(self._factor, right, check_finite=False))
         return found
+
+
+def _quietly(rows: int, work: Callable[[], Any]) -> Any:
+    """Run linear algebra, of small matrices on one thread."""
+    return single_threaded_blas(work) if rows <= ALONE else work()
 
 
 class InParameters(System):
@@ -85,8 +97,8 @@ class InParameters(System):
         self._square = np.zeros((size, size), order="F")
         self.gradient = np.zeros(size)
         for residuals, rows in self._residuals.rows(self._params, *self._data):
-            self._square = dsyrk(1.0, rows.T, beta=1.0, c=self._square, lower=1, overwrite_c=1)
-            self.gradient += residuals @ rows
+            _quietly(size, partial(dsyrk, 1.0, rows.T, beta=1.0, c=self._square, lower=1, overwrite_c=1))
+            self.gradient += _quietly(size, partial(np.matmul, residuals, rows))
 
     def _diagonal(self) -> Vector:
         return self._square.diagonal().copy()
@@ -124,7 +136,7 @@ class InResiduals(System):
             from scipy.linalg.blas import dsyrk
 
             scaled = self._rows / np.sqrt(self.scale)
-            self._square = dsyrk(1.0, scaled.T, trans=1, lower=1)
+            self._square = _quietly(len(scaled), lambda: dsyrk(1.0, scaled.T, trans=1, lower=1))
         found = self._square.copy(order="F")
         found.ravel("K")[:: len(found) + 1] += damping
         return found
