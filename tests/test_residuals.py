@@ -265,3 +265,16 @@ def test_rows_in_other_traces():
     close(primad.hessian(square)(P, X)["b"]["w"], primad.hessian(dense)(P, X)["b"]["w"])
     both = primad.jacobian(residuals, argnums=(0, 1))(P, X)
     close(both, primad.jacfwd(residuals, argnums=(0, 1))(P, X))
+
+
+def test_explain_names_what_couples_points():
+    def explained(function):
+        return primad.explain(lambda p: primad.jacobian(function)(p)["w"], P).coupled
+
+    assert all(not explained(function) for function, _ in APART.values())
+    (mean,) = explained(COUPLED["a mean"])
+    assert "sum at " in mean and "test_residuals.py" in mean and "adds up" in mean
+    (running,) = explained(COUPLED["a running sum"])
+    assert "cumsum at " in running and "mixes" in running
+    assert "cumsum" in str(primad.explain(lambda p: primad.jacobian(COUPLED["a running sum"])(p)["w"], P))
+    assert any("contract" in line for line in explained(COUPLED["a kernel matrix"]))

@@ -194,7 +194,7 @@ def _tip(program: Program, node: Node, names: dict[Node, str]) -> str:
     if isinstance(node.op, Leaf):
         return f"{node.op.name}: {node.type}"
     cost = node.op.cost(node)
-    line = f"\n{_below_here(program.lines[node])}" if node in program.lines else ""
+    line = f"\n{below_here(program.lines[node])}" if node in program.lines else ""
     return f"{node.op.name}: {node.type}\n{quantity(cost.flops, 'flop')}, {quantity(cost.bytes, 'B')} written{line}"
 
 
@@ -223,7 +223,7 @@ def _bars(title: str, bars: Sequence[Bar], left: float, top: float, named: float
     return lines
 
 
-def _below_here(where: str) -> str:
+def below_here(where: str) -> str:
     """Return a user's line with its file named from the working directory, if that holds it: pictures are shared."""
     here = os.getcwd() + os.sep
     return where.removeprefix(here)

@@ -10,6 +10,7 @@ from typing import Any
 
 from primad import tree
 from primad.errors import TracingError
+from primad.explanation.coupled import coupled
 from primad.explanation.families import Stage, forward_pass, stages
 from primad.explanation.machine import machine
 from primad.explanation.picture import Drawing, page, picture
@@ -39,6 +40,7 @@ class Explanation:
         predicted: seconds of one run, by what they are spent on.
         measured: seconds of one run, the least of several.
         planning: seconds that recording, deriving, simplifying and planning took, kernels included.
+        coupled: what couples the rows of a Jacobian, which then takes more than one pullback for all points.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Explanation:
     predicted: Prediction
     measured: float
     planning: float
+    coupled: tuple[str, ...] = ()
 
     @property
     def program(self) -> Program:
@@ -83,7 +86,7 @@ class Explanation:
 
     def _plan(self) -> list[str]:
         memory = f"peak memory of its arrays {size(self.plan.peak_bytes)}, planned in {seconds(self.planning)}"
-        return [f"plan: {self.plan.summary}", *[f"  {line}" for line in (*self.plan.details, memory)]]
+        return [f"plan: {self.plan.summary}", *[f"  {line}" for line in (*self.plan.details, memory, *self.coupled)]]
 
     def _times(self) -> list[str]:
         spent = (
@@ -213,6 +216,7 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         predicted=plan.predicted(speeds),
         measured=_measure(plan, values),
         planning=planning,
+        coupled=coupled(hoisted),
     )
 
 

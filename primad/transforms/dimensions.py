@@ -6,11 +6,11 @@ dimension because a value goes from one to the other, never because they are equ
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from primad.axes import AxisMap, result_types
+from primad.axes import AxisMap, Factors, Label, Strided, result_types
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.primitive import project
@@ -151,6 +151,54 @@ def result_axes(program: Program, chosen: Sequence[bool]) -> list[tuple[ResultAx
         return ResultAxis(inputs, dimension.happens(dependent))
 
     return [tuple([found(node, axis) for axis in range(node.type.ndim)]) for node in program.outputs]
+
+
+def couplings(program: Program, chosen: Sequence[bool]) -> list[tuple[str, Node]]:
+    """Return the ops that couple elements of a result, such as residuals at points, by what depends on some inputs.
+
+    Args:
+        program: a lowered program.
+        chosen: for each input whether its dependents are looked at.
+
+    Returns:
+        'sums' or 'mixes', and the node, for each op that does so to an index of a result, or to a part of one.
+    """
+    dimensions = Dimensions(program)
+    dependent = dependents(program.nodes, [node for node, on in zip(program.inputs, chosen, strict=True) if on])
+    points = {dimensions.of(node, axis) for node in program.outputs for axis in range(node.type.ndim)}
+    found: dict[tuple[str, Node], None] = {}
+    for node in reversed(program.nodes):
+        if (
+            node not in dependent
+            or isinstance(node.op, Leaf)
+            or any(isinstance(x.type, TupleType) for x in node.inputs)
+        ):
+            continue
+        map = axis_map(node)
+        shape = () if isinstance(node.type, TupleType) else node.type.shape
+        own = [
+            label
+            for axis, label in enumerate(map.results[0][: len(shape)])
+            if shape[axis] > 1 and dimensions.of(node, axis) in points
+        ]
+        names = {name for label in own for name in _names(label)}
+        for operand, labels in zip(node.inputs, map.operands, strict=True):
+            for axis, label in enumerate(labels):
+                if not names.isdisjoint(_names(label)):
+                    points.add(dimensions.of(operand, axis))
+                elif operand in dependent and operand.type.shape[axis] > 1:
+                    if label is None and (None in own or dimensions.of(operand, axis) in points):
+                        found["mixes", node] = None
+                    elif map.role(label) == "summed" and dimensions.of(operand, axis) in points:
+                        found["sums", node] = None
+    return list(found)
+
+
+def _names(label: Label) -> tuple[Hashable, ...]:
+    """Return the names of the indices that a label is made of."""
+    if isinstance(label, Factors):
+        return label.names
+    return () if label is None else (label.name,) if isinstance(label, Strided) else (label,)
 
 
 def dependents(nodes: Sequence[Node], inputs: Sequence[Node]) -> set[Node]:
