@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -359,3 +359,35 @@ def carry_lines(source: Program, mapping: Mapping[Node, Node], target: Trace) ->
         new = mapping.get(node)
         if new is not None and new.trace is target:
             lines.setdefault(new, line)
+
+
+def subprogram(
+    program: Program, inputs: Sequence[Node], outputs: Sequence[Node], names: Sequence[str] | None = None
+) -> Program:
+    """Return the part of a program that computes some of its nodes from others, which become its inputs."""
+    trace = Trace()
+    new = [trace.input(node.type) for node in inputs]
+    mapping: dict[Node, Node] = {}
+    for node, fresh in zip(inputs, new, strict=True):
+        if node.op is not LITERAL and node.op is not CAPTURED:
+            mapping.setdefault(node, fresh)
+    needed = needed_between(mapping, outputs)
+    replay([node for node in program.nodes if node in needed], mapping, trace, copy=True)
+    carry_lines(program, mapping, trace)
+    part = Program(trace, new, [mapping[node] for node in outputs], names=names)
+    trace.close()
+    return part
+
+
+def needed_between(inputs: Collection[Node], outputs: Sequence[Node]) -> set[Node]:
+    """Return the nodes that are needed to compute some nodes when others are known, with both."""
+    stop = set(inputs)
+    needed: set[Node] = set()
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node not in needed:
+            needed.add(node)
+            if node not in stop:
+                stack.extend(node.inputs)
+    return needed

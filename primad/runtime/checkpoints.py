@@ -10,24 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from primad import ops
-from primad.ir.node import Node, Trace
-from primad.ir.program import Program, rebuild
-from primad.transforms.lowering import finish
+from primad.ir.node import Node
+from primad.ir.program import Program
+from primad.transforms.lowering import rewritten
 
 
 def without_barriers(program: Program) -> Program:
     """Return the program in which nothing is computed twice."""
     if not any(node.op is ops.barrier for node in program.nodes):
         return program
-    trace = Trace()
-    inputs = [trace.input(node.type) for node in program.inputs]
-    mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
-    for node in program.nodes:
-        if node.op is ops.barrier:
-            mapping[node] = mapping[node.inputs[0]]
-        elif node not in mapping:
-            mapping[node] = rebuild(node, mapping, trace)
-    return finish(program, trace, inputs, [mapping[node] for node in program.outputs], mapping)
+    return rewritten(program, lambda node, mapping, _: mapping[node.inputs[0]] if node.op is ops.barrier else None)
 
 
 def late_order(steps: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:

@@ -18,7 +18,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Leaf, Node
-from primad.ir.program import Program
+from primad.ir.program import Program, subprogram
 from primad.machine import SECOND_CACHE
 from primad.quantities import several
 from primad.runtime.axes import Tileable, tileable_dimensions
@@ -30,7 +30,6 @@ from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreter import Plan
 from primad.runtime.memory import check_memory
 from primad.runtime.prediction import Machine, Prediction
-from primad.runtime.subprograms import subprogram
 from primad.runtime.tile_partition import partition_of
 from primad.runtime.tiles import InterpretedTiles, Tiles, native_tiles
 from primad.simplify.outer import outer_products

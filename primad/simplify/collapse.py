@@ -21,7 +21,7 @@ from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, literal_value
 from primad.ir.program import Program, rebuild
 from primad.primitive import apply
 from primad.transforms.dimensions import axis_map
-from primad.transforms.lowering import finish
+from primad.transforms.lowering import rewritten
 from primad.types import ArrayType
 
 Axes = frozenset[int]
@@ -33,13 +33,7 @@ def collapse(program: Program) -> Program:
     if DIRECTIONS in LEFT_OUT.get():
         return program
     demand = _demands(program)
-    trace = Trace()
-    inputs = [trace.input(node.type) for node in program.inputs]
-    values: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
-    for node in program.nodes:
-        if node not in values:
-            values[node] = _build(node, demand, values, trace)
-    return finish(program, trace, inputs, [values.get(node, node) for node in program.outputs], values)
+    return rewritten(program, lambda node, values, trace: _build(node, demand, values, trace))
 
 
 def _demands(program: Program) -> dict[Node, Axes]:

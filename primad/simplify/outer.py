@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from primad import ops
-from primad.ir.node import Node, Trace
-from primad.ir.program import Program, rebuild
+from primad.ir.node import Node
+from primad.ir.program import Program
 from primad.ops.contraction import split
 from primad.primitive import apply
-from primad.transforms.lowering import finish
+from primad.transforms.lowering import rewritten
 
 WORTHWHILE_SIZE = 4096
 """Smaller results are one call of NumPy's either way."""
@@ -25,13 +25,7 @@ def outer_products(program: Program, smallest: int = WORTHWHILE_SIZE) -> Program
     chosen = {node for node in program.nodes if node.type.size >= smallest and _is_outer(node)}
     if not chosen:
         return program
-    trace = Trace()
-    inputs = [trace.input(node.type) for node in program.inputs]
-    mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
-    for node in program.nodes:
-        if node not in mapping:
-            mapping[node] = _spread(node, mapping) if node in chosen else rebuild(node, mapping, trace, copy=True)
-    return finish(program, trace, inputs, [mapping[node] for node in program.outputs], mapping)
+    return rewritten(program, lambda node, mapping, _: _spread(node, mapping) if node in chosen else None, copy=True)
 
 
 def _is_outer(node: Node) -> bool:

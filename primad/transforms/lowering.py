@@ -56,7 +56,7 @@ def _lowered_calls(program: Program) -> Program:
     def again(node: Node, operands: Sequence[TracedArray]) -> Any:
         return apply_program_op(node.op, changed[dict(node.params)["of"].key], operands)
 
-    return _rewritten(program, chosen, again) if chosen else program
+    return _with(program, chosen, again) if chosen else program
 
 
 def without_calls(program: Program) -> Program:
@@ -65,7 +65,7 @@ def without_calls(program: Program) -> Program:
         chosen = set(_calls(program))
         if not chosen:
             return program
-        program = _rewritten(program, chosen, lambda node, xs: one_or_all(inline(dict(node.params)["of"].hoisted, xs)))
+        program = _with(program, chosen, lambda node, xs: one_or_all(inline(dict(node.params)["of"].hoisted, xs)))
 
 
 def _calls(program: Program) -> list[Node]:
@@ -123,20 +123,38 @@ def active_nodes(program: Program, active: Sequence[bool]) -> set[Node]:
     return result
 
 
-def lower_nodes(program: Program, chosen: set[Node]) -> Program:
+def lower_nodes(program: Program, chosen: Container[Node]) -> Program:
     """Replace the chosen composite nodes by their definitions, once."""
-    return _rewritten(program, chosen, defined)
+    return _with(program, chosen, defined)
 
 
-def _rewritten(program: Program, chosen: Container[Node], by: Callable[[Node, Sequence[TracedArray]], Any]) -> Program:
-    """Rebuild a program node by node, with other results of the same type in place of chosen applications."""
+def _with(program: Program, chosen: Container[Node], by: Callable[[Node, Sequence[TracedArray]], Any]) -> Program:
+    """Rebuild a program with other results of the same type in place of chosen applications."""
+
+    def change(node: Node, mapping: Mapping[Node, Node], trace: Trace) -> Node | None:
+        return replaced(node, mapping, trace, by) if node in chosen else None
+
+    return rewritten(program, change)
+
+
+def rewritten(
+    program: Program, change: Callable[[Node, dict[Node, Node], Trace], Node | None], copy: bool = False
+) -> Program:
+    """Rebuild a program node by node.
+
+    Args:
+        program: any program.
+        change: `(node, what stands for the nodes before it, the new trace)` -> what stands for the node; None for the
+            same op on what stands for its operands.
+        copy: whether laws that did not apply to the program cannot apply to nodes that stay as they are.
+    """
     trace = Trace()
     inputs = [trace.input(node.type) for node in program.inputs]
     mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
     for node in program.nodes:
-        if node in mapping:
-            continue
-        mapping[node] = replaced(node, mapping, trace, by) if node in chosen else rebuild(node, mapping, trace)
+        if node not in mapping:
+            new = change(node, mapping, trace)
+            mapping[node] = rebuild(node, mapping, trace, copy) if new is None else new
     return finish(program, trace, inputs, [mapping.get(node, node) for node in program.outputs], mapping)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from primad.ir.node import CAPTURED, LITERAL, Node, Trace
-from primad.ir.program import Program, rebuild
+from primad.ir.node import CAPTURED, LITERAL, Node
+from primad.ir.program import Program, subprogram
 
 
 def split(program: Program, late: Sequence[bool], late_outputs: Sequence[bool]) -> tuple[Program, Program]:
@@ -35,29 +35,13 @@ def split(program: Program, late: Sequence[bool], late_outputs: Sequence[bool]) 
         if node not in depends and node.op is not LITERAL:
             residuals[node] = None
 
-    trace = Trace()
-    inputs = [node for node, on in zip(program.inputs, late, strict=True) if not on]
-    mapping = {node: trace.input(node.type) for node in inputs}
-    early_outputs = [node for node, on in zip(program.outputs, late_outputs, strict=True) if not on]
-    for node in program.nodes:
-        if node not in depends and node not in mapping:
-            mapping[node] = rebuild(node, mapping, trace, copy=True)
-    new_inputs = [mapping[node] for node in inputs]
-    early = Program(trace, new_inputs, [mapping[node] for node in (*early_outputs, *residuals)])
-    trace.close()
-
-    trace = Trace()
-    mapping = {node: trace.input(node.type) for node in residuals}
-    late_inputs = [node for node, on in zip(program.inputs, late, strict=True) if on]
-    for node in late_inputs:
-        mapping[node] = trace.input(node.type)
-    new_inputs = [mapping[node] for node in (*residuals, *late_inputs)]
-    for node in program.nodes:
-        if node not in mapping and (node in depends or node.op is LITERAL or node.op is CAPTURED):
-            mapping[node] = rebuild(node, mapping, trace, copy=True)
-    rest = Program(trace, new_inputs, [mapping[node] for node in outputs])
-    trace.close()
-    return early, rest
+    known = [node for node, on in zip(program.inputs, late, strict=True) if not on]
+    early = [node for node, on in zip(program.outputs, late_outputs, strict=True) if not on]
+    awaited = [node for node, on in zip(program.inputs, late, strict=True) if on]
+    return (
+        subprogram(program, known, [*early, *residuals]),
+        subprogram(program, [*residuals, *awaited], outputs),
+    )
 
 
 def cut(program: Program, known: int) -> Program:
@@ -81,24 +65,6 @@ def cut(program: Program, known: int) -> Program:
           return a
         }
     """
-    trace = Trace()
-    mapping: dict[Node, Node] = {node: trace.input(node.type) for node in program.inputs}
-    inputs = list(mapping.values())
-    for node in program.outputs[:known]:
-        inputs.append(trace.input(node.type))
-        if node.op is not LITERAL and node.op is not CAPTURED:
-            mapping.setdefault(node, inputs[-1])
-    outputs = program.outputs[known:]
-    needed, stack = set(mapping), list(outputs)
-    while stack:
-        node = stack.pop()
-        if node not in needed:
-            needed.add(node)
-            stack.extend(node.inputs)
-    for node in program.nodes:
-        if node in needed and node not in mapping:
-            mapping[node] = rebuild(node, mapping, trace, copy=True)
+    inputs = [*program.inputs, *program.outputs[:known]]
     names = [*program.names, *(f"v{i}" for i in range(known))]
-    rest = Program(trace, inputs, [mapping[node] for node in outputs], names=names)
-    trace.close()
-    return rest
+    return subprogram(program, inputs, program.outputs[known:], names)
