@@ -192,7 +192,7 @@ class TracedArray:
             raise escaped(self.node)
         if trace.evaluator is None:
             raise TracingError(
-                f"{what} of a traced array was requested (type {self.type})",
+                f"Python asked for {what} of a traced array of type {self.type}",
                 why="While primad records a function for jit, vmap or trace, arrays have a type but no value, so "
                 "Python cannot branch on them.",
                 fix="use primad.numpy.where to choose, primad.numpy.take to index a plain array with a traced one, "
