@@ -57,6 +57,15 @@ def is_weak(value: Any) -> bool:
     return type(value) is float or type(value) is int
 
 
+def check_function(function: Any, what: str = "") -> None:
+    """Raise unless a transform was given a function, as it is not in `grad(f(x))` for `grad(f)(x)`."""
+    if not callable(function):
+        raise TracingError(
+            f"{what}expected a function, got {type(function).__name__}",
+            fix="pass the function itself: f, not f(x).",
+        )
+
+
 def record(
     function: Callable[..., Any],
     types: Sequence[ArrayType],
@@ -78,6 +87,7 @@ def record(
         weak: which arguments are Python numbers, which adopt the dtype of the arrays that they meet; told from `values`
             where those are known.
     """
+    check_function(function)
     origin = getattr(function, "__qualname__", type(function).__name__)
     trace = Trace(evaluator, recording, origin)
     try:
@@ -142,7 +152,7 @@ def trace(function: Callable[..., Any]) -> Callable[..., Program]:
         a function of example arguments (arrays, numbers, `ArrayType`s, trees of them) that returns the Program.
 
     Raises:
-        TracingError: where the function needs a value (`if x > 0`, `float(x)`), with the line.
+        TracingError: where the function needs a value (`if x > 0`, `float(x)`), with the line; if it is no function.
 
     Example:
         >>> import numpy as np, primad
@@ -153,6 +163,7 @@ def trace(function: Callable[..., Any]) -> Callable[..., Program]:
           return b
         }
     """
+    check_function(function)
 
     def traced(*args: Any) -> Program:
         leaves, in_tree = tree.flatten(args)

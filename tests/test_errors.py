@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from primad.errors import MissingAttributeError
 from primad.numpy.special import logsumexp
 
 X = np.array([1.0, 2.0, 3.0])
+F64 = primad.ArrayType((), float)
 Case = tuple[Callable[[], Any], type[Exception], str]
 
 
@@ -338,6 +340,27 @@ def test_mistake(name: str) -> None:
     with pytest.raises(cls, match=f"(?s){message}") as caught:
         make()
     assert isinstance(caught.value, PrimadError) and type(caught.value) is cls
+    assert f"\n  in {__file__}:" in str(caught.value)
+
+
+def parameters(thing: Any) -> list[inspect.Parameter]:
+    return list(inspect.signature(thing).parameters.values()) if callable(thing) else []
+
+
+TAKE_FUNCTIONS = [
+    name for name in primad.__all__ if [p.name for p in parameters(getattr(primad, name))][:1] == ["function"]
+]
+
+
+@pytest.mark.parametrize("name", TAKE_FUNCTIONS)
+def test_a_value_in_place_of_a_function(name: str) -> None:
+    """`grad(f(x))` for `grad(f)(x)`: whatever takes a function says so, before the result is called if it can."""
+    take = getattr(primad, name)
+    required = [p for p in parameters(take)[1:] if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    keywords = {p.name: F64 for p in parameters(take) if p.default is p.empty and p.kind is p.KEYWORD_ONLY}
+    others = [{"order": 1}.get(p.name, (X,)) for p in required]
+    with pytest.raises(TracingError, match="expected a function, got float64") as caught:
+        take(np.sum(X), *others, **keywords)
     assert f"\n  in {__file__}:" in str(caught.value)
 
 

@@ -249,6 +249,8 @@ def test_declarations_are_checked() -> None:
         primad.opaque(np.sin, result=F, vmap="yes")  # type: ignore[call-overload]
     with pytest.raises(primad.TracingError, match="expected a function"):
         primad.opaque(3, result=F)  # type: ignore[call-overload]
+    with pytest.raises(primad.TracingError, match="result is the class float"):
+        primad.opaque(np.sin, result=float)
     with pytest.raises(primad.ShapeError, match="declares no array"):
         primad.opaque(np.sin, result=None)(1.0)
 

@@ -34,8 +34,6 @@ class Call:
     """
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any], known: bool = True) -> None:
-        if not callable(function):
-            raise TracingError(f"expected a function, got {type(function).__name__}", fix="pass the function itself.")
         self.leaves, self.in_tree = tree.flatten(tuple(args))
         self.leaves = in_order(self.leaves)
         types = [type_of(leaf) for leaf in self.leaves]

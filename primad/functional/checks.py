@@ -11,6 +11,7 @@ import numpy as np
 from primad import tree
 from primad.errors import NotDifferentiableError
 from primad.functional.derivatives import jvp, vjp
+from primad.recording import check_function
 
 Function = Callable[..., Any]
 
@@ -48,6 +49,7 @@ def check_grads(
         >>> import numpy as np, primad
         >>> primad.check_grads(lambda x: np.sin(x) / x, (np.array([0.5, 2.0]),), order=3)
     """
+    check_function(function)
     for leaf in tree.leaves(tuple(args)):
         if np.asarray(leaf).dtype != np.float64:
             raise NotDifferentiableError(

@@ -23,6 +23,7 @@ from primad.functional.transformed import name_of, not_pickled
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.ops import program_op
+from primad.recording import check_function
 from primad.trace import TracedArray, lift
 from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
 
@@ -34,6 +35,7 @@ class _Custom:
     """What custom_jvp and custom_vjp share: recording the function as one node."""
 
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
+        check_function(function)
         self._function = function
         self._fixed = tuple(sorted(nondiff_argnums))
         if any(i < 0 for i in self._fixed):

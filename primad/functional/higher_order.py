@@ -20,7 +20,7 @@ from primad.functional.derivatives import function_name, grad, jvp, matching_lea
 from primad.functional.transformed import transform
 from primad.ir.node import Leaf
 from primad.programs.consumers import hessian_diagonal_
-from primad.recording import type_of
+from primad.recording import check_function, type_of
 from primad.transforms.lowering import active_nodes, lower, without_calls
 
 Function = Callable[..., Any]
@@ -172,6 +172,7 @@ def taylor(function: Callable[[A], R], x: A, direction: Any, order: int) -> tupl
         >>> [float(c) for c in primad.taylor(np.exp, 0.0, 1.0, 3)]
         [1.0, 1.0, 0.5, 0.16666666666666666]
     """
+    check_function(function)
     if not isinstance(order, (int, np.integer)) or order < 0:
         raise ShapeError(f"taylor: the order must be an integer ≥ 0, got {order!r}")
 

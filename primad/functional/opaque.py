@@ -20,9 +20,9 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.functional.transformed import is_sent, name_of, not_pickled
 from primad.ir.program import newest
 from primad.primitive import Primitive
-from primad.recording import type_of
+from primad.recording import check_function, type_of
 from primad.trace import TracedArray, lift
-from primad.types import ArrayType, TupleType, in_machine_order
+from primad.types import ArrayType, in_machine_order, type_of_results
 
 Function = Callable[..., Any]
 Mapping = Literal["sequential", "vectorized", "refused"]
@@ -78,10 +78,13 @@ def opaque(function: Function | None = None, *, result: Any, vmap: Mapping = "se
     """
     if vmap not in get_args(Mapping):
         raise TracingError(f"opaque: vmap must be one of {', '.join(map(repr, get_args(Mapping)))}, got {vmap!r}")
+    if isinstance(result, type):  # it could be called, but not with types
+        raise TracingError(
+            f"opaque: result is the class {result.__name__}", fix="give a type of arrays: primad.ArrayType((), float)."
+        )
     if function is None:
         return partial(opaque, result=result, vmap=vmap, name=name)
-    if not callable(function):
-        raise TracingError(f"opaque: expected a function, got {type(function).__name__}")
+    check_function(function, "opaque: ")
     return Opaque(function, result, vmap, name)
 
 
@@ -175,7 +178,7 @@ class Opaque:
     def _infer(self, *types: ArrayType, batches: Batches = (), arguments: Any = None, **params: Any) -> Any:
         found, _ = self._declared(arguments or _flat(len(types)), _rows(types, batches), params)
         wide = _wide(found, batches)
-        return wide[0] if len(wide) == 1 else TupleType(wide)
+        return type_of_results(wide)
 
     def _compute(self, *arrays: Any, batches: Batches = (), arguments: Any = None, **params: Any) -> Any:
         values = [in_machine_order(np.asarray(array)) for array in arrays]

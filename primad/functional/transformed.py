@@ -19,7 +19,7 @@ from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.ir.node import WEAK
 from primad.ir.program import Program
-from primad.recording import is_weak, type_of
+from primad.recording import check_function, is_weak, type_of
 from primad.trace import TracedArray
 
 Function = Callable[..., Any]
@@ -43,11 +43,12 @@ class Transformed(partial):  # type: ignore[type-arg]  # of all ways to wrap a f
         cls, compute: Function, transform: Function, args: tuple[Any, ...], kwargs: dict[str, Any], programs: Any = list
     ) -> Transformed:
         """Wrap what the transform made of `args` and `kwargs`."""
+        check_function(args[0])
         self = super().__new__(cls, compute)
         update_wrapper(self, compute, assigned=("__name__", "__qualname__", "__doc__"), updated=())
         self.made = transform, args, kwargs
         self.programs = programs
-        self.__module__ = getattr(args[0] if args else None, "__module__", None) or __name__
+        self.__module__ = getattr(args[0], "__module__", None) or __name__
         return self
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -13,6 +13,7 @@ from primad.functional.compile import jit
 from primad.functional.lazy import jacobian
 from primad.numpy.shaping import concatenate, reshape
 from primad.optimize.vectors import Space, Tree, Vector
+from primad.recording import check_function
 
 Function = Callable[..., Any]
 
@@ -29,8 +30,7 @@ class Plain:
     """
 
     def __init__(self, function: Function, start: Tree, args: Sequence[Any], what: str, compiled: bool) -> None:
-        if not callable(function):
-            raise TracingError(f"{what}: expected a function, got {type(function).__name__}")
+        check_function(function, f"{what}: ")
         if not isinstance(args, (tuple, list)):
             raise TracingError(f"{what}: args is a tuple, got {type(args).__name__}", fix="write args=(value,).")
         self.space, self.what, self._function, self._args = Space.of(start), what, function, tuple(args)

@@ -12,7 +12,7 @@ from primad import tree
 from primad.errors import PrimadError, ShapeError
 from primad.ir.node import Leaf
 from primad.ir.program import Program
-from primad.recording import argument_names, trace
+from primad.recording import argument_names, check_function, trace
 from primad.symbolic.formulas import Writer, is_known
 from primad.symbolic.functions import elements
 from primad.transforms.lowering import lower_except
@@ -51,6 +51,7 @@ def to_sympy(function: Callable[..., Any], *arguments: Any) -> Any:
         >>> primad.to_sympy(lambda x, t: primad.grad(lambda x: np.sin(x) * np.exp(-t))(x), x, t)
         exp(-t)*cos(x)
     """
+    check_function(function)
     leaves, structure = tree.flatten(arguments)
     if isinstance(function, Program):
         return _formulas(function, _operands(function, leaves))
