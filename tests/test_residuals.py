@@ -271,7 +271,7 @@ def test_explain_names_what_couples_points():
     def explained(function):
         return primad.explain(lambda p: primad.jacobian(function)(p)["w"], P).coupled
 
-    assert all(not explained(function) for function, _ in APART.values())
+    assert not any(explained(APART[name][0]) for name in ("vmap", "terms of components", "statistics of data"))
     (mean,) = explained(COUPLED["a mean"])
     assert "sum at " in mean and "test_residuals.py" in mean and "adds up" in mean
     (running,) = explained(COUPLED["a running sum"])
