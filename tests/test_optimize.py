@@ -18,7 +18,6 @@ from primad.optimize import LBFGS, GaussNewtonCG, LevenbergMarquardt, NewtonCG, 
 from primad.optimize.newton_cg import conjugate_gradients
 from primad.optimize.vectors import Space
 
-RNG = np.random.default_rng(5)
 TIMES = np.linspace(0.0, 4.0, 30)
 HILBERT = 1.0 / (1 + np.add.outer(np.arange(8), np.arange(6)))
 
@@ -123,7 +122,8 @@ def test_sums_of_squares_as_losses(name: str) -> None:
 
 def test_levenberg_marquardt_ends_at_a_minimum_that_is_not_zero() -> None:
     """The answer of linear least squares, from far away; then it stalls there, and its damping is as it was."""
-    a, b = RNG.normal(size=(40, 5)), RNG.normal(size=40)
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(40, 5)), rng.normal(size=40)
     expected = np.linalg.lstsq(a, b)[0]
     for space in ("parameters", "residuals"):
         rule = LevenbergMarquardt(space=space)
@@ -135,14 +135,33 @@ def test_levenberg_marquardt_ends_at_a_minimum_that_is_not_zero() -> None:
         assert again is x and stuck.damping == state.damping and stuck.stalled
 
 
+@pytest.mark.parametrize("form", ["broyden", "bfgs", "unscaled"])
+def test_what_is_learnt_meets_the_secant_equation_and_stays_positive(form: Any) -> None:
+    rule, rng = SelfScaledBroyden(form), np.random.default_rng(3)
+    for _ in range(50):
+        root = rng.normal(size=(5, 5))
+        inverse, hessian = root @ root.T + 0.1 * np.eye(5), np.diag(rng.uniform(0.1, 10, 5))
+        move = rng.normal(size=5) * 10.0 ** rng.integers(-3, 3)
+        change = hessian @ move
+        stiffness = move @ np.linalg.solve(inverse, move)
+        learnt = rule._learnt(inverse.copy(), move, change, stiffness, False)
+        np.testing.assert_allclose(learnt @ change, move, rtol=1e-8, atol=1e-10 * np.abs(move).max())
+        assert np.min(np.linalg.eigvalsh(learnt)) > 0
+        if form == "unscaled":
+            away = np.eye(5) - np.outer(move, change) / (move @ change)
+            textbook = away @ inverse @ away.T + np.outer(move, move) / (move @ change)
+            np.testing.assert_allclose(learnt, textbook, rtol=1e-6, atol=1e-8 * np.abs(textbook).max())
+
+
 def test_conjugate_gradients_solve_stop_and_see_negative_curvature() -> None:
-    q = np.linalg.qr(RNG.normal(size=(7, 7)))[0]
-    matrix, g = q @ np.diag(np.logspace(0, 3, 7)) @ q.T, RNG.normal(size=7)
+    rng = np.random.default_rng(5)
+    q = np.linalg.qr(rng.normal(size=(7, 7)))[0]
+    matrix, g = q @ np.diag(np.logspace(0, 3, 7)) @ q.T, rng.normal(size=7)
     for diagonal in (np.ones(7), np.diagonal(matrix)):
         found = conjugate_gradients(lambda v: matrix @ v, g, diagonal, 1e-12, 50)
         np.testing.assert_allclose(matrix @ found.move, -g, rtol=1e-8, atol=1e-8)
         assert found.promised == pytest.approx(0.5 * g @ np.linalg.solve(matrix, g))
-        loose = conjugate_gradients(lambda v: matrix @ v, g, diagonal, 1e-1, 50)
+        loose = conjugate_gradients(lambda v: matrix @ v, g, diagonal, 0.5, 50)
         assert loose.products < found.products and 0 < loose.promised < found.promised
         assert conjugate_gradients(lambda v: matrix @ v, g, diagonal, 1e-12, 2).products == 2
     wild = q @ np.diag([1.0, 2, 3, 4, 5, 6, -7]) @ q.T
@@ -163,16 +182,17 @@ def test_newton_leaves_a_saddle_and_a_maximum() -> None:
 
 def test_a_diagonal_that_is_estimated_preconditions_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 12 000 numbers in the Jacobian, whose columns differ in size by 1e6: conditions of 1e12 without it."""
-    a = RNG.normal(size=(300, 40)) * np.logspace(0, 6, 40)
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=(300, 40)) * np.logspace(0, 6, 40)
     data = (a, a @ np.ones(40))
-    products = {}
+    products = []
     for small in (models.SMALL, 0):
         monkeypatch.setattr(models, "SMALL", small)
         rule = GaussNewtonCG(damping=1e-10)
         _, state = search(rule, np.zeros(40), rule.compile(lambda x, a, b: a @ x - b), 60, *data, target=1e-8)
         assert state.value <= 1e-8
-        products[small] = int(state.products)
-    assert products[0] < 4 * products[models.SMALL or 2**20]
+        products.append(int(state.products))
+    assert products[1] < 4 * products[0]
 
 
 # -- blocks of points --------------------------------------------------------------------------------------------------
@@ -229,7 +249,8 @@ def terms(p: Any, x: Any, ends: Any, weight: Any) -> Any:
 
 
 def test_blocks_are_cut_where_points_are_independent_and_nowhere_else() -> None:
-    p, x, ends = network(4), np.linspace(0.1, 0.9, 23), RNG.normal(size=(5, 2))
+    rng = np.random.default_rng(5)
+    p, x, ends = network(4), np.linspace(0.1, 0.9, 23), rng.normal(size=(5, 2))
     data = (x, ends, 2.0)
     compiled = Residuals(terms, block=4)
     names = list(terms(p, *data))
@@ -252,7 +273,7 @@ def test_blocks_are_cut_where_points_are_independent_and_nowhere_else() -> None:
     residuals, rows = np.concatenate([r for r, _ in blocks]), np.concatenate([rows for _, rows in blocks])
     np.testing.assert_allclose(rows.T @ rows, plain.T @ plain, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(residuals @ rows, joined(p) @ plain, rtol=1e-10, atol=1e-12)
-    v = RNG.normal(size=space.size)
+    v = rng.normal(size=space.size)
     np.testing.assert_allclose(compiled.product(p, v, *data), plain.T @ (plain @ v), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(compiled.bend(p, v, *data), compiled.bends(p, v, *data) @ rows, rtol=1e-9, atol=1e-9)
     value, gradient = compiled.value_and_gradient(p, *data)
@@ -263,7 +284,8 @@ def test_blocks_are_cut_where_points_are_independent_and_nowhere_else() -> None:
 
 
 def test_steps_in_both_spaces_are_the_same_step() -> None:
-    p, data = network(4), (np.linspace(0.1, 0.9, 23), RNG.normal(size=(5, 2)), 2.0)
+    rng = np.random.default_rng(5)
+    p, data = network(4), (np.linspace(0.1, 0.9, 23), rng.normal(size=(5, 2)), 2.0)
     found = []
     for space, block in (("parameters", None), ("parameters", 4), ("residuals", 5)):
         rule = LevenbergMarquardt(space=space, block=block)
@@ -275,20 +297,22 @@ def test_steps_in_both_spaces_are_the_same_step() -> None:
 
 def test_memory_does_not_grow_with_the_points() -> None:
     code = """
-import resource, sys
+import resource
 import numpy as np
 from tests.test_optimize import network, poisson
-from primad.optimize import LevenbergMarquardt
-rule, p = LevenbergMarquardt(), network(16)
-f, state = rule.compile(poisson), rule.init(p)
-for count in (4_000, 4_000, 40_000):
-    rule.update(p, state, f, np.linspace(0, 1, count))
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+from primad.optimize import GaussNewtonCG, LevenbergMarquardt
+p = network(16)
+for rule in (GaussNewtonCG(iterations=3), LevenbergMarquardt()):
+    f, state = rule.compile(poisson), rule.init(p)
+    for count in (4_000, 4_000, 40_000):
+        rule.update(p, state, f, np.linspace(0, 1, count))
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
     root = Path(__file__).parent.parent
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root).stdout
-    _, before, after = map(int, found.split())
-    assert after - before < 50, "MiB more, and the Jacobian has 98"
+    _, before, after, _, before_dense, after_dense = map(int, found.split())
+    assert after - before < 20, "MiB more; the hidden values of 36 000 points have 10 each"
+    assert after_dense - before_dense < 50, "MiB more, and the Jacobian has 98"
 
 
 # -- states ------------------------------------------------------------------------------------------------------------
