@@ -102,6 +102,17 @@ def test_rows_are_those_of_forward_mode(name):
     close(primad.jit(primad.jacobian(function))(P), expected)
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_rows_of_a_computation_in_two_precisions_are_those_of_forward_mode(name):
+    """Parameters in float32 at points in float64: the pullback ends in casts."""
+    function = EVERY[name]
+    single = {key: np.asarray(value, np.float32) for key, value in P.items()}
+    leaves = zip(*(optree.tree_leaves(mode(function)(single)) for mode in (primad.jacrev, primad.jacfwd)), strict=True)
+    for found, expected in leaves:
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * (1 + np.abs(expected).max()))
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_rows_of_random_programs_are_those_of_forward_mode(seed):
     """Every op of the table, alone and at five points that share some inputs, coupled in the end or not."""

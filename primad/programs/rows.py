@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from primad import ops
 from primad.axes import AxisMap, Factors, Label, Strided, is_name
 from primad.ir.node import Leaf, Node, is_literal
@@ -213,7 +215,9 @@ class _Walk:
             matrix = ops.reshape(rows, shape=(node.type.size, output.type.size))
             for seeds, value in found.items():
                 flat = ops.reshape(value, shape=(seeds.rows, node.type.size))
-                product = ops.contract(flat, matrix, labels="ab,bc->ac")
+                exact = str(np.result_type(flat.dtype, matrix.dtype))
+                product = ops.contract(*(ops.cast(x, dtype=exact) for x in (flat, matrix)), labels="ab,bc->ac")
+                product = ops.cast(product, dtype=str(output.type.dtype))
                 shape = (*value.shape[: seeds.lead], *output.type.shape)
                 add_piece(pieces.setdefault(output, {}), seeds, ops.reshape(product, shape=shape))
 
