@@ -46,7 +46,8 @@ def _gather(x: Any, indices: Any, *, axis: int, batch: int) -> Any:
         return np.take(x, indices, axis)
     places = _flat_places(indices, batch, axis, x.shape[axis])
     if places is not None:
-        return np.take(x.reshape((-1, *x.shape[axis + 1 :])), places, 0)
+        rows = math.prod(x.shape[: axis + 1])  # said, since NumPy finds no -1 where they are empty
+        return np.take(x.reshape((rows, *x.shape[axis + 1 :])), places, 0)
     moved = np.moveaxis(x, axis, batch)
     grid, picked = _index_grid(indices, batch, 0)
     out = moved[(*grid, picked)]
@@ -130,7 +131,8 @@ def _scatter_add(x: Any, indices: Any, *, axis: int, batch: int, size: int) -> A
     places = _flat_places(indices, batch, axis, size) if batch else None
     if places is not None:
         rest = out.shape[axis + 1 :]
-        np.add.at(out.reshape((-1, *rest)), places.reshape(-1), x.reshape((-1, *rest)))
+        rows = math.prod(out.shape[: axis + 1])
+        np.add.at(out.reshape((rows, *rest)), places.reshape(-1), x.reshape((places.size, *rest)))
         return out
     moved_out = np.moveaxis(out, axis, batch)
     moved = np.moveaxis(x, range(axis, axis + own), range(batch, batch + own))
