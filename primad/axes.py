@@ -7,7 +7,6 @@ are derived from these two.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -116,13 +115,20 @@ def _changed(labels: Labels, type: ArrayType, lengths: Mapping[Hashable, int | N
         new: int | None = length
         if isinstance(label, Factors):
             left = [lengths.get(name, n) for name, n in zip(label.names, label.lengths, strict=True)]
-            new = math.prod([n for n in left if n is not None]) if any(n is not None for n in left) else None
+            new = _product([n for n in left if n is not None]) if any(n is not None for n in left) else None
         elif is_name(label):
             new = lengths.get(label, length)
         if new is not None:
             old.append(axis)
             shape.append(new)
     return NewAxes(tuple(old), tuple(shape))
+
+
+def _product(lengths: Iterable[int]) -> int:
+    total = 1
+    for n in lengths:
+        total *= n
+    return total
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,6 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
 - `domain`: the values for which it is defined, if its definition raises an error for others (see `Domain`).
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
-- `pointwise`: whether the result at an index depends on the operands at that index only; `views`: whether it is a view
-  that costs nothing; `flops(node)`: how to count one application, by default one flop per element.
-- `linear_operands`: positions in which it is linear, None for all; `static_operands`: those whose literal values rules
-  look at (exponents); `partials`: the rules as they were written, one per operand.
-- `name`, `kind` and `doc`; `exempt`: why its derivative is a decree and is not proved, where it is one.
 
 Rules are written in the language itself: they receive traced arrays and use operators and other primitives.
 """

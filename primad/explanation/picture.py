@@ -13,7 +13,7 @@ from primad import ops
 from primad.explanation.layers import Layered
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
-from primad.native.vectors import NEEDS, element_work
+from primad.native.vectors import NEEDS
 from primad.quantities import quantity
 
 WIDTH, MARGIN = 1200, 36
@@ -156,7 +156,7 @@ def _work(node: Node) -> float:
     if isinstance(node.op, Leaf) or category(node) == "moves":
         return 0.0
     cost = node.op.cost(node)
-    return float(cost.flops * element_work(node.op.name))
+    return float(8 * cost.flops if node.op.name in NEEDS else cost.flops)
 
 
 def _program(program: Program, layout: Layered, scale: _Scale, top: float) -> tuple[list[str], float]:

@@ -318,11 +318,3 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "softplus": ("exp", "log1p"),
 }
 """The library functions that an op's code calls: transcendental ops, which are worth a kernel of their own."""
-
-FUNCTION_WORK = 8
-"""Computing an element of such an op takes about as long as so many elements of other pointwise ops."""
-
-
-def element_work(name: str) -> int:
-    """Return how long an element of an op takes, in elements of an op that calls no function."""
-    return FUNCTION_WORK if name in NEEDS else 1

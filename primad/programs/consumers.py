@@ -140,12 +140,12 @@ def _vector(x: Any) -> Any:
     return ops.concatenate(ops.sin(x) * ops.flip(x, axes=(0,)), total, axis=0)
 
 
-def _closed(body: Callable[[Any], Any]) -> ClosedProgram:
+def _held(body: Callable[[Any], Any]) -> ClosedProgram:
     return ClosedProgram(program_of([ArrayType((2,), float)], lambda x: [body(x)]))
 
 
 def _jacobian(x: Any, rows: Block = ((0, 3, 1),), columns: Block = ((0, 2, 1),)) -> Any:
-    of = _closed(_vector)
+    of = _held(_vector)
     return jacobian_(x, of=of, output=0, argument=0, mode="forward", rows=rows, columns=columns)
 
 
@@ -173,7 +173,7 @@ jacobian_: Primitive = program_op(
             _jacobian_times,
             lambda x, v: (
                 ops.contract(_jacobian(x), v, labels="ab,b->a"),
-                pushforward_(x, v, of=_closed(_vector), output=0, argument=0),
+                pushforward_(x, v, of=_held(_vector), output=0, argument=0),
             ),
             (2,),
         ),
@@ -183,7 +183,7 @@ jacobian_: Primitive = program_op(
             _times_jacobian,
             lambda x, w: (
                 ops.contract(w, _jacobian(x), labels="a,ab->b"),
-                pullback_(x, w, of=_closed(_vector), output=0, argument=0),
+                pullback_(x, w, of=_held(_vector), output=0, argument=0),
             ),
             (3,),
         ),
@@ -253,7 +253,7 @@ def _scalar(x: Any) -> Any:
 
 
 def _hessian(x: Any, left: Block = ((0, 2, 1),), right: Block = ((0, 2, 1),)) -> Any:
-    return hessian_(x, of=_closed(_scalar), output=0, first=0, second=0, rows=(), left=left, right=right)
+    return hessian_(x, of=_held(_scalar), output=0, first=0, second=0, rows=(), left=left, right=right)
 
 
 def _hessian_law(name: str, at: Primitive, rule: Rule, statement: Any, *shapes: Any) -> Law:
@@ -280,7 +280,7 @@ hessian_: Primitive = program_op(
             _hessian_times,
             lambda x, v: (
                 ops.contract(_hessian(x), v, labels="ab,b->a"),
-                hvp_(x, v, of=_closed(_scalar), output=0, argument=0, along=0),
+                hvp_(x, v, of=_held(_scalar), output=0, argument=0, along=0),
             ),
             (2,),
         ),
@@ -290,7 +290,7 @@ hessian_: Primitive = program_op(
             _diagonal_alone,
             lambda x: (
                 diagonal_(_hessian(x), axis1=0, axis2=1),
-                hessian_diagonal_(x, of=_closed(_scalar), output=0, argument=0, total=False),
+                hessian_diagonal_(x, of=_held(_scalar), output=0, argument=0, total=False),
             ),
         ),
         _hessian_law(
@@ -322,7 +322,7 @@ def _total(node: Node, inputs: Inputs, params: Params) -> Node | None:
 
 
 def _diagonal(x: Any, total: bool) -> Any:
-    return hessian_diagonal_(x, of=_closed(_scalar), output=0, argument=0, total=total)
+    return hessian_diagonal_(x, of=_held(_scalar), output=0, argument=0, total=total)
 
 
 hessian_diagonal_: Primitive = program_op(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from primad import ops
@@ -60,8 +59,12 @@ def _seeds(trace: Trace, type: ArrayType, block: Block) -> TracedArray:
     """Return the standard basis directions of a block of an array, one along the leading axis each."""
     eye = TracedArray(trace.build(ops.eye, (), (("dtype", str(type.dtype)), ("n", type.size))))
     seeds = ops.reshape(eye, shape=(*type.shape, *type.shape))
+    shape = block_shape(block)
     chosen = take_block(seeds, (*block, *whole(type.shape)))
-    result: TracedArray = ops.reshape(chosen, shape=(math.prod(block_shape(block)), *type.shape))
+    count = 1
+    for n in shape:
+        count *= n
+    result: TracedArray = ops.reshape(chosen, shape=(count, *type.shape))
     return result
 
 

@@ -19,7 +19,7 @@ from primad.native.compiler import Kernel, compiler, has_code
 from primad.native.grouping import Key, components, in_order
 from primad.native.iteration_space import IterationSpace
 from primad.native.kernels import Read, kernel_text
-from primad.native.vectors import NEEDS, element_work
+from primad.native.vectors import NEEDS
 from primad.runtime.recompute import recompute
 
 WORTHWHILE_SIZE = 4096
@@ -146,7 +146,7 @@ class _Draft:
     @property
     def work(self) -> int:
         """Elements times ops."""
-        return self.nodes[0].type.size * sum(element_work(node.op.name) for node in self.nodes)
+        return self.nodes[0].type.size * sum(8 if node.op.name in NEEDS else 1 for node in self.nodes)
 
     def read(self) -> None:
         """Find what is read from outside, through broadcasts where the loops allow it."""

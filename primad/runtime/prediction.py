@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
-from primad.native.vectors import NEEDS, element_work
+from primad.native.vectors import NEEDS
 from primad.runtime.fusion import Group
 
 IN_REGISTERS = 0.5
 """An op inside a kernel takes this share of a NumPy call's time per element: it neither loads nor stores."""
+FUNCTION_WORK = 8
+"""How a kernel's work counts a function's elements."""
 CACHED_BYTES = 1024 * 1024
 """Larger arrays come from memory."""
 
@@ -108,6 +110,6 @@ def as_one_function(program: Program, machine: Machine) -> Prediction:
         if not isinstance(node.op, Leaf) and not node.op.views:
             cost = node.op.cost(node)
             products += cost.matmul_flops
-            work += 0 if cost.matmul_flops else node.type.size * element_work(node.op.name)
+            work += 0 if cost.matmul_flops else node.type.size * (FUNCTION_WORK if node.op.name in NEEDS else 1)
     kernels = work * IN_REGISTERS * machine.arithmetic
     return Prediction(products / machine.peak_alone, kernels, 0.0, machine.call)

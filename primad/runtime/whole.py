@@ -17,7 +17,7 @@ from primad.native.compiler import compiler
 from primad.native.cpython_entry import ALIGNMENT, CPythonEntry, builtin, is_plain, write_cpython_entry
 from primad.native.layout import layout_of
 from primad.native.program_text import ProgramWriter, kernel_of
-from primad.native.vectors import element_work
+from primad.native.vectors import NEEDS
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.executor import Executable
 from primad.runtime.prediction import Machine, Prediction, as_one_function
@@ -149,6 +149,6 @@ def _work(program: Program) -> int | None:
     work = size = 0
     for node in nodes:
         cost = node.op.cost(node)
-        work += cost.matmul_flops // 8 + node.type.size * element_work(node.op.name)
+        work += cost.matmul_flops // 8 + node.type.size * (8 if node.op.name in NEEDS else 1)
         size += cost.bytes
     return work if work <= MOST_WORK and size <= MOST_BYTES else None
