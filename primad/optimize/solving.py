@@ -216,10 +216,12 @@ def _check(rule: Any, data: Any, steps: int) -> None:
     """Raise for arguments of `solve` that would mean something else than they say."""
     if steps < 0:
         raise ShapeError(f"solve: steps must not be negative, got {steps}")
+    if isinstance(rule, type):
+        raise TracingError(f"solve: {rule.__name__} is a class", fix=f"pass an optimiser: {rule.__name__}().")
     if not hasattr(rule, "compile"):
         raise TracingError(
             f"solve: {type(rule).__name__} is no optimiser of primad.optimize",
-            fix="wrap a rule of primad.nn: optimize.Descent(rule).",
+            fix="write solve(optimiser, function, params), and wrap a rule of primad.nn: optimize.Descent(rule).",
         )
     if not isinstance(data, (tuple, list)) and not callable(data):
         raise TracingError(
