@@ -364,6 +364,17 @@ def test_a_value_in_place_of_a_function(name: str) -> None:
     assert f"\n  in {__file__}:" in str(caught.value)
 
 
+MAKES_FUNCTIONS = [name for name in TAKE_FUNCTIONS if callable(getattr(primad, name)) and name != "trace"]
+
+
+@pytest.mark.parametrize("name", MAKES_FUNCTIONS)
+def test_what_is_made_of_a_function_shows_its_name(name: str) -> None:
+    required = [p for p in parameters(getattr(primad, name))[1:] if p.default is p.empty]
+    if not required:
+        made = getattr(primad, name)(branch)
+        assert repr(made) == f"<primad.{name} of branch>"
+
+
 def test_message_shape() -> None:
     with pytest.raises(TracingError) as caught:
         primad.grad(lambda x: float(x))(1.0)

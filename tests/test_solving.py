@@ -124,9 +124,7 @@ def test_the_loop_takes_compiled_functions_and_refuses_nonsense() -> None:
         solve(nn.Adam(), loss, START)
     with pytest.raises(primad.TracingError, match=r"LBFGS is a class(?s:.*)LBFGS\(\)"):
         solve(LBFGS, loss, START)
-    with pytest.raises(
-        primad.TracingError, match=r"function is no optimiser(?s:.*)solve\(optimiser, function"
-    ):
+    with pytest.raises(primad.TracingError, match=r"function is no optimiser(?s:.*)solve\(optimiser, function"):
         solve(loss, START, LBFGS())
     with pytest.raises(primad.TracingError, match=r"data is a tuple(?s:.*)data=\(x,\)"):
         solve(LBFGS(), loss, START, np.ones(2))

@@ -42,6 +42,9 @@ class _Custom:
             raise ShapeError(f"nondiff_argnums must not be negative, got {tuple(nondiff_argnums)}")
         update_wrapper(self, function, updated=())
 
+    def __repr__(self) -> str:
+        return f"<primad.{type(self).__name__} of {getattr(self._function, '__qualname__', self._function)}>"
+
     def __copy__(self) -> _Custom:
         return self
 

@@ -45,7 +45,9 @@ class Transformed(partial):  # type: ignore[type-arg]  # of all ways to wrap a f
         """Wrap what the transform made of `args` and `kwargs`."""
         check_function(args[0])
         self = super().__new__(cls, compute)
-        update_wrapper(self, compute, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+        for names in (compute, args[0]):  # a Program has none of its own
+            update_wrapper(self, names, assigned=("__name__", "__qualname__"), updated=())
+        self.__doc__ = compute.__doc__
         self.made = transform, args, kwargs
         self.programs = programs
         self.__module__ = getattr(args[0], "__module__", None) or __name__
