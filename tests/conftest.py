@@ -1,9 +1,14 @@
 """Fixtures that several files use."""
 
+import signal
+
 import pytest
 
 from primad.native import vectors
 from primad.runtime.executors import NATIVE
+
+# A shell starts what runs in its background with interrupts ignored; the tests of interrupts send them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
