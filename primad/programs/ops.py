@@ -28,7 +28,7 @@ from primad.runtime.cache import BUILT
 from primad.runtime.executors import prepare
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
-from primad.transforms.lowering import alone, apply_program_op, expand, inline, lower
+from primad.transforms.lowering import alone, apply_program_op, expand, extended, inline, lower
 from primad.types import ArrayType, TupleType, type_of_results
 
 Types = list[ArrayType]
@@ -121,21 +121,16 @@ def _batch_whole(
 # -- forward and reverse mode ------------------------------------------------------------------------------------------
 
 
-def _extended(active: tuple[bool, ...], program: Program) -> list[bool]:
-    """Captured values, which come after the arguments, are constants."""
-    return [*active, *[False] * (len(program.inputs) - len(active))]
-
-
 jvp_: Primitive = program_op(
     "jvp",
-    build=lambda program, *, active: forward.jvp(program, _extended(active, program)),
+    build=lambda program, *, active: forward.jvp(program, extended(active, program)),
     out_types=lambda of, *, active: [*of.out_types, *of.out_types],
     doc="Outputs of the program, and their tangents for tangents of the active arguments.",
 )
 
 vjp_: Primitive = program_op(
     "vjp",
-    build=lambda program, *, active: reverse.vjp(program, _extended(active, program)),
+    build=lambda program, *, active: reverse.vjp(program, extended(active, program)),
     out_types=lambda of, *, active: [
         *of.out_types,
         *(type for type, on in zip(of.program.in_types, active, strict=False) if on),
@@ -314,9 +309,7 @@ _VMAP_LAWS = (
 
 vmap_: Primitive = program_op(
     "vmap",
-    build=lambda program, *, batched, size: batching.vmap(
-        expand(program), [*batched, *[False] * (len(program.inputs) - len(batched))], size
-    ),
+    build=lambda program, *, batched, size: batching.vmap(expand(program), extended(batched, program), size),
     out_types=lambda of, *, batched, size: [_wide(type, size) for type in of.out_types],
     consumed=_VMAP_LAWS,
     doc="The program on a stack of arguments.",

@@ -210,6 +210,11 @@ def finish(
     return program
 
 
+def extended(flags: Sequence[bool], program: Program) -> tuple[bool, ...]:
+    """Return flags for all inputs of a program: captured values, which come after the arguments, have False."""
+    return (*flags, *[False] * (len(program.inputs) - len(flags)))
+
+
 def inline(program: Program, operands: Sequence[TracedArray]) -> list[TracedArray]:
     """Replay a closed program on operands and return its outputs."""
     nodes = [operand.node for operand in operands]

@@ -13,7 +13,17 @@ from primad.primitive import Primitive, as_tuple, missing_rule, one_or_all, tang
 from primad.trace import TracedArray
 from primad.transforms.dimensions import dependents
 from primad.transforms.forward import fresh_inputs, jvp, push_tangents, zero_node
-from primad.transforms.lowering import alone, apply_program_op, expand, finish, inline, lower, replaced, without_calls
+from primad.transforms.lowering import (
+    alone,
+    apply_program_op,
+    expand,
+    extended,
+    finish,
+    inline,
+    lower,
+    replaced,
+    without_calls,
+)
 from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
 
 
@@ -271,7 +281,7 @@ def _transposed_tangent(
         terms.append(transposed(*kept, *full, of=of, linear=linear))
     present = [tangent for tangent in moving if not isinstance(tangent, Zero)]
     if present:
-        flags = _extended(linear, of.hoisted)
+        flags = extended(linear, of.hoisted)
         others = iter(moving)
         active = [not on and not isinstance(next(others), Zero) for on in flags]
         pushed = jvp(of.hoisted, active)
@@ -281,13 +291,8 @@ def _transposed_tangent(
     return tangent_sum(terms)
 
 
-def _extended(linear: Sequence[bool], program: Program) -> tuple[bool, ...]:
-    """Captured values, which come after the inputs, are constants."""
-    return (*linear, *[False] * (len(program.inputs) - len(linear)))
-
-
 def _build_transposed(program: Program, *, linear: tuple[bool, ...]) -> Program:
-    return transposed_program(lower(program), _extended(linear, program))
+    return transposed_program(lower(program), extended(linear, program))
 
 
 def _transposed_values(*arrays: Any, of: ClosedProgram, linear: tuple[bool, ...]) -> Any:
