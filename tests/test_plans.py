@@ -17,9 +17,9 @@ from primad.ir.signature import Signature
 from primad.recording import record, type_of
 from primad.runtime import chunks, fusion, interpreter, tiles, tiling, workspaces
 from primad.runtime.checkpoints import without_barriers
+from primad.runtime.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.interpreter import Plan
 from primad.runtime.programs import source_values
-from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
 from primad.verify.cases import Seeded
 
@@ -169,7 +169,7 @@ def plans_of(program: Any, signature: Signature) -> Iterator[Any]:
     lowered = simplify(program.hoisted())
     yield tiling.make_plan(lowered), True
     yield Plan(without_barriers(lowered), fusion.WORTHWHILE_SIZE), True
-    whole = whole_plan(simplify(program.hoisted(scalars=False)), signature)
+    whole = compiled_program(simplify(program.hoisted(scalars=False)), signature)
     if whole is not None:
         yield whole, False
 
@@ -229,7 +229,7 @@ def check(function: Callable[..., Any], arguments: list[Any], choose: Seeded, wh
         for threads in (2, 3):
             chunks.set_num_threads(threads)
             assert bits(plan.run([*arrays, *rest])) == kept, f"{what}: {kind} on {threads} threads"
-        if isinstance(plan, WholePlan) and (entry := plan.entry(rest)) is not None:
+        if isinstance(plan, CompiledProgram) and (entry := plan.entry(rest)) is not None:
             called = entry(*arguments)
             assert called is NotImplemented or bits(tree.leaves(called)) == kept, f"{what}: called from Python"
         yield kind

@@ -19,9 +19,9 @@ from primad.deferred import loaded
 from primad.ir.node import Trace
 from primad.ir.program import Program
 from primad.runtime import chunks, garbage, large_steps, tiles, tiling, workspaces
-from primad.runtime.axes import tileable_dimensions
 from primad.runtime.interpreter import Plan
 from primad.runtime.programs import source_values
+from primad.runtime.tileable_axes import tileable_dimensions
 from primad.simplify import simplify
 from primad.types import ArrayType
 

@@ -38,7 +38,7 @@ def how_a_program_becomes_native_code():
     yield arrow((400, 82), (150, 82), (150, 112), label="small, under jit", at=(180, 76))
     yield arrow((480, 82), (480, 112), label="a long axis that is only mapped and summed", at=(490, 100))
     yield arrow((560, 82), (810, 82), (810, 112), label="anything else", at=(700, 76))
-    yield box(LEFT, 114, 260, "whole program", ["runtime/whole.py"], ASKED)
+    yield box(LEFT, 114, 260, "whole program", ["runtime/compiled_program.py"], ASKED)
     yield box(335, 114, 330, "one tile", ["runtime/tiling.py, tile_partition.py, tiles.py"], ASKED)
     yield box(680, 114, 260, "steps", ["runtime/interpreter.py, fusion.py"], ASKED)
     yield arrow((150, 156), (150, 188))
@@ -47,7 +47,7 @@ def how_a_program_becomes_native_code():
     yield arrow((910, 156), (910, 306), label="rest", at=(876, 240))
     lines = [
         "native/grouping.py  which pointwise nodes share a loop",
-        "native/places.py    views are index arithmetic on their arrays",
+        "native/storage.py   views are index arithmetic on their arrays",
         "native/layout.py    units in order, each value's place in memory",
         "native/contractions.py, blocks.py  products in register blocks",
     ]

@@ -18,8 +18,8 @@ from primad.ir.program import ClosedProgram
 from primad.primitive import as_tuple
 from primad.programs.call import call
 from primad.recording import is_weak, record, type_of
+from primad.runtime.compiled_program import MOST_NODES
 from primad.runtime.programs import traced_operands
-from primad.runtime.whole import MOST_NODES
 from primad.trace import TracedArray
 
 RECORDED_IN_PLACE = MOST_NODES

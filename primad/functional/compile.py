@@ -25,7 +25,7 @@ from primad.runtime.executor import Donated, Executable, Hint, Options
 from primad.runtime.executors import executor, prepared
 from primad.runtime.memory import check_limit, check_memory
 from primad.runtime.programs import arrays, source_values, traced_operands
-from primad.runtime.programs import compiled as compiled_program
+from primad.runtime.programs import compiled as executable_of
 from primad.trace import TracedArray
 from primad.transforms.batching import vmap as batch_program
 from primad.transforms.lowering import apply_program_op
@@ -135,7 +135,7 @@ def jit(
                 )
         donated = match(program.out_types, types, _leaves_of(args, fixed, given))
         options = Options(donated, None if along is None else _hint(along, args, fixed, types))
-        executable, captured = compiled_program(program, in_tree.children()[0], types, weak, options, chosen)
+        executable, captured = executable_of(program, in_tree.children()[0], types, weak, options, chosen)
         check_memory(executable, memory)
         entry = None if fixed or donated or kwargs else executable.entry(captured)
         if first is None:

@@ -24,8 +24,8 @@ from primad.types import ArrayType
 FASTCALL = 0x0080
 """CPython's flag for a function of (itself, address of the arguments, their number)."""
 UNLOCKED_WORK = 200_000
-"""Programs with more work (elements, as `runtime.whole` counts them: about 50 microseconds) let other threads run
-meanwhile."""
+"""Programs with more work (elements, as `runtime.compiled_program` counts them: about 50 microseconds) let other
+threads run meanwhile."""
 SCRATCH_ON_STACK = 32 * 1024
 """Bytes of scratch memory that are taken from the thread's stack, of which Python's own frames need most."""
 ALIGNMENT = 64

@@ -17,7 +17,7 @@ from primad.ir.program import Program
 from primad.native.compiler import has_code
 from primad.native.grouping import components, in_order
 from primad.native.loops import View, contiguous
-from primad.native.places import VIEWS, Place, Splat, part_of, view_of
+from primad.native.storage import VIEWS, Place, Splat, part_of, view_of
 from primad.native.vectors import CELLS, EMITTERS
 
 GENERATORS = frozenset((ops.eye, ops.iota))

@@ -21,8 +21,8 @@ from primad.native.copies import write_copy
 from primad.native.cpython_entry import ALIGNMENT
 from primad.native.layout import EMITTED, NO_SLICES, REDUCERS, Layout, Unit
 from primad.native.loops import Code, View, contiguous, pointwise
-from primad.native.places import VIEWS, Place, Splat, part_of
 from primad.native.products import COUNT, write_contraction
+from primad.native.storage import VIEWS, Place, Splat, part_of
 from primad.native.vectors import CELLS, EMITTERS, Vector
 from primad.ops.contraction import ALPHABET
 

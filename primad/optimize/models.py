@@ -17,7 +17,14 @@ from primad.functional.higher_order import hvp, taylor
 from primad.functional.keys import structure_key
 from primad.numpy.promotion import convert
 from primad.numpy.reductions import sum as total
-from primad.optimize.parts import Array, Part, Recorded, data_leaves, parts_of, types_of
+from primad.optimize.residual_blocks import (
+    Array,
+    RecordedResiduals,
+    ResidualBlock,
+    data_leaves,
+    residual_blocks,
+    types_of,
+)
 from primad.optimize.vectors import Space, Tree, Vector, not_finite
 from primad.trace import TracedArray
 
@@ -79,12 +86,12 @@ class Residuals:
         self._product, self._pulled, self._bend = jit(product), jit(pulled), jit(bend)
         self._parts = lru_cache(maxsize=64)(self._make_parts)
 
-    def _make_parts(self, types: Any, structure: Any, key: Any) -> tuple[list[Part], Recorded]:
-        recorded = Recorded(self.function, types, structure)
+    def _make_parts(self, types: Any, structure: Any, key: Any) -> tuple[list[ResidualBlock], RecordedResiduals]:
+        recorded = RecordedResiduals(self.function, types, structure)
         size = sum(type.size for type in types[: recorded.first])
-        return parts_of(recorded, size, self.block), recorded
+        return residual_blocks(recorded, size, self.block), recorded
 
-    def parts(self, params: Tree, data: Sequence[Any]) -> list[Part]:
+    def parts(self, params: Tree, data: Sequence[Any]) -> list[ResidualBlock]:
         """Return which residuals are computed together, and how many points at a time.
 
         Raises:
@@ -93,7 +100,7 @@ class Residuals:
         """
         return self._made(params, data)[0]
 
-    def _made(self, params: Tree, data: Sequence[Any]) -> tuple[list[Part], Recorded]:
+    def _made(self, params: Tree, data: Sequence[Any]) -> tuple[list[ResidualBlock], RecordedResiduals]:
         types, structure = types_of((params, *data))
         return self._parts(types, structure, structure_key(structure))
 

@@ -9,10 +9,10 @@ from primad.errors import TracingError, suggestion
 from primad.ir.program import Program
 from primad.ir.signature import Signature
 from primad.runtime.cache import EXECUTABLES
+from primad.runtime.compiled_program import compiled_program
 from primad.runtime.executor import PLAIN, Executable, Executor, Options
 from primad.runtime.reference import TableExecutor, definition
 from primad.runtime.tiling import make_plan
-from primad.runtime.whole import whole_plan
 from primad.simplify import simplify
 
 
@@ -27,7 +27,7 @@ class _Native(Executor):
 
     def as_function(self, program: Program, signature: Signature | None) -> Executable | None:
         """Return the program as one native function."""
-        return whole_plan(program, signature)
+        return compiled_program(program, signature)
 
 
 NATIVE: Executor = _Native()

@@ -9,9 +9,9 @@ from primad import ops
 from primad.ir.node import LITERAL, Node, Params, Trace, literal_value
 from primad.ir.program import Program, carry_lines, needed_between
 from primad.native.layout import Slices
-from primad.native.places import VIEWS
-from primad.runtime.axes import Tileable
+from primad.native.storage import VIEWS
 from primad.runtime.executor import Donated
+from primad.runtime.tileable_axes import Tileable
 from primad.transforms.dimensions import axis_map
 from primad.types import ArrayType
 

@@ -21,7 +21,6 @@ from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.machine import SECOND_CACHE
 from primad.quantities import several
-from primad.runtime.axes import Tileable, tileable_dimensions
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.chunks import thread_count
 from primad.runtime.donation import settle
@@ -31,6 +30,7 @@ from primad.runtime.interpreter import Plan
 from primad.runtime.memory import check_memory
 from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.tile_partition import partition_of
+from primad.runtime.tileable_axes import Tileable, tileable_dimensions
 from primad.runtime.tiles import InterpretedTiles, Tiles, native_tiles
 from primad.simplify.outer import outer_products
 

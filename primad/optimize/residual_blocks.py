@@ -29,7 +29,7 @@ BLOCK = 2**21
 """Numbers of a Jacobian that are in memory at once (16 MiB): fewer make the products slower, more do not help."""
 
 
-class Recorded:
+class RecordedResiduals:
     """A residual function on arguments of given types, of which single results can be asked.
 
     Args:
@@ -117,7 +117,7 @@ def _numbers(program: Program) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Part:
+class ResidualBlock:
     """Residuals that are computed together.
 
     Attributes:
@@ -158,7 +158,7 @@ class Part:
             yield np.asarray(residuals, np.float64).reshape(-1), np.asarray(rows, np.float64)
 
 
-def parts_of(recorded: Recorded, parameters: int, block: int | None) -> list[Part]:
+def residual_blocks(recorded: RecordedResiduals, parameters: int, block: int | None) -> list[ResidualBlock]:
     """Return all residuals of a function in parts, those that have the same points in one.
 
     Args:
@@ -173,7 +173,9 @@ def parts_of(recorded: Recorded, parameters: int, block: int | None) -> list[Par
     return [_part(recorded, cut, which, parameters, block) for cut, which in groups.items()]
 
 
-def _part(recorded: Recorded, cut: tuple[int, ...], which: list[int], parameters: int, block: int | None) -> Part:
+def _part(
+    recorded: RecordedResiduals, cut: tuple[int, ...], which: list[int], parameters: int, block: int | None
+) -> ResidualBlock:
     types = [recorded.out_types[i] for i in which]
     points = types[0].shape[0] if cut else 1
     each = sum(type.size for type in types) // points
@@ -204,7 +206,7 @@ def _part(recorded: Recorded, cut: tuple[int, ...], which: list[int], parameters
         return reshape(concatenate([2 * leaf for leaf in second], axis=1), (-1,))
 
     most = block or max(1, BLOCK // (each * parameters))
-    return Part(tuple(which), cut, points, each, most if cut else 1, jit(many), jit(bends))
+    return ResidualBlock(tuple(which), cut, points, each, most if cut else 1, jit(many), jit(bends))
 
 
 def data_leaves(data: Sequence[Any]) -> list[Any]:

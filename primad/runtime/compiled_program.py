@@ -33,7 +33,7 @@ MOST_BYTES = 4 * 1024 * 1024
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
-class WholePlan(Executable):
+class CompiledProgram(Executable):
     """A program that runs as one native function.
 
     Attributes:
@@ -104,7 +104,7 @@ def _rebuilding(entry: Callable[..., Any], out_tree: Any) -> Callable[..., Any]:
     return rebuilt
 
 
-def whole_plan(program: Program, signature: Signature | None) -> WholePlan | None:
+def compiled_program(program: Program, signature: Signature | None) -> CompiledProgram | None:
     """Return a plan that runs a lowered program as one native function; None where that does not pay or cannot be.
 
     Args:
@@ -118,7 +118,7 @@ def whole_plan(program: Program, signature: Signature | None) -> WholePlan | Non
     types = [node.type for node in program.outputs]
     entry = None if signature is None else write_cpython_entry(signature, types, scratch, work)
     try:
-        return WholePlan(program, signature, text, scratch, entry)
+        return CompiledProgram(program, signature, text, scratch, entry)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
         warnings.warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
         return None

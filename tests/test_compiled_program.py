@@ -13,9 +13,9 @@ from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
 from primad.native import compiler as native
 from primad.recording import record, type_of
-from primad.runtime import whole
+from primad.runtime import compiled_program as runtime_compiled
+from primad.runtime.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.interpreter import Plan
-from primad.runtime.whole import WholePlan, whole_plan
 from primad.simplify import simplify
 from primad.transforms import vjp
 from primad.verify.cases import Seeded
@@ -33,7 +33,7 @@ def plan_of(function, *args):
     lowered = simplify(program.hoisted(scalars=False))
     constants = len(lowered.inputs) - len(leaves)
     signature = Signature(in_tree, tuple((type, False) for type in types), constants, program.out_tree)
-    return whole_plan(lowered, signature), program
+    return compiled_program(lowered, signature), program
 
 
 def values_of(program):
@@ -43,7 +43,7 @@ def values_of(program):
 
 def check(function, *args, tolerance=None):
     plan, program = plan_of(function, *args)
-    assert isinstance(plan, WholePlan), "the program has no native function"
+    assert isinstance(plan, CompiledProgram), "the program has no native function"
     given = [*map(np.asarray, tree.leaves(args)), *values_of(program)]
     wanted = Plan(plan.program).run(given)
     for got, want in zip(plan.run(given), wanted, strict=True):
@@ -108,12 +108,12 @@ def test_how_large_a_program_may_be():
     """Pointwise ops are instructions of one loop; others are loops, which take longer to compile."""
 
     def pointwise(x):
-        for number in range(whole.MOST_NODES):
+        for number in range(runtime_compiled.MOST_NODES):
             x = x * 0.5 + number
         return x
 
     def sums(x):
-        for number in range(whole.MOST_LOOPS + 1):
+        for number in range(runtime_compiled.MOST_LOOPS + 1):
             x = x + np.sum(x * number)
         return x
 
@@ -133,7 +133,7 @@ def test_random_programs_and_their_gradients():
             types = tuple((type, False) for type in lowered.in_types)
             trees = [tree.flatten((0,) * n)[1] for n in (len(types), len(lowered.outputs))]
             signature = Signature(trees[0], types, 0, trees[1])
-            plan = whole_plan(lowered, signature) if whole.text_of(lowered) else None
+            plan = compiled_program(lowered, signature) if runtime_compiled.text_of(lowered) else None
             if plan is None:
                 continue
             found += 1
