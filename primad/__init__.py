@@ -117,6 +117,7 @@ __all__ = [
     "piecewise_constant",
     "residual_of",
     "set_num_threads",
+    "show_versions",
     "simplify",
     "stop_gradient",
     "taylor",
@@ -135,6 +136,7 @@ _LATE = {
     "explain": "primad.explanation",
     "from_sympy": "primad.symbolic",
     "residual_of": "primad.symbolic",
+    "show_versions": "primad.explanation",
     "to_sympy": "primad.symbolic",
 }
 """What is imported when it is first asked for: most programs never do, and SymPy takes longer than all the rest."""
@@ -143,6 +145,7 @@ if TYPE_CHECKING:
     from primad import optimize as optimize
     from primad.explanation import Explanation as Explanation
     from primad.explanation import explain as explain
+    from primad.explanation import show_versions as show_versions
     from primad.symbolic import from_sympy as from_sympy
     from primad.symbolic import residual_of as residual_of
     from primad.symbolic import to_sympy as to_sympy
