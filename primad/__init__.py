@@ -114,6 +114,7 @@ __all__ = [
     "ops",
     "optimize",
     "parse",
+    "pde",
     "piecewise_constant",
     "residual_of",
     "set_num_threads",
@@ -143,6 +144,7 @@ _LATE = {
 
 if TYPE_CHECKING:
     from primad import optimize as optimize
+    from primad import pde as pde
     from primad.explanation import Explanation as Explanation
     from primad.explanation import explain as explain
     from primad.explanation import show_versions as show_versions
@@ -153,8 +155,8 @@ else:
 
     def __getattr__(name: str) -> object:
         """Import what is asked for late."""
-        if name == "optimize":
-            return import_module("primad.optimize")
+        if name in ("optimize", "pde"):
+            return import_module(f"primad.{name}")
         if name in _LATE:
             return getattr(import_module(_LATE[name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

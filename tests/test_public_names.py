@@ -18,6 +18,7 @@ MODULES = {
     "primad.nn": primad.nn,
     "primad.numpy.special": primad.numpy.special,
     "primad.optimize": primad.optimize,
+    "primad.pde": primad.pde,
 }
 
 OTHERS = ("primad.ops", "primad.transforms", "primad.numpy.linalg", "primad.nn.initializers")

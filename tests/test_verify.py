@@ -18,7 +18,7 @@ from primad import numpy as pnp
 from primad.axes import AxisMap, Strided, along, same_params
 from primad.functional import compile, custom, derivatives
 from primad.primitive import Law, Primitive
-from primad.programs import call, consumers, matrices
+from primad.programs import call, consumers, matrices, partials
 from primad.programs import ops as program_ops
 from primad.simplify import simplify
 from primad.transforms import batching, jvp, reverse, vjp
@@ -32,7 +32,7 @@ from primad.verify.programs import draw_program
 
 
 def test_every_op_has_a_case() -> None:
-    modules = (program_ops, call, consumers, matrices, compile, custom, derivatives, batching, reverse)
+    modules = (program_ops, call, consumers, matrices, partials, compile, custom, derivatives, batching, reverse)
     holding = {
         record
         for module in modules

@@ -19,6 +19,7 @@ from primad.programs.call import call
 from primad.programs.consumers import hessian_, hessian_diagonal_, jacobian_
 from primad.programs.matrices import hvp_, pullback_, pushforward_, whole
 from primad.programs.ops import jvp_, vjp_, vmap_
+from primad.programs.partials import partial_
 from primad.recording import trace
 from primad.transforms.batching import mapped
 from primad.transforms.lowering import lower
@@ -83,6 +84,23 @@ def _hessian_diagonal(n: Numbers, *xs: Array, of: Any, output: int, argument: in
     full = partial(partial(_values(n, of, xs)[output], x), x)
     found = np.diagonal(full, 0, -2, -1)
     return np.asarray(np.sum(found, axis=-1), object) if total else found
+
+
+def _partial(n: Numbers, *xs: Array, of: Any, output: int, component: Any, terms: Any, points: int) -> Array:
+    """Element by element, since the coordinates of a point are axes of the arguments."""
+    import sympy  # only a proof needs it
+
+    y = _values(n, of, xs)[output]
+    y = y if component is None else y[..., component]
+    out = np.empty(y.shape, object)
+    for place in np.ndindex(y.shape):
+        at = place[:points]
+        total = 0
+        for number, directions in terms:
+            along = [xs[argument][at if index is None else (*at, index)] for argument, index in directions]
+            total += n.number(number) * (sympy.diff(y[place], *along) if along else y[place])
+        out[place] = total
+    return out
 
 
 def _pushforward(n: Numbers, *xs: Array, of: Any, output: int, argument: int) -> Array:
@@ -211,6 +229,28 @@ def _diagonal_options(choose: Choices, of: ClosedProgram) -> Any:
     return {**place, "total": bool(choose.integer(0, 1))}, []
 
 
+def _at_points(x: Any, t: Any) -> tuple[Any, Any]:
+    """Functions of two coordinates in one argument and one in another, at points that stay apart."""
+    y = ops.reshape(ops.slice_(x, start=(0, 1), stop=(2, 2), step=(1, 1)), shape=(2,))
+    return ops.sum(ops.sin(x) * x * x, axes=(1,)) * t * ops.exp(y), ops.sin(x) * ops.broadcast(
+        t * t, shape=(2, 2), axes=(1,)
+    )
+
+
+def _draw_partial(choose: Choices) -> Example:
+    types = (ArrayType((2, 2), float), ArrayType((2,), float))
+    of = ClosedProgram(trace(_at_points)(*types))
+    output = choose.integer(0, 1)
+    coordinates = ((0, 0), (0, 1), (1, None))
+    terms = tuple(
+        (choose.integer(1, 7) / 4, tuple([choose.among(coordinates) for _ in range(choose.integer(0, 3))]))
+        for _ in range(choose.integer(1, 3))
+    )
+    component = choose.among((None, 0, 1)) if output else None
+    options = {"of": of, "output": output, "component": component, "terms": terms, "points": 1}
+    return Example(tuple(floats(type.shape, -1.5, 1.5) for type in types), options)
+
+
 def _forward_options(choose: Choices, of: ClosedProgram) -> Any:
     return {"output": choose.integer(0, 1), "argument": choose.integer(0, 1)}, [(2,)]
 
@@ -332,6 +372,7 @@ PROGRAM_OP_CASES: tuple[Case, ...] = (
         Case(op, _draw(options), 4, meaning, symbols_only=True, reverse_only=op is custom_vjp_)
         for op, options, meaning in _TABLE
     ),
+    Case(partial_, _draw_partial, 6, _partial, symbols_only=True),
     Case(call, _draw_call, 4, _same, symbols_only=True),
     Case(mapped, _draw_mapped, 4, _mapped, symbols_only=True),
     Case(transposed, _draw_transposed, 4, _transposed, symbols_only=True),

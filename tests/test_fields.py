@@ -1,0 +1,157 @@
+"""Fields: derivatives by name are SymPy's, at points of any shape; they cost what the cheapest form by hand costs."""
+
+import itertools
+
+import numpy as np
+import pytest
+import sympy
+from numpy.testing import assert_allclose
+from test_counts import cost, network, network_parameters
+
+import primad
+from primad import pde
+
+RNG = np.random.default_rng(0)
+X, Y = sympy.symbols("x y", real=True)
+EXPRESSION = sympy.exp(X * Y / 2) * sympy.sin(2 * X) + Y**3 * X**2
+
+
+def function(x, y):
+    return np.exp(x * y / 2) * np.sin(2 * x) + y**3 * x**2
+
+
+FORMS = {
+    "x y": (function, False),
+    "(x y)": (lambda p: function(p[0], p[1]), False),
+    "(x) y": (lambda p, y: function(p[0], y), False),
+    "x y, batched": (function, True),
+    "(x y), batched": (lambda p: function(p[:, 0], p[:, 1]), True),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["", "x", "y", "xx", "yx", "xxy", "yyyy", "xyxy"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
+def test_derivatives_are_those_of_sympy(form, name, shape):
+    body, batched = FORMS[form]
+    u = pde.Field(body, form.removesuffix(", batched"), batched=batched)
+    points = RNG.normal(size=(*shape, 2))
+    derivative = sympy.diff(EXPRESSION, *[{"x": X, "y": Y}[letter] for letter in name]) if name else EXPRESSION
+    expected = sympy.lambdify((X, Y), derivative)(points[..., 0], points[..., 1])
+    at = u.on(points)
+    assert at.d(name).shape == shape
+    assert_allclose(at.d(name), expected, rtol=1e-12)
+    traced = primad.jit(lambda points: u.on(points).d(name))(points)
+    assert_allclose(traced, expected, rtol=1e-12)
+    if name:
+        assert_allclose(getattr(at, name), expected, rtol=1e-12)
+
+
+def test_points_broadcast_and_components_have_names():
+    v = pde.Field(lambda x, y: np.stack([x * y, np.sin(x), y]), "x y", "u v w")
+    at = v(np.linspace(0.0, 1.0, 4)[:, None], np.array([2.0, 3.0]))
+    assert at.shape == (4, 2, 3)
+    assert_allclose(at.u.x, np.broadcast_to([2.0, 3.0], (4, 2)))
+    assert_allclose(at["v"].xx, -at[1].value)
+    assert_allclose(at.d("y")[..., 2], 1.0)
+    first, _, last = at
+    assert_allclose(first * last.y + 1, at.u + at.w.y)
+    assert_allclose(np.sin(at.u), np.sin(at.u.value))
+
+
+def test_names_of_more_than_a_letter():
+    u = pde.Field(lambda x, t: np.sum(x**3) * t, "x[12] t")
+    at = u(np.ones(12), 2.0)
+    assert at.d("x3 x3") == at.x3x3 == 12.0
+    assert at.d("x11,t") == 3.0
+    u = pde.Field(lambda r, rr, t: r * rr**2 * t, "r rr t")
+    with pytest.raises(primad.ShapeError, match="may be read as"):
+        u(1.0, 1.0, 1.0).d("rrrr")
+    assert u(1.0, 1.0, 3.0).d("rr rr") == 6.0
+
+
+MISTAKES = [
+    (lambda: pde.Field(function, "x x"), "x twice"),
+    (lambda: pde.Field(function, "x; y"), "not understood at ';'"),
+    (lambda: pde.Field(function, ""), "empty"),
+    (lambda: pde.Field(function, "x d"), "'d' is taken"),
+    (lambda: pde.Field(function, "x y", "x v"), "'x' is taken"),
+    (lambda: pde.Field(function, "x y")(1.0), "takes 2 arguments, got 1"),
+    (lambda: pde.Field(function, "x y").on(np.ones((4, 3))), "Their last axis must be the 2 coordinates"),
+    (lambda: pde.Field(function, "x y")(np.ones(3), np.ones(2)), "do not fit together"),
+    (lambda: pde.Field(function, "x y")(1.0, 1.0).xz, "'xz' is no coordinate"),
+    (lambda: pde.Field(function, "x y")(1.0, 1.0).d("z"), "'z' is no coordinate"),
+    (lambda: pde.Field(lambda x: np.ones((2, 2)) * x, "x")(1.0), r"shape \(2, 2\) at a point"),
+    (lambda: pde.Field(lambda x: np.stack([x, x]), "x", "u v w")(1.0), r"shape \(2,\) at a point"),
+    (lambda: pde.Field(lambda x: x, "x")(1.0).components, "a number at each point"),
+    (lambda: pde.Field(lambda x: np.stack([x, x]), "x")(1.0)[2], "no component 2"),
+    (lambda: pde.Field(3.0, "x"), "expected a function"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), MISTAKES, ids=[message for _, message in MISTAKES])
+def test_mistakes_are_named(wrong, message):
+    with pytest.raises((primad.PrimadError, AttributeError), match=message):
+        wrong()
+
+
+COUPLED = {
+    "sum": lambda x: x - np.mean(x),
+    "cumsum": np.cumsum,
+    "flip": lambda x: x * x[::-1],
+    "argsort": np.sort,
+    "contract": lambda x: np.outer(x, x) @ x,
+}
+
+
+@pytest.mark.parametrize("op", COUPLED)
+def test_a_function_that_couples_points_is_refused(op):
+    u = pde.Field(COUPLED[op], "x", batched=True)
+    with pytest.raises(primad.NotDifferentiableError, match="couples points") as caught:
+        u(np.linspace(0.0, 1.0, 5))
+    assert "test_fields.py" in str(caught.value)
+
+
+def test_statistics_of_other_data_couple_nothing():
+    data = RNG.normal(size=5)
+    u = pde.Field(lambda x: x * np.mean(data) + np.sum(np.sin(x[:, None] * data), axis=1), "x", batched=True)
+    x = RNG.normal(size=7)
+    assert_allclose(u(x).x, np.mean(data) + np.sum(data * np.cos(x[:, None] * data), axis=1))
+
+
+PARAMETERS = network_parameters([2, 64, 64, 64, 1])
+POINTS = RNG.normal(size=(50, 2))
+PASSES = {"x": 2, "xx": 3, "xxx": 4, "xt": 4, "xxt": 6}
+"""Forward passes that a derivative alone takes: one for each lower one that it is made of."""
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("form", ["(x t)", "x t"])
+@pytest.mark.parametrize("name", PASSES)
+def test_a_derivative_costs_one_pass_for_each_of_lower_order(form, batched, name):
+    def residual(parameters, points):
+        if form == "(x t)":
+            u = pde.Field(lambda z: network(parameters, z), form, batched=batched)
+        else:
+            u = pde.Field(lambda x, t: network(parameters, np.stack([x, t], axis=-1)), form, batched=batched)
+        return u.on(points).d(name)
+
+    forward = cost(network, PARAMETERS, POINTS).matmul_flops
+    found = cost(residual, PARAMETERS, POINTS).matmul_flops
+    assert found <= PASSES[name] * forward
+    gradient = cost(primad.grad(lambda p, x: np.mean(residual(p, x) ** 2)), PARAMETERS, POINTS).matmul_flops
+    assert gradient <= 3 * PASSES[name] * forward
+
+
+def test_terms_share_everything():
+    """However often and in whatever order they are asked for."""
+
+    def residual(parameters, points, names):
+        at = pde.Field(lambda z: network(parameters, z), "(x t)").on(points)
+        return [at.d(name) for name in names]
+
+    names = ["x", "t", "xx", "xt"]
+    forward = cost(network, PARAMETERS, POINTS).matmul_flops
+    for order in itertools.permutations(names):
+        found = cost(lambda p, x, order=order: residual(p, x, [*order, "tx", "x", ""]), PARAMETERS, POINTS)
+        assert found.matmul_flops <= 5 * forward
