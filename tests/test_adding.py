@@ -14,7 +14,8 @@ MOST_FILES = 4
 TRIAL = """
 import numpy as np
 import primad
-from primad.native.compiler import compiler, has_code
+from primad.native.compiler import compiler
+from primad.native.table import has_code
 from primad.numpy.special import bell
 from primad.verify.fuzz import fuzz_one
 from primad.verify.programs import drawn

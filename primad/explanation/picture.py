@@ -13,7 +13,7 @@ from primad import ops
 from primad.explanation.layers import Layered
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
-from primad.native.vectors import NEEDS
+from primad.native.pointwise import NEEDS
 from primad.quantities import quantity
 
 WIDTH, MARGIN = 1200, 36

@@ -16,12 +16,8 @@ from threading import Lock, local
 from typing import Any
 from weakref import ref
 
-import numpy as np
-
-from primad import ops
-from primad.ir.node import Node
 from primad.native.builder import DECLARATIONS
-from primad.native.vectors import EMITTERS, NEEDS, TRUTHS, WIDTH_BYTES, libmvec, symbol_of
+from primad.native.vectors import WIDTH_BYTES, libmvec
 from primad.process import undisturbed
 
 CACHED_KERNELS = 1024
@@ -68,8 +64,7 @@ class _Compiler:
         self._cache: OrderedDict[str, Kernel] = OrderedDict()
         self._engines: dict[Any, Any] = {}
         self._unused: list[Any] = []
-        self.symbols = libmvec()
-        for symbol, address in self.symbols.items():
+        for symbol, address in libmvec().items():
             llvm.add_symbol(symbol, address)
         self._machine = self._new_machine()
 
@@ -168,18 +163,3 @@ def compiler() -> _Compiler | None:
     except ImportError:
         return None
     return found if found.has_vectors else None
-
-
-def has_code(node: Node) -> bool:
-    """Say whether an op on these types can be part of a kernel on this machine."""
-    name = node.op.name
-    if name not in EMITTERS or node.op is not ops.BY_NAME[name]:
-        return False
-    if tuple([i for i, operand in enumerate(node.inputs) if operand.type.dtype.kind == "b"]) != TRUTHS.get(name, ()):
-        return False
-    host = compiler()
-    floats = {operand.type.dtype for operand in (*node.inputs, node) if operand.type.dtype.kind != "b"}
-    if host is None or len(floats) > 1 or any(dtype.str not in ("<f8", "<f4") for dtype in floats):
-        return False
-    scalar = "double" if np.dtype(np.float64) in floats else "float"
-    return all(symbol_of(needed, scalar) in host.symbols for needed in NEEDS.get(name, ()))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import numpy as np
-
 from primad.native.loops import Code, View, merged, pointwise
-from primad.native.vectors import lanes_of
+from primad.native.vectors import BY_SIZE, lanes_of
 
 LONGEST_SIDE = 8
 """Larger blocks need more registers than there are, and much code."""
@@ -20,9 +18,8 @@ def write_copy(code: Code, source: View, target: View) -> None:
     axes = merged([(n, *steps) for n, *steps in zip(source.shape, source.strides, target.strides, strict=True)])
     across = next((axis for axis in axes if axis[1] == 1 and axis[2] != 1), None)
     down = next((axis for axis in axes if axis[1] != 1 and axis[2] == 1), None)
-    if source.dtype != target.dtype or target.dtype.kind != "f" or across is None or down is None:
-        number = target.dtype if target.dtype.kind == "f" else np.dtype(np.float64)
-        pointwise(code, [source], [target], number, lambda _, values: values)
+    if target.dtype.itemsize < 4 or across is None or down is None:
+        pointwise(code, [source], [target], BY_SIZE[target.dtype.itemsize], lambda _, values: values)
     elif all(n for n, *_ in axes):
         others = [axis for axis in axes if axis not in (across, down)]
         _Exchange(code, source, target, across, down).write(others)

@@ -1,22 +1,37 @@
 """Which pointwise steps of a program can share a loop, and in what order groups of steps run.
 
-Steps with equal shape and float type belong together when no other step lies between them. Counting, for each step, how
-often a path to it changes from group work to other work and back gives that at once: every edge that leaves a group
-leads to a larger count, so groups of equal counts never wait for each other in a circle.
+Steps with equal shape and size of numbers belong together when no other step lies between them. Counting, for each
+step, how often a path to it changes from group work to other work and back gives that at once: every edge that leaves a
+group leads to a larger count, so groups of equal counts never wait for each other in a circle.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from primad.ir.node import LITERAL, Node
+from primad.native.vectors import BOOL, BY_SIZE
 
 Key = tuple[tuple[int, ...], np.dtype[Any]]
-"""Shape and float type of a pointwise step."""
+"""Shape of a pointwise step, and a dtype of the size of its largest numbers, by which the lanes of a vector follow."""
+
+
+def key_of(node: Node, keys: Mapping[Node, Key]) -> Key | None:
+    """Return the key of a pointwise step; None for one of truth values that come from no step with a key.
+
+    Args:
+        node: the step.
+        keys: those of steps before.
+    """
+    sizes = [dtype.itemsize for dtype in (x.type.dtype for x in (node, *node.inputs)) if dtype != BOOL]
+    inherited = [keys[x][1] for x in node.inputs if x in keys]
+    if not sizes and not inherited:
+        return None
+    return node.type.shape, BY_SIZE[max(sizes)] if sizes else inherited[0]
 
 
 def components(steps: Sequence[Node], keys: dict[Node, Key]) -> Iterator[list[Node]]:

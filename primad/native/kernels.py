@@ -16,7 +16,8 @@ import numpy as np
 from primad.ir.node import LITERAL, Node, literal_value
 from primad.native.builder import module
 from primad.native.loops import Code
-from primad.native.vectors import CELLS, EMITTERS, Vector
+from primad.native.pointwise import written
+from primad.native.vectors import CELLS, Vector
 
 Body = Callable[[str, int | str], None]
 """Writes a vector, at a column: of so many elements, or of those in a mask."""
@@ -52,7 +53,7 @@ def kernel_text(
         reads: the arrays that it reads.
         found: for each operand from outside, which read it is.
         results: what is stored: the node, the op whose value it is or sums, and its layout.
-        dtype: the float type of the group.
+        dtype: a type of the size that the group's vectors are for.
         columns: the length of a row; a multiple of the vector's length needs no code for what is left over.
     """
     return _Kernel(nodes, reads, found, results, dtype).text(columns)
@@ -72,7 +73,8 @@ class _Kernel:
         self.nodes, self.reads, self.found, self.results = nodes, reads, found, results
         self.code = Code()
         self.vector = Vector(self.code, dtype)
-        self.cells = [CELLS[node.type.dtype.str] for node in (*(r.source for r in reads), *(r[0] for r in results))]
+        self.dtypes = [node.type.dtype for node in (*(r.source for r in reads), *(r[0] for r in results))]
+        self.cells = [CELLS[dtype.str] for dtype in self.dtypes]
         self.layouts = [*(read.layout for read in reads), *(layout for _, _, layout in results)]
 
     def text(self, columns: int) -> str:
@@ -100,8 +102,8 @@ class _Kernel:
             moved = place if "c" not in layout or place == "0" else code.once(f"mul i64 {place}, %columns")
             starts.append(code.place(cell, array, moved))
         repeated = [
-            None if "c" in read.layout else code.read(cell, start, 0, lanes, lanes)
-            for read, cell, start in zip(self.reads, self.cells, starts, strict=False)
+            None if "c" in read.layout else code.read(dtype, start, 0, lanes, lanes)
+            for read, dtype, start in zip(self.reads, self.dtypes, starts, strict=False)
         ]
         # The first element of a sum is added to zero, whatever the memory holds.
         summed = {"rc": o, "oc": r, "c": both}
@@ -146,17 +148,18 @@ class _Kernel:
             for cell, start, layout in zip(self.cells, starts, self.layouts, strict=True)
         ]
         loaded = [
-            known or code.read(cell, place, 1, part, lanes)
-            for cell, place, known in zip(self.cells, places, repeated, strict=False)
+            known or code.read(dtype, place, 1, part, lanes)
+            for dtype, place, known in zip(self.dtypes, places, repeated, strict=False)
         ]
         values = self._computed(loaded)
         for i, (_, source, _) in enumerate(self.results):
-            cell, place, kept = self.cells[count + i], places[count + i], values[source]
+            dtype, place, kept = self.dtypes[count + i], places[count + i], values[source]
             if first[i]:
-                before = code.read(cell, place, 1, part, lanes)
-                started = f"select i1 {first[i]}, {vector.type} zeroinitializer, {vector.type} {before}"
-                kept = code.emit(f"fadd {vector.type} {code.emit(started)}, {kept}")
-            code.write(cell, place, 1, part, lanes, kept)
+                before = code.read(dtype, place, 1, part, lanes)
+                number = vector.of(dtype)
+                started = f"select i1 {first[i]}, {number.type} zeroinitializer, {number.type} {before}"
+                kept = code.emit(f"fadd {number.type} {code.emit(started)}, {kept}")
+            code.write(dtype, place, 1, part, lanes, kept)
 
     def _computed(self, loaded: list[str]) -> dict[Node, str]:
         """Write the ops, and return their values."""
@@ -168,9 +171,9 @@ class _Kernel:
                 return loaded[self.found[node]]
             if node.op is LITERAL:
                 constant = literal_value(node)
-                return vector.truth(constant) if node.type.dtype.kind == "b" else vector.constant(constant)
+                return vector.of(node.type.dtype).constant(constant)
             return values[node]
 
         for node in self.nodes:
-            values[node] = EMITTERS[node.op.name](vector, *[value(operand) for operand in node.inputs])
+            values[node] = written(vector, node, [value(operand) for operand in node.inputs])
         return values

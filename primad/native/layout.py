@@ -12,20 +12,16 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
+from primad.ir.node import CAPTURED, FLOAT64, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
-from primad.native.compiler import has_code
-from primad.native.grouping import components, in_order
+from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.loops import View, contiguous
+from primad.native.pointwise import Pointwise
 from primad.native.storage import VIEWS, Place, Splat, part_of, view_of
-from primad.native.vectors import CELLS, EMITTERS
+from primad.native.table import NATIVE, Way, reason
 
-GENERATORS = frozenset((ops.eye, ops.iota))
 MOST_CONSTANTS = 4096
 """Elements of an array that becomes a part of the text."""
-REDUCERS = frozenset((ops.sum, ops.contract))
-WRITERS = frozenset((ops.sum, ops.contract, ops.pad, ops.concatenate))
-EMITTED = frozenset(ops.BY_NAME[name] for name in EMITTERS)
 
 
 @dataclass(eq=False)
@@ -34,11 +30,13 @@ class Unit:
 
     Attributes:
         nodes: pointwise nodes, or one node of another kind.
+        dtype: of pointwise nodes, a type of the size that their vectors are for.
         results: those whose values are written to memory.
         reads: the buffers that are read.
     """
 
     nodes: list[Node]
+    dtype: np.dtype[Any] = FLOAT64
     results: list[Node] = field(default_factory=list)
     reads: set[Node] = field(default_factory=set)
 
@@ -70,16 +68,16 @@ def layout_of(program: Program, slices: Slices = NO_SLICES) -> Layout | None:
         program: what to compute.
         slices: for the program of a tile, what its inputs and outputs are slices of.
     """
-    constants = {node for node in program.nodes if node.op is CAPTURED or node.op in GENERATORS}
+    constants = {node for node in program.nodes if node.op is CAPTURED or NATIVE.get(node.op) is Way.CONSTANT}
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
-    if not all(node.op in VIEWS or node.op in WRITERS or has_code(node) for node in steps):
+    if any(map(reason, program.nodes)) or any(node.type.size > MOST_CONSTANTS for node in constants):
         return None
-    if any(node.type.dtype.str not in CELLS for node in program.nodes):
-        return None
-    if any(node.type.size > MOST_CONSTANTS for node in constants):
-        return None
-    layout = Layout(program, steps, constants, slices)
-    return layout if layout.arrange() else None
+    return Layout(program, steps, constants, slices)
+
+
+def reads_memory(node: Node) -> bool:
+    """Say whether a loop reads all operands of an op where they lie: so that even literals must lie somewhere."""
+    return not isinstance(NATIVE[node.op], Pointwise) and NATIVE[node.op] not in (Way.VIEW, Way.JOIN)
 
 
 class Layout:
@@ -89,6 +87,7 @@ class Layout:
         program: what is computed.
         slices: what its inputs and outputs are slices of.
         constants: arrays that become a part of the text.
+        literals: and literals that are read from memory, by their buffers.
         units: what is computed together, in order.
         places: where each value lies.
         container: the values that lie inside another, and their positions among its operands.
@@ -99,10 +98,12 @@ class Layout:
         self.slices = slices
         self.steps = steps
         self.constants = constants
+        self.literals: dict[Any, Splat] = {}
         self.places: dict[Node, Place] = {node: self.whole(node, node) for node in program.inputs}
         self.units: list[Unit] = []
         self.maker: dict[Node, Unit] = {}
         self.container = self._containers()
+        self._arrange()
 
     def _containers(self) -> dict[Node, tuple[Node, int]]:
         """Return the values that are only parts of a joined or padded array: they are computed in their place."""
@@ -119,35 +120,33 @@ class Layout:
             if uses[operand] == 1 and operand.op not in VIEWS and operand in made
         }
 
-    def arrange(self) -> bool:
-        """Find units and places; return False if something has no loop."""
-        keys: dict[Node, Any] = {}
+    def _arrange(self) -> None:
+        """Find units and places."""
+        keys: dict[Node, Key] = {}
         for node in self.steps:
-            if node.op not in EMITTED:
-                continue
-            floats = [x.type.dtype for x in (*node.inputs, node) if x.type.dtype.kind == "f"]
-            inherited = [keys[x][1] for x in node.inputs if x in keys]
-            keys[node] = (node.type.shape, (floats or inherited or [np.dtype(np.float64)])[0])
+            if isinstance(NATIVE[node.op], Pointwise):
+                keys[node] = key_of(node, keys) or (node.type.shape, FLOAT64)
         for members in components(self.steps, keys):
-            self.units.append(Unit(members))
+            self.units.append(Unit(members, keys[members[0]][1]))
         alone = [node for node in self.steps if node not in keys and node.op not in VIEWS]
         self.units += [Unit([node]) for node in alone]
         for unit in self.units:
             self.maker.update(dict.fromkeys(unit.nodes, unit))
         for node in self.program.nodes:
-            if not self._put(node):
-                return False
+            self._put(node)
+        for unit in self.units:
+            if reads_memory(unit.nodes[0]):
+                for operand in unit.nodes[0].inputs:
+                    self.view(operand)
         self._find_results()
         self.units = list(self._ordered())
-        return True
 
-    def _put(self, node: Node) -> bool:
+    def _put(self, node: Node) -> None:
         if node in self.places:
-            return True
+            return
         if node.op is LITERAL:
             self.places[node] = Splat(literal_value(node), node.type.dtype)
-            return True
-        if node.op in VIEWS:
+        elif node.op in VIEWS:
             source = self.places[node.inputs[0]]
             found = source if isinstance(source, Splat) else view_of(node, source)
             if found is None:
@@ -155,9 +154,8 @@ class Layout:
                 self.units.append(self.maker[node])
                 found = self._home(node)
             self.places[node] = found
-            return True
-        self.places[node] = self._home(node)
-        return not (node.op in REDUCERS and any(isinstance(self.places[x], Splat) for x in node.inputs))
+        else:
+            self.places[node] = self._home(node)
 
     def _home(self, node: Node) -> View:
         nested = [node]  # each lies in the next; a loop, since arrays that grow step by step nest deeply
@@ -176,10 +174,13 @@ class Layout:
         return View(buffer, 0, node.type.shape, contiguous(shape), node.type.dtype)
 
     def view(self, node: Node) -> View:
-        """Return the place of a value that is no splat."""
+        """Return the place of a value; one whose elements are all the same literal is read from a single element."""
         place = self.places[node]
-        assert isinstance(place, View)
-        return place
+        if isinstance(place, View):
+            return place
+        key = (str(place.value), place.dtype)  # a text, since 0.0 and -0.0 are equal
+        self.literals[key] = place
+        return View(key, 0, node.type.shape, (0,) * node.type.ndim, place.dtype)
 
     def _find_results(self) -> None:
         """Find what each unit writes and reads."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from primad.native.builder import Builder
-from primad.native.vectors import CELLS, MANGLED, Vector, filled
+from primad.native.vectors import BOOL, CELLS, MANGLED, Vector, filled
 
 
 @dataclass(frozen=True)
@@ -138,21 +138,24 @@ class Code(Builder):
                 one = self.emit(f"extractelement {kind} {value}, i64 {lane}")
                 self.do(f"store {cell} {one}, ptr {self.place(cell, pointer, lane * stride)}, align 1")
 
-    def read(self, cell: str, pointer: str, stride: int, part: int | str, lanes: int) -> str:
+    def read(self, dtype: np.dtype[Any], pointer: str, stride: int, part: int | str, lanes: int) -> str:
         """Load elements to compute with: truth values as such, and in the lanes outside what does no harm."""
-        value = self.load_lanes(cell, pointer, stride, part, lanes, filled(cell, lanes, HARMLESS))
-        return self.emit(f"icmp ne <{lanes} x i8> {value}, zeroinitializer") if cell == "i8" else value
+        filler = filled(dtype, lanes, HARMLESS if dtype.kind == "f" else 1)
+        value = self.load_lanes(CELLS[dtype.str], pointer, stride, part, lanes, filler)
+        return self.emit(f"icmp ne <{lanes} x i8> {value}, zeroinitializer") if dtype == BOOL else value
 
-    def write(self, cell: str, pointer: str, stride: int, part: int | str, lanes: int, value: str) -> None:
+    def write(self, dtype: np.dtype[Any], pointer: str, stride: int, part: int | str, lanes: int, value: str) -> None:
         """Store elements that were computed."""
-        if cell == "i8":
+        if dtype == BOOL:
             value = self.emit(f"zext <{lanes} x i1> {value} to <{lanes} x i8>")
-        self.store_lanes(cell, pointer, stride, part, lanes, value)
+        self.store_lanes(CELLS[dtype.str], pointer, stride, part, lanes, value)
 
     def product_sum(self, vector: Vector, factors: Sequence[str], total: str) -> str:
         """Return total + the product of one or two factors, rounded once."""
         if len(factors) == 1:
-            return self.emit(f"fadd {vector.type} {total}, {factors[0]}")
+            return vector.arithmetic("add", total, factors[0])
+        if vector.dtype.kind != "f":
+            return vector.arithmetic("add", total, vector.arithmetic("mul", *factors))
         name = f"llvm.fma.v{vector.lanes}{MANGLED[vector.scalar]}"
         return self.call(vector.type, name, *[(vector.type, x) for x in (*factors, total)])
 
@@ -181,7 +184,7 @@ def pointwise(
         code: where to write.
         reads: the operands.
         writes: the results, of the same shape.
-        dtype: the float type of the vectors.
+        dtype: a type of the size that the vectors are for.
         compute: what is computed.
     """
     views = [*reads, *writes]
@@ -209,18 +212,18 @@ def _row(
     vector = Vector(code, dtype)
     views, lanes, count = [*reads, *writes], vector.lanes, len(reads)
     repeated = [
-        code.read(view.cell, pointer, 0, lanes, lanes) if step == 0 else None
+        code.read(view.dtype, pointer, 0, lanes, lanes) if step == 0 else None
         for view, pointer, step in zip(reads, pointers, steps, strict=False)
     ]
 
     def chunk(places: list[str], part: int) -> None:
         loaded = [
-            known or code.read(view.cell, place, step, part, lanes)
+            known or code.read(view.dtype, place, step, part, lanes)
             for view, place, step, known in zip(reads, places, steps, repeated, strict=False)
         ]
         results = compute(vector, loaded)
         for view, place, step, value in zip(writes, places[count:], steps[count:], results, strict=True):
-            code.write(view.cell, place, step, part, lanes, value)
+            code.write(view.dtype, place, step, part, lanes, value)
 
     whole, rest = divmod(length, lanes)
     far = [lanes * step for step in steps]

@@ -147,7 +147,7 @@ class _Loops(ABC):
         pointer = self._at(out, target, cell, (self.blocks.rows[-1], self.each * self.blocks.columns[-1]))
         if self.form.accumulate:
             before = self.code.load_lanes(out.cell, pointer, step, count, self.lanes, ZERO)
-            value = self.code.emit(f"fadd {self.type} {before}, {value}")
+            value = self.vector.arithmetic("add", before, value)
         self.code.store_lanes(out.cell, pointer, step, count, self.lanes, value)
 
 
@@ -166,7 +166,7 @@ class _Elements(_Loops):
             return [self.factors(places, cell, known, partial(load, counts[cell[1]])) for cell in cells]
 
         if not self.form.summed:
-            return [code.emit(f"fmul {self.type} {x[0]}, {x[1]}") if len(x) == 2 else x[0] for x in products(places)]
+            return [self.vector.arithmetic("mul", *x) if len(x) == 2 else x[0] for x in products(places)]
 
         def turn(places: list[str], totals: list[str]) -> list[str]:
             pairs = zip(products(places), totals, strict=True)
@@ -194,7 +194,7 @@ class _PartialSums(_Loops):
         while chains > 1:
             half = (chains + 1) // 2
             pairs = zip(totals[: (chains - half) * size], totals[half * size :], strict=True)
-            joined = [self.code.emit(f"fadd {self.type} {x}, {y}") for x, y in pairs]
+            joined = [self.vector.arithmetic("add", x, y) for x, y in pairs]
             totals = [*joined, *totals[len(joined) : half * size]]
             chains = half
         return totals
@@ -305,4 +305,4 @@ class _PartialSums(_Loops):
         if x is None:
             return None
         first, second = halves(self.code, self.type, self.lanes, x, y or "poison", group)
-        return self.code.emit(f"fadd {self.type} {first}, {second}")
+        return self.vector.arithmetic("add", first, second)

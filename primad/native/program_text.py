@@ -19,11 +19,13 @@ from primad.native.builder import Builder, module
 from primad.native.contractions import Contraction, contraction, packing
 from primad.native.copies import write_copy
 from primad.native.cpython_entry import ALIGNMENT
-from primad.native.layout import EMITTED, NO_SLICES, REDUCERS, Layout, Unit
+from primad.native.layout import NO_SLICES, Layout, Unit
 from primad.native.loops import Code, View, contiguous, pointwise
+from primad.native.pointwise import Pointwise, written
 from primad.native.products import COUNT, write_contraction
-from primad.native.storage import VIEWS, Place, Splat, part_of
-from primad.native.vectors import CELLS, EMITTERS, Vector
+from primad.native.storage import Place, Splat, part_of
+from primad.native.table import NATIVE, Way
+from primad.native.vectors import BY_SIZE, CELLS, Vector, number_text
 from primad.ops.contraction import ALPHABET
 
 LONG_FUNCTION = 100_000
@@ -90,10 +92,15 @@ class ProgramWriter:
                 self._pointers[node] = f"%out{k}"
         self._sums = frozenset(outputs[: layout.slices.sums])
         assert self._sums <= self._direct.keys()
-        self._products = {unit: self._product(unit) for unit in layout.units if unit.nodes[0].op in REDUCERS}
+        self._products = {unit: self._product(unit) for unit in layout.units if NATIVE[unit.nodes[0].op] is Way.SUM}
         constants = sorted(layout.constants, key=lambda node: node.index)
         self._pointers.update({node: f"@KERNEL.constant{i}" for i, node in enumerate(constants)})
-        self._arrays = [_array_text(self._pointers[node], node) for node in constants]
+        self._arrays = [_array_text(self._pointers[node], _array_of(node)) for node in constants]
+        self._pointers.update({key: f"@KERNEL.literal{i}" for i, key in enumerate(layout.literals)})
+        self._arrays += [
+            _array_text(self._pointers[key], np.array([splat.value], splat.dtype))
+            for key, splat in layout.literals.items()
+        ]
         places, self.scratch = self._places_in_scratch()
         self._scratch_places = list(places.values())
         self._pointers.update({buffer: f"%scratch{i}" for i, buffer in enumerate(places)})
@@ -255,9 +262,9 @@ class ProgramWriter:
         (node, *_) = unit.nodes
         if unit in self._products:
             write_contraction(code, self._products[unit].form, node.type.dtype)
-        elif node.op in EMITTED:
+        elif isinstance(NATIVE[node.op], Pointwise):
             self._write_group(code, unit)
-        elif node.op in VIEWS:  # a reshape whose elements must move
+        elif NATIVE[node.op] is Way.VIEW:  # a reshape whose elements must move
             (operand,) = node.inputs
             source = layout.view(operand)
             _copy(code, source, View(node, 0, source.shape, contiguous(source.shape), source.dtype))
@@ -281,7 +288,6 @@ class ProgramWriter:
         loaded = [x for x in outside if isinstance(places[x], View)]
         place = {places[x]: i for i, x in enumerate({places[x]: x for x in loaded}.values())}
         reads = [view for view in place if isinstance(view, View)]
-        floats = [x.type.dtype for node in unit.nodes for x in (*node.inputs, node) if x.type.dtype.kind == "f"]
 
         def compute(vector: Vector, values: list[str]) -> list[str]:
             known: dict[Node, str] = {}
@@ -291,15 +297,14 @@ class ProgramWriter:
                     return known[node]
                 found = places[node]
                 if isinstance(found, Splat):
-                    return vector.truth(found.value) if found.dtype.kind == "b" else vector.constant(found.value)
+                    return vector.of(found.dtype).constant(found.value)
                 return values[place[found]]
 
             for node in unit.nodes:
-                known[node] = EMITTERS[node.op.name](vector, *[value(operand) for operand in node.inputs])
+                known[node] = written(vector, node, [value(operand) for operand in node.inputs])
             return [known[node] for node in unit.results]
 
-        dtype = (floats or [np.dtype(np.float64)])[0]
-        pointwise(code, reads, [self.layout.view(node) for node in unit.results], dtype, compute)
+        pointwise(code, reads, [self.layout.view(node) for node in unit.results], unit.dtype, compute)
 
 
 def kernel_of(text: ProgramText) -> str:
@@ -307,15 +312,15 @@ def kernel_of(text: ProgramText) -> str:
     return module([text.functions], text.declared.values())
 
 
-def _array_text(name: str, node: Node) -> str:
-    """Return the definition of a constant array."""
+def _array_of(node: Node) -> Any:
     found = node.params[0][1].array if node.op is CAPTURED else node.op.numpy(**dict(node.params))
-    array = np.ascontiguousarray(found, node.type.dtype)
-    cell = CELLS[node.type.dtype.str]
-    if cell == "i8":
-        elements = [f"i8 {int(x)}" for x in array.ravel()]
-    else:
-        elements = [f"{cell} 0x{bits:016X}" for bits in array.ravel().astype(np.float64).view(np.uint64)]
+    return np.ascontiguousarray(found, node.type.dtype)
+
+
+def _array_text(name: str, array: Any) -> str:
+    """Return the definition of a constant array."""
+    cell = CELLS[array.dtype.str]
+    elements = [f"{cell} {number_text(array.dtype, x)}" for x in array.ravel().tolist()]
     return f"{name} = internal constant [{len(elements)} x {cell}] [{', '.join(elements)}]"
 
 
@@ -334,11 +339,9 @@ def _out_labels(node: Node) -> str:
 
 
 def _copy(code: Code, source: Place, target: View) -> None:
-    float_type = target.dtype if target.dtype.kind == "f" else np.dtype(np.float64)
     if isinstance(source, Splat):
         value = source.value
-        truth = target.dtype.kind == "b"
-        pointwise(code, [], [target], float_type, lambda v, _: [v.truth(value) if truth else v.constant(value)])
+        pointwise(code, [], [target], BY_SIZE[target.dtype.itemsize], lambda v, _: [v.of(target.dtype).constant(value)])
     else:
         write_copy(code, source, target)
 

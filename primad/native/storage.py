@@ -13,7 +13,7 @@ from primad.ir.node import Node
 from primad.native.loops import View, contiguous
 from primad.transforms.dimensions import axis_map
 
-VIEWS = frozenset((ops.broadcast, ops.permute, ops.slice_, ops.flip, ops.reshape, ops.stop_gradient))
+VIEWS = frozenset((ops.broadcast, ops.permute, ops.slice_, ops.flip, ops.reshape, ops.stop_gradient, ops.barrier))
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from primad.ir.signature import Signature
 from primad.native.compiler import compiler
 from primad.native.cpython_entry import ALIGNMENT, CPythonEntry, builtin, is_plain, write_cpython_entry
 from primad.native.layout import layout_of
+from primad.native.pointwise import NEEDS
 from primad.native.program_text import ProgramWriter, kernel_of
-from primad.native.vectors import NEEDS
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.executor import Executable
 from primad.runtime.prediction import Machine, Prediction, as_one_function

@@ -15,11 +15,12 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node
-from primad.native.compiler import Kernel, compiler, has_code
-from primad.native.grouping import Key, components, in_order
+from primad.native.compiler import Kernel, compiler
+from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.iteration_space import IterationSpace
 from primad.native.kernels import Read, kernel_text
-from primad.native.vectors import NEEDS
+from primad.native.pointwise import NEEDS
+from primad.native.table import has_code
 from primad.runtime.recompute import recompute
 
 WORTHWHILE_SIZE = 4096
@@ -106,22 +107,18 @@ def is_pointwise(nodes: Sequence[Node], smallest: float = WORTHWHILE_SIZE) -> bo
 
 
 def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
-    """Return the shape and float type of the steps that can be in a group."""
+    """Return the keys of the steps that can be in a group."""
     keys: dict[Node, Key] = {}
     able: dict[Any, bool] = {}  # whether there is code for an op, by the dtypes that it meets: a plan has few of them
     for node in steps:
         if node.type.size < smallest:
             continue
-        dtypes = [x.type.dtype for x in (node, *node.inputs)]
-        alike = (node.op, *dtypes)
+        alike = (node.op, *[x.type.dtype for x in (node, *node.inputs)])
         if alike not in able:
             able[alike] = has_code(node)
-        if not able[alike]:
-            continue
-        floats = [dtype for dtype in dtypes if dtype.kind == "f"]
-        inherited = floats or [keys[x][1] for x in node.inputs if x in keys]
-        if inherited:
-            keys[node] = (node.type.shape, inherited[0])
+        key = key_of(node, keys) if able[alike] else None
+        if key is not None:
+            keys[node] = key
     return keys
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
-from primad.native.vectors import NEEDS
+from primad.native.pointwise import NEEDS
 from primad.runtime.fusion import Group
 
 IN_REGISTERS = 0.5

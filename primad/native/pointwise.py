@@ -1,0 +1,273 @@
+"""Pointwise ops on vectors: one table says how each is written, and for which dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.node import Node
+from primad.native import functions
+from primad.native.vectors import BOOL, Vector
+from primad.primitive import Primitive
+
+Emit = Callable[..., str]
+"""(vector, *operands, **params) -> value; the vector is of the operands' type, of those that are no conditions."""
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """How an op that works on each element alone is written.
+
+    Attributes:
+        emit: writes it.
+        kinds: of the operands that are no conditions: f(loats), i(ntegers), u(nsigned), b(ooleans).
+        function: whether it takes as long as exp: then it is worth a loop of its own.
+        between: (dtype of the operands, of the result) -> whether it is written for them; None for all of these kinds.
+    """
+
+    emit: Emit
+    kinds: str = "f"
+    function: bool = False
+    between: Callable[[np.dtype[Any], np.dtype[Any]], bool] | None = None
+
+
+def operand_dtype(node: Node) -> np.dtype[Any]:
+    """Return the dtype of the operands that are no conditions."""
+    return next((x.type.dtype for x in node.inputs if x.type.dtype != BOOL), BOOL if node.inputs else node.type.dtype)
+
+
+def written(vector: Vector, node: Node, operands: Sequence[str]) -> str:
+    """Write an op that has native code, and return its value."""
+    return POINTWISE[node.op].emit(vector.of(operand_dtype(node)), *operands, **dict(node.params))
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+
+def _arithmetic(name: str, of_booleans: str = "") -> Emit:
+    return lambda v, x, y: v.op(of_booleans, x, y) if v.dtype == BOOL else v.arithmetic(name, x, y)
+
+
+def _negative(v: Vector, x: str) -> str:
+    return v.op("fneg", x) if v.dtype.kind == "f" else v.op("sub", v.constant(0), x)
+
+
+def _absolute(v: Vector, x: str) -> str:
+    if v.dtype.kind == "f":
+        return v.intrinsic("fabs", x)
+    return v.choose(v.order("lt", x, v.constant(0)), _negative(v, x), x) if v.signed else x
+
+
+def _larger(order: str) -> Emit:
+    def emit(v: Vector, x: str, y: str) -> str:
+        # A NaN in y fails the comparison and is chosen; one in x is chosen by being unordered with itself. Of equal
+        # operands y is chosen, as NumPy does: it shows where they are zeros of different signs.
+        larger = v.order(order, x, y)
+        return v.choose(v.logic("or", larger, v.compare("uno", x, x)) if v.dtype.kind == "f" else larger, x, y)
+
+    return emit
+
+
+def _sign(v: Vector, x: str) -> str:
+    zero = v.constant(0)
+    if v.dtype.kind == "u":
+        return v.choose(v.order("gt", x, zero), v.constant(1), zero)
+    unchanged = v.op("fadd", x, zero) if v.dtype.kind == "f" else zero
+    negative = v.choose(v.order("lt", x, zero), v.constant(-1), unchanged)
+    return v.choose(v.order("gt", x, zero), v.constant(1), negative)
+
+
+def _compared(order: str) -> Emit:
+    return lambda v, x, y: v.order(order, x, y)
+
+
+def _called(name: str) -> Emit:
+    return lambda v, *operands: functions.function(v, name, *operands)
+
+
+# -- division with a remainder -----------------------------------------------------------------------------------------
+
+
+def _integer_division(v: Vector, x: str, y: str) -> tuple[str, str, str]:
+    """Return quotient and remainder towards zero, and where the divisor is one that has none.
+
+    Division by 0 gives 0 and 0 in NumPy; the least integer by −1 would not fit, and is trapped by processors.
+    """
+    none = v.order("eq", y, v.constant(0))
+    one = v.constant(1)
+    if not v.signed:
+        safe = v.choose(none, one, y)
+        return v.op("udiv", x, safe), v.op("urem", x, safe), none
+    minus = v.order("eq", y, v.constant(-1))
+    safe = v.choose(v.logic("or", none, minus), one, y)
+    quotient = v.choose(minus, _negative(v, x), v.op("sdiv", x, safe))
+    return quotient, v.op("srem", x, safe), none
+
+
+def _is_beside(v: Vector, rest: str, y: str) -> str:
+    """Say where a remainder towards zero has another sign than the divisor, and is not 0."""
+    zero = v.constant(0)
+    other = v.logic("xor", v.order("lt", rest, zero), v.order("lt", y, zero))
+    return v.logic("and", other, v.order("ne", rest, zero))
+
+
+def _fmod(v: Vector, x: str, y: str) -> str:
+    if v.dtype.kind == "f":
+        return v.op("frem", x, y)
+    _, rest, none = _integer_division(v, x, y)
+    return v.choose(none, v.constant(0), rest)
+
+
+def _divided(v: Vector, x: str, y: str) -> tuple[str, str]:
+    """Return the quotient before it is rounded, and the remainder with the sign of the divisor, as NumPy does."""
+    zero, rest = v.constant(0), v.op("frem", x, y)
+    quotient = v.op("fdiv", v.op("fsub", x, rest), y)
+    beside = _is_beside(v, rest, y)
+    quotient = v.choose(beside, v.op("fsub", quotient, v.constant(1)), quotient)
+    moved = v.choose(beside, v.op("fadd", rest, y), rest)
+    whole = v.order("eq", rest, zero)
+    return quotient, v.choose(whole, v.intrinsic("copysign", zero, y), moved)
+
+
+def _remainder(v: Vector, x: str, y: str) -> str:
+    if v.dtype.kind == "f":
+        _, rest = _divided(v, x, y)
+        return v.choose(v.order("eq", y, v.constant(0)), v.op("frem", x, y), rest)
+    _, rest, none = _integer_division(v, x, y)
+    if v.signed:
+        rest = v.choose(_is_beside(v, rest, y), v.op("add", rest, y), rest)
+    return v.choose(none, v.constant(0), rest)
+
+
+def _floor_divide(v: Vector, x: str, y: str) -> str:
+    zero, one = v.constant(0), v.constant(1)
+    if v.dtype.kind == "f":
+        exact = v.op("fdiv", x, y)
+        quotient, _ = _divided(v, x, y)
+        floor = v.intrinsic("floor", quotient)
+        above = v.compare("ogt", v.op("fsub", quotient, floor), v.constant(0.5))
+        rounded = v.choose(above, v.op("fadd", floor, one), floor)
+        found = v.choose(v.order("eq", quotient, zero), v.intrinsic("copysign", zero, exact), rounded)
+        return v.choose(v.order("eq", y, zero), exact, found)
+    quotient, rest, none = _integer_division(v, x, y)
+    if v.signed:
+        quotient = v.choose(_is_beside(v, rest, y), v.op("sub", quotient, one), quotient)
+    return v.choose(none, zero, quotient)
+
+
+# -- conversions -------------------------------------------------------------------------------------------------------
+
+
+def _cast(v: Vector, x: str, *, dtype: str) -> str:
+    target = v.of(np.dtype(dtype))
+    if v.dtype.kind == "f":
+        sizes = v.dtype.itemsize, target.dtype.itemsize
+        return x if sizes[0] == sizes[1] else v.changed("fpext" if sizes[0] < sizes[1] else "fptrunc", x, target)
+    return v.changed("sitofp" if v.signed else "uitofp", x, target)
+
+
+def _truncate(v: Vector, x: str, *, dtype: str) -> str:
+    target = v.of(np.dtype(dtype))
+    if target.dtype == v.dtype:
+        return x
+    if target.dtype == BOOL:
+        return v.order("ne", x, v.constant(0))
+    if v.dtype.kind == "f":
+        return _rounded_towards_zero(v, x, target)
+    sizes = 0 if v.dtype == BOOL else v.dtype.itemsize, target.dtype.itemsize
+    if sizes[0] == sizes[1]:
+        return x
+    return v.changed("trunc" if sizes[0] > sizes[1] else "sext" if v.signed else "zext", x, target)
+
+
+def _rounded_towards_zero(v: Vector, x: str, target: Vector) -> str:
+    """What does not fit becomes the least integer, as the instruction of x86 says, and NumPy with it."""
+    least = -(2.0 ** (8 * target.dtype.itemsize - 1))
+    fits = v.logic("and", v.compare("oge", x, v.constant(least)), v.compare("olt", x, v.constant(-least)))
+    if v.dtype.itemsize > target.dtype.itemsize:  # the next float below the least integer is rounded to it
+        fits = v.logic("and", v.compare("ogt", x, v.constant(least - 1)), v.compare("olt", x, v.constant(-least)))
+    whole = v.changed("fptosi", v.choose(fits, x, v.constant(0)), target)
+    return target.choose(fits, whole, target.constant(int(least)))
+
+
+def _truncates(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    return source.kind != "f" or target == BOOL or target in (np.int64, np.int32)
+
+
+# -- bits --------------------------------------------------------------------------------------------------------------
+
+
+def _inverted(v: Vector, x: str) -> str:
+    return v.op("xor", x, v.listed([-1] * v.lanes))
+
+
+def _shifted(v: Vector, x: str, y: str, instruction: str, beyond: str) -> str:
+    """NumPy defines shifts by more than there are bits, and by negative numbers: nothing is left but the sign."""
+    inside = v.compare("ult", y, v.constant(8 * v.dtype.itemsize))
+    return v.choose(inside, v.op(instruction, x, v.choose(inside, y, v.constant(0))), beyond)
+
+
+def _left_shift(v: Vector, x: str, y: str) -> str:
+    return _shifted(v, x, y, "shl", v.constant(0))
+
+
+def _right_shift(v: Vector, x: str, y: str) -> str:
+    zero = v.constant(0)
+    if not v.signed:
+        return _shifted(v, x, y, "lshr", zero)
+    return _shifted(v, x, y, "ashr", v.choose(v.order("lt", x, zero), v.constant(-1), zero))
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+ALL, NUMBERS, DISCRETE = "fiub", "fiu", "iub"
+
+POINTWISE: dict[Primitive, Pointwise] = {
+    ops.neg: Pointwise(_negative, NUMBERS),
+    ops.add: Pointwise(_arithmetic("add", "or"), ALL),
+    ops.sub: Pointwise(_arithmetic("sub"), NUMBERS),
+    ops.mul: Pointwise(_arithmetic("mul", "and"), ALL),
+    ops.div: Pointwise(lambda v, x, y: v.op("fdiv", x, y)),
+    ops.abs: Pointwise(_absolute, ALL),
+    ops.sqrt: Pointwise(lambda v, x: v.intrinsic("sqrt", x)),
+    ops.floor: Pointwise(lambda v, x: v.intrinsic("floor", x)),
+    ops.sign: Pointwise(_sign, NUMBERS),
+    ops.maximum: Pointwise(_larger("gt"), ALL),
+    ops.minimum: Pointwise(_larger("lt"), ALL),
+    ops.floor_divide: Pointwise(_floor_divide, NUMBERS, function=True),
+    ops.remainder: Pointwise(_remainder, NUMBERS, function=True),
+    ops.fmod: Pointwise(_fmod, NUMBERS, function=True),
+    ops.less: Pointwise(_compared("lt"), ALL),
+    ops.less_equal: Pointwise(_compared("le"), ALL),
+    ops.equal: Pointwise(_compared("eq"), ALL),
+    ops.logical_and: Pointwise(lambda v, x, y: v.op("and", x, y), DISCRETE),
+    ops.logical_or: Pointwise(lambda v, x, y: v.op("or", x, y), DISCRETE),
+    ops.logical_not: Pointwise(_inverted, DISCRETE),
+    ops.left_shift: Pointwise(_left_shift, "iu"),
+    ops.right_shift: Pointwise(_right_shift, "iu"),
+    ops.select: Pointwise(lambda v, c, x, y: v.choose(c, x, y), ALL),
+    ops.mask: Pointwise(lambda v, c, x: v.choose(c, x, v.constant(0)), ALL),
+    ops.cast: Pointwise(_cast, ALL),
+    ops.truncate: Pointwise(_truncate, ALL, between=_truncates),
+    ops.leg: Pointwise(functions.leg),
+    **{
+        ops.BY_NAME[name]: Pointwise(_called({"arctan": "atan", "arctan2": "atan2"}.get(name, name)), function=True)
+        for name in (
+            "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "arctan",
+            "arctan2", "hypot", "erf", "erfc",
+        )
+    },
+    ops.direction: Pointwise(functions.direction, function=True),
+    ops.tanh: Pointwise(functions.tanh, function=True),
+    ops.sech2: Pointwise(functions.sech2, function=True),
+    ops.logistic: Pointwise(functions.logistic, function=True),
+    ops.softplus: Pointwise(functions.softplus, function=True),
+}  # fmt: skip
+"""The pointwise ops that have native code."""
+
+NEEDS = frozenset([op.name for op, how in POINTWISE.items() if how.function])
+"""Names of the ops whose elements take as long as exp's."""
