@@ -6,6 +6,7 @@
 - *piecewise constant*: the derivative is zero wherever it exists; give nothing.
 - *custom*: give one JVP contribution per operand.
 - *composite*: a definition in terms of other ops; differentiating lowers it, unless it brings its own JVP.
+- *program*: holds programs, and its rules are functions of these (see `primad.programs.ops`).
 
 Rules never see a zero: the kinds skip absent tangents (`Zero`). The output is an argument of every JVP rule.
 """

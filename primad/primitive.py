@@ -17,11 +17,13 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
 - `batch(flags, size, *inputs, **params)`: the op on operands with a leading axis, for composites that are batched as a
   whole and for ops without an axis map. Other composites are lowered first, but for those with a JVP of their own.
-- `programs`: the params that are programs (`ClosedProgram`s).
-- `build(program, **options)`: for ops that hold a program, the program that they stand for, of the same operands.
-- `linearize(tangents, *inputs, residuals, **params)`: for ops of the kind "program", instead of `jvp`: the results
-  again, of an application that may have more of them, and their tangents. With `residuals` the tangents come from an
-  application that is linear in those given, which can be transposed.
+- `programs`: the params that are programs (`ClosedProgram`s); an op that has some is of the kind "program".
+- `called`: whether a plan runs the programs that the op holds. Otherwise it stands for the program that it builds, and
+  lowering replaces it by that one. An op that is called may have a `lower` too: what it stands for, where it is asked.
+- `build(program, **options)`: for ops that hold one program, the program that they stand for, of the same operands.
+- `linearize(tangents, *inputs, residuals, **params)`: for ops that hold programs, instead of `jvp`: the results again,
+  of an application that may have more of them, and their tangents. With `residuals` the tangents come from an
+  application that is linear in those given, which can be transposed; without, one application may do both.
 - `consumed`: for composites that hold a program, laws of ops that have them, or a result of them, as an operand: how
   to be computed for these (a trace does not need the whole Hessian).
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
@@ -143,6 +145,7 @@ class Primitive:
     exempt: str = ""
     views: bool = False
     programs: tuple[str, ...] = ()
+    called: bool = False
     build: Callable[..., Any] | None = None
     linearize: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
@@ -208,14 +211,23 @@ class Primitive:
         return found
 
     @property
+    def is_composite(self) -> bool:
+        """Whether lowering replaces it by its definition."""
+        return self.lower is not None and not self.called
+
+    @property
     def has_rule(self) -> bool:
         """Whether this is a composite with a rule of its own, which differentiation uses instead of its definition."""
-        return self.kind == "composite" and self.jvp is not None
+        return self.is_composite and (self.jvp is not None or self.linearize is not None)
 
     @property
     def holds_program(self) -> bool:
         """Whether a program is among its params."""
         return bool(self.programs)
+
+    def held(self, params: Params) -> list[Any]:
+        """Return the programs among the params of an application."""
+        return [value for name, value in params if name in self.programs] if self.programs else []
 
     def is_linear_in(self, position: int) -> bool:
         """Say whether the op is linear in the operand at `position` (others fixed)."""

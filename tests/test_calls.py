@@ -12,12 +12,14 @@ import pytest
 import primad
 from primad.functional.called import RECORDED_IN_PLACE
 from primad.ir.program import ClosedProgram, Program
-from primad.programs import call as calls
+from primad.programs import derived
 from primad.programs.call import call
+from primad.programs.checkpoint import checkpoint
 from primad.runtime import executors
 from primad.runtime.cache import Cache
 from primad.transforms import jvp, vjp, vmap
-from primad.transforms.lowering import apply_program_op
+from primad.transforms.lowering import apply_program_op, without_calls
+from primad.types import ArrayType
 from primad.verify.cases import Seeded
 from primad.verify.programs import draw_program
 
@@ -61,7 +63,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
         return original(program, signature)
 
     monkeypatch.setattr(executors, "EXECUTABLES", Cache(512))
-    monkeypatch.setattr(calls, "BUILT", Cache(512))
+    monkeypatch.setattr(derived, "BUILT", Cache(512))
     monkeypatch.setattr(executors.NATIVE, "as_function", counted)
     return made
 
@@ -125,6 +127,21 @@ def test_calls_of_random_programs(seed: int) -> None:
             expected, found = direct(*values), indirect(*values)
         for got, wanted in zip(primad.tree.leaves(found), primad.tree.leaves(expected), strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-8 * (1 + np.nanmax(np.abs(wanted), initial=0.0)))
+
+
+def test_forward_mode_computes_values_and_tangents_in_one_application() -> None:
+    """Where nothing is transposed no law has to join anything: a mark costs nothing, and a call stays one."""
+    x = ArrayType((3,), float)
+    directly = [primad.trace(lambda x: plain_step({"x": x, "v": x}, 0.7)["x"])(x)]
+    for _ in range(2):
+        directly.append(jvp(directly[-1]))
+    for op in (call, checkpoint):
+        program = primad.trace(lambda x, op=op: apply_program_op(op, ClosedProgram(directly[0]), [x]))(x)
+        for plain in map(primad.simplify, directly):
+            marked = primad.simplify(program)
+            assert len(called(marked)) == (op is call)
+            assert primad.simplify(without_calls(marked)).cost() == plain.cost()
+            program = jvp(program)
 
 
 def test_what_is_small_or_rare_is_recorded_in_place() -> None:

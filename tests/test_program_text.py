@@ -204,6 +204,9 @@ HOSTILE: dict[str, str] = {
     "opaque param": "program(x: float64[]) { a: float64[] = custom_jvp x rule=<f> return a }",
     "held program of other types": "program(x: float64[3]) { a: float64[] = checkpoint x "
     "of=program(y: float64[]) { return y } return a }",
+    "a program where none is taken": "program(x: float64[2]) { a: float64[] = sum x axes=program() { return } "
+    "return a }",
+    "no program where one is taken": "program(x: float64[]) { a: float64[] = checkpoint x of=1 return a }",
     "more results than there are": "program(x: float64[]) { a: float64[], b: float64[] = checkpoint x "
     "of=program(y: float64[]) { return y } return a }",
     "axes that are no integers": "program(x: float64[2]) { a: float64[] = sum x axes=(0.0,) return a }",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,12 +17,10 @@ import primad
 from primad import nn, ops
 from primad import numpy as pnp
 from primad.axes import AxisMap, Strided, along, same_params
-from primad.functional import compile, custom, derivatives
+from primad.functional import custom
 from primad.primitive import Law, Primitive
-from primad.programs import call, consumers, matrices, partials
-from primad.programs import ops as program_ops
 from primad.simplify import simplify
-from primad.transforms import batching, jvp, reverse, vjp
+from primad.transforms import jvp, vjp
 from primad.types import ArrayType, TupleType, Zero
 from primad.verify import Example, Operand
 from primad.verify.cases import Seeded, floats
@@ -32,12 +31,12 @@ from primad.verify.programs import draw_program
 
 
 def test_every_op_has_a_case() -> None:
-    modules = (program_ops, call, consumers, matrices, partials, compile, custom, derivatives, batching, reverse)
+    modules = [module for name, module in sys.modules.items() if name.startswith("primad.")]
     holding = {
         record
         for module in modules
         for record in vars(module).values()
-        if isinstance(record, Primitive) and record.build
+        if isinstance(record, Primitive) and record.holds_program
     }
     assert {case.op for case in CASES.values()} == {
         *ops.ALL,
@@ -118,6 +117,17 @@ def _without_last_term(rule: Callable[..., Any]) -> Callable[..., Any]:
         present = [i for i, tangent in enumerate(tangents) if not isinstance(tangent, Zero)]
         changed = [Zero(t.type) if i == present[-1] and len(present) > 1 else t for i, t in enumerate(tangents)]
         return rule(changed, out, *inputs, **params)
+
+    return corrupted
+
+
+def _with_part(rule: Callable[..., Any], part: int, change: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Change the values or the tangents that a program op gives."""
+
+    def corrupted(*args: Any, **params: Any) -> Any:
+        found = list(rule(*args, **params))
+        found[part] = _changed(change, found[part])
+        return tuple(found)
 
     return corrupted
 
@@ -246,6 +256,15 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
             yield "JVP is zero", "JVP", replace(op, jvp=_nothing(op.jvp))
             if len(op.partials) > 1 or op.name in ("mul", "contract", "add", "sub", "select", "concatenate"):
                 yield "missing term of the JVP", "JVP", replace(op, jvp=_without_last_term(op.jvp))
+    if op.linearize is not None:
+        check = "transpose" if CASES[op.name].reverse_only else "JVP"
+        for what, part, wrong in (
+            ("sign of the tangents", 1, lambda x: -x),
+            ("factor of the tangents", 1, lambda x: x + x),
+            ("tangents are zero", 1, lambda x: Zero(x.type)),
+            ("values beside the tangents", 0, lambda x: x + x),
+        ):
+            yield what, check, replace(op, linearize=_with_part(op.linearize, part, wrong))
     if op.transpose is not None:
         yield "sign of the transpose", "transpose", replace(op, transpose=_negative(op.transpose))
         yield "factor of the transpose", "transpose", replace(op, transpose=_twice(op.transpose))

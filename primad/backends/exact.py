@@ -346,8 +346,7 @@ class Evaluator:
             return self.array(definition(self.numbers, *operands, **params), type)
         if not type.is_float and all(operand.dtype != object for operand in operands):
             return self.array(op.numpy(*operands, **params), type)
-        if op.holds_program:
-            assert op.build is not None
+        if op.build is not None:
             (held,) = op.programs
             options = {name: value for name, value in params.items() if name != held}
             return one_or_all(self.run(lower(op.build(params[held].hoisted, **options)), operands))

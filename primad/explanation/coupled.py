@@ -24,12 +24,13 @@ def coupled(program: Program) -> tuple[str, ...]:
         for node in current.nodes:
             if isinstance(node.op, Leaf) or not node.op.holds_program:
                 continue
+            for of in node.op.held(node.params):
+                if of.key not in seen:
+                    seen.add(of.key)
+                    stack.append(of.hoisted)
             params = dict(node.params)
-            held = params["of"].hoisted
-            if params["of"].key not in seen:
-                seen.add(params["of"].key)
-                stack.append(held)
             if node.op is jacobian_ and params["mode"] != "forward":
+                held = params["of"].hoisted
                 chosen = [i == params["argument"] for i in range(len(held.inputs))]
                 output = Program(held.trace, held.inputs, [held.outputs[params["output"]]])
                 output.lines = held.lines

@@ -79,9 +79,8 @@ def forward_pass(program: Program) -> int:
         own = sum(node.op.cost(node).matmul_flops for node in plain.nodes if _is_own(node))
         most = max(most, own * copies)
         for node in plain.nodes:
-            if not isinstance(node.op, Leaf) and node.op.holds_program:
-                params = dict(node.params)
-                held, mapped = params["of"], copies * params.get("size", 1)
+            for held in () if isinstance(node.op, Leaf) else node.op.held(node.params):
+                mapped = copies * dict(node.params).get("size", 1)
                 if (held.key, mapped) not in seen:
                     seen.add((held.key, mapped))
                     stack.append((held.hoisted, mapped))
@@ -98,8 +97,8 @@ def _plain(program: Program) -> Program:
 
 
 def _is_composite(node: Node) -> bool:
-    return not isinstance(node.op, Leaf) and node.op.kind == "composite"
+    return not isinstance(node.op, Leaf) and node.op.is_composite
 
 
 def _is_own(node: Node) -> bool:
-    return not isinstance(node.op, Leaf) and (not node.op.holds_program or node.op.kind == "program")
+    return not isinstance(node.op, Leaf) and (not node.op.holds_program or node.op.called)

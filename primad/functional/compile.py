@@ -15,8 +15,9 @@ from primad.functional.calls import Call, keep
 from primad.functional.keys import static_key, structure_key
 from primad.functional.transformed import Transformed, transform
 from primad.ir.program import ClosedProgram, Program
-from primad.primitive import Primitive, as_tuple, one_or_all
-from primad.programs.ops import jvp_, program_op, vmap_
+from primad.primitive import as_tuple
+from primad.programs.checkpoint import checkpoint as checkpoint_
+from primad.programs.ops import vmap_
 from primad.recording import argument_names, is_weak, record, type_of
 from primad.runtime.cache import Cache
 from primad.runtime.chunks import check_thread_count, on_threads
@@ -27,9 +28,7 @@ from primad.runtime.memory import check_limit, check_memory
 from primad.runtime.programs import arrays, source_values, traced_operands
 from primad.runtime.programs import compiled as executable_of
 from primad.trace import TracedArray
-from primad.transforms.batching import vmap as batch_program
-from primad.transforms.lowering import apply_program_op
-from primad.types import ArrayType, Zero
+from primad.types import ArrayType
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -369,30 +368,6 @@ def _move(x: Any, source: int, target: int) -> Any:
         order.insert(target, source)
         return ops.permute(x, order=tuple(order))
     return np.moveaxis(np.asarray(x), source, target)
-
-
-def _push(tangents: Sequence[Any], out: Any, *operands: Any, of: ClosedProgram) -> Any:
-    """The tangent is computed from the far side of barriers: what it needs of the function is computed again."""
-    program = of.hoisted
-    active = tuple([not isinstance(tangent, Zero) for tangent in tangents])
-    moving = [tangent for tangent in tangents if not isinstance(tangent, Zero)]
-    again = [ops.barrier(x) if x.type.is_float else x for x in operands]
-    found = jvp_(*again, *moving, of=ClosedProgram(program), active=active)[len(program.outputs) :]
-    return one_or_all([x if x.type.is_float else Zero(x.type) for x in found])
-
-
-def _batch_checkpoint(flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram) -> Any:
-    return apply_program_op(checkpoint_, ClosedProgram(batch_program(of.hoisted, flags, size)), operands)
-
-
-checkpoint_: Primitive = program_op(
-    "checkpoint",
-    build=lambda program: program,
-    out_types=lambda of: of.out_types,
-    jvp=_push,
-    batch=_batch_checkpoint,
-    doc="The program; a mark that its inner values may be computed again instead of being kept.",
-)
 
 
 @transform

@@ -227,7 +227,9 @@ def _floating(found: Sequence[TracedArray]) -> Any:
     return one_or_all([x if x.type.is_float else Zero(x.type) for x in found])
 
 
-def _push(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProgram, rule: Rule) -> Any:
+def _push(tangents: Sequence[Any], *inputs: Any, residuals: bool, of: ClosedProgram, rule: Rule) -> tuple[Any, Any]:
+    """Residuals are what the rule computes; it, too, stays a node of its own, whose rule holds at the next order."""
+    out = custom_jvp_(*inputs, of=of, rule=rule)
     count = rule.in_tree.num_leaves
     _check_captured(rule.name, tangents, count)
     assert rule.jvp is not None
@@ -238,31 +240,35 @@ def _push(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProgram, ru
     if not isinstance(result, tuple) or len(result) != 2:
         raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
     what = f"tangent returned by the rule of {rule.name}"
-    return _floating(_matching_leaves(rule.out_tree, of.out_types, result[1], what, like))
+    return out, _floating(_matching_leaves(rule.out_tree, of.out_types, result[1], what, like))
 
 
 custom_jvp_: Primitive = program_op(
     "custom_jvp",
     build=lambda program, *, rule: program,
     out_types=lambda of, *, rule: of.out_types,
-    jvp=_push,
+    linearize=_push,
     doc="A function with a JVP of its own.",
 )
 
 
-def _push_opaque(tangents: Sequence[Any], out: Any, *inputs: Any, of: ClosedProgram, rule: Rule) -> Any:
+def _push_opaque(
+    tangents: Sequence[Any], *inputs: Any, residuals: bool, of: ClosedProgram, rule: Rule
+) -> tuple[Any, Any]:
+    """Residuals are those that the forward rule returns."""
+    out = custom_vjp_(*inputs, of=of, rule=rule)
     count = rule.in_tree.num_leaves
     _check_captured(rule.name, tangents, count)
     assert rule.forward is not None
     result = rule.forward(*tree.unflatten(rule.in_tree, inputs[:count]))
     if not isinstance(result, tuple) or len(result) != 2:
         raise ShapeError(f"the forward rule of {rule.name} must return a pair (value, residuals)")
-    residuals, structure = tree.flatten(result[1])
+    given, structure = tree.flatten(result[1])
     like = as_tuple(out)[0]
     moving = [_instantiate(t, like) for t in tangents[:count]]
     pullback = Pullback(rule, structure, tuple([t.type for t in moving]), tuple(of.out_types))
-    kept = [TracedArray(lift(residual, like.node.trace)) for residual in residuals]
-    return _floating(as_tuple(custom_pullback(*kept, *moving, pullback=pullback)))
+    kept = [TracedArray(lift(residual, like.node.trace)) for residual in given]
+    return out, _floating(as_tuple(custom_pullback(*kept, *moving, pullback=pullback)))
 
 
 class Pullback:
@@ -386,6 +392,6 @@ custom_vjp_: Primitive = program_op(
     "custom_vjp",
     build=lambda program, *, rule: program,
     out_types=lambda of, *, rule: of.out_types,
-    jvp=_push_opaque,
+    linearize=_push_opaque,
     doc="A function with a pullback of its own.",
 )

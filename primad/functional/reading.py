@@ -11,7 +11,6 @@ from typing import Any
 from primad import nn, ops, tree
 from primad import numpy as primad_numpy
 from primad.errors import ProgramError, TracingError
-from primad.functional.compile import checkpoint_
 from primad.functional.transformed import name_of, not_pickled
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node
 from primad.ir.parse import parse as parse_with
@@ -19,6 +18,7 @@ from primad.ir.program import ClosedProgram, Program
 from primad.ir.text import is_shown
 from primad.primitive import Primitive
 from primad.programs.call import call
+from primad.programs.checkpoint import checkpoint as checkpoint_
 from primad.programs.consumers import MATRICES
 from primad.programs.ops import jvp_, vjp_, vmap_
 from primad.programs.partials import partial_
@@ -130,9 +130,8 @@ def _applications(program: Program) -> Iterator[Node]:
     for node in program.nodes:
         if not isinstance(node.op, Leaf):
             yield node
-            for _, value in node.params:
-                if isinstance(value, ClosedProgram):
-                    yield from _applications(value.hoisted)
+            for of in node.op.held(node.params):
+                yield from _applications(of.hoisted)
 
 
 def _check_params(node: Node) -> None:

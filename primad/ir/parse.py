@@ -194,7 +194,7 @@ def _statement(
     _check_call(op, len(nodes), dict(params))
     kinds = _kinds(op)
     for key, value in params:
-        if not _fits(value, kinds.get(key)):
+        if isinstance(value, ClosedProgram) != (key in op.programs) or not _fits(value, kinds.get(key)):
             raise ProgramError(f"program text: {op.name} takes no {key}={value!r}")
     return trace.place(op, tuple(nodes), tuple(params))
 

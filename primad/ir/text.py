@@ -60,7 +60,7 @@ def render(program: Any, lines: bool = False, indent: str = "", name: str = "pro
         else:
             text = " ".join(
                 [node.op.name, *_operands(node, names)]
-                + [f"{key}={_param_text(value, indent + '  ')}" for key, value in node.params]
+                + [f"{key}={_param_text(value, indent + '  ', key in node.op.programs)}" for key, value in node.params]
             )
         where = f"  # {program.lines[node]}" if lines and node in program.lines else ""
         out.append(f"{indent}  {result} = {text}{where}")
@@ -120,8 +120,8 @@ def _array_text(array: np.ndarray[Any, Any]) -> str:
     return " [" + ", ".join(repr(item) for item in array.ravel().tolist()) + "]"
 
 
-def _param_text(value: Any, indent: str) -> str:
-    if hasattr(value, "hoisted"):
+def _param_text(value: Any, indent: str, is_program: bool = False) -> str:
+    if is_program:
         return render(value.hoisted, indent=indent)
     if isinstance(value, str):
         return json.dumps(value)

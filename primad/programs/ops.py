@@ -39,7 +39,7 @@ def program_op(
     build: Callable[..., Program],
     out_types: Callable[..., Types],
     consumed: Sequence[Law] = (),
-    jvp: Callable[..., Any] | None = None,
+    linearize: Callable[..., Any] | None = None,
     batch: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> Primitive:
@@ -50,8 +50,8 @@ def program_op(
         build: `(program, **options) -> Program`, on its program with captured values as inputs.
         out_types: `(closed program, **options) -> types of the outputs of what it builds`.
         consumed: laws of the ops that it is an operand of.
-        jvp: a JVP of its own, which differentiation uses instead of lowering.
-        batch: how to batch it; by default a vmap node holds it, or it is mapped with its JVP if it has one of its own.
+        linearize: a rule of its own (see `primad.primitive`), which differentiation uses instead of lowering.
+        batch: how to batch it; by default a vmap node holds it, or it is mapped with its rule if it has one of its own.
         doc: one line for the reference.
     """
 
@@ -71,10 +71,10 @@ def program_op(
 
     primitive = Primitive(
         name,
-        "composite",
+        "program",
         numpy,
         infer,
-        jvp,
+        None,
         None,
         None,
         None,
@@ -83,7 +83,8 @@ def program_op(
         doc=doc,
         build=build,
         programs=("of",),
-        batch=batch or (batch_whole if jvp is None else None),
+        linearize=linearize,
+        batch=batch or (batch_whole if linearize is None else None),
         consumed=tuple(consumed),
     )
     return primitive

@@ -227,7 +227,7 @@ class Writer(Evaluator):
         if reason:
             raise no_formula(op, reason)
         try:
-            meaning = _meaning(op) if op.kind == "composite" else None
+            meaning = _meaning(op) if op.is_composite else None
             if meaning is not None:
                 return self.array(meaning(self.numbers, *operands, **params), type)
             return super().apply(op, operands, params, type)

@@ -76,7 +76,7 @@ def _batchable(program: Program, batched: Sequence[bool]) -> tuple[Program, set[
         for node in program.nodes:
             if not wide.isdisjoint(node.inputs):
                 wide.add(node)
-        composites = {node for node in wide if not isinstance(node.op, Leaf) and node.op.kind == "composite"}
+        composites = {node for node in wide if not isinstance(node.op, Leaf) and node.op.is_composite}
         unknown = {node for node in composites if node.op.batch is None and not node.op.has_rule}
         if not unknown:
             return program, wide
@@ -150,7 +150,7 @@ def _cost(node: Node) -> Cost:
 
 mapped = Primitive(
     "mapped",
-    "composite",
+    "program",
     _mapped_rows,
     _mapped_type,
     _mapped_tangent,

@@ -8,7 +8,8 @@ from typing import Any
 from primad.errors import ProgramError, TracingError
 from primad.ir.node import Leaf, Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program, carry_lines, newest, rebuild, replay
-from primad.primitive import Primitive, as_tuple, one_or_all, packed, result_of
+from primad.primitive import Primitive, as_tuple, packed, result_of
+from primad.recording import program_of
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -43,33 +44,69 @@ def lower(program: Program) -> Program:
             f"lower and simplify take a Program, got {type(program).__name__}",
             fix="record the function first: primad.trace(f)(*example_arguments).",
         )
-    return _lowered_calls(_replace(program, _composites))
+    return within_calls(_replace(program, _composites), lower)
 
 
-def _lowered_calls(program: Program) -> Program:
-    """Lower the programs that are called."""
-    called = _calls(program)
-    lowered = {of.key: (of, lower(of.hoisted)) for of in (dict(node.params)["of"] for node in called)}
-    changed = {key: ClosedProgram(new) for key, (of, new) in lowered.items() if new is not of.hoisted}
-    chosen = {node for node in called if dict(node.params)["of"].key in changed}
+def within_calls(program: Program, change: Callable[[Program], Program]) -> Program:
+    """Change the programs that are called, each once.
+
+    Args:
+        program: any program.
+        change: gives another program of the same inputs and results, or the same one.
+    """
+    new: dict[Any, Program] = {}
+    chosen = set()
+    for node in calls(program):
+        for of in node.op.held(node.params):
+            if of.key not in new:
+                new[of.key] = change(of.hoisted)
+            if new[of.key] is not of.hoisted:
+                chosen.add(node)
 
     def again(node: Node, operands: Sequence[TracedArray]) -> Any:
-        return apply_program_op(node.op, changed[dict(node.params)["of"].key], operands)
+        closed, sources = closed_together([new[of.key] for of in node.op.held(node.params)])
+        params = dict(node.params)
+        params.update(zip([name for name, _ in node.params if name in node.op.programs], closed, strict=True))
+        trace = newest([operand.node for operand in operands], node.trace)
+        return node.op(*operands, *[TracedArray(rebuild(source, {}, trace)) for source in sources], **params)
 
     return _with(program, chosen, again) if chosen else program
 
 
+def closed_together(programs: Sequence[Program]) -> tuple[list[ClosedProgram], list[Node]]:
+    """Return the programs of one op, and the captured values and scalars that they take as further inputs.
+
+    Where there are several programs each takes those of all, so that all take the same last operands of the op.
+    """
+    if len(programs) == 1:
+        return [ClosedProgram(programs[0])], programs[0].sources
+    sources = [source for program in programs for source in program.sources]
+    closed = []
+    start = 0
+    for program in programs:
+        hoisted, count, end = program.hoisted(), len(program.inputs), start + len(program.sources)
+        further = [source.type for source in sources]
+
+        def body(*xs: TracedArray, of: Program = hoisted, own: int = count, place: slice = slice(start, end)) -> Any:
+            return inline(of, [*xs[:own], *xs[own:][place]])
+
+        closed.append(ClosedProgram(program_of([*program.in_types, *further], body)))
+        start = end
+    return closed, sources
+
+
 def without_calls(program: Program) -> Program:
-    """Return the program with calls replaced by the programs that they call, whatever these hold."""
+    """Return the program with calls replaced by what they stand for, whatever that holds, where ops say it."""
     while True:
-        chosen = set(_calls(program))
+        chosen = {node for node in calls(program) if node.op.lower is not None}
         if not chosen:
             return program
-        program = _with(program, chosen, lambda node, xs: one_or_all(inline(dict(node.params)["of"].hoisted, xs)))
+        program = lower_nodes(program, chosen)
 
 
-def _calls(program: Program) -> list[Node]:
-    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.kind == "program"]
+def calls(program: Program) -> list[Node]:
+    """Return the applications whose programs a plan runs."""
+    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.called]
 
 
 def lower_except(program: Program, kept: Callable[[Primitive], bool]) -> Program:
@@ -99,7 +136,7 @@ def expand(program: Program, active: Sequence[bool] | None = None) -> Program:
 
 
 def _composites(program: Program) -> list[Node]:
-    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.kind == "composite"]
+    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.is_composite]
 
 
 def _replace(program: Program, choose: Callable[[Program], list[Node]]) -> Program:

@@ -107,7 +107,7 @@ def _lowered(
 
 def _is_definition(node: Node, linear: set[Node]) -> bool:
     """Say whether a node on the way of a cotangent is no more than its definition: no rule will be asked about it."""
-    if node.op is INPUT or node.op.kind != "composite":
+    if node.op is INPUT or not node.op.is_composite:
         return False
     return not node.op.has_rule or all(operand in linear or not operand.type.is_float for operand in node.inputs)
 
@@ -306,7 +306,7 @@ def _cost(node: Node) -> Cost:
 
 transposed = Primitive(
     "transposed",
-    "composite",
+    "program",
     _transposed_values,
     _transposed_type,
     _transposed_tangent,

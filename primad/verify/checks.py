@@ -12,6 +12,7 @@ from primad.backends.exact import Evaluator
 from primad.backends.mpmath import Precise
 from primad.errors import NotDifferentiableError
 from primad.transforms import jvp, lower, transpose, vjp
+from primad.transforms.lowering import without_calls
 from primad.transforms.reverse import transposed_program
 from primad.types import ArrayType
 from primad.verify.axis_maps import check_axis_map, check_batching, check_sum
@@ -78,11 +79,11 @@ def check_meaning(trial: Trial) -> How | None:
 
 
 def check_lowering(trial: Trial) -> How | None:
-    """A composite's definition in terms of other ops has the meaning of its NumPy function."""
-    if trial.op.kind != "composite":
+    """An op's definition in terms of other ops has the meaning of its NumPy function."""
+    if trial.op.lower is None:
         return None
     expected = trial.evaluator.run(trial.program, trial.inputs)
-    got = trial.evaluator.run(lower(trial.program), trial.inputs)
+    got = trial.evaluator.run(lower(without_calls(trial.program)), trial.inputs)
     how = _decided(f"{trial.where()}: lowering", expected, got, trial)
     values = trial.results(trial.operands(trial.values))
     for value, floats in zip(values, run_floats(trial.program, trial.values), strict=True):
@@ -131,7 +132,7 @@ def _jvp(trial: Trial, order: int) -> How | None:
     program, inputs, floats = trial.program, trial.inputs, _floats(trial)
     if trial.case.numeric:
         return _quotient(trial, order)
-    expected = trial.evaluator.run(program, inputs)
+    values = expected = trial.evaluator.run(program, inputs)
     count = len(expected)
     if trial.op.exempt:
         expected = [np.full(result.shape, sympy.Integer(0), object) for result in expected]
@@ -140,8 +141,10 @@ def _jvp(trial: Trial, order: int) -> How | None:
         tangents = trial.directions("tuv"[k], program.in_types[len(inputs) :])
         expected = [derivative(result, floats, tangents) for result in expected]
         inputs, floats = [*inputs, *tangents], [*floats, *tangents]
-    got = trial.evaluator.run(program, inputs)[-count:]
-    how = _decided(f"{trial.where()}: derivative of order {order}", expected, got, trial)
+    found = trial.evaluator.run(program, inputs)
+    how = _decided(f"{trial.where()}: derivative of order {order}", expected, found[-count:], trial)
+    if trial.op.linearize is not None:  # it gives the values too
+        _decided(f"{trial.where()}: values beside the derivative", values, found[:count], trial)
     return "exempt" if trial.op.exempt else how
 
 
@@ -178,8 +181,10 @@ def check_transpose(trial: Trial) -> How | None:
     cotangents = trial.directions("w", [type for type in trial.program.out_types if type.is_float])
     pushed = trial.evaluator.run(forward, [*trial.inputs, *tangents])[len(floats) :]
     pushed = [found for found, on in zip(pushed, floats, strict=True) if on]
-    pulled = trial.evaluator.run(reverse, [*trial.inputs, *cotangents])[len(floats) :]
-    how = _adjoint(trial, "the derivative", pushed, pulled, tangents, cotangents)
+    results = trial.evaluator.run(reverse, [*trial.inputs, *cotangents])
+    how = _adjoint(trial, "the derivative", pushed, results[len(floats) :], tangents, cotangents)
+    if trial.op.linearize is not None:
+        _decided(f"{trial.where()}: values with residuals", _values(trial), results[: len(floats)], trial)
     vjp(forward)  # the tangent program is itself differentiable in reverse
     for chosen in _linear_groups(trial):
         found = _transpose_alone(trial, chosen)
@@ -187,14 +192,18 @@ def check_transpose(trial: Trial) -> How | None:
     return "exempt" if trial.op.exempt else how
 
 
+def _values(trial: Trial) -> list[Any]:
+    return trial.evaluator.run(trial.program, trial.inputs)
+
+
 def _pullback(trial: Trial) -> How:
     """The cotangents are SymPy's derivatives of ⟨w, y⟩, and so are theirs, for an op without a forward mode."""
     cotangents = trial.directions("w", trial.program.out_types)
-    out = trial.evaluator.run(trial.program, trial.inputs)
+    out = _values(trial)
     total = np.asarray(_inner(cotangents, out), object)
-    pulled = trial.evaluator.run(vjp(trial.program), [*trial.inputs, *cotangents])[len(cotangents) :]
-    how: How = "proved"
-    for x, found in zip(_floats(trial), pulled, strict=True):
+    results = trial.evaluator.run(vjp(trial.program), [*trial.inputs, *cotangents])
+    how = _decided(f"{trial.where()}: values with residuals", out, results[: len(out)], trial)
+    for x, found in zip(_floats(trial), results[len(out) :], strict=True):
         expected = np.empty(x.shape, object)
         for index in np.ndindex(x.shape):
             expected[index] = sympy.diff(total[()], x[index])
@@ -214,7 +223,7 @@ def _linear_groups(trial: Trial) -> list[tuple[int, ...]]:
 def _transpose_alone(trial: Trial, chosen: tuple[int, ...]) -> How:
     linear = [i in chosen for i in range(len(trial.inputs))]
     # Before a user's program is transposed its calls are replaced; here their own rule is asked.
-    backward = (transposed_program if trial.op.kind == "program" else transpose)(trial.program, linear)
+    backward = (transposed_program if trial.op.called else transpose)(trial.program, linear)
     others = [x for x, on in zip(trial.inputs, linear, strict=True) if not on]
     cotangents = trial.directions("w", trial.program.out_types)
     operands = [trial.inputs[i] for i in chosen]

@@ -9,13 +9,13 @@ import numpy as np
 
 from primad import ops, tree
 from primad.backends.exact import Evaluator, Numbers
-from primad.functional.compile import checkpoint_
 from primad.functional.custom import Pullback, custom_jvp_, custom_pullback, custom_vjp_
 from primad.functional.rules import Rule
 from primad.ir.program import ClosedProgram
 from primad.numpy.products import diagonal_, trace_
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.call import call
+from primad.programs.checkpoint import checkpoint as checkpoint_
 from primad.programs.consumers import hessian_, hessian_diagonal_, jacobian_
 from primad.programs.matrices import hvp_, pullback_, pushforward_, whole
 from primad.programs.ops import jvp_, vjp_, vmap_
