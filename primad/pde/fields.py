@@ -215,12 +215,25 @@ class FieldAt:
 
     def _derivative(self, names: tuple[str, ...]) -> Any:
         if names not in self._known:
-            directions = tuple([self.field.coordinates.directions[name] for name in names])
-            self._known[names] = self.combination([(1.0, directions)])
+            self._known[names] = self._combined([(1.0, self.field.coordinates.directions_of(names))])
         return self._known[names]
 
-    def combination(self, terms: Sequence[Term]) -> Any:
-        """Return a sum of derivatives, each times a number, as one differential operator."""
+    def combination(self, terms: Sequence[tuple[float, Sequence[str]]]) -> Any:
+        """Return a sum of derivatives, each times a number, as one differential operator.
+
+        Args:
+            terms: numbers, and names of the coordinates along which is differentiated.
+        """
+        known = self.field.coordinates
+        return self._combined([(number, known.directions_of(names)) for number, names in terms])
+
+    def coordinate(self, name: str) -> Any:
+        """Return the values of a coordinate at the points."""
+        argument, index = self.field.coordinates.directions[self.field.coordinates.split(name)[0]]
+        values = self._call.leaves[argument]
+        return _reshaped(values if index is None else values[:, index], self.shape_of_points)
+
+    def _combined(self, terms: Sequence[Term]) -> Any:
         (found,) = self._call.run(partial_, output=0, component=self.component, terms=tuple(terms), points=1)
         return _reshaped(found, (*self.shape_of_points, *pnp.shape(found)[1:]))
 

@@ -54,6 +54,10 @@ class Coordinates:
             )
         return tuple(sorted(parts, key=self.names.index))
 
+    def directions_of(self, names: Sequence[str]) -> tuple[Direction, ...]:
+        """Return the directions of coordinates, in the order in which all derivatives are taken."""
+        return tuple([self.directions[name] for name in sorted(names, key=self.names.index)])
+
     def _readings(self, text: str) -> list[tuple[str, ...]]:
         """Return the ways in which a text is made of names of coordinates, two at most."""
         if len(text) > MOST_PARTS * max(map(len, self.names)):
