@@ -104,23 +104,6 @@ def test_sums(shape, axes):
     check(lambda x: (ops.sum(x * 2.0, axes=axes), ops.sum(ops.permute(x, order=(2, 0, 1)), axes=axes)), x)
 
 
-def test_how_large_a_program_may_be():
-    """Pointwise ops are instructions of one loop; others are loops, which take longer to compile."""
-
-    def pointwise(x):
-        for number in range(runtime_compiled.MOST_NODES):
-            x = x * 0.5 + number
-        return x
-
-    def sums(x):
-        for number in range(runtime_compiled.MOST_LOOPS + 1):
-            x = x + np.sum(x * number)
-        return x
-
-    check(pointwise, np.ones(3))
-    assert plan_of(sums, np.ones(3))[0] is None
-
-
 @pytest.mark.usefixtures("width")
 def test_random_programs_and_their_gradients():
     found = 0

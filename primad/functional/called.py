@@ -18,13 +18,12 @@ from primad.ir.program import ClosedProgram
 from primad.primitive import as_tuple
 from primad.programs.call import call
 from primad.recording import is_weak, record, type_of
-from primad.runtime.compiled_program import MOST_NODES
 from primad.runtime.programs import traced_operands
 from primad.trace import TracedArray
 
-RECORDED_IN_PLACE = MOST_NODES
-"""Nodes that the calls of one function add to a trace before further ones are calls of its program: up to so many a
-program may be one native function, and gains more from laws and kernels that see through the calls."""
+RECORDED_IN_PLACE = 600
+"""Nodes that the calls of one function add to a trace before further ones are calls of its program: short programs gain
+more from laws and kernels that see through the calls than recording them once saves."""
 WORTH_A_CALL = 20
 """Nodes of a function, at least, of which a call pays: running a plan takes as long as some ten small steps."""
 

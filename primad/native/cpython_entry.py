@@ -19,6 +19,7 @@ from primad.native.builder import module
 from primad.native.cpython_arguments import Arguments
 from primad.native.cpython_objects import DATA, Objects, numpy_table
 from primad.native.cpython_results import Results
+from primad.native.memory import ALIGNMENT
 from primad.types import ArrayType
 
 FASTCALL = 0x0080
@@ -28,8 +29,6 @@ UNLOCKED_WORK = 200_000
 threads run meanwhile."""
 SCRATCH_ON_STACK = 32 * 1024
 """Bytes of scratch memory that are taken from the thread's stack, of which Python's own frames need most."""
-ALIGNMENT = 64
-"""Bytes; arrays in scratch memory begin at a multiple, as the longest vectors do."""
 MOST_LEAVES, MOST_PARTS = 64, 256
 """Leaves and, with containers, parts of arguments, and of results that the function makes itself: each is code."""
 

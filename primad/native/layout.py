@@ -68,7 +68,7 @@ def layout_of(program: Program, slices: Slices = NO_SLICES) -> Layout | None:
         program: what to compute.
         slices: for the program of a tile, what its inputs and outputs are slices of.
     """
-    constants = {node for node in program.nodes if node.op is CAPTURED or NATIVE.get(node.op) is Way.CONSTANT}
+    constants = {node for node in program.nodes if is_constant(node)}
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
     if any(map(reason, program.nodes)) or any(node.type.size > MOST_CONSTANTS for node in constants):
         return None
@@ -78,6 +78,11 @@ def layout_of(program: Program, slices: Slices = NO_SLICES) -> Layout | None:
 def reads_memory(node: Node) -> bool:
     """Say whether a loop reads all operands of an op where they lie: so that even literals must lie somewhere."""
     return not isinstance(NATIVE[node.op], Pointwise) and NATIVE[node.op] not in (Way.VIEW, Way.JOIN)
+
+
+def is_constant(node: Node) -> bool:
+    """Say whether a value is an array that becomes a part of the text."""
+    return node.op is CAPTURED or NATIVE.get(node.op) is Way.CONSTANT
 
 
 class Layout:

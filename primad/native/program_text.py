@@ -18,9 +18,9 @@ from primad.ir.node import CAPTURED, Node
 from primad.native.builder import Builder, module
 from primad.native.contractions import Contraction, contraction, packing
 from primad.native.copies import write_copy
-from primad.native.cpython_entry import ALIGNMENT
 from primad.native.layout import NO_SLICES, Layout, Unit
 from primad.native.loops import Code, View, contiguous, pointwise
+from primad.native.memory import Memory
 from primad.native.pointwise import Pointwise, written
 from primad.native.products import COUNT, write_contraction
 from primad.native.storage import Place, Splat, part_of
@@ -30,6 +30,7 @@ from primad.ops.contraction import ALPHABET
 
 LONG_FUNCTION = 100_000
 """Characters of a part for which compiling takes twice as long as for so many in short parts; the rest is quadratic."""
+Address = tuple[int, int]
 BEFORE = -1
 """The position, among the units, of what is copied once for all tiles."""
 
@@ -74,10 +75,14 @@ class ProgramWriter:
     Args:
         layout: the program's units and places.
         most: how many characters its parts may have together, long parts counting for more.
+        addresses: for each input and then output, the entry of the table of addresses from which its place is counted,
+            and the bytes from there; by default each has an entry of its own.
     """
 
-    def __init__(self, layout: Layout, most: float = math.inf) -> None:
+    def __init__(self, layout: Layout, most: float = math.inf, addresses: Sequence[Address] | None = None) -> None:
         self.layout = layout
+        count = len(layout.program.inputs) + len(layout.program.outputs)
+        self._addresses = [(i, 0) for i in range(count)] if addresses is None else addresses
         self._left = most
         self._tiled = layout.slices is not NO_SLICES
         self._functions: dict[str, str] = {}
@@ -150,8 +155,11 @@ class ProgramWriter:
         code = Builder()
         program = self.layout.program
         names = [f"in{i}" for i in range(len(program.inputs))] + [f"out{k}" for k in range(len(program.outputs))]
-        for i, name in enumerate(names):
-            code.emit(f"load ptr, ptr {code.place('ptr', '%table', i)}", f"%{name}")
+        bases: dict[int, str] = {}
+        for name, (entry, offset) in zip(names, self._addresses, strict=True):
+            if entry not in bases:
+                bases[entry] = code.load("ptr", "%table", entry)
+            code.emit(f"getelementptr i8, ptr {bases[entry]}, i64 {offset}", f"%{name}")
         for i, offset in enumerate(self._scratch_places):
             code.emit(f"getelementptr i8, ptr %scratch, i64 {offset}", f"%scratch{i}")
         return code
@@ -212,23 +220,18 @@ class ProgramWriter:
             if isinstance(place, View):
                 last[place.buffer] = end
         found: dict[Any, int] = {}
-        living: list[tuple[int, int, int]] = []
-        total = 0
-        for buffer in sorted(first, key=lambda buffer: first[buffer]):
-            if buffer in self._pointers:
-                continue
-            size = -(-max(1, sizes[buffer]) // ALIGNMENT) * ALIGNMENT
-            living = [entry for entry in living if entry[2] >= first[buffer]]
-            start = 0
-            for low, high, _ in living:  # in the order of their places
-                if start + size <= low:
-                    break
-                start = max(start, high)
-            found[buffer] = start
-            living.append((start, start + size, last[buffer]))
-            living.sort()
-            total = max(total, start + size)
-        return found, total
+        dying: list[list[Any]] = [[] for _ in range(end + 1)]
+        memory = Memory()
+        beginning = sorted([buffer for buffer in first if buffer not in self._pointers], key=first.__getitem__)
+        i = 0
+        for buffer in beginning:
+            while i < first[buffer]:
+                for dead in dying[i]:
+                    memory.free(found[dead])
+                i += 1
+            found[buffer] = memory.take(sizes[buffer])
+            dying[last[buffer]].append(buffer)
+        return found, memory.size
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 

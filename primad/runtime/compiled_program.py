@@ -13,19 +13,30 @@ from primad import tree
 from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.ir.signature import Signature
+from primad.native.calls import text_of_calls
 from primad.native.compiler import compiler
-from primad.native.cpython_entry import ALIGNMENT, CPythonEntry, builtin, is_plain, write_cpython_entry
+from primad.native.cpython_entry import CPythonEntry, builtin, is_plain, write_cpython_entry
 from primad.native.layout import layout_of
+from primad.native.memory import ALIGNMENT, aligned
+from primad.native.parts import PartedProgram
 from primad.native.pointwise import NEEDS
-from primad.native.program_text import ProgramWriter, kernel_of
+from primad.native.program_text import ProgramText, ProgramWriter, kernel_of
+from primad.native.storage import VIEWS
+from primad.native.table import reason
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.executor import Executable
 from primad.runtime.prediction import Machine, Prediction, as_one_function
 
-MOST_NODES = 600
-MOST_LOOPS = 300
-"""A program with more nodes and more loops takes too long to compile (a second). A pointwise op counts as an eighth of
-a loop: it is an instruction in one that is there."""
+POINTWISE_SECONDS, LOOP_SECONDS = 0.15e-3, 0.5e-3
+"""How long compiling takes for a pointwise op, which is an instruction of a loop, and for any other."""
+WORTH_CUTTING = 0.05
+"""Seconds of compiling, from which it is tried to find equal parts,"""
+WORTHWHILE_SHARE = 0.6
+"""which pays where compiling takes at most such a share of the time then."""
+LONG_PROGRAM = 0.4
+"""Seconds of compiling, from which a program is cut in any case: one function takes longer than its parts together."""
+MOST_SECONDS = 4.0
+"""Seconds of compiling that a program may take: what takes longer saves too little for them in a thousand calls."""
 MOST_WORK = 4_000_000
 """Elements computed (a function counts as eight, two flops of a product as a quarter): about a millisecond. In larger
 programs the interpreter's price does not show, while threads and a tuned BLAS library do."""
@@ -71,7 +82,7 @@ class CompiledProgram(Executable):
         results = [np.empty(node.type.shape, node.type.dtype) for node in self.program.outputs]
         scratch = np.empty(self._scratch + ALIGNMENT, np.uint8)
         table = (ctypes.c_void_p * (len(given) + len(results)))(*[x.ctypes.data for x in (*given, *results)])
-        self._function(table, -(-scratch.ctypes.data // ALIGNMENT) * ALIGNMENT)
+        self._function(table, aligned(scratch.ctypes.data))
         return [x if x.ndim else x[()] for x in results]
 
     @property
@@ -134,18 +145,34 @@ def text_of(program: Program) -> tuple[str, int, int] | None:
     work = _work(program)
     if compiler() is None or work is None:
         return None
-    layout = layout_of(without_barriers(program))
-    if layout is None:
-        return None
-    text = ProgramWriter(layout).write()
-    return kernel_of(text), text.scratch, work
+    program = without_barriers(program)
+    text = None if any(map(reason, program.nodes)) else _text(program)
+    return None if text is None else (kernel_of(text), text.scratch, work)
+
+
+def _text(program: Program) -> ProgramText | None:
+    """Write a program, in parts where it is long or repeats itself; None where an op has no loop, or it is too long."""
+    whole = _compile_seconds(program)
+    if whole > WORTH_CUTTING:
+        parted = PartedProgram(program)
+        seconds = sum(_compile_seconds(part.program) for part in parted.parts)
+        if seconds > MOST_SECONDS:
+            return None
+        if whole > LONG_PROGRAM or seconds < WORTHWHILE_SHARE * whole:
+            return text_of_calls(parted)
+    layout = layout_of(program)
+    return None if layout is None else ProgramWriter(layout).write()
+
+
+def _compile_seconds(program: Program) -> float:
+    """Predict how long a program takes to compile as one part."""
+    nodes = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op not in VIEWS]
+    return sum(POINTWISE_SECONDS if node.op.pointwise else LOOP_SECONDS for node in nodes)
 
 
 def _work(program: Program) -> int | None:
     """Return a measure of the time that a program takes; None if it is too large."""
     nodes = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    if len(nodes) > MOST_NODES and sum(0.125 if node.op.pointwise else 1.0 for node in nodes) > MOST_LOOPS:
-        return None
     work = size = 0
     for node in nodes:
         cost = node.op.cost(node)

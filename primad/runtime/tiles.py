@@ -19,8 +19,8 @@ from primad.ir.node import Node
 from primad.ir.program import Program
 from primad.machine import SECOND_CACHE, blas_has_long_vectors
 from primad.native.compiler import compiler
-from primad.native.cpython_entry import ALIGNMENT
 from primad.native.layout import layout_of
+from primad.native.memory import ALIGNMENT, aligned
 from primad.native.program_text import ProgramWriter, TooLongError
 from primad.native.vectors import WIDTH_BYTES
 from primad.native.worker import Job, Table, worker_text
@@ -180,7 +180,7 @@ class NativeTiles:
         place = 0
         for node in partition.totals:
             self._places.append((place, node))
-            place += -(-node.type.nbytes // ALIGNMENT) * ALIGNMENT
+            place += aligned(node.type.nbytes)
         self._chunk_bytes = place
         places = tuple([self._places[i][0] for i in partition.total_of])
         table = Table(len(partition.inputs), places, self._chunk_bytes, len(partition.sliced))
@@ -317,7 +317,7 @@ def _memory(size: int) -> Workspace:
 
 def _aligned(memory: Workspace) -> int:
     """Return the first aligned address of some memory."""
-    return -(-int(memory.buffers[0].ctypes.data) // ALIGNMENT) * ALIGNMENT
+    return aligned(int(memory.buffers[0].ctypes.data))
 
 
 Tiles = InterpretedTiles | NativeTiles

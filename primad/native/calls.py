@@ -1,0 +1,96 @@
+"""The text of a long program: its parts, and a loop that calls them by a list of what to call with which addresses."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from primad.native.builder import Builder
+from primad.native.layout import layout_of
+from primad.native.memory import aligned
+from primad.native.parts import ARGUMENT, BLOCK, NUMBERS, PartedProgram
+from primad.native.program_text import ProgramText, ProgramWriter
+
+SCRATCH, OWN_NUMBERS = 0, 1
+"""What the addresses of a call are counted from: the scratch memory, the numbers, then the arguments."""
+
+
+def text_of_calls(parted: PartedProgram) -> ProgramText | None:
+    """Write a program in parts; None if an op of it has no loop."""
+    declared: dict[str, str] = {}
+    functions: list[str] = []
+    scratch = 0
+    for i, part in enumerate(parted.parts):
+        layout = layout_of(part.program)
+        if layout is None:
+            return None
+        text = ProgramWriter(layout, addresses=part.addresses).write()
+        functions.append(text.functions.replace("@KERNEL", f"@KERNEL.part{i}"))
+        declared.update(text.declared)
+        scratch = max(scratch, text.scratch)
+    start = aligned(parted.scratch)
+    data = [*_definitions(parted), *functions, _loop(parted, start)]
+    return ProgramText("\n".join(data), declared, start + scratch)
+
+
+def _definitions(parted: PartedProgram) -> list[str]:
+    """Return the definitions of the list of calls, of the parts' addresses and of the numbers."""
+    entries: list[int] = []
+    for call in parted.calls:
+        entries += [call.part, len(call.addresses)]
+        for (kind, which), offset in call.addresses:
+            if kind == ARGUMENT:
+                entries += [OWN_NUMBERS + 1 + which, offset]
+            elif kind == BLOCK:
+                entries += [SCRATCH, parted.places[which] + offset]
+            else:
+                assert kind == NUMBERS
+                entries += [OWN_NUMBERS, offset]
+    parts = [f"ptr @KERNEL.part{i}" for i in range(len(parted.parts))]
+    numbers = [f"i64 {_bits(value, dtype)}" for value, dtype in parted.numbers]
+    return [
+        _array("calls", "i32", [f"i32 {entry}" for entry in entries]),
+        _array("parts", "ptr", parts),
+        _array("numbers", "i64", numbers),
+    ]
+
+
+def _array(name: str, cell: str, elements: Sequence[str]) -> str:
+    return f"@KERNEL.{name} = internal constant [{len(elements)} x {cell}] [{', '.join(elements)}]"
+
+
+def _bits(value: float, dtype: Any) -> int:
+    """Return the bits of a number, as the first ones of an integer in memory."""
+    return int(struct.unpack("<q", dtype.type(value).tobytes().ljust(8, b"\0"))[0])
+
+
+def _loop(parted: PartedProgram, start: int) -> str:
+    """Write the function that makes the calls."""
+    code = Builder()
+    arguments = len(parted.program.inputs) + len(parted.program.outputs)
+    bases = code.room("ptr", OWN_NUMBERS + 1 + arguments)
+    code.store("ptr", "%scratch", code.place("ptr", bases, SCRATCH))
+    code.store("ptr", "@KERNEL.numbers", code.place("ptr", bases, OWN_NUMBERS))
+    for i in range(arguments):
+        code.store("ptr", code.load("ptr", "%table", i), code.place("ptr", bases, OWN_NUMBERS + 1 + i))
+    table = code.room("ptr", max(len(call.addresses) for call in parted.calls))
+    free = code.place("i8", "%scratch", start)
+
+    def fill(j: str, at: str) -> None:
+        entry = code.place("i32", at, code.emit(f"mul i64 {j}, 2"))
+        base = code.load("ptr", bases, code.emit(f"zext i32 {code.load('i32', entry, 0)} to i64"))
+        offset = code.emit(f"zext i32 {code.load('i32', entry, 1)} to i64")
+        code.store("ptr", code.place("i8", base, offset), code.place("ptr", table, j))
+
+    def call(_: str, carried: list[str]) -> list[str]:
+        (place,) = carried
+        part, count = (code.emit(f"zext i32 {code.load('i32', place, k)} to i64") for k in (0, 1))
+        at = code.place("i32", place, 2)
+        code.loop(count, lambda j, _: fill(j, at))
+        code.run_own(code.load("ptr", "@KERNEL.parts", part), ("ptr", table), ("ptr", free))
+        return [code.place("i32", at, code.emit(f"mul i64 {count}, 2"))]
+
+    code.loop(len(parted.calls), call, ["@KERNEL.calls"], "ptr")
+    code.do("ret void")
+    return code.function("void @KERNEL(ptr %table, ptr %scratch)")
