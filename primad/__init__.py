@@ -34,6 +34,7 @@ from primad.functional.higher_order import derivative as derivative
 from primad.functional.higher_order import hvp as hvp
 from primad.functional.higher_order import laplacian as laplacian
 from primad.functional.higher_order import taylor as taylor
+from primad.functional.jax import to_jax as to_jax
 from primad.functional.lazy import Hessian as Hessian
 from primad.functional.lazy import Jacobian as Jacobian
 from primad.functional.lazy import hessian as hessian
@@ -122,6 +123,7 @@ __all__ = [
     "simplify",
     "stop_gradient",
     "taylor",
+    "to_jax",
     "to_sympy",
     "trace",
     "transforms",

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parent.parent / "primad"
 ORDER = [
     "types", "errors", "tree", "deferred", "refusals", "process", "quantities", "machine", "arrays", "axes", "ir",
     "protocols", "trace", "recording", "primitive", "rules", "kinds", "ops", "numpy", "nn", "transforms", "simplify",
-    "native", "runtime", "programs", "functional", "optimize", "explanation", "backends", "verify", "symbolic",
+    "native", "xla", "runtime", "programs", "functional", "optimize", "explanation", "backends", "verify", "symbolic",
     "pde", "compat", "cli",
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}

@@ -68,8 +68,9 @@ def jit(
         along: (position of an array argument, axis of it) along which a large program is cut into tiles; by default the
             largest that is only mapped over and summed.
         backend: what runs the program: `"native"`, or `"reference"`, which calls each op's NumPy definition one after
-            the other, without native code, tiles, blocks and threads (`along` and `threads` change nothing then). It
-            is slow, and what a result that looks wrong can be compared with.
+            the other, without native code, tiles, blocks and threads (`along` and `threads` change nothing then): it is
+            slow, and what a result that looks wrong can be compared with. Or `"jax"`, where XLA compiles it for the
+            device that JAX has; see `to_jax`.
 
     Returns:
         a function with the same arguments and result. What the function reads without its being an argument, such as

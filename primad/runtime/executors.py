@@ -13,6 +13,7 @@ from primad.runtime.compiled_program import compiled_program
 from primad.runtime.executor import PLAIN, Executable, Executor, Options
 from primad.runtime.reference import TableExecutor, definition
 from primad.runtime.tiling import make_plan
+from primad.runtime.xla import XlaExecutor
 from primad.simplify import simplify
 
 
@@ -32,8 +33,8 @@ class _Native(Executor):
 
 NATIVE: Executor = _Native()
 REFERENCE: Executor = TableExecutor("reference", definition)
-EXECUTORS = {executor.name: executor for executor in (NATIVE, REFERENCE)}
-"""All executors. One for another array library is one more: a `TableExecutor` with that library's functions."""
+EXECUTORS = {executor.name: executor for executor in (NATIVE, REFERENCE, XlaExecutor())}
+"""All executors. One for another array library is one more, made of a table of that library's functions."""
 
 
 def executor(name: str) -> Executor:

@@ -1,0 +1,235 @@
+"""The function of each op for JAX: what it computes, and what it cannot compute on given values.
+
+The table is total over the primitives that are shipped; a test reads it. JAX is imported when the table is first asked
+for. Functions take JAX's arrays and the op's params, and return arrays of the dtypes that the op's record states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from primad.errors import TracingError
+from primad.xla.philox import draw
+from primad.xla.sliding import overlap_add, window_argmax, windows
+
+Function = Callable[..., Any]
+Shape = tuple[int, ...]
+
+
+def jax_module() -> Any:
+    """Import JAX.
+
+    Raises:
+        TracingError: if it is not installed, with the extra that installs it.
+    """
+    try:
+        import jax
+    except ImportError:
+        raise TracingError(
+            "running programs with JAX needs JAX, which is not installed", fix="pip install 'primad[jax]'."
+        ) from None
+    return jax
+
+
+# -- functions that are more than a name -------------------------------------------------------------------------------
+
+
+def _broadcast(x: Any, *, shape: Shape, axes: Shape) -> Any:
+    from jax import lax
+
+    return lax.broadcast_in_dim(x, shape, [axis for axis in range(len(shape)) if axis not in axes])
+
+
+def _batched(function: Function, batch: int) -> Function:
+    import jax
+
+    for _ in range(batch):
+        function = jax.vmap(function)
+    return function
+
+
+def _gather(x: Any, indices: Any, *, axis: int, batch: int) -> Any:
+    """Take elements; of indices outside NaN, or the smallest integer, which a run of a program then reports."""
+    import jax.numpy as jnp
+
+    return _batched(lambda x, i: jnp.take(x, i, axis - batch, mode="fill"), batch)(
+        x, _from_zero(indices, x.shape[axis])
+    )
+
+
+def _scatter_add(x: Any, indices: Any, *, axis: int, batch: int, size: int) -> Any:
+    import jax.numpy as jnp
+
+    def add(x: Any, i: Any) -> Any:
+        at = axis - batch
+        out = jnp.zeros((*x.shape[:at], size, *x.shape[at + i.ndim :]), x.dtype)
+        return out.at[(*[slice(None)] * at, i)].add(x, mode="drop")
+
+    return _batched(add, batch)(x, _from_zero(indices, size))
+
+
+def _from_zero(indices: Any, n: int) -> Any:
+    """Return indices that count from the start; those outside are n."""
+    import jax.numpy as jnp
+
+    counted = jnp.where(indices < 0, indices + n, indices)
+    return jnp.where((counted < 0) | (counted >= n), n, counted)
+
+
+def _slice(x: Any, *, start: Shape, stop: Shape, step: Shape) -> Any:
+    return x[tuple([slice(a, b, s) for a, b, s in zip(start, stop, step, strict=True)])]
+
+
+def _pad(x: Any, *, low: Shape, high: Shape, interior: Shape) -> Any:
+    from jax import lax
+
+    return lax.pad(x, np.zeros((), x.dtype), list(zip(low, high, interior, strict=True)))
+
+
+def _cumsum(x: Any, *, axis: int, reverse: bool) -> Any:
+    import jax.numpy as jnp
+    from jax import lax
+
+    return lax.cumsum(x, axis, reverse) if x.ndim else jnp.asarray(x)
+
+
+def _sech2(x: Any) -> Any:
+    import jax.numpy as jnp
+
+    e = jnp.exp(-2 * jnp.abs(x))
+    return 4 * e / ((1 + e) * (1 + e))
+
+
+def _direction(x: Any, y: Any) -> Any:
+    import jax.numpy as jnp
+
+    far = jnp.isinf(x)
+    x, y = jnp.where(far, jnp.copysign(1, x), x), jnp.where(far, jnp.where(jnp.isinf(y), 1, y * 0), y)
+    length = jnp.hypot(x, y)
+    return x / jnp.where(length == 0, 1, length)
+
+
+def _lu(a: Any) -> tuple[Any, Any, Any]:
+    import jax.numpy as jnp
+    from jax import lax
+
+    factors, pivots, order = lax.linalg.lu(a)
+    swaps = jnp.sum(pivots != jnp.arange(pivots.shape[-1]), axis=-1)
+    return factors, order.astype(_integer()), (1 - 2 * (swaps % 2)).astype(a.dtype)
+
+
+def _integer() -> Any:
+    """Return the dtype of JAX's integers as it is set: of 64 bits, or of 32."""
+    import jax.numpy as jnp
+
+    return jnp.zeros((), int).dtype
+
+
+def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool, unit: bool) -> Any:
+    from jax import lax
+
+    return lax.linalg.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=transpose, unit_diagonal=unit)
+
+
+@cache
+def functions() -> dict[str, Function]:
+    """Return the function of each op, by its name."""
+    jax = jax_module()
+    jnp, lax, special = jax.numpy, jax.lax, jax.scipy.special
+    by_name = {name: getattr(jnp, name) for name in (*_ELEMENTARY, *_BINARY, "less", "less_equal", "equal")}
+    return {
+        **by_name,
+        "add": jnp.add,
+        "sub": jnp.subtract,
+        "mul": jnp.multiply,
+        "div": jnp.true_divide,
+        "neg": jnp.negative,
+        "sqrt": jnp.sqrt,
+        "leg": lambda x: jnp.sqrt((1 - x) * (1 + x)),
+        "sech2": _sech2,
+        "direction": _direction,
+        "erf": special.erf,
+        "erfc": special.erfc,
+        "erfinv": special.erfinv,
+        "gammaln": special.gammaln,
+        "polygamma": lambda x, *, n: special.polygamma(n, x).astype(x.dtype) if n else special.digamma(x),
+        "logistic": jax.nn.sigmoid,
+        "softplus": lambda x: jnp.logaddexp(x, jnp.zeros((), x.dtype)),
+        "logical_and": jnp.bitwise_and,
+        "logical_or": jnp.bitwise_or,
+        "logical_not": jnp.invert,
+        "left_shift": lambda x, y: jnp.where(y < x.dtype.itemsize * 8, jnp.left_shift(x, y), 0),
+        "right_shift": lambda x, y: jnp.right_shift(x, jnp.minimum(y, x.dtype.itemsize * 8 - 1)),
+        "stop_gradient": lax.stop_gradient,
+        "barrier": lax.optimization_barrier,
+        "cast": lambda x, *, dtype: x.astype(dtype),
+        "truncate": lambda x, *, dtype: x.astype(narrow(np.dtype(dtype))),
+        "select": jnp.where,
+        "mask": lambda condition, x: jnp.where(condition, x, jnp.zeros((), x.dtype)),
+        "broadcast": _broadcast,
+        "sum": lambda x, *, axes: jnp.sum(x, axes, dtype=x.dtype),
+        "contract": lambda x, y, *, labels: jnp.einsum(labels, x, y, precision="highest"),
+        "reshape": lambda x, *, shape: jnp.reshape(x, shape),
+        "permute": lambda x, *, order: jnp.transpose(x, order),
+        "flip": lambda x, *, axes: jnp.flip(x, axes),
+        "concatenate": lambda *arrays, axis: jnp.concatenate(arrays, axis),
+        "slice": _slice,
+        "pad": _pad,
+        "gather": _gather,
+        "scatter_add": _scatter_add,
+        "cumsum": _cumsum,
+        "reduce_max": lambda x, *, axes: jnp.max(x, axes),
+        "reduce_min": lambda x, *, axes: jnp.min(x, axes),
+        "argsort": lambda x, *, axis: jnp.argsort(x, axis, stable=True).astype(_integer()),
+        "eye": lambda *, n, dtype: jnp.eye(n, dtype=narrow(np.dtype(dtype))),
+        "iota": lambda *, n, dtype: jnp.arange(n, dtype=narrow(np.dtype(dtype))),
+        "windows": windows,
+        "overlap_add": overlap_add,
+        "window_argmax": window_argmax,
+        "draw": draw,
+        "lu": _lu,
+        "qr": lambda a: tuple(jnp.linalg.qr(a)),
+        "cholesky": jnp.linalg.cholesky,
+        "solve_triangular": _solve_triangular,
+        "project": lambda results, *, index: results[index],
+    }
+
+
+_ELEMENTARY = (
+    "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
+    "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "cbrt", "sign", "floor", "abs",
+)  # fmt: skip
+_BINARY = ("maximum", "minimum", "hypot", "arctan2", "power", "floor_divide", "remainder", "fmod")
+
+
+def narrow(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype that JAX uses for an integer or boolean one: as it is, or of 32 bits if JAX is set so."""
+    return (
+        dtype if dtype.kind not in "iu" or dtype.itemsize < 8 or _integer() == np.int64 else np.dtype(f"{dtype.kind}4")
+    )
+
+
+# -- values for which an op is not defined -----------------------------------------------------------------------------
+
+
+def failures() -> dict[str, Function]:
+    """Return, for each op that is not defined for all values, a function that says whether some are among them."""
+    import jax.numpy as jnp
+
+    def outside(indices: Any, n: int) -> Any:
+        return jnp.any((indices < -n) | (indices >= n))
+
+    def singular(a: Any, b: Any, *, unit: bool, **params: Any) -> Any:
+        return jnp.any(jnp.diagonal(a, axis1=-2, axis2=-1) == 0) if b.size and not unit else jnp.array(False)
+
+    return {
+        "gather": lambda x, indices, *, axis, **params: outside(indices, x.shape[axis]),
+        "scatter_add": lambda x, indices, *, size, **params: outside(indices, size),
+        "solve_triangular": singular,
+        "cholesky": lambda a: ~jnp.all(jnp.isfinite(jnp.linalg.cholesky(a))) & jnp.all(jnp.isfinite(a)),
+        "power": lambda x, y: jnp.any(y < 0) if x.dtype.kind in "iu" else jnp.array(False),
+    }
