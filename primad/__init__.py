@@ -13,6 +13,7 @@ from primad.errors import MatrixError as MatrixError
 from primad.errors import MemoryLimitError as MemoryLimitError
 from primad.errors import NotDifferentiableError as NotDifferentiableError
 from primad.errors import PrimadError as PrimadError
+from primad.errors import ProblemError as ProblemError
 from primad.errors import ProgramError as ProgramError
 from primad.errors import ShapeError as ShapeError
 from primad.errors import TracingError as TracingError
@@ -78,6 +79,7 @@ __all__ = [
     "NotDifferentiableError",
     "PrimadError",
     "Primitive",
+    "ProblemError",
     "Program",
     "ProgramError",
     "ShapeError",

@@ -106,6 +106,10 @@ class MemoryLimitError(PrimadError, MemoryError):
     """A program whose arrays would not fit into memory, found before it runs."""
 
 
+class ProblemError(PrimadError, ValueError):
+    """A problem that does not say what it must, or contradicts itself or its data; a run that cannot be made."""
+
+
 class ProgramError(PrimadError, RuntimeError):
     """A program is not well formed: a bug in primad or in a rule, or program text that was damaged."""
 

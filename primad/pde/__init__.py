@@ -1,6 +1,11 @@
-"""Partial differential equations: fields with named derivatives, operators on them, and equations."""
+"""Partial differential equations: fields with named derivatives, operators, domains, conditions, and problems."""
 
+from primad.pde import conditions, domains, intervals, networks, problem, sampling, settings, shapes, solution
+from primad.pde.conditions import *
+from primad.pde.domains import *
 from primad.pde.fields import Field, FieldAt
+from primad.pde.intervals import *
+from primad.pde.networks import *
 from primad.pde.operators import (
     advection,
     biharmonic,
@@ -15,6 +20,11 @@ from primad.pde.operators import (
     normal_derivative,
     strain,
 )
+from primad.pde.problem import *
+from primad.pde.sampling import *
+from primad.pde.settings import *
+from primad.pde.shapes import *
+from primad.pde.solution import *
 from primad.pde.systems import CoordinateSystem, cylindrical, polar, spherical
 
 __all__ = [
@@ -37,6 +47,15 @@ __all__ = [
     "spherical",
     "strain",
 ]
+__all__ += conditions.__all__
+__all__ += domains.__all__
+__all__ += intervals.__all__
+__all__ += networks.__all__
+__all__ += problem.__all__
+__all__ += sampling.__all__
+__all__ += settings.__all__
+__all__ += shapes.__all__
+__all__ += solution.__all__
 
 
 def __dir__() -> list[str]:

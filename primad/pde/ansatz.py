@@ -1,0 +1,161 @@
+"""What stands for the unknowns: networks, and what makes conditions hold whatever their parameters are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ProblemError
+from primad.functional.derivatives import jvp
+from primad.numpy.shaping import stack
+from primad.pde.calling import by_name
+from primad.pde.conditions import Condition, Dirichlet, Initial, Value
+from primad.pde.domains import Domain, Point
+from primad.pde.intervals import clock
+from primad.pde.networks import Inputs, Network
+
+Tree = Any
+Function = Callable[[Point], Any]
+
+
+@dataclass(frozen=True)
+class Imposed:
+    """What holds of one unknown by construction: u = E + φ·N, with E right where φ vanishes.
+
+    Attributes:
+        domain: of the problem.
+        values: for each part of the boundary the values there.
+        velocity: the derivative in time at the start; None if it is not given.
+    """
+
+    domain: Domain
+    values: Mapping[str, Function] = field(default_factory=dict)
+    velocity: Function | None = None
+
+    def around(self, network: Callable[[], Any], point: Point) -> Any:
+        """Return the unknown at a point."""
+        if not self.values:
+            return network()
+        base, factor = self.domain.extended(self.values, point), self.domain.vanishing(list(self.values), point)
+        if self.velocity is not None:
+            time = clock(self.domain)
+            name, start = time.names[0], time.low
+            passed = point[name] - start
+
+            def extension(t: Any) -> Any:
+                return self.domain.extended(self.values, {**point, name: t}) + 0.0 * t
+
+            rate = jvp(extension, (start,), (1.0,))[1]
+            base = base + passed * (self.velocity({**point, name: start}) - rate)
+            factor = factor * (passed / time.measure)
+        return base + factor * network()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Unknowns that are the outputs of one network.
+
+    Attributes:
+        names: of the unknowns.
+        network: what computes them.
+        inputs: what it gets of a point.
+        imposed: what holds of each unknown by construction.
+    """
+
+    names: tuple[str, ...]
+    network: Network
+    inputs: Inputs
+    imposed: Mapping[str, Imposed]
+
+    @property
+    def key(self) -> str:
+        """The name of its parameters."""
+        return ",".join(self.names)
+
+    def init(self, seed: int) -> Tree:
+        """Return parameters to begin with."""
+        return self.network.init(seed, self.inputs.size, len(self.names))
+
+    def at(self, params: Tree, point: Point) -> Any:
+        """Return the unknowns at a point: a number, or a vector of several."""
+        outputs = self.network.apply(params, self.inputs.of(point))
+
+        def output(place: int) -> Callable[[], Any]:
+            return lambda: outputs[place]
+
+        found = [self.imposed[name].around(output(i), point) for i, name in enumerate(self.names)]
+        return found[0] if len(found) == 1 else stack(found)
+
+
+def as_function(value: Value) -> Function:
+    """Return a number, or a function of coordinates by name, as a function of a point."""
+    return (lambda point: by_name(value, point)) if callable(value) else (lambda point: float(value))
+
+
+def imposed(name: str, domain: Domain, conditions: Sequence[Condition]) -> tuple[Imposed, list[Condition]]:
+    """Return what can hold of an unknown by construction, and the conditions that then do.
+
+    Args:
+        name: of the unknown.
+        domain: of the problem.
+        conditions: all of the problem's.
+
+    Raises:
+        ProblemError: if a condition insists on it and it cannot be.
+    """
+    wanted = [c for c in conditions if isinstance(c, (Dirichlet, Initial)) and name in c.values and c.hard is not False]
+    values: dict[str, Function] = {}
+    velocity: Function | None = None
+    used: list[Condition] = []
+    for condition in wanted:
+        value = as_function(condition.values[name])
+        if isinstance(condition, Initial) and condition.order:
+            velocity = value
+        else:
+            values.update(dict.fromkeys(condition.parts(domain), value))
+        used.append(condition)
+    if velocity is not None and "initial" not in values:  # a velocity alone has no value to grow from
+        used, velocity = [c for c in used if not (isinstance(c, Initial) and c.order)], None
+    found = Imposed(domain, values, velocity)
+    if not values:
+        return _none(domain, name, used, "a velocity alone")
+    why = _obstacle(found)
+    if why and velocity is not None:  # the velocity may be what does not fit
+        rest = [c for c in used if not (isinstance(c, Initial) and c.order)]
+        if not _obstacle(Imposed(domain, values)):
+            _none(domain, name, [c for c in used if c not in rest], why)
+            return Imposed(domain, values), rest
+    return _none(domain, name, used, why) if why else (found, used)
+
+
+def _none(domain: Domain, name: str, used: Sequence[Condition], why: str) -> tuple[Imposed, list[Condition]]:
+    for condition in used:
+        if getattr(condition, "hard", None):
+            raise ProblemError(
+                f"{condition.what} cannot hold by construction",
+                why=f"For {name}: {why}.",
+                fix="leave `hard` out: then it is fitted at points.",
+            )
+    return Imposed(domain), []
+
+
+def _obstacle(found: Imposed) -> str:
+    """Return why something cannot hold by construction; "" if it can. Points of the boundary tell."""
+    domain = found.domain
+    for part, value in found.values.items():
+        at = domain.boundary(part, 16, "sobol", 1).at
+        for row in at:
+            point = dict(zip(domain.names, row, strict=True))
+            if domain.vanishing(list(found.values), point) is None:
+                return f"no smooth function is known that vanishes on {', '.join(map(repr, found.values))} only"
+            if domain.extended(found.values, point) is None:
+                return "the parts of the boundary have different values, and nothing smooth is known between them"
+            wanted, have = float(value(point)), float(found.around(lambda: 1.0, point))
+            if not np.isfinite(wanted):
+                raise ProblemError(f"the value on {part!r} is {wanted} at {point}")
+            if abs(wanted - have) > 1e-8 * max(1.0, abs(wanted)):
+                return f"the conditions do not meet at the edge of {part!r} ({have:.3g} is not {wanted:.3g})"
+    return ""

@@ -1,0 +1,100 @@
+"""Functions that take what they need by name: coordinates, unknowns, coefficients."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ProblemError, TracingError, suggestion
+
+Function = Callable[..., Any]
+
+
+def arguments(function: Function, what: str) -> tuple[str, ...]:
+    """Return the names of the arguments that a function wants.
+
+    Args:
+        function: the function; arguments with a default are its own.
+        what: whose function it is, for messages.
+
+    Raises:
+        TracingError: if it is no function, or takes what has no name.
+    """
+    if not callable(function):
+        raise TracingError(f"{what} is a number or a function of named arguments, got {type(function).__name__}")
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        raise _nameless(what, getattr(function, "__name__", repr(function))) from None
+    found = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise _nameless(what, f"{parameter}")
+        if parameter.default is parameter.empty:
+            found.append(parameter.name)
+    return tuple(found)
+
+
+def _nameless(what: str, name: str) -> TracingError:
+    return TracingError(
+        f"{what}: the arguments of {name} have no names",
+        why="Functions are given what they ask for by name.",
+        fix="write lambda x: …, with the names of coordinates.",
+    )
+
+
+def check_arguments(function: Function, known: Mapping[str, str], what: str) -> tuple[str, ...]:
+    """Return the names of the arguments that a function wants, which must be known.
+
+    Args:
+        function: the function.
+        known: what there is, by name, and what kind of thing it is.
+        what: whose function it is, for messages.
+
+    Raises:
+        ProblemError: if it wants something else.
+    """
+    wanted = arguments(function, what)
+    for name in wanted:
+        if name not in known:
+            kinds: dict[str, list[str]] = {}
+            for other, kind in known.items():
+                kinds.setdefault(kind, []).append(other)
+            have = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
+            raise ProblemError(
+                f"{what} asks for {name!r}, which is not known",
+                why=f"There are {have}.",
+                fix=suggestion(name, known) or "give it to the problem, or take it out of the arguments.",
+            )
+    return wanted
+
+
+def by_name(function: Function, values: Mapping[str, Any]) -> Any:
+    """Call a function with what it asks for."""
+    return function(**{name: values[name] for name in arguments(function, "a function")})
+
+
+def on_points(value: Any, columns: Mapping[str, np.ndarray[Any, Any]], count: int, what: str) -> np.ndarray[Any, Any]:
+    """Return a number, or a function of coordinates, at points.
+
+    Args:
+        value: the number or function.
+        columns: the coordinates by name.
+        count: how many points there are.
+        what: whose value it is, for messages.
+
+    Raises:
+        ProblemError: if a value is NaN or infinite, or there are too many or too few.
+    """
+    found = np.asarray(by_name(value, columns) if callable(value) else value, np.float64)
+    if found.ndim and found.shape != (count,):
+        raise ProblemError(f"{what} has the shape {found.shape} at {count} points", fix="return one number a point.")
+    found = np.broadcast_to(found, (count,)).copy()
+    bad = np.flatnonzero(~np.isfinite(found))
+    if bad.size:
+        place = ", ".join(f"{name} = {column[bad[0]]:g}" for name, column in columns.items())
+        raise ProblemError(f"{what} is {found[bad[0]]} at {place}", fix="mend the data, or leave such points out.")
+    return found

@@ -1,0 +1,250 @@
+"""A problem: equations in a domain, what is known besides, and networks for the unknowns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import tree
+from primad.errors import ProblemError
+from primad.functional.compile import jit
+from primad.numpy.shaping import reshape, stack
+from primad.pde.ansatz import Group, imposed
+from primad.pde.conditions import Condition
+from primad.pde.domains import Domain
+from primad.pde.fields import Field, FieldAt
+from primad.pde.networks import MLP, Inputs, Network
+from primad.pde.sampling import Array
+from primad.pde.settings import settings_of
+from primad.pde.solution import Solution
+from primad.pde.solving import solve
+from primad.pde.statement import Statement, stated
+from primad.pde.terms import Row, Term, condition_terms, equation_term, normal_of
+from primad.recording import trace
+
+__all__ = ["Problem"]
+
+Tree = Any
+DEFAULT = MLP(width=24, depth=2)
+
+
+class Problem:
+    """Equations in a domain with conditions, and networks for the unknowns.
+
+    Functions take what they ask for by name: unknowns (`primad.pde.FieldAt`: derivatives have names), coordinates,
+    coefficients, constants. They are given arrays of points.
+
+    Args:
+        equations: a function that returns what is to be zero, or a tuple of it; or several functions by name.
+        domain: where.
+        conditions: on the boundary, at the start, at points of data. Each part of the boundary needs one for each
+            unknown, be it `Free`: nothing is assumed.
+        unknowns: names of the unknowns, outputs of one network: `"u"`, `"u v p"`; or a network for each name, or names:
+            `{"u v": MLP(), "k": MLP(10, 2)}`.
+        network: for unknowns that have none of their own.
+        coefficients: numbers to learn, with the values to begin with.
+        constants: numbers that functions may ask for.
+        points_order: the order in which points are drawn: "sobol", "latin", "uniform" or "grid".
+
+    Raises:
+        ProblemError: if something is missing, not known, or contradicts something else.
+
+    Example:
+        >>> import numpy as np
+        >>> from primad import pde
+        >>> def poisson(u, x):
+        ...     return u.xx + np.pi**2 * np.sin(np.pi * x)
+        >>> problem = pde.Problem(poisson, pde.Interval(0, 1), [pde.Dirichlet(u=0)], network=pde.MLP(8, 1))
+        >>> solution = problem.solve(steps=50, points=50, progress=False)
+        >>> error = solution.u(np.linspace(0, 1, 5)) - np.sin(np.pi * np.linspace(0, 1, 5))
+        >>> bool(np.max(np.abs(error)) < 1e-5)
+        True
+    """
+
+    def __init__(
+        self,
+        equations: Any,
+        domain: Domain,
+        conditions: Sequence[Condition] | Condition = (),
+        *,
+        unknowns: str | Sequence[str] | Mapping[str, Network] = "u",
+        network: Network = DEFAULT,
+        coefficients: Mapping[str, Any] | None = None,
+        constants: Mapping[str, Any] | None = None,
+        points_order: str = "sobol",
+    ) -> None:
+        self.domain = domain
+        self.statement: Statement = stated(
+            equations, domain, conditions, unknowns, network, coefficients or {}, constants or {}
+        )
+        self.groups, fitted = self._grouped()
+        self.terms = self._made_terms(fitted, points_order)
+        self.labels = {name: self._labels(term) for name, term in self.terms.items()}
+        self.weighted = jit(self.residuals)
+        self.evaluated = jit(self._values)
+
+    # -- what it consists of -------------------------------------------------------------------------------------------
+
+    @property
+    def unknowns(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        return tuple(self.statement.networks)
+
+    @property
+    def coefficients(self) -> tuple[str, ...]:
+        """Names of the coefficients that are learned."""
+        return tuple(self.statement.coefficients)
+
+    def _grouped(self) -> tuple[list[Group], list[tuple[Condition, list[str]]]]:
+        """Return the networks, and the conditions that are fitted with the unknowns that they are fitted for."""
+        statement, done, by_construction = self.statement, [], {}
+        for name in self.unknowns:
+            by_construction[name], used = imposed(name, self.domain, statement.conditions)
+            done += [(condition, name) for condition in used]
+        groups = []
+        for names, network in statement.groups:
+            periodic = frozenset(statement.periodic(names))
+            inputs = Inputs(self.domain.names, self.domain.bounds, periodic)
+            groups.append(Group(names, network, inputs, {name: by_construction[name] for name in names}))
+        fitted = []
+        for condition in statement.fitted():
+            left = [name for name in getattr(condition, "values", ()) if (condition, name) not in done]
+            if left or not hasattr(condition, "values"):
+                fitted.append((condition, left or list(self.unknowns)))
+        self.held = done
+        return groups, fitted
+
+    def _made_terms(self, fitted: Sequence[tuple[Condition, list[str]]], order: str) -> dict[str, Term]:
+        found = [
+            equation_term(name, function, domain, weight, order)
+            for name, function, domain, weight in self.statement.equations
+        ]
+        for condition, names in fitted:
+            found += condition_terms(condition, self.domain, names, order)
+        terms: dict[str, Term] = {}
+        for term in found:
+            name, number = term.name, 2
+            while name in terms:
+                name, number = f"{term.name} {number}", number + 1
+            terms[name] = term
+        return terms
+
+    # -- evaluation ----------------------------------------------------------------------------------------------------
+
+    def init(self, seed: int = 0) -> Tree:
+        """Return parameters to begin with: of the networks, and the coefficients.
+
+        Args:
+            seed: decides them.
+        """
+        networks = {group.key: group.init(seed * len(self.groups) + i) for i, group in enumerate(self.groups)}
+        return {"networks": networks, "coefficients": dict(self.statement.coefficients)}
+
+    def points(
+        self, count: int = 1000, boundary: int | None = None, seed: Sequence[int] = (0,), weights: Any = None
+    ) -> dict[str, dict[str, Array]]:
+        """Draw points for all terms.
+
+        Args:
+            count: how many for each equation.
+            boundary: how many for each condition that is fitted; by default a fifth of those.
+            seed: integers: the same ones give the same points.
+            weights: of the terms by name; by default those of the conditions.
+
+        Returns:
+            for each term its arrays: with `scale`, √(weight/points), half the sum of squares of the residuals is half
+            the weighted sum of mean squares.
+        """
+        found = {}
+        for place, (name, term) in enumerate(self.terms.items()):
+            many = count if term.kind == "equation" else boundary or max(20, count // 5)
+            arrays = term.draw(many, (*seed, place))
+            rows = 1 if term.kind == "integral" else len(arrays["at"])
+            weight = (weights or {}).get(name, term.weight)
+            found[name] = {**arrays, "scale": np.full((rows, len(self.labels[name])), np.sqrt(weight / rows))}
+        return found
+
+    def residuals(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+        """Return the residuals of all terms, times their scale: what an optimiser of residuals takes.
+
+        Args:
+            params: as `init` returns them.
+            points: as the method `points` returns them, of some or all terms.
+        """
+        return {name: row["scale"] * self._stacked(params, name, row) for name, row in points.items()}
+
+    def _values(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+        return {name: self._stacked(params, name, row) for name, row in points.items()}
+
+    def _stacked(self, params: Tree, name: str, row: Row) -> Any:
+        leaves = tree.leaves(self._raw(params, self.terms[name], row))
+        return stack([reshape(_plain(leaf), (-1,)) for leaf in leaves], axis=1)
+
+    def _raw(self, params: Tree, term: Term, row: Row) -> Any:
+        return tree.map(_plain, term.residual(self.known(params, row), row))
+
+    def known(self, params: Tree, row: Row) -> dict[str, Any]:
+        """Return all that functions may ask for by name, at the points of a term."""
+        names = self.domain.names
+        columns = {name: row["at"][:, i] for i, name in enumerate(names)}
+        found = {**columns, **self.statement.constants, **params["coefficients"], **self.fields(params, columns)}
+        if "normal" in row:
+            found["n"] = normal_of(row, names)
+        return found
+
+    def fields(self, params: Tree, columns: Mapping[str, Any]) -> dict[str, FieldAt]:
+        """Return the unknowns at points.
+
+        Args:
+            params: as `init` returns them.
+            columns: an array for each coordinate.
+        """
+        found: dict[str, FieldAt] = {}
+        for group in self.groups:
+            at = self._field(group, params["networks"][group.key])(*[columns[name] for name in self.domain.names])
+            found.update({group.names[0]: at} if len(group.names) == 1 else dict(zip(group.names, at, strict=True)))
+        return {name: found[name] for name in self.unknowns}
+
+    def _field(self, group: Group, params: Tree) -> Field:
+        names = self.domain.names
+
+        def unknowns(*coordinates: Any) -> Any:
+            return group.at(params, dict(zip(names, coordinates, strict=True)))
+
+        return Field(unknowns, names, None if len(group.names) == 1 else group.names)
+
+    def _labels(self, term: Term) -> tuple[str, ...]:
+        """Return the names of a term's residuals; check that they are one number a point each."""
+        row = term.draw(3, (0,))
+        program = trace(lambda params, row: self._raw(params, term, row))(self.init(), row)
+        rows = 1 if term.kind == "integral" else len(row["at"])
+        for type in program.out_types:
+            if type.shape != ((rows,) if term.kind != "integral" else ()):
+                raise ProblemError(
+                    f"the residual of {term.name!r} has the shape {type.shape} at {rows} points",
+                    why="A residual is one number at each point.",
+                    fix="return a tuple of several residuals; write u.value where an unknown is meant, not its points.",
+                )
+        if not program.out_types:
+            raise ProblemError(f"{term.name!r} returns no residual")
+        if len(program.out_types) == 1:
+            return (term.name,)
+        paths = tree.paths(program.out_tree)
+        return tuple([f"{term.name} {' '.join(str(part) for part in path)}" for path in paths])
+
+    def solve(self, **settings: Any) -> Solution:
+        """Find parameters for which the residuals are small. See `Settings` for the arguments.
+
+        Args:
+            **settings: fields of `primad.pde.Settings`.
+
+        Returns:
+            the solution; also where Ctrl-C, or a value that is not finite, ended the search.
+        """
+        return solve(self, settings_of(settings))
+
+
+def _plain(leaf: Any) -> Any:
+    return leaf.value if isinstance(leaf, FieldAt) else leaf

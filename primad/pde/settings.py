@@ -1,0 +1,110 @@
+"""How a problem is solved: what `Problem.solve` takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from primad.errors import ProblemError, TracingError, suggestion
+
+__all__ = ["Settings"]
+
+Optimizer = Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What `Problem.solve` takes.
+
+    Attributes:
+        optimizer: an optimiser of `primad.optimize`; by default Levenberg-Marquardt for up to 2500 parameters,
+            self-scaled Broyden for up to 6000, and Gauss-Newton by conjugate gradients for more.
+        steps: how many steps at most.
+        seconds: how long at most; None for no limit.
+        target: the loss, half the weighted sum of mean squares, at which to stop.
+        points: how many points for each equation.
+        boundary_points: how many for each condition that is fitted; by default a fifth of those, at least 20.
+        seed: decides the parameters to begin with, and the points.
+        params: parameters to begin with; by default drawn.
+        resample: after how many steps points are drawn anew; 0 for never.
+        refine: which share of the points for equations is taken, when they are drawn anew, where residuals are large.
+        weights: of terms by name; "gradient" to balance the gradients of the terms.
+        causal: how much later times wait for earlier ones (ε of Wang, Sankaran & Perdikaris 2024); 0 for not at all.
+        progress: whether to show a summary and a bar.
+        callback: a function of the run so far (`primad.pde.Solution`) after each step; what is true ends it.
+        patience: after how many steps without a loss lower than all before to stop; None for never.
+        checkpoint: a folder that keeps the state; where it holds one of the same problem and settings, the run goes on
+            from it, and follows the path that it would have followed.
+        checkpoint_every: seconds between two checkpoints.
+        log: a file that gets a line of JSON for each step.
+    """
+
+    optimizer: Optimizer = None
+    steps: int = 200
+    seconds: float | None = None
+    target: float = 0.0
+    points: int = 1000
+    boundary_points: int | None = None
+    seed: int = 0
+    params: Any = None
+    resample: int = 0
+    refine: float = 0.0
+    weights: Mapping[str, float] | Literal["gradient"] | None = None
+    causal: float = 0.0
+    progress: bool = True
+    callback: Callable[[Any], Any] | None = None
+    patience: int | None = None
+    checkpoint: str | Path | None = None
+    checkpoint_every: float = 30.0
+    log: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "points"):
+            self._at_least(name, 1)
+        for name in ("boundary_points", "patience"):
+            if getattr(self, name) is not None:
+                self._at_least(name, 1)
+        self._at_least("resample", 0)
+        if self.seconds is not None and not self.seconds > 0:
+            raise ProblemError(f"solve: seconds must be more than 0, got {self.seconds}: there would be no step")
+        for name in ("target", "causal", "checkpoint_every"):
+            value = getattr(self, name)
+            if not (value >= 0 and math.isfinite(value)):
+                raise ProblemError(f"solve: {name} must not be negative, got {value}")
+        if not 0 <= self.refine < 1:
+            raise ProblemError(f"solve: refine is a share of the points, at least 0 and less than 1, got {self.refine}")
+        if self.refine and not self.resample:
+            raise ProblemError(
+                "solve: points are refined when they are drawn anew, which they never are", fix="pass resample=20, say."
+            )
+        if isinstance(self.optimizer, type):
+            name = self.optimizer.__name__
+            raise TracingError(f"solve: {name} is a class", fix=f"pass an optimiser: {name}().")
+        if self.optimizer is not None and not hasattr(self.optimizer, "compile"):
+            raise TracingError(
+                f"solve: {type(self.optimizer).__name__} is no optimiser of primad.optimize",
+                fix="wrap a rule of primad.nn: optimize.Descent(rule).",
+            )
+
+    def _at_least(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ProblemError(f"solve: {name} must be an integer of at least {least}, got {value!r}")
+
+
+def settings_of(given: Mapping[str, Any]) -> Settings:
+    """Return settings by name.
+
+    Raises:
+        ProblemError: for a name that there is none of.
+    """
+    known = [field.name for field in fields(Settings)]
+    for name in given:
+        if name not in known:
+            raise ProblemError(
+                f"solve has no setting {name!r}", fix=suggestion(name, known) or f"there are {', '.join(known)}."
+            )
+    return Settings(**given)

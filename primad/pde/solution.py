@@ -1,0 +1,183 @@
+"""What was found: the unknowns as functions, the history of the search, and why it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from primad.errors import ProblemError, no_attribute, suggestion
+from primad.functional.compile import jit
+from primad.pde.calling import by_name
+
+if TYPE_CHECKING:
+    from primad.pde.problem import Problem
+
+__all__ = ["History", "Solution"]
+
+Array = np.ndarray[Any, Any]
+Tree = Any
+MOST_AT_ONCE = 2**15
+"""Points that an unknown is evaluated at in one call."""
+
+
+@dataclass
+class History:
+    """What happened, step by step.
+
+    Attributes:
+        names: of the terms' residuals.
+        losses: mean square of each, a list for each step.
+        values: the loss that was minimised.
+        seconds: since the run began, with the time before it was resumed.
+        coefficients: the learned coefficients, by name.
+    """
+
+    names: tuple[str, ...]
+    losses: list[list[float]] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    coefficients: dict[str, list[Any]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def of(self, name: str) -> Array:
+        """Return the mean squares of one residual."""
+        if name not in self.names:
+            raise ProblemError(f"no residual is called {name!r}", fix=suggestion(name, self.names))
+        return np.array(self.losses)[:, self.names.index(name)]
+
+
+class Unknown:
+    """An unknown as a function of coordinates, which may be arrays that broadcast, by place or by name."""
+
+    def __init__(self, solution: Solution, name: str, derivative: str = "") -> None:
+        self._solution, self.name, self.derivative = solution, name, derivative
+
+    def __call__(self, *coordinates: Any, **named: Any) -> Any:
+        names = self._solution.problem.domain.names
+        given = dict(zip(names, coordinates, strict=False))
+        if len(coordinates) > len(names) or set(given) & set(named) or {*given, *named} != set(names):
+            raise ProblemError(
+                f"{self.name} is a function of {', '.join(names)}, got {len(coordinates)} and ({', '.join(named)})",
+                fix=f"write {self.name}({', '.join(names)}).",
+            )
+        given.update(named)
+        arrays = np.broadcast_arrays(*[np.asarray(given[name], np.float64) for name in names])
+        at = np.stack([array.ravel() for array in arrays], axis=1)
+        return self._solution.at(at, self.name, self.derivative).reshape(arrays[0].shape)[()]
+
+    def d(self, derivative: str) -> Unknown:
+        """Return a derivative, which is a function as well: `d("xx")`."""
+        return Unknown(self._solution, self.name, derivative)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._solution.problem.domain.names)
+        return f"<{self.name}{'_' + self.derivative if self.derivative else ''}({names})>"
+
+
+class Solution:
+    """What `Problem.solve` found.
+
+    Unknowns are attributes, functions of coordinates: `solution.u(x, t)`, `solution.u.d("xx")(x, t)`. Learned
+    coefficients are in `coefficients`.
+
+    Attributes:
+        problem: the problem.
+        params: the parameters of the networks, and the coefficients.
+        state: the optimiser's state that belongs to them.
+        history: of the search.
+        reason: why it ended: "target", "stalled", "steps", "seconds", "patience", "callback", "interrupted" or
+            "diverged".
+        message: this in words.
+    """
+
+    def __init__(
+        self, problem: Problem, params: Tree, state: Any, history: History, reason: str = "", message: str = ""
+    ) -> None:
+        self.problem, self.params, self.state, self.history = problem, params, state, history
+        self.reason, self.message = reason, message
+
+    @property
+    def coefficients(self) -> dict[str, Any]:
+        """The coefficients that were learned."""
+        return {name: np.asarray(value)[()] for name, value in self.params["coefficients"].items()}
+
+    @property
+    def loss(self) -> float:
+        """Half the weighted sum of mean squares, as the last step left it."""
+        return self.history.values[-1] if self.history.values else float("nan")
+
+    @property
+    def seconds(self) -> float:
+        """How long the search took."""
+        return self.history.seconds[-1] if self.history.seconds else 0.0
+
+    def __getattr__(self, name: str) -> Unknown:
+        if name.startswith("_") or "problem" not in self.__dict__:
+            raise AttributeError(name)
+        if name in self.problem.unknowns:
+            return Unknown(self, name)
+        raise no_attribute("a solution", name, (*dir(self), *self.problem.unknowns))
+
+    def at(self, points: Array, unknown: str, derivative: str = "") -> Array:
+        """Return an unknown, or a derivative of it, at points, one a row."""
+        evaluate = _evaluator(self.problem, unknown, derivative)
+        pieces = [evaluate(self.params, points[i : i + MOST_AT_ONCE]) for i in range(0, len(points), MOST_AT_ONCE)]
+        return np.concatenate([np.asarray(piece) for piece in pieces]) if pieces else np.zeros(0)
+
+    def residuals(self, points: Any = 1000, seed: int = 1) -> dict[str, tuple[Array, Array]]:
+        """Return (points, residuals) of each equation, at points that were not used.
+
+        Args:
+            points: how many.
+            seed: decides them.
+        """
+        found = {}
+        drawn = self.problem.points(points, seed=(seed, 12345))
+        values = self.problem.evaluated(self.params, drawn)
+        for name, labels in self.problem.labels.items():
+            if self.problem.terms[name].kind == "equation":
+                for i, label in enumerate(labels):
+                    found[label] = drawn[name]["at"], values[name][:, i]
+        return found
+
+    def error(self, points: int | Array = 10_000, **exact: Callable[..., Any]) -> float:
+        """Return the relative L2 error of an unknown: `solution.error(u=lambda x, t: …)`.
+
+        Args:
+            points: how many, or the points themselves, one a row.
+            **exact: the unknown, and a function of coordinates by name.
+        """
+        if len(exact) != 1:
+            raise ProblemError(f"the error of one unknown at a time, got {', '.join(exact) or 'none'}")
+        ((name, function),) = exact.items()
+        at = self.problem.domain.interior(points).at if isinstance(points, int) else np.asarray(points)
+        columns = {key: at[:, i] for i, key in enumerate(self.problem.domain.names)}
+        right = np.broadcast_to(by_name(function, columns), len(at))
+        return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.problem.unknowns)
+        ended = f"loss {self.loss:.3g} after {len(self.history)} steps, {self.message or self.reason}"
+        return f"<solution of {names}: {ended}>"
+
+
+def _evaluator(problem: Problem, unknown: str, derivative: str) -> Callable[[Tree, Array], Any]:
+    """Return the compiled function of an unknown, which the problem keeps."""
+    kept = problem.__dict__.setdefault("_evaluators", {})
+    if unknown not in problem.unknowns:
+        raise ProblemError(f"{unknown!r} is no unknown", fix=suggestion(unknown, problem.unknowns))
+    if (unknown, derivative) not in kept:
+        names = problem.domain.names
+
+        def evaluate(params: Tree, at: Any) -> Any:
+            field = problem.fields(params, {name: at[:, i] for i, name in enumerate(names)})[unknown]
+            return field.d(derivative) if derivative else field.value
+
+        kept[unknown, derivative] = jit(evaluate)
+    found: Callable[[Tree, Array], Any] = kept[unknown, derivative]
+    return found
