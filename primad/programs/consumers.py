@@ -12,7 +12,7 @@ from typing import Any
 from primad import ops
 from primad.ir.node import Node
 from primad.ir.program import ClosedProgram
-from primad.numpy.products import diagonal_, matmul_, trace_
+from primad.numpy.products import diagonal_, trace_
 from primad.ops.contraction import split
 from primad.primitive import Law, Primitive
 from primad.programs.matrices import (
@@ -28,7 +28,7 @@ from primad.programs.matrices import (
     take_block,
     whole,
 )
-from primad.programs.ops import lowered, node_of, of_operand, program_op
+from primad.programs.ops import lowered, node_of, of_operand, product_law, program_op
 from primad.recording import program_of
 from primad.trace import TracedArray
 from primad.types import ArrayType
@@ -187,13 +187,7 @@ jacobian_: Primitive = program_op(
             ),
             (3,),
         ),
-        _jacobian_law(
-            "a product of matrices is a contraction where it takes a Jacobian",
-            matmul_,
-            lowered(matmul_),
-            lambda x, y: (matmul_(_jacobian(x), y), ops.contract(_jacobian(x), y, labels="ab,bc->ac")),
-            (2, 4),
-        ),
+        product_law("a Jacobian", lambda: jacobian_, _jacobian, "real", (2,), (2, 4)),
     ),
     doc="(A block of) the Jacobian of one output with respect to one argument.",
 )
@@ -302,13 +296,7 @@ hessian_: Primitive = program_op(
                 ops.sum(diagonal_(_hessian(x), axis1=0, axis2=1), axes=(0,)),
             ),
         ),
-        _hessian_law(
-            "a product of matrices is a contraction where it takes a Hessian",
-            matmul_,
-            lowered(matmul_),
-            lambda x, y: (matmul_(_hessian(x), y), ops.contract(_hessian(x), y, labels="ab,bc->ac")),
-            (2, 4),
-        ),
+        product_law("a Hessian", lambda: hessian_, _hessian, "real", (2,), (2, 4)),
     ),
     doc="(A block of) the second derivatives of one output with respect to two arguments.",
 )

@@ -22,7 +22,7 @@ from primad.ir.node import Node, Trace
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import letters
-from primad.primitive import Law, Primitive, Rewrite, application, consuming, one_or_all
+from primad.primitive import Law, LawClass, Primitive, Rewrite, application, consuming, one_or_all
 from primad.recording import program_of
 from primad.runtime.cache import BUILT
 from primad.runtime.executors import prepare
@@ -175,6 +175,24 @@ def lowered(op: Primitive) -> Callable[..., Node]:
     return rule
 
 
+def product_law(what: str, op: Callable[[], Primitive], given: Callable[..., Any], holds: LawClass, *shapes: Any) -> Law:
+    """Make the law that a product of matrices is a contraction, for which there are laws, where it takes an op's result.
+
+    Args:
+        what: the op in words.
+        op: gives the op.
+        given: a function of an array whose value is a matrix that the op gives, for the statement.
+        holds: the class of the law.
+        shapes: shapes of the array and of the other matrix.
+    """
+
+    def statement(x: Any, y: Any) -> tuple[Any, Any]:
+        return matmul_(given(x), y), ops.contract(given(x), y, labels="ab,bc->ac")
+
+    name = f"a product of matrices is a contraction where it takes {what}"
+    return Law(name, holds, statement, shapes, of_operand(op, lowered(matmul_)), (matmul_.name,))
+
+
 def _inside(op: Primitive) -> Callable[..., Node | None]:
     """Return the rule that an op that maps the batch axis of a batched program moves inside it.
 
@@ -250,7 +268,7 @@ def _move_inside(node: Node, function: Callable[..., Any], *others: tuple[Traced
     changed = program_of(
         [*program.in_types, *rows], lambda *xs: [function(inline(program, xs[:count])[index], *xs[count:])]
     )
-    batched = (*params["batched"], *[False] * (count - len(params["batched"])), *(on for _, on in others))
+    batched = (*extended(params["batched"], program), *(on for _, on in others))
     operands = [*map(TracedArray, mapped.inputs), *(x for x, _ in others)]
     moved: Node = apply_program_op(vmap_, ClosedProgram(changed), operands, batched=batched, size=params["size"]).node
     return moved
@@ -297,14 +315,7 @@ _VMAP_LAWS = (
     ),
     _goes_inside(diagonal_, lambda x, axis: diagonal_(x, axis1=axis, axis2=axis + 1), ((2, 3, 3),), _along_later_axes),
     _goes_inside(trace_, lambda x, axis: trace_(x, axis1=axis, axis2=axis + 1), ((2, 3, 3),), _along_later_axes),
-    Law(
-        "a product of matrices is a contraction where it takes a batched program",
-        "bitwise",
-        lambda x, y: (matmul_(_sines(x), y), ops.contract(_sines(x), y, labels="ab,bc->ac")),
-        ((2, 3), (3, 2)),
-        of_operand(lambda: vmap_, lowered(matmul_)),
-        (matmul_.name,),
-    ),
+    product_law("a batched program", lambda: vmap_, _sines, "bitwise", (2, 3), (3, 2)),
 )
 
 

@@ -14,7 +14,7 @@ from primad.ir.program import Program
 from primad.recording import program_of
 from primad.simplify.collapse import collapse
 from primad.transforms import transpose, vmap
-from primad.transforms.lowering import inline
+from primad.transforms.lowering import extended, inline
 from primad.types import ArrayType
 from primad.verify.decide import Wrong
 from primad.verify.report import How
@@ -34,7 +34,7 @@ def check_batching(trial: Trial) -> How | None:
     for flags in itertools.product((False, True), repeat=min(count, 3)):
         if not any(flags):
             continue
-        flags = (*flags, *[False] * (count - len(flags)))
+        flags = extended(flags, trial.program)
         rows = [[v[i] if flags[i] else trial.values[i] for i in range(count)] for v in variants]
         loop = [trial.results(trial.operands(row)) for row in rows]
         stacked = [np.stack([v[i] for v in variants]) if flags[i] else trial.values[i] for i in range(count)]
