@@ -17,12 +17,9 @@ from primad.errors import ProblemError as ProblemError
 from primad.errors import ProgramError as ProgramError
 from primad.errors import ShapeError as ShapeError
 from primad.errors import TracingError as TracingError
+from primad.functional.checkpoint import checkpoint as checkpoint
 from primad.functional.checks import check_grads as check_grads
-from primad.functional.compile import checkpoint as checkpoint
 from primad.functional.compile import jit as jit
-from primad.functional.compile import stop_gradient as stop_gradient
-from primad.functional.compile import value as value
-from primad.functional.compile import vmap as vmap
 from primad.functional.custom import custom_jvp as custom_jvp
 from primad.functional.custom import custom_vjp as custom_vjp
 from primad.functional.derivatives import grad as grad
@@ -42,8 +39,11 @@ from primad.functional.lazy import hessian as hessian
 from primad.functional.lazy import jacfwd as jacfwd
 from primad.functional.lazy import jacobian as jacobian
 from primad.functional.lazy import jacrev as jacrev
+from primad.functional.mapping import vmap as vmap
 from primad.functional.opaque import opaque as opaque
 from primad.functional.reading import parse as parse
+from primad.functional.values import stop_gradient as stop_gradient
+from primad.functional.values import value as value
 from primad.ir.program import Cost as Cost
 from primad.ir.program import Program as Program
 from primad.kinds import composite as composite

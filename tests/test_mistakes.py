@@ -29,7 +29,7 @@ import scipy.stats
 import primad
 import primad.numpy as pnp
 from primad import PrimadError
-from primad.functional.compile import run_once
+from primad.functional.calls import run_once
 from primad.protocols import FUNCTIONS, UFUNCS
 from primad.refusals import explained
 

@@ -133,11 +133,36 @@ class Segment:
         return node
 
 
-class Derivative:
-    """The gradients of one structure of calls, as an operator on the values that they need.
+class DerivedOperator:
+    """A program derived from one structure of calls, as an operator on the tape, on the values that it needs.
 
     Attributes:
-        reads: which values it takes: numbers of entries, then (negative, from −1 downwards) seeds.
+        reads: which values it takes: numbers of entries, then (negative, from −1 downwards) seeds or tangents.
+    """
+
+    reads: list[int]
+    _program: Program
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between calls."""
+        return (self._program,)
+
+    def compute(self, *values: Any) -> list[Any]:
+        """Return its results: computed, or recorded where the values are traced."""
+        if any(isinstance(value, TracedArray) for value in values):
+            return inline(self._program, values)
+        return [np.asarray(result) for result in self._executable.run(values)]
+
+    @cached_property
+    def _executable(self) -> Executable:
+        return prepare(self._program)
+
+
+class Derivative(DerivedOperator):
+    """The gradients of one structure of calls.
+
+    Attributes:
         results: for each wanted entry the position of its gradient, or None.
     """
 
@@ -177,21 +202,6 @@ class Derivative:
     def _positions(part: Segment, outside: list[int], inside: list[int]) -> list[int | None]:
         order = [number for number in (*outside, *inside) if number in part.wanted]
         return [None if number is None else order.index(number) for number in part.wanted]
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory between calls."""
-        return (self._program,)
-
-    def compute(self, *values: Any) -> list[Any]:
-        """Return the gradients: computed, or recorded where the values are traced."""
-        if any(isinstance(value, TracedArray) for value in values):
-            return inline(self._program, values)
-        return [np.asarray(result) for result in self._executable.run(values)]
-
-    @cached_property
-    def _executable(self) -> Executable:
-        return prepare(self._program)
 
 
 def _derivative(

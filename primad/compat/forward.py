@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
 
-import numpy as np
-
-from primad.compat.backward import Segment
+from primad.compat.backward import DerivedOperator, Segment
 from primad.compat.tape import TapeCall, TapeValue
 from primad.errors import NotDifferentiableError
 from primad.ir.program import Program
 from primad.runtime.cache import BUILT
-from primad.runtime.executor import Executable
-from primad.runtime.executors import prepare
-from primad.trace import TracedArray
 from primad.transforms.forward import jvp
-from primad.transforms.lowering import expand, inline
+from primad.transforms.lowering import expand
 
 
-class Pushforward:
-    """The tangents of one structure of calls, as an operator on values and tangents.
-
-    Attributes:
-        reads: which values it takes: numbers of entries, then (negative, from −1 downwards) tangents.
-    """
+class Pushforward(DerivedOperator):
+    """The tangents of one structure of calls."""
 
     def __init__(self, part: Segment) -> None:
         primal, outside, _ = part.record()
@@ -37,21 +26,6 @@ class Pushforward:
         used = [pair for pair in zip([*outside, *given], pushed.inputs, strict=True) if pair[1] in nodes]
         self.reads = [number for number, _ in used]
         self._program = Program(pushed.trace, [node for _, node in used], pushed.outputs)
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory between calls."""
-        return (self._program,)
-
-    def compute(self, *values: Any) -> list[Any]:
-        """Return the tangents: computed, or recorded where the values are traced."""
-        if any(isinstance(value, TracedArray) for value in values):
-            return inline(self._program, values)
-        return [np.asarray(result) for result in self._executable.run(values)]
-
-    @cached_property
-    def _executable(self) -> Executable:
-        return prepare(self._program)
 
 
 def tangents(outputs: Sequence[TapeValue], wanted: Sequence[TapeValue], along: Sequence[TapeValue]) -> list[TapeValue]:

@@ -16,11 +16,12 @@ import numpy as np
 
 from primad import ops
 from primad.errors import PrimadError
-from primad.ir.node import Leaf, Node, Trace, param_key
+from primad.ir.node import Leaf, Node, param_key
 from primad.ir.program import Program
+from primad.recording import program_of
 from primad.runtime.executors import prepared_parts
 from primad.simplify import simplify
-from primad.trace import TracedArray, lift
+from primad.trace import TracedArray
 from primad.types import ArrayType
 
 Pullback = Callable[[list["TapeValue | None"]], Sequence["TapeValue | None"]]
@@ -138,31 +139,38 @@ def refusal(
     operator: Any, pattern: tuple[int | None, ...], attributes: tuple[tuple[str, Any], ...], arrays: Sequence[Any]
 ) -> PrimadError | None:
     """Return the engine's error for operands whose types do not fit, which says more than NumPy's; None if they do."""
-    trace = Trace()
     try:
-        inputs = [trace.input(ArrayType(array.shape, array.dtype)) for array in arrays]
-        _applied(operator, pattern, attributes, [TracedArray(node) for node in inputs])
+        _recorded(operator, pattern, attributes, arrays)
     except PrimadError as error:
         return error
     except (AttributeError, IndexError, TypeError, ValueError):
         return None
-    finally:
-        trace.close()
     return None
+
+
+def _recorded(
+    operator: Any, pattern: Sequence[int | None], attributes: Iterable[tuple[str, Any]], arrays: Sequence[Any]
+) -> tuple[Program, bool]:
+    """Return the program of an operator on arrays of these types, and whether it gives a list of results."""
+    listed = False
+
+    def body(*operands: TracedArray) -> Sequence[Any]:
+        nonlocal listed
+        found = _applied(operator, pattern, attributes, operands)
+        listed = isinstance(found, (tuple, list))
+        return found if isinstance(found, (tuple, list)) else [found]
+
+    program = program_of([ArrayType(array.shape, array.dtype) for array in arrays], body)
+    return program, listed
 
 
 def _worthwhile(
     operator: Any, pattern: tuple[int | None, ...], attributes: tuple[tuple[str, Any], ...], arrays: Sequence[Any]
 ) -> list[Program]:
     """Return the program of an operator where it does arithmetic; none where it does not."""
-    trace = Trace()
-    inputs = [trace.input(ArrayType(array.shape, array.dtype)) for array in arrays]
-    found = _applied(operator, pattern, attributes, [TracedArray(node) for node in inputs])
-    many = isinstance(found, (tuple, list))
-    if many and len(found) == 1:
+    program, listed = _recorded(operator, pattern, attributes, arrays)
+    if listed and len(program.outputs) == 1:  # a list of one would be taken for its element
         return []
-    program = Program(trace, inputs, [lift(result, trace) for result in (found if many else [found])])
-    trace.close()
     program = simplify(program)
     worthwhile = any(node.op is ops.contract or node.op.kind == "elementwise" for node in _inner(program))
     return [program] if worthwhile else []

@@ -65,6 +65,12 @@ class Call:
         return run_program(self.program, [*map(np.asarray, self.leaves)])
 
 
+def run_once(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """Record a function on its arguments and run the program, or record it in the arguments' trace."""
+    call = Call(function, args)
+    return tree.unflatten(call.out_tree, call.evaluate())
+
+
 # -- arguments ---------------------------------------------------------------------------------------------------------
 
 
@@ -99,6 +105,17 @@ def choose_arguments(
             )
         chosen.append(number % len(args))
     return tuple(chosen)
+
+
+def axis_of(axis: Any, ndim: int, what: str) -> int:
+    """Return an axis that the user named, counted from the first one.
+
+    Raises:
+        ShapeError: if an array with `ndim` axes has none of this number.
+    """
+    if not isinstance(axis, (int, np.integer)) or not -ndim <= axis < ndim:
+        raise ShapeError(f"{what} {axis!r} does not fit an array with {ndim} axes")
+    return int(axis) % ndim
 
 
 class Selected:

@@ -17,7 +17,7 @@ import numpy as np
 from primad import ops, tree
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.calls import Call
-from primad.functional.compile import vmap
+from primad.functional.mapping import vmap
 from primad.functional.rules import Rule
 from primad.functional.transformed import name_of, not_pickled
 from primad.ir.program import ClosedProgram

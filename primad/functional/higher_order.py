@@ -14,8 +14,8 @@ from primad.functional.calls import (
     Call,
     Selected,
     check_differentiable,
+    run_once,
 )
-from primad.functional.compile import run_once
 from primad.functional.derivatives import function_name, grad, jvp, matching_leaves
 from primad.functional.transformed import transform
 from primad.ir.node import Leaf

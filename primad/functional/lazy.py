@@ -11,8 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from primad import tree
 from primad.errors import ShapeError, TracingError, no_attribute
-from primad.functional.calls import Call, Selected, check_differentiable
-from primad.functional.compile import run_once
+from primad.functional.calls import Call, Selected, check_differentiable, run_once
 from primad.functional.transformed import transform
 from primad.ir.program import ClosedProgram, Program
 from primad.primitive import Primitive

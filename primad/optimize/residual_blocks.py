@@ -11,10 +11,11 @@ import numpy as np
 
 from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError
-from primad.functional.compile import jit, vmap
+from primad.functional.compile import jit
 from primad.functional.derivatives import value_and_grad
 from primad.functional.higher_order import taylor
 from primad.functional.lazy import jacrev
+from primad.functional.mapping import vmap
 from primad.ir.node import LITERAL, literal_value
 from primad.ir.program import Program
 from primad.numpy.shaping import concatenate, reshape

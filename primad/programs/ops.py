@@ -175,8 +175,10 @@ def lowered(op: Primitive) -> Callable[..., Node]:
     return rule
 
 
-def product_law(what: str, op: Callable[[], Primitive], given: Callable[..., Any], holds: LawClass, *shapes: Any) -> Law:
-    """Make the law that a product of matrices is a contraction, for which there are laws, where it takes an op's result.
+def product_law(
+    what: str, op: Callable[[], Primitive], given: Callable[..., Any], holds: LawClass, *shapes: Any
+) -> Law:
+    """Make the law that a product of matrices is a contraction, which has laws, where it takes an op's result.
 
     Args:
         what: the op in words.

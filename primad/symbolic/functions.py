@@ -14,7 +14,8 @@ from sympy.matrices.expressions.matexpr import MatrixElement
 from primad import numpy as pnp
 from primad import tree
 from primad.errors import ShapeError, TracingError
-from primad.functional.compile import jit, run_once
+from primad.functional.calls import run_once
+from primad.functional.compile import jit
 from primad.symbolic.recipe import Recipe
 from primad.symbolic.translation import Translator, is_constant
 from primad.symbolic.values import as_floats, common, like

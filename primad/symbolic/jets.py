@@ -7,8 +7,8 @@ from typing import Any
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
-from primad.functional.compile import vmap
 from primad.functional.derivatives import jvp
+from primad.functional.mapping import vmap
 from primad.symbolic.values import common, like
 
 Orders = tuple[int, ...]

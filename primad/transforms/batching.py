@@ -10,12 +10,12 @@ import numpy as np
 from primad.axes import Change, result_types
 from primad.errors import ProgramError
 from primad.ir.node import Leaf, Node, Trace
-from primad.ir.program import ClosedProgram, Cost, Program, rebuild
+from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ops.broadcasting import widen
 from primad.primitive import Primitive, as_tuple, missing_rule, one_or_all, packed
 from primad.trace import TracedArray
 from primad.transforms.forward import jvp
-from primad.transforms.lowering import alone, finish, inline, lower, lower_nodes
+from primad.transforms.lowering import alone, inline, lower, lower_nodes, rewritten
 from primad.types import ArrayType, TupleType, Zero, type_of_results
 
 
@@ -43,26 +43,22 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
         }
     """
     program, wide = _batchable(program, batched)
-    trace = Trace()
-    inputs = [
-        trace.input(ArrayType((size, *node.type.shape), node.type.dtype) if on else node.type)
-        for node, on in zip(program.inputs, batched, strict=True)
-    ]
-    mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
-    for node in program.nodes:
-        if node in mapping:
-            continue
+
+    def change(node: Node, mapping: dict[Node, Node], trace: Trace) -> Node | None:
         if node not in wide:
-            mapping[node] = rebuild(node, mapping, trace, copy=True)
-            continue
+            return None
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
         flags = tuple([operand in wide for operand in node.inputs])
-        mapping[node] = packed(batch_node(node, operands, flags, size), trace)
-    outputs = []
-    for node in program.outputs:
-        new = TracedArray(mapping.get(node, node))
-        outputs.append(new.node if node in wide or keep_unbatched else widen(new, size).node)
-    return finish(program, trace, inputs, outputs, mapping)
+        return packed(batch_node(node, operands, flags, size), trace)
+
+    def result(node: Node, new: Node) -> Node:
+        return new if node in wide or keep_unbatched else widen(TracedArray(new), size).node
+
+    types = [
+        ArrayType((size, *type.shape), type.dtype) if on else type
+        for type, on in zip(program.in_types, batched, strict=True)
+    ]
+    return rewritten(program, change, copy=True, types=types, result=result)
 
 
 def _batchable(program: Program, batched: Sequence[bool]) -> tuple[Program, set[Node]]:

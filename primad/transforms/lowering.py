@@ -175,7 +175,11 @@ def _with(program: Program, chosen: Container[Node], by: Callable[[Node, Sequenc
 
 
 def rewritten(
-    program: Program, change: Callable[[Node, dict[Node, Node], Trace], Node | None], copy: bool = False
+    program: Program,
+    change: Callable[[Node, dict[Node, Node], Trace], Node | None],
+    copy: bool = False,
+    types: Sequence[ArrayType] | None = None,
+    result: Callable[[Node, Node], Node] = lambda node, new: new,
 ) -> Program:
     """Rebuild a program node by node.
 
@@ -184,15 +188,17 @@ def rewritten(
         change: `(node, what stands for the nodes before it, the new trace)` -> what stands for the node; None for the
             same op on what stands for its operands.
         copy: whether laws that did not apply to the program cannot apply to nodes that stay as they are.
+        types: of the new inputs; by default those of the program.
+        result: `(output, what stands for it)` -> the new output.
     """
     trace = Trace()
-    inputs = [trace.input(node.type) for node in program.inputs]
+    inputs = [trace.input(type) for type in (program.in_types if types is None else types)]
     mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
     for node in program.nodes:
         if node not in mapping:
             new = change(node, mapping, trace)
             mapping[node] = rebuild(node, mapping, trace, copy) if new is None else new
-    return finish(program, trace, inputs, [mapping.get(node, node) for node in program.outputs], mapping)
+    return finish(program, trace, inputs, [result(node, mapping.get(node, node)) for node in program.outputs], mapping)
 
 
 def defined(node: Node, operands: Sequence[TracedArray]) -> Any:

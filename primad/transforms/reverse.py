@@ -7,7 +7,7 @@ from typing import Any
 
 from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
-from primad.ir.program import ClosedProgram, Cost, Program, rebuild
+from primad.ir.program import ClosedProgram, Cost, Program, rebuild, replay
 from primad.ops.strong_zeros import is_masked, keep_masked, sum_of_masked
 from primad.primitive import Primitive, as_tuple, missing_rule, one_or_all, tangent_sum
 from primad.trace import TracedArray
@@ -217,9 +217,7 @@ def transposed_program(program: Program, linear: Sequence[bool]) -> Program:
     trace = Trace()
     inputs = [trace.input(node.type) for node in program.inputs]
     mapping: dict[Node, Node] = dict(zip(program.inputs, inputs, strict=True))
-    for node in program.nodes:
-        if node not in mapping:
-            mapping[node] = rebuild(node, mapping, trace, copy=True)
+    replay(program.nodes, mapping, trace, copy=True)
     outputs = [mapping.get(node, node) for node in program.outputs]
     wanted = [node for node, on in zip(inputs, linear, strict=True) if on]
     seeds = [TracedArray(trace.input(node.type)) for node in outputs]

@@ -17,9 +17,9 @@ import numpy as np
 from primad import tree
 from primad.errors import NotDifferentiableError, TracingError
 from primad.functional.checks import check_grads
-from primad.functional.compile import vmap
 from primad.functional.custom import custom_jvp, custom_vjp
 from primad.functional.derivatives import function_name
+from primad.functional.mapping import vmap
 from primad.functional.opaque import MappingRefusedError, Opaque
 from primad.recording import record, type_of
 from primad.types import ArrayType

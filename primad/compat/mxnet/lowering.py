@@ -21,8 +21,8 @@ from primad.compat.mxnet.errors import MXNetError
 from primad.compat.mxnet.graph import Entry, Node, topological
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.shapes import Shape, known, written
-from primad.functional.compile import stop_gradient
 from primad.functional.derivatives import vjp
+from primad.functional.values import stop_gradient
 from primad.ir.program import ClosedProgram, Program
 from primad.recording import record
 from primad.runtime.executors import prepared_parts

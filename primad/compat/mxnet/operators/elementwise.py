@@ -16,7 +16,7 @@ from primad import numpy as pnp
 from primad.compat.mxnet.operators.record import operator
 from primad.compat.mxnet.parameters import Settings, boolean, dtype, integer, real
 from primad.compat.mxnet.shapes import Shape, same, unify
-from primad.functional.compile import stop_gradient
+from primad.functional.values import stop_gradient
 from primad.nn import relu, sigmoid
 from primad.numpy import special
 

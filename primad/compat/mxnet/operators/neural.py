@@ -13,7 +13,7 @@ from primad.compat.mxnet.operators.elementwise import UNARY
 from primad.compat.mxnet.operators.record import DType, operator
 from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, real, shape
 from primad.compat.mxnet.shapes import Shape, first_input, same, size, unify, written
-from primad.functional.compile import stop_gradient
+from primad.functional.values import stop_gradient
 from primad.numpy import special
 
 # -- dense layers and activations --------------------------------------------------------------------------------------
