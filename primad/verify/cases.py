@@ -46,6 +46,7 @@ class Seeded:
 
 
 ANY = (-3.0, 3.0)
+POSITIVE = (0.125, 3.0)
 """The domain of an op that may be tried on any number."""
 
 
@@ -181,3 +182,13 @@ def sample(choose: Choices, operand: Operand, taken: set[Fraction]) -> list[Frac
         taken.add(value)
         values.append(value)
     return values
+
+
+def varied(example: Any, **params: tuple[Any, ...]) -> Any:
+    """Add params to a drawer, each one of the given values."""
+
+    def draw(choose: Choices) -> Example:
+        found = example(choose)
+        return Example(found.operands, {name: choose.among(values) for name, values in params.items()})
+
+    return draw

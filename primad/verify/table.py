@@ -11,15 +11,26 @@ from primad import nn, ops
 from primad import numpy as pnp
 from primad.primitive import Primitive
 from primad.types import ArrayType
-from primad.verify.cases import ANY, Case, Choices, Example, Operand, booleans, floats, integers, pointwise, shape
+from primad.verify.cases import (
+    ANY,
+    POSITIVE,
+    Case,
+    Choices,
+    Example,
+    Operand,
+    booleans,
+    floats,
+    integers,
+    pointwise,
+    shape,
+    varied,
+)
 from primad.verify.definitions import MEANINGS
 from primad.verify.factorizations import FACTORIZATION_CASES
+from primad.verify.networks import NETWORK_EXAMPLES
 from primad.verify.program_ops import PROGRAM_OP_CASES
 from primad.verify.sliding import SLIDING_CASES
 
-MILD = (-1.5, 1.5)
-POSITIVE = (0.125, 3.0)
-UNIT = (0.125, 0.875)
 SMALL = ((2,), (3,), (2, 2), (2, 3))
 
 
@@ -205,48 +216,6 @@ def _draw(choose: Choices) -> Example:
     return Example((integers(choose, shape(choose, 0, 1, 2), -3, 2**20),), {"shape": block, "dtype": dtype})
 
 
-def _dropout(choose: Choices) -> Example:
-    common = choose.among(((2, 2), (2, 3), (2,), ()))
-    key = integers(choose, (), 0, 2**20)
-    return Example((floats(common), key), {"rate": choose.among((0.0, 0.25, 0.5, 1.0))})
-
-
-def _one_hot(choose: Choices) -> Example:
-    indices = integers(choose, shape(choose, 0, 2), -1, 3)
-    return Example((indices,), {"depth": choose.integer(1, 3), "dtype": choose.among(("float64", "float32", "int64"))})
-
-
-def _batch_norm(choose: Choices) -> Example:
-    common = choose.among(((2, 3), (2, 2, 2), (3,)))
-    axis = choose.integer(0, len(common) - 1)
-    channels = (common[axis],)
-    operands = (floats(common), floats(channels), floats(channels, *POSITIVE), floats(channels), floats(channels))
-    return Example(operands, {"axis": axis, "epsilon": choose.among((0.0, 0.125))})
-
-
-def _layer_norm(choose: Choices) -> Example:
-    common, axes = choose.among((((2,), (0,)), ((2, 2), (1,)), ((2, 1), (0, 1)), ((2, 1, 2), (2,))))
-    lengths = tuple(common[axis] for axis in axes)
-    return Example((floats(common), floats(lengths), floats(lengths)), {"axes": axes, "epsilon": 0.125})
-
-
-def _cross_entropy(choose: Choices) -> Example:
-    common, axis = choose.among((((2, 3), 1), ((3, 2), 0), ((3,), 0), ((2, 2), 1)))
-    labels = integers(choose, common[:axis] + common[axis + 1 :], 0, common[axis] - 1)
-    ignored = choose.among((-100, 1))
-    return Example((floats(common), labels), {"axis": axis, "ignore_index": ignored})
-
-
-def _with(example: Any, **params: tuple[Any, ...]) -> Any:
-    """Add params to a drawer, each one of the given values."""
-
-    def draw(choose: Choices) -> Example:
-        found = example(choose)
-        return Example(found.operands, {name: choose.among(values) for name, values in params.items()})
-
-    return draw
-
-
 PRIMITIVES: dict[Primitive, Any] = {
     ops.neg: pointwise(ANY),
     ops.add: pointwise(ANY, ANY),
@@ -287,7 +256,7 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.cbrt: pointwise(POSITIVE),
     ops.erfinv: pointwise((-0.875, 0.875)),
     ops.gammaln: pointwise(POSITIVE),
-    ops.polygamma: _with(pointwise(POSITIVE), n=(0, 1, 3)),
+    ops.polygamma: varied(pointwise(POSITIVE), n=(0, 1, 3)),
     ops.logistic: pointwise(ANY),
     ops.softplus: pointwise(ANY),
     ops.sign: pointwise(ANY),
@@ -348,34 +317,7 @@ COMPOSITES: dict[str, Any] = {
     "softmax": _along,
     "log_softmax": _along,
     "xlogy": pointwise(ANY, POSITIVE),
-    "relu": pointwise(ANY),
-    "silu": pointwise(MILD),
-    "gelu": pointwise(MILD),
-    "gelu_tanh": pointwise(MILD),
-    "leaky_relu": _with(pointwise(ANY), slope=(0.125, 0.01)),
-    "prelu": pointwise(ANY, ANY),
-    "elu": _with(pointwise(ANY), alpha=(1.0, 0.5)),
-    "celu": _with(pointwise(ANY), alpha=(1.0, 0.5)),
-    "selu": pointwise(ANY),
-    "hardtanh": _with(pointwise(ANY), low=(-1.0, 0.0), high=(2.0,)),
-    "hard_sigmoid": _with(pointwise(ANY), slope=(0.3, 0.2), offset=(0.5,)),
-    "hard_swish": pointwise((-6.0, 6.0)),
-    "hardshrink": _with(pointwise(ANY), threshold=(0.3, 1.0)),
-    "softshrink": _with(pointwise(ANY), threshold=(0.3, 1.0)),
-    "thresholded_relu": _with(pointwise(ANY), threshold=(0.3, 1.0), value=(0.0, 2.0)),
-    "softsign": pointwise(ANY),
-    "tanhshrink": pointwise(ANY),
-    "mish": pointwise(MILD),
-    "log_sigmoid": pointwise(ANY),
-    "dropout": _dropout,
-    "one_hot": _one_hot,
-    "batch_norm": _batch_norm,
-    "layer_norm": _layer_norm,
-    "squared_error": pointwise(ANY, ANY),
-    "huber": _with(pointwise(ANY, ANY), delta=(0.3, 0.7)),
-    "cross_entropy": _cross_entropy,
-    "binary_cross_entropy": pointwise(UNIT, UNIT),
-    "binary_cross_entropy_with_logits": pointwise(MILD, UNIT),
+    **NETWORK_EXAMPLES,
 }
 
 MORE_EXAMPLES = {

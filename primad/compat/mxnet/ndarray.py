@@ -15,7 +15,7 @@ from primad.compat.mxnet.context import Context, current_context
 from primad.compat.mxnet.errors import MXNetError
 from primad.compat.mxnet.operand import Operand
 from primad.compat.mxnet.operators import TABLE, Operator
-from primad.compat.mxnet.operators.indexing import GETITEM, Index, plain_index
+from primad.compat.mxnet.operators.indexing import GETITEM, Index, kept_index, plain_index
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.recording import Memory
 from primad.compat.mxnet.shapes import written
@@ -208,7 +208,9 @@ class NDArray(Operand):
             )
         found = self.values[index]
         if not isinstance(found, np.ndarray) or found.ndim == 0:
-            return NDArray(Memory(self.values[_kept(index, self.shape)].reshape(1), self.memory.counter), self._context)
+            return NDArray(
+                Memory(self.values[kept_index(index, self.shape)].reshape(1), self.memory.counter), self._context
+            )
         shared = np.shares_memory(found, self.values)
         return NDArray(Memory(found, self.memory.counter if shared else None), self._context)
 
@@ -339,12 +341,6 @@ class NDArray(Operand):
 def _recorded(array: NDArray) -> bool:
     """Say whether an array is part of a computation that is being recorded."""
     return recording.modes.recording and array.memory.active
-
-
-def _kept(index: Any, shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """Return the slices that pick what integers pick, for an element that keeps sharing its memory."""
-    items = index if isinstance(index, tuple) else (index,)
-    return tuple([slice(i, i + 1) for i in (int(item) % n for item, n in zip(items, shape, strict=True))])
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------

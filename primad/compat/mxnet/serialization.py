@@ -102,3 +102,21 @@ def make_node(op: str, name: str, attributes: dict[str, str], inputs: Sequence[E
 
 def _parameters(attributes: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in attributes.items() if not (key.startswith("__") and key.endswith("__"))}
+
+
+def readable(entries: Sequence[Entry]) -> str:
+    """Return a graph as a text for people."""
+    lines = ["Symbol Outputs:"]
+    lines += [f"\toutput[{i}]={entry.node.name}({entry.index})" for i, entry in enumerate(entries)]
+    for node in topological(entries):
+        if node.operator is None:
+            lines.append(f"Variable:{node.name}")
+            continue
+        lines += ["-" * 20, f"Op:{node.operator.name}, Name={node.name}", "Inputs:"]
+        states = node.auxiliary_inputs()
+        for i, (source, index) in enumerate(node.inputs):
+            version = f" version={int(source in states)}" if source.operator is None else ""
+            lines.append(f"\targ[{i}]={source.name}({index}){version}")
+        if node.attributes:
+            lines += ["Attrs:", *[f"\t{key}={value}" for key, value in sorted(node.attributes.items())]]
+    return "\n".join(lines) + "\n"

@@ -18,7 +18,7 @@ from primad.compat.mxnet.naming import current_manager, current_scope
 from primad.compat.mxnet.operand import Operand, elementwise_pair
 from primad.compat.mxnet.operators import TABLE, Operator
 from primad.compat.mxnet.parameters import plain
-from primad.compat.mxnet.serialization import from_json, to_json
+from primad.compat.mxnet.serialization import from_json, readable, to_json
 from primad.compat.mxnet.shapes import known
 
 
@@ -199,20 +199,7 @@ class Symbol(Operand):
 
     def debug_str(self) -> str:
         """Return the graph as a readable text."""
-        lines = ["Symbol Outputs:"]
-        lines += [f"\toutput[{i}]={entry.node.name}({entry.index})" for i, entry in enumerate(self._entries)]
-        for node in topological(self._entries):
-            if node.operator is None:
-                lines.append(f"Variable:{node.name}")
-                continue
-            lines += ["-" * 20, f"Op:{node.operator.name}, Name={node.name}", "Inputs:"]
-            states = node.auxiliary_inputs()
-            for i, (source, index) in enumerate(node.inputs):
-                version = f" version={int(source in states)}" if source.operator is None else ""
-                lines.append(f"\targ[{i}]={source.name}({index}){version}")
-            if node.attributes:
-                lines += ["Attrs:", *[f"\t{key}={value}" for key, value in sorted(node.attributes.items())]]
-        return "\n".join(lines) + "\n"
+        return readable(self._entries)
 
     # -- shapes and dtypes ---------------------------------------------------------------------------------------------
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from primad.compat.paddle import place
 from primad.compat.paddle.arrays import as_array
-from primad.compat.paddle.dtypes import as_dtype, dtype
+from primad.compat.paddle.dtypes import as_dtype
+from primad.compat.paddle.eager_value import EagerValue
 from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, PreconditionError
+from primad.compat.paddle.hooks import HookHandle
 from primad.compat.paddle.naming import Layer
 from primad.compat.paddle.operators import Prototype, Value
 from primad.compat.paddle.printing import describe
@@ -28,17 +27,15 @@ RECORDING: list[bool] = [True]
 STOPPING = frozenset(("fill_any_like", "elementwise_floordiv"))
 """Operators whose results stop gradients, as in Paddle: they depend on shapes alone, or in steps."""
 
-_numbers = itertools.count()
 
-
-class Tensor(Value):
+class Tensor(EagerValue):
     """An array that is computed at once.
 
     Made by `to_tensor`, the creation functions and every operation. Operators, indexing and methods are those of
     Paddle; gradients accumulate in `.grad`.
     """
 
-    __slots__ = ("_entry", "_name", "persistable")
+    __slots__ = ("persistable",)
     __array_priority__ = 1000
 
     _peers: list[ref[Tensor]] | tuple[()] = ()
@@ -75,128 +72,10 @@ class Tensor(Value):
         self._name = name
         self.persistable = persistable
 
-    # -- what it is ----------------------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """Its name; tensors get one when they are first asked."""
-        if self._name is None:
-            self._name = f"generated_tensor_{next(_numbers)}"
-        return self._name
-
-    @name.setter
-    def name(self, name: str) -> None:
-        self._name = name
-
-    @property
-    def shape(self) -> list[int]:
-        """Lengths of the axes."""
-        return list(self._entry.array.shape)
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return int(self._entry.array.ndim)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return int(self._entry.array.size)
-
-    @property
-    def dtype(self) -> dtype:
-        """Data type of the elements."""
-        return as_dtype(self._entry.array.dtype)
-
-    @property
-    def place(self) -> place.CPUPlace:
-        """Where it is: on the CPU."""
-        return place.CPUPlace()
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
-        return self._entry.call is None
-
-    @property
-    def inplace_version(self) -> int:
-        """How often it has been overwritten in place."""
-        return self._entry.version
-
-    @property
-    def stop_gradient(self) -> bool:
-        """Whether gradients do not pass through it."""
-        return not self._entry.active
-
-    @stop_gradient.setter
-    def stop_gradient(self, stop: bool) -> None:
-        self._entry.active = not stop
-
-    # -- values --------------------------------------------------------------------------------------------------------
-
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """Return a copy of the value."""
-        return np.array(self._entry.array)
-
-    def item(self, *index: int) -> Any:
-        """Return one element as a Python number.
-
-        Raises:
-            InvalidArgumentError: without an index, if there are several.
-        """
-        if not index and self.size != 1:
-            raise InvalidArgumentError(f"item() of a tensor of shape {self.shape}", fix="say which element.")
-        return self._entry.array.item(*index)
-
-    def tolist(self) -> Any:
-        """Return the elements as nested lists."""
-        return self._entry.array.tolist()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self._entry.array, dtype)
-
-    def __float__(self) -> float:
-        return float(self._single("float"))
-
-    def __int__(self) -> int:
-        return int(self._single("int"))
-
-    def __bool__(self) -> bool:
-        return bool(self._single("bool"))
-
-    def __index__(self) -> int:
-        if self._entry.array.dtype.kind not in "iu":
-            raise ArgumentTypeError(f"only an integer tensor can be an index, got {self.dtype}")
-        return int(self._single("int"))
-
-    def _single(self, target: str) -> Any:
-        if self.size != 1:
-            raise ArgumentTypeError(
-                f"{target}() needs a tensor with one element, got shape {self.shape}",
-                fix="reduce it, or use .numpy().",
-            )
-        return self._entry.array.reshape(-1)[0]
-
-    def __len__(self) -> int:
-        if not self._entry.array.ndim:
-            raise ArgumentTypeError("len() of a 0-D tensor.")
-        return len(self._entry.array)
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self._entry.array.ndim:
-            raise ArgumentTypeError("iteration over a 0-D tensor.")
-        return iter([self[i] for i in range(len(self))])  # type: ignore[index]
-
     def __repr__(self) -> str:
         return describe("Tensor", self)
 
     __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
-
-    def __hash__(self) -> int:
-        return id(self)
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         if not self.is_leaf:
@@ -219,6 +98,15 @@ class Tensor(Value):
         raise PreconditionError("tensors are not pickled", fix="use paddle.save and paddle.load, or .numpy().")
 
     # -- gradients -----------------------------------------------------------------------------------------------------
+
+    @property
+    def stop_gradient(self) -> bool:
+        """Whether gradients do not pass through it."""
+        return not self._entry.active
+
+    @stop_gradient.setter
+    def stop_gradient(self, stop: bool) -> None:
+        self._entry.active = not stop
 
     @property
     def grad(self) -> Tensor | None:
@@ -374,26 +262,6 @@ class Tensor(Value):
 
 
 Value.kind.append(Tensor)
-
-
-class HookHandle:
-    """What `register_hook` returns: takes the hook away again."""
-
-    def __init__(self, entry: TapeValue, hook: Callable[[TapeValue], TapeValue | None]) -> None:
-        self._entry: TapeValue | None = entry
-        entry.hooks = entry.hooks or {}
-        self._key = id(self)
-        entry.hooks[self._key] = hook
-        self._hook = hook
-
-    def remove(self) -> bool:
-        """Remove the hook; return whether it was there."""
-        if self._entry is None or not self._entry.hooks or self._entry.hooks.get(self._key) is not self._hook:
-            warnings.warn("The hook has been removed already.", RuntimeWarning, stacklevel=2)
-            return False
-        del self._entry.hooks[self._key]
-        self._entry = None
-        return True
 
 
 def _slots(cls: type) -> Iterator[str]:

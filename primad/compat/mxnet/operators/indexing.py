@@ -53,6 +53,12 @@ def plain_index(key: Any) -> Any:
     return key
 
 
+def kept_index(index: Any, shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return the slices that pick what integers pick, for an element that keeps sharing its memory."""
+    items = index if isinstance(index, tuple) else (index,)
+    return tuple([slice(i, i + 1) for i in (int(item) % n for item, n in zip(items, shape, strict=True))])
+
+
 def _legacy(result: Any) -> Any:
     """Return a result whose shape has an axis at least, as MXNet's arrays have."""
     return pnp.reshape(result, (1,)) if result.ndim == 0 else result
