@@ -65,10 +65,7 @@ def strong_wolfe(
         elif flat(trial):
             return trial
         else:
-            if high is None:
-                forward = trial.slope < 0
-                high = None if forward else low
-            elif trial.slope * (high.length - low.length) >= 0:
+            if trial.slope * (1.0 if high is None else high.length - low.length) >= 0:
                 high = low
             previous, low = low, trial
         if high is None:

@@ -190,14 +190,8 @@ def solve(
                 before, last = last, found
                 values.append(float(last[1].value))
                 show(values[-1])
-                if callback is not None and callback(*last):
-                    reason = "callback"
-                elif values[-1] <= target:
-                    reason = "target"
-                elif np.max(np.abs(last[1].gradient)) <= tolerance and (tolerance or draws is None):
-                    reason = "gradient"
-                elif last[1].stalled and draws is None:
-                    reason = "stalled"
+                asked = callback is not None and callback(*last)
+                reason = "callback" if asked else _reason(last[1], target, tolerance, draws is None)
                 if reason != "steps":
                     break
         except KeyboardInterrupt:
@@ -210,6 +204,15 @@ def solve(
             last = before if isinstance(rule, Descent) else last
     value = float(last[1].value)
     return Result(*last, value, np.array(values), reason, message or _WORDS[reason])
+
+
+def _reason(state: Any, target: float, tolerance: float, same_data: bool) -> Reason:
+    """Return why a search ends after the step that led to a state; "steps" where it goes on."""
+    if float(state.value) <= target:
+        return "target"
+    if np.max(np.abs(state.gradient)) <= tolerance and (tolerance or same_data):
+        return "gradient"
+    return "stalled" if state.stalled and same_data else "steps"
 
 
 def _check(rule: Any, data: Any, steps: int) -> None:

@@ -116,27 +116,20 @@ def _moved(seeds: Seeds, passages: Sequence[_Passage | None], shape: tuple[int, 
     for index, passage in zip(seeds.indices, passages, strict=True):
         if passage is None:
             indices.append(index)
-        elif not passage.places:
+            continue
+        if passage.merged and indices and indices[-1].place == passage.places[0]:
+            indices.pop()  # it became a part of the axis that this one completes
+        regrouped = regrouped or bool(passage.merged) or len(passage.places) > 1
+        indices.extend([Index(shape[place], place) for place in passage.places])
+        if not passage.places:
             indices.append(Index(index.length, rank=rank))
             rank += 1
-        elif passage.merged:
-            (place,) = passage.places
-            regrouped = True
-            if indices and indices[-1].place == place:
-                indices[-1] = Index(shape[place], place)
-            else:
-                indices.append(Index(shape[place], place))
-        else:
-            regrouped = regrouped or len(passage.places) > 1
-            indices.extend([Index(shape[place], place) for place in passage.places])
+    for number, (index, passage) in enumerate(zip(seeds.indices, passages, strict=True)):
+        if passage is not None and passage.inside is not None and not regrouped:
+            kind = Part if passage.inside else Within
+            undo.append(kind(number, passage.start, passage.step, index.length))
     if regrouped:
         undo.append(Regrouped(seeds.lengths))
-    else:
-        for number, (index, passage) in enumerate(zip(seeds.indices, passages, strict=True)):
-            if passage is not None and passage.inside is True:
-                undo.append(Part(number, passage.start, passage.step, index.length))
-            elif passage is not None and passage.inside is False:
-                undo.append(Within(number, passage.start, passage.step, index.length))
     if any(index.length == 1 and index.place is not None for index in indices):
         undo.append(Regrouped(tuple([index.length for index in indices])))
         indices = [index for index in indices if index.length != 1 or index.place is None]

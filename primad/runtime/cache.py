@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -38,18 +38,22 @@ def held_bytes(value: Any) -> int:
         if id(item) in seen:
             continue
         seen.add(id(item))
-        if isinstance(item, np.ndarray):
-            total += item.nbytes
-        elif isinstance(item, Program):
-            total += NODE_BYTES * len(item.nodes)
-            stack.extend([node.params[0][1].array for node in item.nodes if node.op is CAPTURED])
-        elif isinstance(item, Kernel):
-            total += KERNEL_BYTES + item.size
-        elif isinstance(item, (tuple, list)):
-            stack.extend(item)
-        else:
-            stack.extend(getattr(item, "held", ()))
+        own, parts = _own_bytes(item)
+        total += own
+        stack.extend(parts)
     return total
+
+
+def _own_bytes(item: Any) -> tuple[int, Sequence[Any]]:
+    """Return what a value takes itself, and the values that it holds."""
+    if isinstance(item, np.ndarray):
+        return item.nbytes, ()
+    if isinstance(item, Program):
+        captured = [node.params[0][1].array for node in item.nodes if node.op is CAPTURED]
+        return NODE_BYTES * len(item.nodes), captured
+    if isinstance(item, Kernel):
+        return KERNEL_BYTES + item.size, ()
+    return 0, item if isinstance(item, (tuple, list)) else getattr(item, "held", ())
 
 
 def _key_bytes(key: Hashable) -> int:

@@ -182,16 +182,25 @@ def couplings(program: Program, chosen: Sequence[bool]) -> list[tuple[str, Node]
             if shape[axis] > 1 and dimensions.of(node, axis) in points
         ]
         names = {name for label in own for name in _names(label)}
-        for operand, labels in zip(node.inputs, map.operands, strict=True):
-            for axis, label in enumerate(labels):
-                if not names.isdisjoint(_names(label)):
-                    points.add(dimensions.of(operand, axis))
-                elif operand in dependent and operand.type.shape[axis] > 1:
-                    if label is None and (None in own or dimensions.of(operand, axis) in points):
-                        found["mixes", node] = None
-                    elif map.role(label) == "summed" and dimensions.of(operand, axis) in points:
-                        found["sums", node] = None
+        for operand, axis, label in _labelled(node, map):
+            if not names.isdisjoint(_names(label)):
+                points.add(dimensions.of(operand, axis))
+                continue
+            coupled = dimensions.of(operand, axis) in points
+            if operand not in dependent or operand.type.shape[axis] <= 1:
+                continue
+            if label is None and (None in own or coupled):
+                found["mixes", node] = None
+            elif coupled and map.role(label) == "summed":
+                found["sums", node] = None
     return list(found)
+
+
+def _labelled(node: Node, map: AxisMap) -> Iterator[tuple[Node, int, Label]]:
+    """Yield the axes of a node's operands, with their labels."""
+    for operand, labels in zip(node.inputs, map.operands, strict=True):
+        for axis, label in enumerate(labels):
+            yield operand, axis, label
 
 
 def _names(label: Label) -> tuple[Hashable, ...]:

@@ -49,38 +49,41 @@ def run(
 
 def subjects(things: Sequence[Any], examples: Any = None, domain: Any = None, symbolic: Any = None) -> list[Subject]:
     """Return the cases and laws that the arguments of `verify` name."""
-    table = cases()
     if not things:
-        return [*table.values(), *pass_laws()]
-    found: list[Subject] = []
-    for thing in things:
-        if isinstance(thing, str):
-            laws = [law for law in pass_laws() if law.name == thing]
-            if thing not in table and not laws:
-                names = [*table, *[law.name for law in pass_laws()]]
-                raise TracingError(
-                    f"verify: there is no op named {thing!r}",
-                    fix=suggestion(thing, names) or f"choose from {', '.join(names)}.",
-                )
-            found.extend(laws or [table[thing]])
-        elif isinstance(thing, Law | Case):
-            found.append(thing)
-        elif isinstance(thing, Primitive):
-            known = table.get(thing.name)
-            if known is not None and known.op is thing:
-                found.append(known)
-                continue
-            _check_params(thing, examples or [Example(())])
-            found.append(default_case(thing, examples, domain, _arity(thing), symbolic))
-        elif isinstance(thing, RULED):
-            found.append(function_case(thing, examples))
-        else:
-            raise TracingError(
-                f"verify: got a {type(thing).__name__}",
-                fix="pass names of built-in ops, primitives, composites, laws, or functions that are opaque or have "
-                "rules of their own.",
-            )
-    return found
+        return [*cases().values(), *pass_laws()]
+    return [subject for thing in things for subject in _subjects_of(thing, examples, domain, symbolic)]
+
+
+def _subjects_of(thing: Any, examples: Any, domain: Any, symbolic: Any) -> Sequence[Subject]:
+    if isinstance(thing, str):
+        return _named(thing)
+    if isinstance(thing, Law | Case):
+        return [thing]
+    if isinstance(thing, Primitive):
+        known = cases().get(thing.name)
+        if known is not None and known.op is thing:
+            return [known]
+        _check_params(thing, examples or [Example(())])
+        return [default_case(thing, examples, domain, _arity(thing), symbolic)]
+    if isinstance(thing, RULED):
+        return [function_case(thing, examples)]
+    raise TracingError(
+        f"verify: got a {type(thing).__name__}",
+        fix="pass names of built-in ops, primitives, composites, laws, or functions that are opaque or have "
+        "rules of their own.",
+    )
+
+
+def _named(name: str) -> Sequence[Subject]:
+    """Return the case of the op, or the laws, that have a name."""
+    table = cases()
+    laws = [law for law in pass_laws() if law.name == name]
+    if name not in table and not laws:
+        names = [*table, *[law.name for law in pass_laws()]]
+        raise TracingError(
+            f"verify: there is no op named {name!r}", fix=suggestion(name, names) or f"choose from {', '.join(names)}."
+        )
+    return laws or [table[name]]
 
 
 def _check_params(op: Primitive, examples: Sequence[Example]) -> None:
