@@ -15,7 +15,7 @@ from primad.arrays import products
 from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
 from primad.recording import record, type_of
-from primad.runtime import chunks, fusion, interpreter, tiles, tiling, workspaces
+from primad.runtime import buffers, chunks, fusion, tiles, tiling, workspaces
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.interpreter import Plan
@@ -42,7 +42,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
         monkeypatch.setattr(workspaces, "CHUNK_WORK", choose.among((64, 1 << 20)))
         least = {
             fusion: {"WORTHWHILE_OPS": 0},
-            interpreter: {"BUFFERED_SIZE": 1},
+            buffers: {"BUFFERED_SIZE": 1},
             tiling: {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0},
             workspaces: {"WHOLE_VECTORS": 16},
             products: {"WORTHWHILE_FLOPS": 1, "WORTHWHILE_COPY_FLOPS": 1, "WORTHWHILE_WINDOWS_FLOPS": 1}

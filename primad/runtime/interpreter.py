@@ -1,4 +1,4 @@
-"""The interpreter: run each node's NumPy definition, in order, freeing values after their last use."""
+"""The reference interpreter: run each node's NumPy definition, in order, freeing values after their last use."""
 
 from __future__ import annotations
 
