@@ -11,7 +11,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import NotDifferentiableError, ShapeError, TracingError, no_attribute
 from primad.functional.calls import Call
-from primad.functional.compile import vmap
+from primad.functional.mapping import vmap
 from primad.pde.names import Coordinates, coordinates
 from primad.programs.partials import Term, partial_
 from primad.recording import check_function
