@@ -106,6 +106,7 @@ class Domain:
             index in the operand. It is asked only where the definition raised.
         say: `(value, *types, **params)`: what is wrong with it.
         fix: what to do.
+        called: what messages call the op, where users call it by other names.
     """
 
     error: type[PrimadError]
@@ -114,6 +115,7 @@ class Domain:
     find: Callable[..., tuple[tuple[int, ...], int] | None]
     say: Callable[..., str]
     fix: str = ""
+    called: str = ""
 
 
 SAME = "same"

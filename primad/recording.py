@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -169,7 +169,39 @@ def trace(function: Callable[..., Any]) -> Callable[..., Program]:
         leaves, in_tree = tree.flatten(args)
         return record(function, [type_of(leaf) for leaf in leaves], in_tree)
 
-    return traced
+    return Shown(traced, "primad.trace of", function)
+
+
+class Shown(partial):  # type: ignore[type-arg]  # which is called as fast as the function
+    """A function that says what it is.
+
+    Args:
+        function: what it does.
+        what: what that is, in words before the name of another function.
+        of: the function that it was made of.
+    """
+
+    __qualname__: str
+    _words: str
+
+    def __new__(cls, function: Callable[..., Any], what: str, of: Callable[..., Any]) -> Shown:
+        """Wrap a function, and keep its name and docstring."""
+        self = super().__new__(cls, function)
+        update_wrapper(self, function, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
+        self._words = f"<{what} {getattr(of, '__qualname__', None) or getattr(of, '__name__', type(of).__name__)}>"
+        return self
+
+    def __repr__(self) -> str:
+        return self._words
+
+    def __copy__(self) -> Shown:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Shown:
+        return self
+
+    def __reduce__(self) -> Any:
+        return self.func.__qualname__  # as of any function: one that is defined inside another has no name to send
 
 
 def argument_names(function: Callable[..., Any], in_tree: Any) -> list[str]:

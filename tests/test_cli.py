@@ -1,5 +1,6 @@
 """The command line: what it lists, runs and returns."""
 
+import io
 import runpy
 import subprocess
 import sys
@@ -164,6 +165,34 @@ def test_errors_of_explain(run, model, target, arguments, code, message):
     result = run("explain", target.format(model), *arguments)
     assert result.exit_code == code
     assert message.format(model) in result.output
+
+
+def test_errors_of_the_users_own_are_shown_from_their_file_on(run, tmp_path):
+    for text, line in (
+        ("def f(x):\n    return g(x)\ndef g(x):\n    return {}[x.ndim]", "return {}[x.ndim]"),
+        ("1 / 0", "1 / 0"),
+    ):
+        file = tmp_path / "broken_model.py"
+        file.write_text(text)
+        result = run("explain", f"{file}:f", "-a", "f64[3]")
+        lines = result.output.splitlines()
+        assert result.exit_code == 1 and lines[0] == "Traceback (most recent call last):"
+        assert line in result.output and f'File "{file}"' in lines[1]
+        assert "primad" not in result.output.replace(str(tmp_path), "") and "typer" not in result.output
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_verify_shows_how_far_it_is_where_that_is_a_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "xterm")
+    for stream, seen in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert primad.verify("exp").ok
+        assert ("exp: " in stream.getvalue()) == seen
+        assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import pickle
@@ -373,6 +374,27 @@ def test_what_is_made_of_a_function_shows_its_name(name: str) -> None:
     if not required:
         made = getattr(primad, name)(branch)
         assert repr(made) == f"<primad.{name} of branch>"
+
+
+MADE = {
+    "trace": lambda f: primad.trace(f),
+    "vjp": lambda f: primad.vjp(f, 1.0)[1],
+    "vjp with aux": lambda f: primad.vjp(lambda x: (f(x), x), 1.0, has_aux=True)[1],
+    "linearize": lambda f: primad.linearize(f, 1.0)[1],
+    "linear_transpose": lambda f: primad.linear_transpose(lambda x: 2.0 * x, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_derivatives_return_says_what_it_is(name: str) -> None:
+    made = MADE[name](branch)
+    shown = repr(made)
+    assert f"primad.{name.split()[0]}" in shown and " at 0x" not in shown and len(shown) < 120
+    if " " not in name and name != "linear_transpose":
+        assert "branch" in shown
+    assert copy.deepcopy(made) is made
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(made)
 
 
 def test_message_shape() -> None:

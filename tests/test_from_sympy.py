@@ -425,3 +425,10 @@ def test_functions_of_points_must_return_numbers(params: Any) -> None:
     residual = primad.residual_of(U.diff(x), {u: network}, (x, t))
     with pytest.raises(ShapeError, match=r"the function given for u has a result of shape \(2,\) at a single point"):
         residual(params, 0.0, 0.0)
+
+
+def test_the_order_of_the_arguments_is_asked_for() -> None:
+    with pytest.raises(TracingError, match=r"from_sympy\(expression, \(t, x\)\)"):
+        primad.from_sympy([sympy.sin(x), {"u": t}])
+    with pytest.raises(TracingError, match=r"from_sympy\(expression, \(x,\)\)"):
+        primad.from_sympy(x**2)

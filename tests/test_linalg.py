@@ -101,7 +101,7 @@ def test_singular_matrices(count):
     shape = (count, 2, 2) if count else (2, 2)
     singular = np.zeros(shape)
     for function in (np.linalg.inv, lambda a: np.linalg.solve(a, np.ones((2, 1)))):
-        with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):
+        with pytest.raises(np.linalg.LinAlgError, match=r"np\.linalg\.solve \(or inv, .*singular"):
             primad.jit(function)(singular)
     np.testing.assert_array_equal(primad.jit(np.linalg.det)(singular), np.zeros(shape[:-2]))
     with pytest.raises(np.linalg.LinAlgError, match="matrix that is solved with"):

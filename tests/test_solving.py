@@ -109,6 +109,11 @@ def test_divergence_returns_the_last_good_parameters_and_names_the_value() -> No
         assert np.isfinite(bad.value) and np.all(np.isfinite(bad.params))
 
 
+def test_results_are_shown_in_a_line() -> None:
+    found = solve(LevenbergMarquardt(), residuals, START, steps=2)
+    assert repr(found) == f"<Result: value {found.value:.6g} after 2 steps, steps: all steps were made>"
+
+
 def test_progress_is_shown_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     solve(LevenbergMarquardt(), residuals, START, steps=3, progress=True)
     shown = capsys.readouterr()

@@ -182,6 +182,13 @@ def test_what_has_no_formula_is_an_error_that_names_the_op(function: Any, name: 
         primad.to_sympy(function, v)
 
 
+@pytest.mark.parametrize("function", [np.sin, np.add, lambda x, y: x, np.linalg.solve], ids=str)
+def test_every_argument_is_named(function: Any) -> None:
+    for given in ((), (x, x, x)):
+        with pytest.raises(ShapeError, match=r"(?s)to_sympy\(.*\) was given \d arguments .*primad\.ArrayType"):
+            primad.to_sympy(function, *given)
+
+
 def test_text_is_no_expression() -> None:
     with pytest.raises(TracingError, match="got the text"):
         primad.to_sympy(lambda v: v, np.array([x, "__import__('os')"], object))

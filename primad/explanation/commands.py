@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import re
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -43,10 +44,16 @@ def explain_command(target: str, arguments: Sequence[str], output: Path | None, 
     except PrimadError as error:
         say(_without_line(error))
         return 2
+    except Exception as error:
+        say(_as_user_saw(error, target))
+        return 1
     try:
         explanation = explain(function, *values)
     except PrimadError as error:
         say(str(error))
+        return 1
+    except Exception as error:
+        say(_as_user_saw(error, target))
         return 1
     say(str(explanation))
     if output is not None:
@@ -125,6 +132,15 @@ def _check_count(name: str, function: Callable[..., Any], given: int) -> None:
         raise ShapeError(
             f"{name}{signature} was given {given} arguments: {error}", fix=f"give each with --arg: {_ARGUMENT}."
         ) from None
+
+
+def _as_user_saw(error: Exception, target: str) -> str:
+    """Return an error of the user's own with the lines that led to it in the file and from there on."""
+    file = str(Path(target.rpartition(":")[0]).resolve())
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename != file:
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(error.with_traceback(frames))).rstrip()
 
 
 def _without_line(error: PrimadError) -> str:

@@ -18,7 +18,7 @@ from primad.functional.calls import (
 from primad.functional.transformed import transform
 from primad.ir.program import ClosedProgram, Program
 from primad.programs.ops import jvp_, vjp_
-from primad.recording import record, type_of
+from primad.recording import Shown, record, type_of
 from primad.runtime.executor import Executable
 from primad.runtime.executors import prepare, prepared_parts
 from primad.runtime.programs import inlined, source_values, traced_operands
@@ -166,7 +166,7 @@ def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..
             results = call.run(jvp_, directions, active=(True,) * len(types))
             return tree.unflatten(call.out_tree, results[n:])
 
-        return tree.unflatten(call.out_tree, value), push
+        return tree.unflatten(call.out_tree, value), Shown(push, "primad.linearize of", function)
     value, linear = _linear_part(call, "jvp")
 
     def apply(*tangents: Any) -> Any:
@@ -176,7 +176,7 @@ def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..
             return tree.unflatten(call.out_tree, results[len(value) :])
         return tree.unflatten(call.out_tree, linear(directions))
 
-    return tree.unflatten(call.out_tree, value), apply
+    return tree.unflatten(call.out_tree, value), Shown(apply, "primad.linearize of", function)
 
 
 def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -229,9 +229,10 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, 
         return packed
 
     value = tree.unflatten(value_tree, outputs[:n_value])
+    shown = Shown(pullback, "pullback, by primad.vjp, of", function)
     if has_aux:
-        return value, pullback, tree.unflatten(aux_tree, outputs[n_value:])
-    return value, pullback
+        return value, shown, tree.unflatten(aux_tree, outputs[n_value:])
+    return value, shown
 
 
 def linear_transpose(function: Function, *primals: Any) -> Function:
@@ -272,7 +273,7 @@ def linear_transpose(function: Function, *primals: Any) -> Function:
             results = executable.run([*source_values(program), *given])
         return tree.unflatten(in_tree, results)
 
-    return apply
+    return Shown(apply, "primad.linear_transpose of", function)
 
 
 class Derived(Protocol[P, R_co]):

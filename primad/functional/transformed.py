@@ -19,7 +19,7 @@ from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.ir.node import WEAK
 from primad.ir.program import Program
-from primad.recording import check_function, is_weak, type_of
+from primad.recording import Shown, check_function, is_weak, type_of
 from primad.trace import TracedArray
 
 Function = Callable[..., Any]
@@ -154,7 +154,7 @@ def _indifferent(program: Program) -> bool:
 
 def is_sent(function: Any) -> bool:
     """Say whether a function can be pickled; of objects that are neither plain functions nor ours, they say it."""
-    if type(function) is FunctionType:
+    if type(function) is FunctionType or type(function) is Shown:
         return name_of(function) == f"{function.__module__}:{function.__qualname__}"
     if type(function) is Transformed:
         return is_sent(function.made[1][0]) or bool(function.programs()) or name_of(function, anywhere=True) is not None

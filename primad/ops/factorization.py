@@ -141,6 +141,7 @@ solve_triangular: Primitive = custom(
         say=lambda place, *types, **params: f"a matrix is singular: element {place} of its diagonal is 0",
         fix="the columns of the matrix that is solved with, or whose qr is differentiated, are linearly dependent: "
         "give one of full rank, such as the sum of it and a small multiple of the identity.",
+        called="np.linalg.solve (or inv, solve_triangular, a derivative of det or qr)",
     ),
     flops=lambda node: Cost(node.type.size * node.type.shape[-2], 0, node.type.nbytes, 1),
     doc="a⁻¹ b for triangular matrices a, of which only the named triangle is read, or (unit) only what lies beside "

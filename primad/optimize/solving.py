@@ -15,6 +15,7 @@ from primad.functional.compile import jit
 from primad.functional.derivatives import value_and_grad as with_gradient
 from primad.optimize.models import Loss, Residuals, finite
 from primad.optimize.vectors import Space, Tree, not_finite
+from primad.quantities import several
 
 __all__ = ["Descent", "DescentState", "Result", "solve"]
 
@@ -102,7 +103,7 @@ _WORDS: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What `solve` found.
 
@@ -126,6 +127,11 @@ class Result:
     def converged(self) -> bool:
         """Whether it ended at a minimum, or as low as it was to go."""
         return self.reason in ("target", "gradient", "stalled")
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result: value {self.value:.6g} after {several(len(self.values), 'step')}, {self.reason}: {self.message}>"
+        )
 
 
 def solve(

@@ -37,7 +37,7 @@ class Failure:
         types = [operand.type for operand in self.node.inputs]
         at = f", at {list(self.place)} of {domain.operand_name}" if self.place else ""
         error: PrimadError = domain.error(
-            f"{op.name}: {domain.say(self.value, *types, **dict(self.node.params))}{at}",
+            f"{domain.called or op.name}: {domain.say(self.value, *types, **dict(self.node.params))}{at}",
             fix=domain.fix,
             where=nearest_line(self.lines, self.node),
         )

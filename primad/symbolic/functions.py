@@ -25,7 +25,9 @@ LEFT = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit)
 """What stands in no expression that is computed: SymPy must have carried it out."""
 
 
-def from_sympy(expression: Any, arguments: Any, *, functions: Mapping[Any, Callable[..., Any]] | None = None) -> Any:
+def from_sympy(
+    expression: Any, arguments: Any = None, *, functions: Mapping[Any, Callable[..., Any]] | None = None
+) -> Any:
     """Return the function of arrays that a SymPy expression is.
 
     It runs on numbers and NumPy arrays, which broadcast, as one compiled program, and can be recorded, differentiated,
@@ -46,8 +48,8 @@ def from_sympy(expression: Any, arguments: Any, *, functions: Mapping[Any, Calla
         arguments, and behind it the shape of the matrix or array.
 
     Raises:
-        TracingError: for text, for symbols that are no arguments, and for functions that primad does not have and that
-            are not given.
+        TracingError: for text, without arguments, for symbols that are none of them, and for functions that primad does
+            not have and that are not given.
 
     Example:
         >>> import numpy as np, primad, sympy
@@ -58,12 +60,25 @@ def from_sympy(expression: Any, arguments: Any, *, functions: Mapping[Any, Calla
         >>> primad.grad(f, 1)(0.0, 1.0)
         np.float64(0.5)
     """
+    if arguments is None:
+        raise _without_arguments(expression)
     listed = list(arguments) if isinstance(arguments, (list, tuple)) else [arguments]
     compiled = Compiled(expression, listed, list(functions or {}), "from_sympy")
     if not functions:
         return jit(_Function(compiled, []))
     # A supplied function may close over what changes between calls, which jit would take once and for all.
     return partial(_run, _Function(compiled, list(functions.values())))
+
+
+def _without_arguments(expression: Any) -> TracingError:
+    """Return the error for an expression alone."""
+    symbols = {symbol for leaf in tree.leaves(expression) for symbol in getattr(leaf, "free_symbols", ())}
+    names = sorted(map(str, symbols))
+    return TracingError(
+        "from_sympy needs the arguments of the function",
+        why="An expression does not say in which order a function takes its symbols.",
+        fix=f"name them: from_sympy(expression, ({', '.join(names)}{',' * (len(names) == 1)})).",
+    )
 
 
 class _Function:

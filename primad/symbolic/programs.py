@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from primad import tree
 from primad.errors import PrimadError, ShapeError
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.quantities import several
 from primad.recording import argument_names, check_function, trace
 from primad.symbolic.formulas import Writer, is_known
 from primad.symbolic.functions import elements
@@ -43,7 +45,7 @@ def to_sympy(function: Callable[..., Any], *arguments: Any) -> Any:
     Raises:
         TracingError: for an op that has no formula (sorting, random draws, indices that depend on symbols, functions
             that are not recorded), by name.
-        ShapeError: for arguments that do not fit a Program.
+        ShapeError: for arguments that do not fit the function or Program.
 
     Example:
         >>> import numpy as np, primad, sympy
@@ -55,6 +57,7 @@ def to_sympy(function: Callable[..., Any], *arguments: Any) -> Any:
     leaves, structure = tree.flatten(arguments)
     if isinstance(function, Program):
         return _formulas(function, _operands(function, leaves))
+    _check_count(function, arguments)
     names = argument_names(function, structure)
     values: dict[int, Any] = {}
     for place, leaf in enumerate(leaves):
@@ -72,6 +75,25 @@ def to_sympy(function: Callable[..., Any], *arguments: Any) -> Any:
 
     recorded.__qualname__ = getattr(function, "__qualname__", "function")
     return _formulas(trace(recorded)(*types), list(values.values()))
+
+
+def _check_count(function: Callable[..., Any], arguments: Sequence[Any]) -> None:
+    """Raise unless a function takes so many arguments."""
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        if isinstance(function, np.ufunc):
+            if len(arguments) != function.nin:
+                raise TypeError(f"it takes {function.nin}")
+        else:
+            inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        raise ShapeError(
+            f"to_sympy({name}) was given {several(len(arguments), 'argument')} for the function: {error}",
+            fix=f'give what stands for each: to_sympy({name}, sympy.Symbol("x")) for a number, or '
+            "primad.ArrayType((3,), float) for an array of symbols.",
+        ) from None
+    except ValueError:  # a function that does not tell
+        return
 
 
 def _operands(program: Program, leaves: Sequence[Any]) -> list[Any]:

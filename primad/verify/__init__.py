@@ -43,6 +43,8 @@ def verify(
         choices: where shapes and params are drawn from, by a name; a seeded generator by default.
         on_row: called with each row as it is done.
 
+    A bar on the error stream shows how far it is, where that is a terminal.
+
     Returns:
         a report; `report.ok` says whether everything holds, `print(report)` shows the table. A wrong rule is a row that
         shows the counterexample.

@@ -16,6 +16,7 @@ from primad.verify.decide import FAULTS, Wrong
 from primad.verify.functions import RULED, FunctionCase, function_case, function_rows
 from primad.verify.laws import constructor_row, law_rows, pass_laws
 from primad.verify.program_ops import consumers_row
+from primad.verify.progress import shown
 from primad.verify.report import ORDER, How, Report, Row
 from primad.verify.table import cases
 from primad.verify.trial import Trial
@@ -30,19 +31,21 @@ def run(
     symbolic: Callable[..., Any] | None,
     choices: Callable[[str], Choices] | None,
     on_row: Callable[[Row], None] | None,
-    on_subject: Callable[[], None] | None = None,
 ) -> Report:
-    """See `primad.verify`; `on_subject` is called after each op or law."""
+    """See `primad.verify`."""
     report = Report()
     started = time.perf_counter()
     source = choices or Seeded
-    for subject in subjects(things, examples, domain, symbolic):
-        for row in rows(subject, source):
-            report.rows.append(row)
-            if on_row is not None:
-                on_row(row)
-        if on_subject is not None:
-            on_subject()
+    found = subjects(things, examples, domain, symbolic)
+    with shown(len(found)) as (show_row, show_subject):
+        for subject in found:
+            for row in rows(subject, source):
+                report.rows.append(row)
+                for tell in (show_row, on_row):
+                    if tell is not None:
+                        tell(row)
+            if show_subject is not None:
+                show_subject()
     report.seconds = time.perf_counter() - started
     return report
 

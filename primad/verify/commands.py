@@ -6,7 +6,6 @@ import random
 from collections.abc import Sequence
 
 from primad.errors import PrimadError
-from primad.verify.report import Row
 
 _COLOURS = {"proved": "green", "numeric": "yellow", "tested": "cyan", "exempt": "magenta", "failed": "bold red"}
 
@@ -18,30 +17,18 @@ def verify_command(names: Sequence[str] = ()) -> int:
         the exit code: 0 if everything holds, 1 if something fails, 2 for an unknown name.
     """
     from rich.console import Console  # a terminal library, loaded by commands only
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
     from rich.table import Table
 
-    from primad.verify.checker import run, subjects
+    from primad.verify.checker import run
     from primad.verify.report import MEANING
 
     console = Console()
     try:
-        total = len(subjects(names))
+        report = run(names, None, None, None, None, None)
     except PrimadError as error:
         console.print(str(error), markup=False, highlight=False)
         return 2
     table = Table("name", "what", "how", "note", box=None, pad_edge=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("verifying", total=total)
-
-        def on_row(row: Row) -> None:
-            progress.update(task, description=f"{row.name}: {row.what}")
-
-        def on_subject() -> None:
-            progress.advance(task)
-
-        report = run(names, None, None, None, None, on_row, on_subject)
     for row in report.rows:
         table.add_row(row.name, row.what, f"[{_COLOURS[row.how]}]{row.how}[/]", _plain(row.note))
     console.print(table)
