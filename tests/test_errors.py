@@ -378,9 +378,9 @@ def test_what_is_made_of_a_function_shows_its_name(name: str) -> None:
 
 MADE = {
     "trace": lambda f: primad.trace(f),
-    "vjp": lambda f: primad.vjp(f, 1.0)[1],
-    "vjp with aux": lambda f: primad.vjp(lambda x: (f(x), x), 1.0, has_aux=True)[1],
-    "linearize": lambda f: primad.linearize(f, 1.0)[1],
+    "vjp": lambda f: primad.vjp(f, X)[1],
+    "vjp with aux": lambda f: primad.vjp(lambda x: (f(x), x), X, has_aux=True)[1],
+    "linearize": lambda f: primad.linearize(f, X)[1],
     "linear_transpose": lambda f: primad.linear_transpose(lambda x: 2.0 * x, 1.0),
 }
 
