@@ -49,19 +49,18 @@ def test_every_executor_runs_every_op(case):
     for seed in range(3):
         trial = Trial(CASES[case], CASES[case].op, Seeded(seed))
         program = simplify(trial.program)
+        # XLA compiles each program: one of each op. JAX has no function of the op that is projected from here.
+        chosen = [each for each in EXECUTORS.values() if each.name != "jax" or (seed == 0 and case != "project")]
         try:
-            results = [
-                executor.prepare(program, PLAIN).run(trial.values)
-                for executor in EXECUTORS.values()
-                if executor.name != "jax" or case != "project"  # which is tried on an op of the table's own
-            ]
+            results = {executor.name: executor.prepare(program, PLAIN).run(trial.values) for executor in chosen}
         except primad.NotDifferentiableError:  # an op that stands for a rule that its user did not give
             assert case == "custom_pullback"
             continue
-        for found, wanted in zip(results[0], results[-1], strict=True):
-            assert type(found) is type(wanted)
-            assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-            np.testing.assert_allclose(found, wanted, rtol=1e-6 if found.dtype == np.float32 else 1e-12, atol=1e-12)
+        for result in results.values():
+            for found, wanted in zip(result, results["reference"], strict=True):
+                assert type(found) is type(wanted)
+                assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+                np.testing.assert_allclose(found, wanted, rtol=1e-6 if found.dtype == np.float32 else 1e-12, atol=1e-12)
 
 
 def test_random_programs_and_their_gradients():

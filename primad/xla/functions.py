@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from primad import ops
+from primad.deferred import Deferred
 from primad.errors import TracingError
 from primad.xla.philox import draw
 from primad.xla.sliding import overlap_add, window_argmax, windows
@@ -137,31 +139,18 @@ def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool, unit: boo
 
 @cache
 def functions() -> dict[str, Function]:
-    """Return the function of each op, by its name."""
+    """Return the function of each op, by its name: NumPy's own functions have the same names in JAX."""
     jax = jax_module()
     jnp, lax, special = jax.numpy, jax.lax, jax.scipy.special
-    by_name = {name: getattr(jnp, name) for name in (*_ELEMENTARY, *_BINARY, "less", "less_equal", "equal")}
+    shipped = [op for op in ops.ALL if isinstance(op.numpy, (np.ufunc, Deferred))]
+    by_name = {op.name: _same(op.numpy.__name__) for op in shipped}
     return {
         **by_name,
-        "add": jnp.add,
-        "sub": jnp.subtract,
-        "mul": jnp.multiply,
-        "div": jnp.true_divide,
-        "neg": jnp.negative,
-        "sqrt": jnp.sqrt,
         "leg": lambda x: jnp.sqrt((1 - x) * (1 + x)),
         "sech2": _sech2,
         "direction": _direction,
-        "erf": special.erf,
-        "erfc": special.erfc,
-        "erfinv": special.erfinv,
-        "gammaln": special.gammaln,
         "polygamma": lambda x, *, n: special.polygamma(n, x).astype(x.dtype) if n else special.digamma(x),
-        "logistic": jax.nn.sigmoid,
         "softplus": lambda x: jnp.logaddexp(x, jnp.zeros((), x.dtype)),
-        "logical_and": jnp.bitwise_and,
-        "logical_or": jnp.bitwise_or,
-        "logical_not": jnp.invert,
         "left_shift": lambda x, y: jnp.where(y < x.dtype.itemsize * 8, jnp.left_shift(x, y), 0),
         "right_shift": lambda x, y: jnp.right_shift(x, jnp.minimum(y, x.dtype.itemsize * 8 - 1)),
         "stop_gradient": lax.stop_gradient,
@@ -199,11 +188,11 @@ def functions() -> dict[str, Function]:
     }
 
 
-_ELEMENTARY = (
-    "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
-    "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "cbrt", "sign", "floor", "abs",
-)  # fmt: skip
-_BINARY = ("maximum", "minimum", "hypot", "arctan2", "power", "floor_divide", "remainder", "fmod")
+def _same(name: str) -> Function:
+    """Return the function that JAX has under the name of one of NumPy's or SciPy's."""
+    jax = jax_module()
+    found = getattr(jax.numpy, name, None) or getattr(jax.scipy.special, name)
+    return cast(Function, found)
 
 
 def narrow(dtype: np.dtype[Any]) -> np.dtype[Any]:
