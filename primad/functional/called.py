@@ -6,7 +6,7 @@ it is recorded once, and planned once, and so are its derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,19 +43,25 @@ class _Known:
 
 
 def called(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], leaves: Sequence[Any], in_tree: Any
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    leaves: Sequence[Any],
+    in_tree: Any,
+    key: Hashable,
 ) -> Any:
     """Call a jitted function on arguments of which some are traced.
 
     Args:
-        function: what was jitted.
+        function: what was jitted, of the arguments that are not static.
         args: its positional arguments.
         kwargs: those with names.
         leaves: the same, flattened.
         in_tree: the structure of the pair of both.
+        key: what tells the function, with its static arguments, from others while it exists.
     """
     trace = max((leaf.node.trace for leaf in leaves if type(leaf) is TracedArray), key=lambda trace: trace.age)
-    known = trace.called.setdefault(id(function), _Known(function, 0, 0, {}))  # which keeps the function, and so its id
+    known = trace.called.setdefault(key, _Known(function, 0, 0, {}))  # which keeps the function, and so its id
     if known.is_repeated:
         of = _program(known, leaves, in_tree)
         if of is not None:
@@ -74,6 +80,7 @@ def _program(known: _Known, leaves: Sequence[Any], in_tree: Any) -> ClosedProgra
     def flat(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return known.function(*args, **kwargs)
 
+    flat.__qualname__ = getattr(known.function, "__qualname__", "function")
     types = tuple([type_of(leaf) for leaf in leaves])
     weak = tuple([_is_number(leaf) for leaf in leaves])
     key = types, weak, in_tree, structure_key(in_tree)

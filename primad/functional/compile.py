@@ -13,7 +13,7 @@ from primad import tree
 from primad.errors import ShapeError
 from primad.functional.called import called
 from primad.functional.calls import axis_of
-from primad.functional.keys import static_key, structure_key
+from primad.functional.keys import comparable_key, static_key, structure_key
 from primad.functional.transformed import Transformed
 from primad.ir.program import Program
 from primad.recording import argument_names, is_weak, record, type_of
@@ -194,8 +194,11 @@ class _Compilation:
         dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         if any(isinstance(leaf, TracedArray) for leaf in leaves):
-            function = self.function
-            return function(*args, **kwargs) if fixed else called(function, args, kwargs, leaves, in_tree)
+            static = comparable_key([args[i] for i in fixed]) if fixed else ()
+            if static is None:
+                return self.function(*args, **kwargs)
+            free = self._of_others(args, fixed)
+            return called(free, dynamic, kwargs, leaves, in_tree, (id(self.function), fixed, static))
         types = tuple([type_of(leaf) for leaf in leaves])
         weak = tuple([is_weak(leaf) for leaf in leaves])
         static = static_key(self.function, fixed, [args[i] for i in fixed]) if fixed else ()
@@ -213,7 +216,13 @@ class _Compilation:
     def _compile(self, given: _Given) -> _Compiled | None:
         """Record the function and compile the program; None where it is a part of another that is being recorded."""
         args, kwargs, fixed, types, weak, in_tree = given
-        program = record(self._of_others(given), types, in_tree, weak=weak)
+        free = self._of_others(args, fixed)
+
+        def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            return free(*positional, **named)
+
+        flat.__qualname__ = getattr(free, "__qualname__", "function")
+        program = record(flat, types, in_tree, weak=weak)
         if program.captured:
             return None
         for place in self.donate:
@@ -233,18 +242,20 @@ class _Compilation:
             self.others.append(entry)
         return _Compiled(executable, captured, program, donated, _names(self.function, args, kwargs, fixed))
 
-    def _of_others(self, given: _Given) -> Function:
+    def _of_others(self, args: Sequence[Any], fixed: Sequence[int]) -> Function:
         """Return the function of the arguments that are not static."""
         function = self.function
+        if not fixed:
+            return function
 
-        def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        def free(*positional: Any, **named: Any) -> Any:
             values = list(positional)
-            for i in sorted(set(given.fixed)):
-                values.insert(i, given.args[i])
+            for i in sorted(set(fixed)):
+                values.insert(i, args[i])
             return function(*values, **named)
 
-        flat.__qualname__ = getattr(function, "__qualname__", "function")
-        return flat
+        free.__qualname__ = getattr(function, "__qualname__", "function")
+        return free
 
     def _run(self, made: _Compiled, leaves: list[Any], types: Sequence[ArrayType]) -> Any:
         donated, run, threads = made.donated, made.executable.run, self.threads

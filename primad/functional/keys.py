@@ -123,6 +123,14 @@ def static_key(function: Callable[..., Any], places: Sequence[int], values: Sequ
     return tuple(keys)
 
 
+def comparable_key(values: Sequence[Any]) -> Hashable | None:
+    """Return the key of values; None where one of them cannot be compared."""
+    try:
+        return tuple([exact_key(value) for value in values])
+    except (_NotComparableError, RecursionError):
+        return None
+
+
 def _too_deep(function: Callable[..., Any], place: int) -> TracingError:
     return TracingError(
         f"jit: the static argument {_named(function, place)} is nested too deeply, or contains itself",
