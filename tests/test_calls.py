@@ -144,6 +144,30 @@ def test_forward_mode_computes_values_and_tangents_in_one_application() -> None:
             program = jvp(program)
 
 
+def test_explain_names_what_is_called() -> None:
+    """The step's pieces by name, as often as the program and what it calls call them, with their part of the work."""
+    step = primad.jit(plain_step)
+
+    def twice(state: Any, p: Any) -> Any:
+        for _ in range(14):
+            state = step(state, p)
+        return state
+
+    report = primad.explain(primad.grad(simulation(primad.jit(twice), 20)), 0.7)
+    program = report.program
+    direct = called(program)
+    runs = [*direct, *(inner for of in direct for inner in called(of.hoisted))]
+    assert len(runs) > len(direct) > 0
+    for name in ("twice", "plain_step"):
+        entries = [entry for entry in report.calls if name in entry.name]
+        own = [of for of in runs if name in of.program.label]
+        assert sum(entry.times for entry in entries) == len(own)
+        flops = sum(of.hoisted.cost().flops for of in own)
+        assert sum(entry.share for entry in entries) == pytest.approx(flops / program.cost().flops)
+        assert all(f"calls {entry}" in str(report) for entry in entries)
+    assert sum(entry.times for entry in report.calls) == len(runs)
+
+
 def test_what_is_small_or_rare_is_recorded_in_place() -> None:
     """The laws see through it: the same program as without jit."""
     few = simulation(primad.jit(plain_step), 5)
@@ -174,6 +198,32 @@ def test_a_jitted_function_in_a_laplacian_costs_what_it_costs_without() -> None:
         program = primad.trace(primad.grad(lambda w, points, f=f: loss(w, points, f)))(*args)
         costs.append(primad.simplify(program).cost())
     assert costs[0] == costs[1]
+
+
+def test_static_arguments_tell_calls_apart() -> None:
+    """A function with a static argument is called as one without, a program for each value of the argument."""
+
+    def plain(x: Any, how: Any, scale: Any = 1.0) -> Any:
+        for _ in range(30):
+            x = x + 0.01 * scale * (np.sin(x) if how == "sine" else np.cos(x))
+        return x
+
+    step = primad.jit(plain, static_argnums=1)
+
+    def run(x: Any, f: Function, hows: Any) -> Any:
+        for _ in range(22):
+            for how in hows:
+                x = f(x, how, scale=0.5)
+        return np.sum(x)
+
+    x = np.array([0.3, 0.7])
+    program = primad.trace(partial(run, f=step, hows=("sine", "cosine")))(x)
+    assert len({of.key for of in called(program)}) == 2
+    found = primad.grad(partial(run, f=step, hows=("sine", "cosine")))(x)
+    expected = primad.grad(partial(run, f=plain, hows=("sine", "cosine")))(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    uncomparable = (x, np.ones(2))  # recorded in place, as ever
+    assert not called(primad.trace(partial(run, f=step, hows=[uncomparable]))(x))
 
 
 def test_functions_that_see_values_or_close_over_traced_ones_stay_in_place() -> None:

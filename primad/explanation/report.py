@@ -10,6 +10,7 @@ from typing import Any
 
 from primad import tree
 from primad.errors import TracingError
+from primad.explanation.called import Called, called_by
 from primad.explanation.coupled import coupled
 from primad.explanation.families import Stage, forward_pass, stages
 from primad.explanation.machine import machine
@@ -39,8 +40,10 @@ class Explanation:
         machine: the speeds measured in this process.
         predicted: seconds of one run, by what they are spent on.
         measured: seconds of one run, the least of several.
-        planning: seconds that recording, deriving, simplifying and planning took, kernels included.
+        planning: seconds that recording, deriving, simplifying and planning took, kernels included, and, where programs
+            are called, the first run, which plans them.
         coupled: what couples the rows of a Jacobian, which then takes more than one pullback for all points.
+        calls: the distinct programs that the program calls, such as the step of a simulation and its pullback.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Explanation:
     measured: float
     planning: float
     coupled: tuple[str, ...] = ()
+    calls: tuple[Called, ...] = ()
 
     @property
     def program(self) -> Program:
@@ -86,7 +90,9 @@ class Explanation:
 
     def _plan(self) -> list[str]:
         memory = f"peak memory of its arrays {size(self.plan.peak_bytes)}, planned in {seconds(self.planning)}"
-        return [f"plan: {self.plan.summary}", *[f"  {line}" for line in (*self.plan.details, memory, *self.coupled)]]
+        calls = [f"calls {entry}" for entry in self.calls]
+        further = (*self.plan.details, *calls, memory, *self.coupled)
+        return [f"plan: {self.plan.summary}", *[f"  {line}" for line in further]]
 
     def _times(self) -> list[str]:
         spent = (
@@ -203,8 +209,11 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
     if program.captured:
         raise TracingError("explain: the function closes over a traced array", fix="pass it as an argument.")
     plan, further = compiled(program, in_tree, types, weak)
-    planning = time.perf_counter() - start
     values = [*arrays(leaves), *further]
+    calls = called_by(plan.program)
+    if calls:
+        plan.run(values)
+    planning = time.perf_counter() - start
     speeds = machine(_dtype(plan.program))
     hoisted = program.hoisted(scalars=False)
     return Explanation(
@@ -217,6 +226,7 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         measured=_measure(plan, values),
         planning=planning,
         coupled=coupled(hoisted),
+        calls=calls,
     )
 
 

@@ -45,6 +45,7 @@ class Program:
         in_tree, out_tree: pytree structures (optree), or None for a flat tuple.
         names: a name for each input; found when first asked for, where a function was given.
         lines: the user's `file:line` for nodes recorded from user code.
+        label: the name of the function, or what was derived of it.
     """
 
     def __init__(
@@ -247,7 +248,8 @@ class Program:
         outputs = [mapping[node] for node in self.outputs]
         lines = {mapping[node]: line for node, line in self.lines.items() if node in mapping}
         names = list(self.names) + [f"c{i}" for i in range(len(sources))]
-        hoisted = Program(trace, [*inputs, *(mapping[node] for node in sources)], outputs, names=names)
+        given = [*inputs, *(mapping[node] for node in sources)]
+        hoisted = Program(trace, given, outputs, names=names, label=self.label)
         hoisted.lines = lines
         trace.close()
         return hoisted

@@ -8,7 +8,6 @@ transposes the latter. Where nothing will be transposed, one application gives v
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from primad import ops
@@ -35,7 +34,7 @@ class Derived:
         of: the program.
     """
 
-    def __init__(self, program: Program, primal: int = 0) -> None:
+    def __init__(self, program: Program, label: str, primal: int = 0) -> None:
         self._places: list[tuple[str, Any]] = []
         inputs = {node: i for i, node in enumerate(program.inputs)}
         results: dict[Node, int] = {}
@@ -46,7 +45,7 @@ class Derived:
                 self._places.append(("operand", inputs[node]))
             else:
                 self._places.append(("result", results.setdefault(node, len(results))))
-        self.of = ClosedProgram(Program(program.trace, program.inputs, list(results)))
+        self.of = ClosedProgram(Program(program.trace, program.inputs, list(results), names=program.names, label=label))
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -95,7 +94,8 @@ def pushed_together(op: Primitive, of: ClosedProgram, operands: Sequence[Any], t
     """Return an op's results and their tangents, of one application of it that gives both."""
     active, moving = active_in(tangents)
     count = len(of.out_types)
-    both = derived("pushed", of, active, lambda: Derived(expand(forward.jvp(of.hoisted, active)), count))
+    label = f"{of.program.label} with tangents"
+    both = derived("pushed", of, active, lambda: Derived(expand(forward.jvp(of.hoisted, active)), label, count))
     found = both.on(op, [*operands, *moving])
     return one_or_all(found[:count]), one_or_all(found[count:])
 
@@ -108,7 +108,8 @@ def linearized(of: ClosedProgram, active: tuple[bool, ...]) -> tuple[Derived, De
         count, outs = len(active), len(of.out_types)
         late = [i >= count for i in range(len(pushed.inputs))]
         early, rest = _packed(*split(pushed, late, [i >= outs for i in range(len(pushed.outputs))]), outs)
-        return Derived(early, len(early.outputs)), Derived(rest)
+        name = of.program.label
+        return Derived(early, f"{name} with residuals", len(early.outputs)), Derived(rest, f"tangents of {name}")
 
     found: tuple[Derived, Derived] = derived("linearized", of, active, make)
     return found
@@ -119,7 +120,8 @@ def linear_part(of: ClosedProgram, active: tuple[bool, ...]) -> Derived:
 
     def make() -> Derived:
         pushed = _pushed_apart(of, active)
-        return Derived(Program(pushed.trace, pushed.inputs, pushed.outputs[len(of.out_types) :]))
+        slope = Program(pushed.trace, pushed.inputs, pushed.outputs[len(of.out_types) :])
+        return Derived(slope, f"tangents of {of.program.label}")
 
     found: Derived = derived("linear part", of, active, make)
     return found
@@ -173,7 +175,7 @@ def transposed(of: ClosedProgram, linear: tuple[bool, ...], present: tuple[bool,
         program = of.hoisted
         outputs = [node for node, on in zip(program.outputs, present, strict=True) if on]
         chosen = Program(program.trace, program.inputs, outputs)
-        return Derived(expand(reverse.transposed_program(chosen, linear)))
+        return Derived(expand(reverse.transposed_program(chosen, linear)), f"transpose of {program.label}")
 
     found: Derived = derived("transposed", of, (linear, present), make)
     return found
@@ -181,8 +183,13 @@ def transposed(of: ClosedProgram, linear: tuple[bool, ...], present: tuple[bool,
 
 def batched(op: Primitive, flags: tuple[bool, ...], size: int, *operands: TracedArray, of: ClosedProgram) -> Any:
     """Apply an op to a stack of operands: it then holds the program of a stack."""
-    make = partial(batching.vmap, of.hoisted, flags, size)
-    return apply_program_op(op, derived("batched", of, (flags, size), lambda: ClosedProgram(make())), operands)
+
+    def make() -> ClosedProgram:
+        stack = batching.vmap(of.hoisted, flags, size)
+        stack.label = f"{of.program.label} on {size} rows"
+        return ClosedProgram(stack)
+
+    return apply_program_op(op, derived("batched", of, (flags, size), make), operands)
 
 
 def cost(of: ClosedProgram) -> Cost:
