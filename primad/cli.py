@@ -1,8 +1,7 @@
-"""The `primad` command: demos, proofs and random tests."""
+"""The `primad` command: examples, explanations, proofs and random tests."""
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 from typing import Annotated
 
@@ -17,20 +16,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-def demos() -> dict[str, Path]:
-    """Return the demos by name: those installed with the package, or in a checkout those beside it."""
-    package = Path(__file__).resolve().parent
-    for folder in (package / "demos", package.parent / "scientific_examples"):
-        if folder.is_dir():
-            return {path.stem: path for path in sorted(folder.glob("*.py")) if not path.stem.startswith("_")}
-    return {}
-
-
-def _summary(path: Path) -> str:
-    """Return the first line of a script's docstring."""
-    return path.read_text(encoding="utf-8").lstrip().removeprefix('"""').splitlines()[0].strip('" ')
 
 
 def _version(wanted: bool) -> None:
@@ -50,29 +35,43 @@ def options(
     """Hold the options of the command itself."""
 
 
-_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+examples_app = typer.Typer(help="Run the scientific examples, or list them.", no_args_is_help=True)
+app.add_typer(examples_app, name="examples")
 
 
-@app.command(context_settings=_PASSED_ON)
-def demo(
-    context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Which demo; without it, list them.", show_default=False)] = None,
+@examples_app.command("list")
+def list_examples() -> None:
+    """List the examples."""
+    from primad.gallery import examples
+
+    for name, example in examples().items():
+        typer.echo(f"{name:<24}{example.title}")
+
+
+@examples_app.command("run")
+def run_examples_command(
+    names: Annotated[list[str] | None, typer.Argument(help="Which examples to run.", show_default=False)] = None,
+    all_of_them: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
+    toy: Annotated[bool, typer.Option("--toy", help="Run at toy size: seconds each, and rough results.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for a picture and a record of each.")] = Path("examples_out"),
+    seed: Annotated[int, typer.Option(help="Seed of what is drawn at random.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Leave out what the folder has from before.")] = False,
 ) -> None:
-    """Run a demo by name, or list them. What follows the name goes to the demo: try NAME --help."""
-    available = demos()
-    if name in (None, "--help"):
-        typer.echo("primad demo NAME [OPTIONS] runs one of:")
-        for title, path in available.items():
-            typer.echo(f"  {title:<14}{_summary(path)}")
-        return
-    if name not in available:
-        near = suggestion(name, available)
-        listed = f"There is no demo {name!r}; there are {', '.join(available) or 'none'}."
-        typer.echo(f"{listed} {near.capitalize()}".rstrip(), err=True)
+    """Run examples; write a picture and a record of each to a folder, and print a line of figures each."""
+    from primad.gallery import examples, run_examples
+
+    available = examples()
+    if bool(names) == all_of_them:
+        typer.echo("examples run: give names of examples, or --all.\n  Fix: primad examples list shows them.", err=True)
         raise typer.Exit(2)
-    script = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    script.command()(runpy.run_path(str(available[name]))["main"])
-    script(context.args, prog_name=f"primad demo {name}")
+    for name in names or ():
+        if name not in available:
+            near = suggestion(name, available)
+            listed = f"There is no example {name!r}; there are {', '.join(available) or 'none'}."
+            typer.echo(f"{listed} {near.capitalize()}".rstrip(), err=True)
+            raise typer.Exit(2)
+    chosen = [available[name] for name in names or available]
+    raise typer.Exit(run_examples(chosen, out, toy, seed, resume))
 
 
 @app.command()

@@ -1,25 +1,24 @@
 """A guided tour of primad: derivatives of any order, programs that can be read, Hessians, and proofs of your own rules.
 
-Run `primad demo derivatives`, or this file (`--help` lists the options). It prints, and writes a picture into a folder.
+It prints what it shows, and draws two functions with their derivatives.
+
+Reference: SymPy, which proves the rule of the tour's own primitive and refutes a wrong one.
+Reach: not_proved 0, wrong_rules_passed 0, seconds 10
+Toy: not_proved 0, wrong_rules_passed 0
 """
 
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Annotated
-
 import numpy as np
-import typer
 
 import primad
 from primad import transforms
 
 
-def title(text: str) -> None:
+def title(text):
     """Print a heading."""
     print(f"\n{text}\n{'-' * len(text)}")
 
 
-def programs() -> None:
+def programs():
     """Show a program before and after lowering, differentiating, transposing and simplifying."""
     title("1. A program before and after lowering, differentiating and simplifying")
 
@@ -36,7 +35,7 @@ def programs() -> None:
     print("\nThe gradient, simplified:", primad.simplify(gradient), sep="\n")
 
 
-def hessians() -> None:
+def hessians():
     """Use a Hessian of a network of 50 variables in three ways, none of which builds it."""
     title("2. A Hessian used three ways")
     rng = np.random.default_rng(0)
@@ -70,7 +69,7 @@ def hessians() -> None:
         print(f"  {name:12}{passes:6.1f}  {'▇' * round(passes)}")
 
 
-def own_primitives() -> primad.Primitive:
+def own_primitives():
     """Prove the rule of a user's own primitive, and show how a wrong one is caught."""
     title("3. Your own primitive: one record, every transform, and a proof")
     gaussian = primad.elementwise(
@@ -78,22 +77,31 @@ def own_primitives() -> primad.Primitive:
         numpy=lambda x: np.exp(-x * x),
         partials=[lambda out, x: -2.0 * x * out],  # the result is at hand in its own rule
     )
-    print(primad.verify(gaussian))
+    right = primad.verify(gaussian)
+    print(right)
 
     title("4. A wrong rule is caught, with a counterexample")
     wrong = primad.elementwise("gaussian", numpy=lambda x: np.exp(-x * x), partials=[lambda out, x: -x * out])
-    print(primad.verify(wrong))
-    return gaussian
+    caught = primad.verify(wrong)
+    print(caught)
+    return gaussian, right, caught
 
 
-def picture(path: Path, gaussian: primad.Primitive) -> None:
+def solve(toy=False):
+    """Print the tour; return what was proved, and the primitive to draw."""
+    programs()
+    hessians()
+    gaussian, right, caught = own_primitives()
+    title("5. sin and its derivatives, plotted")
+    print("primad.derivative(np.sin, 3)(0.5) =", primad.derivative(np.sin, 3)(0.5))
+    return {"not_proved": len(right.failures), "wrong_rules_passed": int(caught.ok)}, (gaussian,)
+
+
+def draw(gaussian):
     """Plot sin and the user's primitive with their derivatives; no derivative is written down anywhere."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), constrained_layout=True)
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.2))
     x = np.linspace(-np.pi, np.pi, 401)
     for axes, function, name in ((panels[0], np.sin, "sin x"), (panels[1], gaussian, "exp(−x²)")):
         for order, label in enumerate(["the function", "first derivative", "second derivative", "third derivative"]):
@@ -101,24 +109,9 @@ def picture(path: Path, gaussian: primad.Primitive) -> None:
         axes.axhline(0, color="C7", linewidth=0.5)
         axes.set(title=name, ylabel="value", xlabel="x (radians)" if function is np.sin else "x")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
-
-
-def main(out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("derivatives_out")) -> None:
-    """Print the tour and write the picture to a folder."""
-    programs()
-    hessians()
-    gaussian = own_primitives()
-    title("5. sin and its derivatives, plotted")
-    print("primad.derivative(np.sin, 3)(0.5) =", primad.derivative(np.sin, 3)(0.5))
-    if not find_spec("matplotlib"):
-        print("no picture: matplotlib is missing; pip install 'primad[plot]' brings it")
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    picture(out / "derivatives.png", gaussian)
-    print(f"the picture is {(out / 'derivatives.png').resolve()}")
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    from primad.gallery import run_file
+
+    run_file(__file__)

@@ -1,7 +1,6 @@
 """The command line: what it lists, runs and returns."""
 
 import io
-import runpy
 import subprocess
 import sys
 
@@ -26,48 +25,16 @@ def test_version(run):
 
 def test_without_a_command_it_prints_help(run):
     output = run().output
-    assert all(command in output for command in ("demo", "explain", "verify", "fuzz"))
-
-
-def test_demo_lists_the_demos(run):
-    result = run("demo")
-    assert result.exit_code == 0
-    assert "burgers" in result.output and "derivatives" in result.output
-    assert "Burgers' equation" in result.output
-
-
-def test_an_unknown_demo_is_an_error_that_names_the_others(run):
-    result = run("demo", "heat")
-    assert result.exit_code == 2
-    assert "burgers" in result.output
-
-
-def test_installed_demos_come_first(tmp_path, monkeypatch):
-    (tmp_path / "primad" / "demos").mkdir(parents=True)
-    (tmp_path / "scientific_examples").mkdir()
-    (tmp_path / "scientific_examples" / "old.py").write_text('"""Old."""')
-    monkeypatch.setattr(cli, "__file__", str(tmp_path / "primad" / "cli.py"))
-    (tmp_path / "primad" / "demos" / "new.py").write_text('"""New."""')
-    assert list(cli.demos()) == ["new"]
-
-
-def test_demo_runs_with_its_own_options(tmp_path):
-    arguments = ["--steps", "1", "--adam-steps", "1", "--points", "20", "--width", "2", "--out", str(tmp_path)]
-    command = [sys.executable, "-m", "primad", "demo", "burgers", *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.splitlines()[-1].startswith("relative L2 error: ")
-    assert (tmp_path / "parameters.safetensors").exists()
+    assert all(command in output for command in ("examples", "explain", "verify", "fuzz"))
 
 
 def commands():
-    """Return every command with its path, the demos' too."""
-    command = typer.main.get_command(cli.app)
-    found = [("primad", command), *((f"primad {name}", each) for name, each in command.commands.items())]
-    for name, path in cli.demos().items():
-        script = typer.Typer()
-        script.command()(runpy.run_path(str(path))["main"])
-        found.append((f"primad demo {name}", typer.main.get_command(script)))
+    """Return every command with its path, those of groups too."""
+    found, left = [], [("primad", typer.main.get_command(cli.app))]
+    while left:
+        path, command = left.pop()
+        found.append((path, command))
+        left += [(f"{path} {name}", each) for name, each in getattr(command, "commands", {}).items()]
     return found
 
 
@@ -79,16 +46,8 @@ def test_every_command_and_every_option_has_a_help_text(path, command):
             assert getattr(parameter, "help", None), f"{path}: {parameter.name} has no help"
 
 
-@pytest.mark.parametrize("name", ["burgers", "derivatives"])
-def test_the_help_of_a_demo_names_the_command_that_was_called(run, name):
-    result = run("demo", name, "--help")
-    assert result.exit_code == 0
-    assert f"Usage: primad demo {name} [OPTIONS]" in result.output and "--out" in result.output
-    assert "Folder" in result.output
-
-
 def test_misspelt_names_are_suggested(run):
-    result = run("demo", "burger")
+    result = run("examples", "run", "burger")
     assert result.exit_code == 2 and "Did you mean burgers?" in result.output
     result = run("verify", "tanhh")
     assert result.exit_code == 2

@@ -1,0 +1,101 @@
+"""Reference solutions: against closed forms, against themselves refined, and against published ones where those are."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+
+from primad.errors import ShapeError
+from primad.pde import references
+
+DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+def published(name):
+    if not (DATA / name).exists():
+        pytest.skip(f"{name} is not here: published reference solutions are not part of the repository")
+    return {key: np.squeeze(value) for key, value in scipy.io.loadmat(DATA / name).items() if key[0] != "_"}
+
+
+def test_burgers_has_converged_and_meets_the_conditions():
+    x, t = np.meshgrid(np.linspace(-1, 1, 33), np.linspace(0, 1, 11), indexing="ij")
+    found = references.burgers(x, t, 0.01 / np.pi)
+    np.testing.assert_allclose(found, references.burgers(x, t, 0.01 / np.pi, nodes=160), atol=1e-6)
+    np.testing.assert_allclose(found[:, 0], -np.sin(np.pi * x[:, 0]), atol=1e-12)
+    np.testing.assert_allclose(found[[0, -1]], 0.0, atol=1e-12)
+
+
+def test_burgers_is_the_published_solution():
+    data = published("burgers_shock.mat")
+    x, t = np.meshgrid(data["x"], data["t"], indexing="ij")
+    assert np.abs(references.burgers(x, t, 0.01 / np.pi) - data["usol"]).max() < 1e-9
+
+
+def test_the_spectral_method_agrees_with_cole_and_hopf():
+    x, t = np.linspace(-1, 1, 256, endpoint=False), np.array([0.1, 0.5])
+    found = references.periodic(
+        -np.sin(np.pi * x), 2.0, t, lambda k: -0.05 * k**2, lambda u: -(u**2) / 2, lambda k: 1j * k, step=2e-3
+    )
+    np.testing.assert_allclose(found, references.burgers(x[:, None], t[None, :], 0.05), atol=1e-10)
+
+
+def test_the_spectral_method_is_of_fourth_order():
+    x, t = np.linspace(-1, 1, 64, endpoint=False), np.array([1.0])
+
+    def at(step):
+        equation = (lambda k: -0.01 * k**2 + 1, lambda u: -(u**3))
+        return references.periodic(np.sin(np.pi * x), 2.0, t, *equation, step=step)
+
+    errors = [np.abs(at(step) - at(1 / 512)).max() for step in (1 / 8, 1 / 16, 1 / 32)]
+    assert all(14 < coarse / fine < 18 for coarse, fine in pairwise(errors)), errors
+
+
+def test_solitons_travel():
+    """The complex equation of Schrödinger and the Korteweg-de Vries equation keep their solitons."""
+    x = np.linspace(-20, 20, 256, endpoint=False)
+    found = references.periodic(
+        1 / np.cosh(x) * np.exp(2j * x), 40.0, [0.5], lambda k: -0.5j * k**2, lambda h: 1j * abs(h) ** 2 * h
+    )
+    moved = 1 / np.cosh(x - 1) * np.exp(1j * (2 * x - 0.75))
+    np.testing.assert_allclose(found[:, 0], moved, atol=1e-7)
+
+    def soliton(z):
+        return 2 / np.cosh(z) ** 2
+
+    found = references.periodic(
+        soliton(x), 40.0, [0.5], lambda k: 1j * k**3, lambda u: -3 * u**2, lambda k: 1j * k, step=5e-4
+    )
+    np.testing.assert_allclose(found[:, 0], soliton(x - 2), atol=1e-7)
+
+
+def test_korteweg_and_de_vries_is_the_published_solution():
+    data = published("KdV.mat")
+    chosen = slice(0, 41, 20)
+    found = references.periodic(
+        np.cos(np.pi * data["x"]),
+        2.0,
+        data["tt"][chosen],
+        lambda k: 0.0025j * k**3,
+        lambda u: -(u**2) / 2,
+        lambda k: 1j * k,
+        step=2e-4,
+    )
+    assert np.abs(found - data["uu"][:, chosen]).max() < 1e-8
+
+
+def test_allen_and_cahn_is_the_published_solution():
+    """The start has a kink at the ends, which the published solution resolves with 512 points."""
+    data = published("AC.mat")
+    x, chosen = np.linspace(-1, 1, 1024, endpoint=False), slice(0, 201, 50)
+    found = references.periodic(
+        x**2 * np.cos(np.pi * x), 2.0, data["tt"][chosen], lambda k: 5 - 1e-4 * k**2, lambda u: -5 * u**3, step=5e-3
+    )[::2]
+    assert np.linalg.norm(found - data["uu"][:, chosen]) / np.linalg.norm(found) < 1e-5
+
+
+@pytest.mark.parametrize("times", [[1.0, 0.5], [0.0, 0.0], [-1.0, 0.0]])
+def test_times_that_do_not_increase_are_refused(times):
+    with pytest.raises(ShapeError, match="must increase, from 0 on"):
+        references.periodic(np.ones(8), 1.0, times, lambda k: -(k**2), lambda u: 0 * u)
