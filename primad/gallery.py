@@ -4,7 +4,7 @@ An example is a file with
 
 - a docstring, whose first line says what it is and whose last paragraph has lines `Reference:` (what the result is
   compared with), `Reach:` (figures that a full run should not exceed, as `error 1e-6, seconds 10`), `Toy:` (the same of
-  a run at toy size) and, where somebody published figures, `Published:`;
+  a run at toy size), where somebody published figures `Published:`, and `Needs:` for a module besides primad's own;
 - `solve(toy)` or `solve(toy, seed)`, which returns the figures, a dict of numbers, and a tuple of what to draw;
 - `draw(*shown)`, which draws it on matplotlib's current figure or on one that it makes.
 """
@@ -31,8 +31,8 @@ from typing import Any
 
 from primad.machine import processors
 
-FIELDS = ("Reference", "Reach", "Toy", "Published")
-"""What the end of an example's docstring may say; the first is required."""
+FIELDS = ("Needs", "Reference", "Reach", "Toy", "Published")
+"""What the end of an example's docstring may say."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,12 @@ class Example:
     def name(self) -> str:
         """The name that it is called by."""
         return self.path.stem
+
+    @property
+    def missing(self) -> str:
+        """The module that it needs and that is not installed; "" if there is none."""
+        needed = self.said.get("Needs", "").partition(" ")[0].rstrip(".,:;")
+        return needed if needed and not find_spec(needed) else ""
 
     def limits(self, toy: bool) -> dict[str, float]:
         """Return what its figures should not exceed."""
@@ -192,6 +198,9 @@ def run_examples(chosen: Sequence[Example], out: Path, toy: bool, seed: int, res
     for example in chosen:
         if resume and finished(out, example.name, toy):
             print(f"{example.name:<24}done before")
+            continue
+        if example.missing:
+            print(f"{example.name:<24}left out: it needs {example.said['Needs']}")
             continue
         try:
             record = run_example(example, out, toy, seed)

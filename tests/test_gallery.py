@@ -19,6 +19,8 @@ EXAMPLES = gallery.examples()
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_toy_runs_reach_what_they_declare(name, tmp_path, capsys):
+    if EXAMPLES[name].missing:
+        pytest.skip(f"it needs {EXAMPLES[name].said['Needs']}")
     record = gallery.run_example(EXAMPLES[name], tmp_path, toy=True)
     assert not record["missed"], gallery.in_words(record)
     assert all(np.isfinite(value) for value in record["figures"].values())
@@ -44,6 +46,7 @@ goes on.
 Reach: error 1e-3, seconds 5
 Toy: error {limit}
 Published: error 0.1
+{needs}
 """
 
 import numpy as np
@@ -66,8 +69,10 @@ def folder(tmp_path, monkeypatch):
     place = tmp_path / "examples"
     place.mkdir()
 
-    def write(name, limit="5", before="pass"):
-        (place / f"{name}.py").write_text(SMALL.format(limit=limit, before=before))
+    def write(name, limit="5", before="pass", needs=""):
+        (place / f"{name}.py").write_text(
+            SMALL.format(limit=limit, before=before, needs=needs).replace("\n\nReach", "\nReach")
+        )
 
     write("first")
     write("second", limit="0.5")
@@ -100,6 +105,12 @@ def test_a_run_says_what_it_missed_and_is_no_failure(folder):
     record = json.loads((folder.out / "second.json").read_text())
     assert record["toy"] and record["missed"] == ["error"] and record["seed"] == 0
     assert record["figures"]["error"] == 1.0 and record["figures"]["seconds"] >= 0
+
+
+def test_what_needs_a_module_that_is_not_there_is_left_out(folder):
+    folder("first", before="raise RuntimeError('not run')", needs="Needs: no_such_module (pip install it)")
+    result = run("run", "--all", "--toy", "--out", folder.out)
+    assert result.exit_code == 0 and "left out: it needs no_such_module (pip install it)" in result.output
 
 
 def test_the_seed_reaches_the_example(folder):
