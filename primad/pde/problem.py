@@ -83,7 +83,7 @@ class Problem:
         self.terms = self._made_terms(fitted, points_order)
         self.labels = {name: self._labels(term) for name, term in self.terms.items()}
         self.weighted = jit(self.residuals)
-        self.evaluated = jit(self._values)
+        self.evaluated = jit(self.values)
 
     # -- what it consists of -------------------------------------------------------------------------------------------
 
@@ -175,7 +175,8 @@ class Problem:
         """
         return {name: row["scale"] * self._stacked(params, name, row) for name, row in points.items()}
 
-    def _values(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+    def values(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+        """Return the residuals of all terms as they are, without their scale."""
         return {name: self._stacked(params, name, row) for name, row in points.items()}
 
     def _stacked(self, params: Tree, name: str, row: Row) -> Any:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from primad import optimize, tree
-from primad.errors import NotFiniteError
+from primad.errors import NotFiniteError, ProblemError
 from primad.optimize.vectors import Space
+from primad.pde.checkpoints import Checkpoint, restored
+from primad.pde.divergence import first_not_finite
+from primad.pde.sampling import Array
 from primad.pde.settings import Settings
 from primad.pde.solution import History, Solution
+from primad.pde.summary import summary
+from primad.pde.watching import Bar, Log
+from primad.pde.weighting import Balance, causal_weights, refined, scaled
+from primad.recording import trace
 
 if TYPE_CHECKING:
     from primad.pde.problem import Problem
 
 Tree = Any
 RESIDUAL_RULES = (optimize.LevenbergMarquardt, optimize.GaussNewtonCG)
+BALANCED_EVERY = 10
+"""Steps between two changes of weights that balance gradients."""
 WORDS = {
     "target": "the loss is as low as asked for",
     "stalled": "no lower loss was found: a minimum, up to rounding",
@@ -42,72 +55,268 @@ def solve(problem: Problem, settings: Settings) -> Solution:
     return Run(problem, settings).go()
 
 
+@dataclass(frozen=True)
+class Moment:
+    """Where a search is: all that its further steps depend on.
+
+    Attributes:
+        params: the parameters.
+        state: of the optimiser.
+        points: of all terms, with their scales.
+        weights: of the terms.
+        done: how many steps were made.
+    """
+
+    params: Tree
+    state: Any
+    points: Any
+    weights: dict[str, float]
+    done: int
+
+
 class Run:
-    """A search: what it is at, and how it goes on."""
+    """A search: what it is at, and how it goes on.
+
+    Args:
+        problem: the problem.
+        settings: how to solve it.
+
+    Raises:
+        ProblemError: if the parameters to begin with are of another problem, or a checkpoint is.
+    """
 
     def __init__(self, problem: Problem, settings: Settings) -> None:
         self.problem, self.settings = problem, settings
-        self.params = problem.init(settings.seed) if settings.params is None else settings.params
-        self.size = Space.of(self.params).size
+        params = problem.init(settings.seed)
+        if settings.params is not None:
+            given = tree.flatten_as(tree.flatten(params)[1], settings.params, "solve: params")
+            params = tree.unflatten(tree.flatten(params)[1], given)
+        self.size = Space.of(params).size
         self.rule = settings.optimizer or default_optimizer(self.size)
-        self.state = self.rule.init(self.params)
+        self.residual = isinstance(self.rule, RESIDUAL_RULES)
+        self.function = self.rule.compile(problem.residuals if self.residual else self._loss)
         self.history = History(tuple([label for labels in problem.labels.values() for label in labels]))
-        self.function = self.rule.compile(problem.residuals if isinstance(self.rule, RESIDUAL_RULES) else self._loss)
-        self.points = self._drawn(0)
+        self.balance = Balance(problem) if settings.weights == "gradient" else None
+        weights = self._first_weights()
+        self.now = Moment(params, self.rule.init(params), self._drawn(params, 0, weights), weights, 0)
+        self.checkpoint = None if settings.checkpoint is None else Checkpoint(settings.checkpoint, self.about())
+        self.unsaved = ""
+        self._restore()
+
+    def _first_weights(self) -> dict[str, float]:
+        terms, given = self.problem.terms, self.settings.weights
+        found = {name: term.weight for name, term in terms.items()}
+        if isinstance(given, str) or given is None:
+            return found
+        for name, weight in given.items():
+            if name not in found:
+                raise ProblemError(f"solve: there is no term {name!r}", fix=f"there are {', '.join(map(repr, found))}.")
+            if not weight > 0:
+                raise ProblemError(f"solve: the weight of {name!r} must be positive, got {weight}")
+            found[name] = float(weight)
+        return found
 
     def _loss(self, params: Tree, points: Any) -> Any:
         return 0.5 * sum(np.sum(leaf**2) for leaf in tree.leaves(self.problem.residuals(params, points)))
 
-    def _drawn(self, number: int) -> Any:
+    def _drawn(self, params: Tree, number: int, weights: dict[str, float]) -> Any:
         s = self.settings
-        weights = s.weights if not isinstance(s.weights, str) else None
-        return self.problem.points(s.points, s.boundary_points, (s.seed, number), weights)
+        found = self.problem.points(s.points, s.boundary_points, (s.seed, number), weights)
+        if number and s.refine:
+            found = refined(self.problem, params, found, s.refine, (s.seed, number))
+        return self._weighted(params, found, weights) if s.causal else found
+
+    def _weighted(self, params: Tree, points: Any, weights: dict[str, float]) -> Any:
+        """Return points with scales that fit the weights, and how far earlier times are solved."""
+        each: dict[str, Array] = {}
+        if self.settings.causal:
+            values = self.problem.evaluated(params, points)
+            each = {
+                name: causal_weights(self.problem, name, row, values[name], self.settings.causal)
+                for name, row in points.items()
+            }
+        return scaled(points, weights, each)
+
+    # -- one step ------------------------------------------------------------------------------------------------------
+
+    def _next(self, now: Moment) -> Moment:
+        """Return where a step leads."""
+        s, params, points, weights = self.settings, now.params, now.points, now.weights
+        if s.resample and now.done and now.done % s.resample == 0:
+            points = self._drawn(params, now.done // s.resample, weights)
+        if self.balance is not None and now.done % BALANCED_EVERY == 0:
+            weights = self.balance.balanced(params, points, weights)
+        if s.causal or weights is not now.weights:
+            points = self._weighted(params, points, weights)
+        params, state = self.rule.update(params, now.state, self.function, points)
+        return Moment(params, state, points, weights, now.done + 1)
+
+    def _tell(self, now: Moment, seconds: float) -> None:
+        """Write down what a step led to."""
+        values = self.problem.evaluated(now.params, now.points)
+        means = [np.mean(values[name] ** 2, axis=0) for name in self.problem.labels]
+        self.history.cut(now.done - 1)
+        self.history.add([float(m) for m in np.concatenate(means)], float(now.state.value), seconds, now.params)
+
+    def _ending(self) -> str:
+        """Return why the last step was the last, or ""."""
+        s, history, now = self.settings, self.history, self.now
+        if s.callback is not None and s.callback(self.solution()):
+            return "callback"
+        if history.values[-1] <= s.target:
+            return "target"
+        if now.state.stalled and not (s.resample or s.causal or self.balance):
+            return "stalled"
+        if now.done >= s.steps:
+            return "steps"
+        if s.seconds is not None and history.seconds[-1] >= s.seconds:
+            return "seconds"
+        waited = now.done - 1 - int(np.argmin(history.values))
+        return "patience" if s.patience is not None and waited >= s.patience else ""
+
+    # -- all steps -----------------------------------------------------------------------------------------------------
 
     def solution(self, reason: str = "", message: str = "") -> Solution:
         """Return what there is."""
-        return Solution(self.problem, self.params, self.state, self.history, reason, message or WORDS.get(reason, ""))
+        self.history.cut(self.now.done)
+        words = message or WORDS.get(reason, "")
+        if self.unsaved:
+            words += f"; the last checkpoint could not be written ({self.unsaved})"
+        return Solution(self.problem, self.now.params, self.now.state, self.history, reason, words)
 
     def go(self) -> Solution:
         """Make steps until a reason to stop comes up."""
-        began = time.perf_counter() - (self.history.seconds[-1] if self.history.seconds else 0.0)
-        reason, message = "", ""
+        s, before = self.settings, self.history.seconds[-1] if self.history.seconds else 0.0
+        bar = Bar(s, self.now.done) if s.progress else None
+        log = None if s.log is None else Log(s.log)
+        if log is not None:
+            log.begin(self.about(), self.now.done)
+        if bar is not None:
+            summary(self.problem, s, self.rule).show()
+            bar.start()
+        try:
+            reason, message = self._steps(before, lambda: _told(bar, log, self.history, before))
+        finally:
+            if bar is not None:
+                bar.stop()
+        self._save()
+        found = self.solution(reason, message)
+        if log is not None:
+            log.end(found.reason, found.message)
+        return found
+
+    def _steps(self, before: float, told: Callable[[], None]) -> tuple[str, str]:
+        """Make steps; return why the last one was it, and that in words where there is more to say."""
+        began = saved = time.perf_counter()
+        reason = "steps" if self.now.done >= self.settings.steps else ""
+        last = self.now
         try:
             while not reason:
-                reason = self._step(began)
+                found = self._next(self.now)
+                self._tell(found, before + time.perf_counter() - began)
+                last, self.now = self.now, found
+                told()
+                reason = self._ending()
+                if time.perf_counter() - saved >= self.settings.checkpoint_every:
+                    self._save()
+                    saved = time.perf_counter()
         except KeyboardInterrupt:
-            reason = "interrupted"
+            return "interrupted", ""
         except NotFiniteError as error:
-            if not len(self.history):
-                raise
-            reason, message = "diverged", error.what
-        return self.solution(reason, message)
+            message = self._blame(error)
+            if not self.now.done:
+                raise NotFiniteError(
+                    f"solve: {message}",
+                    why="This is so for the parameters to begin with: there is nothing good to return.",
+                    fix="mend the equation or the data there, or begin with other parameters (seed=…).",
+                ) from None
+            if isinstance(self.rule, optimize.Descent):  # such a step does not look where it goes
+                self.now = last
+            return "diverged", message
+        return reason, ""
 
-    def _step(self, began: float) -> str:
-        """Make a step; return why it was the last, or ""."""
-        s, done = self.settings, len(self.history)
-        if s.resample and done and done % s.resample == 0:
-            self.points = self._drawn(done // s.resample)
-        self.params, self.state = self.rule.update(self.params, self.state, self.function, self.points)
-        self._tell(time.perf_counter() - began)
-        if s.callback is not None and s.callback(self.solution()):
-            return "callback"
-        value = self.history.values[-1]
-        if value <= s.target:
-            return "target"
-        if self.state.stalled and not s.resample:
-            return "stalled"
-        if len(self.history) >= s.steps:
-            return "steps"
-        if s.seconds is not None and self.history.seconds[-1] >= s.seconds:
-            return "seconds"
-        best = int(np.argmin(self.history.values))
-        return "patience" if s.patience is not None and done - best >= s.patience else ""
+    def _blame(self, error: NotFiniteError) -> str:
+        """Return which term went wrong first, and in which op."""
+        now = self.now
+        for name, row in now.points.items():
+            values = self.problem.evaluated(now.params, {name: row})[name]
+            if not np.all(np.isfinite(values)):
+                place = int(np.argwhere(~np.isfinite(values))[0][0])
+                at = ", ".join(
+                    f"{c} = {v:.4g}" for c, v in zip(self.problem.domain.names, row["at"][place], strict=True)
+                )
+                one = {key: column[place : place + 1] for key, column in row.items()} if len(values) > 1 else dict(row)
+                op = first_not_finite(lambda p, r, name=name: self.problem.values(p, {name: r}), now.params, one)
+                return f"{name!r} is {values[place].tolist()} at {at}" + (f": {op}" if op else "")
+        op = first_not_finite(self._loss, now.params, now.points)
+        return error.what + (f": {op}" if op else "")
 
-    def _tell(self, seconds: float) -> None:
-        values = self.problem.evaluated(self.params, self.points)
-        means = [np.mean(values[name] ** 2, axis=0) for name in self.problem.labels]
-        self.history.losses.append([float(mean) for mean in np.concatenate(means)])
-        self.history.values.append(float(self.state.value))
-        self.history.seconds.append(seconds)
-        for name, value in self.params["coefficients"].items():
-            self.history.coefficients.setdefault(name, []).append(np.array(value)[()])
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    def about(self) -> dict[str, Any]:
+        """Return what the path of the search depends on, in words."""
+        s, problem = self.settings, self.problem
+        program = trace(problem.residuals)(self.now.params, problem.points(3, 3))
+        return {
+            "format": 1,
+            "problem": hashlib.sha256(program.text().encode()).hexdigest()[:16],
+            "domain": repr(problem.domain),
+            "unknowns": list(problem.unknowns),
+            "terms": list(problem.terms),
+            "coefficients": list(problem.coefficients),
+            "parameters": self.size,
+            "optimizer": repr(self.rule),
+            "points": s.points,
+            "boundary_points": s.boundary_points,
+            "seed": s.seed,
+            "resample": s.resample,
+            "refine": s.refine,
+            "weights": s.weights if isinstance(s.weights, str) or s.weights is None else dict(s.weights),
+            "causal": s.causal,
+        }
+
+    def _save(self) -> None:
+        """Write a checkpoint; if it cannot be written, say so and go on: the one before is as it was."""
+        if self.checkpoint is None or not self.now.done:
+            return
+        self.history.cut(self.now.done)
+        now = self.now
+        values = {
+            "params": now.params,
+            "state": now.state,
+            "points": [dict(row) for row in now.points.values()],
+            "weights": np.array([*now.weights.values()]),
+            "done": np.int64(now.done),
+            "history": self.history.arrays(),
+        }
+        try:
+            self.checkpoint.save(values)
+            self.unsaved = ""
+        except OSError as error:
+            self.unsaved = str(error)
+            warnings.warn(
+                f"a checkpoint could not be written; the run goes on, and keeps the old one: {error}", stacklevel=2
+            )
+
+    def _restore(self) -> None:
+        arrays = None if self.checkpoint is None else self.checkpoint.load()
+        if arrays is None:
+            return
+        now = self.now
+        rows = restored(arrays, "points", [dict(row) for row in now.points.values()], sizes=False)
+        weights = restored(arrays, "weights", np.array([*now.weights.values()]))
+        self.now = Moment(
+            restored(arrays, "params", now.params),
+            restored(arrays, "state", now.state),
+            dict(zip(now.points, rows, strict=True)),
+            dict(zip(now.weights, weights.tolist(), strict=True)),
+            int(restored(arrays, "done", np.int64(0))),
+        )
+        self.history.fill({key.removeprefix("history/"): a for key, a in arrays.items() if key.startswith("history/")})
+
+
+def _told(bar: Bar | None, log: Log | None, history: History, before: float) -> None:
+    if bar is not None:
+        bar.show(history, before)
+    if log is not None:
+        log.step(history)
