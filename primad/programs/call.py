@@ -13,11 +13,11 @@ from typing import Any
 
 from primad.errors import ShapeError
 from primad.ir.program import ClosedProgram
-from primad.primitive import Primitive, as_tuple, one_or_all
-from primad.programs.derived import active_in, batched, cost, linearized, pushed_together, transposed
+from primad.primitive import Primitive, one_or_all
+from primad.programs.derived import active_in, batched, cost, linearized, pulled, pushed_together
 from primad.runtime.executors import prepared, prepared_function
 from primad.transforms.lowering import inline
-from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
+from primad.types import ArrayType, TupleType, type_of_results
 
 
 def _infer(*types: ArrayType, of: ClosedProgram) -> ArrayType | TupleType:
@@ -45,22 +45,13 @@ def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedPr
     return one_or_all(results[:count]), one_or_all(rest.on(call, [*results[count:], *moving]))
 
 
-def _pull(cotangent: Any, *operands: Any, of: ClosedProgram) -> list[Any]:
-    linear = tuple([isinstance(operand, Linear) for operand in operands])
-    present = tuple([not isinstance(ct, Zero) for ct in as_tuple(cotangent)])
-    given = [ct for ct in as_tuple(cotangent) if not isinstance(ct, Zero)]
-    back = transposed(of, linear, present)
-    found = iter(back.on(call, [*(x for x in operands if not isinstance(x, Linear)), *given]))
-    return [next(found) if on else None for on in linear]
-
-
 call: Primitive = Primitive(
     "call",
     "program",
     _run,
     _infer,
     None,
-    _pull,
+    lambda *args, of: pulled(call, *args, of=of),
     None,
     None,
     lower=lambda *operands, of: one_or_all(inline(of.hoisted, operands)),

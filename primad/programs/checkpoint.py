@@ -14,7 +14,7 @@ from typing import Any
 from primad import ops
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive, one_or_all
-from primad.programs.derived import active_in, batched, linear_part, pushed_together
+from primad.programs.derived import active_in, batched, linear_part, pulled, pushed_together
 from primad.programs.ops import program_op
 
 
@@ -32,6 +32,7 @@ checkpoint: Primitive = program_op(
     build=lambda program: program,
     out_types=lambda of: of.out_types,
     linearize=_push,
+    transpose=lambda *args, of: pulled(checkpoint, *args, of=of),
     batch=lambda *args, of: batched(checkpoint, *args, of=of),
     doc="The program; a mark that its inner values may be computed again instead of being kept.",
 )

@@ -21,7 +21,7 @@ from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import apply_program_op, expand, inline, lower
 from primad.transforms.partial import split
-from primad.types import Zero
+from primad.types import Linear, Zero
 
 SMALL_RESIDUAL = 1024
 """Residuals of at most so many elements are joined: copying them takes no longer than passing them one by one."""
@@ -168,7 +168,16 @@ def _packed(early: Program, rest: Program, outs: int) -> tuple[Program, Program]
 # -- the others --------------------------------------------------------------------------------------------------------
 
 
-def transposed(of: ClosedProgram, linear: tuple[bool, ...], present: tuple[bool, ...]) -> Derived:
+def pulled(op: Primitive, cotangent: Any, *operands: Any, of: ClosedProgram) -> list[Any]:
+    """Pull cotangents back through an op that is linear in some operands: it then holds the transposed program."""
+    linear = tuple([isinstance(operand, Linear) for operand in operands])
+    given = [ct for ct in as_tuple(cotangent) if not isinstance(ct, Zero)]
+    back = _transposed(of, linear, tuple([not isinstance(ct, Zero) for ct in as_tuple(cotangent)]))
+    found = iter(back.on(op, [*(x for x in operands if not isinstance(x, Linear)), *given]))
+    return [next(found) if on else None for on in linear]
+
+
+def _transposed(of: ClosedProgram, linear: tuple[bool, ...], present: tuple[bool, ...]) -> Derived:
     """Return the program (other inputs, cotangents that are present) -> cotangents of the linear inputs."""
 
     def make() -> Derived:

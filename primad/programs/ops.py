@@ -40,6 +40,7 @@ def program_op(
     out_types: Callable[..., Types],
     consumed: Sequence[Law] = (),
     linearize: Callable[..., Any] | None = None,
+    transpose: Callable[..., Any] | None = None,
     batch: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> Primitive:
@@ -51,6 +52,7 @@ def program_op(
         out_types: `(closed program, **options) -> types of the outputs of what it builds`.
         consumed: laws of the ops that it is an operand of.
         linearize: a rule of its own (see `primad.primitive`), which differentiation uses instead of lowering.
+        transpose: how it is transposed in operands in which its program is linear, where it has a rule of its own.
         batch: how to batch it; by default a vmap node holds it, or it is mapped with its rule if it has one of its own.
         doc: one line for the reference.
     """
@@ -75,7 +77,7 @@ def program_op(
         numpy,
         infer,
         None,
-        None,
+        transpose,
         None,
         None,
         lower=lower_built,
@@ -83,6 +85,7 @@ def program_op(
         doc=doc,
         build=build,
         programs=("of",),
+        linear_operands=None if transpose else (),
         linearize=linearize,
         batch=batch or (batch_whole if linearize is None else None),
         consumed=tuple(consumed),

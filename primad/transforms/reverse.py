@@ -47,7 +47,7 @@ def pull_cotangents(
         cotangent = pending.pop(node)
         params = dict(node.params)
         positions = [i for i, operand in enumerate(node.inputs) if operand in linear]
-        if node.op.has_rule:
+        if node.op.has_rule and node.op.transpose is None:
             for operand, found in zip(
                 [node.inputs[i] for i in positions], _through(node, cotangent, linear), strict=True
             ):

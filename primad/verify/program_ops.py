@@ -276,10 +276,6 @@ def _vmap_options(choose: Choices, of: ClosedProgram) -> Any:
     return {"batched": batched, "size": 2, "shapes": shapes}, []
 
 
-def _plain_options(choose: Choices, of: ClosedProgram) -> Any:
-    return {}, []
-
-
 def _custom_jvp_options(choose: Choices, of: ClosedProgram) -> Any:
     """A rule that is right: the program's own derivative."""
     active = (True, True)
@@ -319,7 +315,7 @@ def _linear_body(t: Any, x: Any) -> tuple[Any, Any]:
     return ops.sin(x) * t + ops.flip(t, axes=(0,)) * x * x, ops.exp(x) * t
 
 
-def _draw_call(choose: Choices) -> Example:
+def _draw_same(choose: Choices) -> Example:
     operands = (floats((2,), -1.5, 1.5), floats((2,), -1.5, 1.5))
     if choose.integer(0, 1):
         return Example(operands, {"of": _program()})
@@ -362,7 +358,6 @@ _TABLE: tuple[tuple[Primitive, Any, Any], ...] = (
     (jvp_, _jvp_options, _jvp),
     (vjp_, _vjp_options, _vjp),
     (vmap_, _vmap_options, _vmap),
-    (checkpoint_, _plain_options, _same),
     (custom_jvp_, _custom_jvp_options, _same),
     (custom_vjp_, _custom_vjp_options, _same),
 )
@@ -373,7 +368,7 @@ PROGRAM_OP_CASES: tuple[Case, ...] = (
         for op, options, meaning in _TABLE
     ),
     Case(partial_, _draw_partial, 6, _partial, symbols_only=True),
-    Case(call, _draw_call, 4, _same, symbols_only=True),
+    *(Case(op, _draw_same, 4, _same, symbols_only=True) for op in (call, checkpoint_)),
     Case(mapped, _draw_mapped, 4, _mapped, symbols_only=True),
     Case(transposed, _draw_transposed, 4, _transposed, symbols_only=True),
     Case(custom_pullback, _draw_pulled, 4, _pulled, symbols_only=True, reverse_only=True, has_values=False),
