@@ -201,6 +201,44 @@ def test_scalars() -> None:
         len(j)
 
 
+@primad.custom_vjp
+def ruled(x: Any) -> Any:
+    return np.sin(x)
+
+
+ruled.defvjp(lambda x: (np.sin(x), x), lambda x, ct: (ct * np.cos(x),))
+SHAPES = ((), (1,), (3,), (12,))
+
+
+@pytest.mark.parametrize("results", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_pullback_is_enough_for_all_that_a_matrix_is_asked(shape: Any, results: Any) -> None:
+    """A function with `custom_vjp` has the matrices, and the parts and products of them, of the function itself."""
+    rng = np.random.default_rng(0)
+    x, mix = rng.normal(size=shape), rng.normal(size=(*results, *shape))
+
+    def made_of(inner: Any) -> Any:
+        return lambda x: np.sum((mix * inner(x) * inner(2.0 * x)).reshape(*results, -1), axis=-1)
+
+    along, back = rng.normal(size=shape), rng.normal(size=results)
+    questions = [
+        lambda f: np.array(primad.jacobian(f)(x)),
+        lambda f: np.array(primad.jacobian(primad.jit(f), mode="reverse")(x)),
+        lambda f: np.tensordot(primad.jacobian(f)(x), along, len(shape)),
+        lambda f: np.tensordot(back, primad.jacobian(f)(x), len(results)),
+        lambda f: np.array(primad.hessian(f)(x)),
+        lambda f: np.tensordot(primad.hessian(f)(x), along, len(shape)),
+        lambda f: primad.vmap(primad.jacobian(f))(x[None]),
+    ]
+    if len(shape) == 1:
+        questions.append(lambda f: np.trace(primad.hessian(f)(x), axis1=-2, axis2=-1))
+        questions.append(lambda f: np.diagonal(primad.hessian(f)(x), axis1=-2, axis2=-1))
+    for question in questions:
+        close(question(made_of(ruled)), np.array(question(made_of(np.sin))))
+    with pytest.raises(primad.NotDifferentiableError, match="forward mode through ruled"):
+        primad.jacfwd(made_of(ruled))(x)
+
+
 def test_modes_agree() -> None:
     for mode in ("forward", "reverse", "auto"):
         close(primad.jacobian(vector, mode=mode)(X), DENSE_J)

@@ -64,7 +64,7 @@ def compare(formulas: Any, values: Any, at: dict[Any, Any]) -> None:
         np.testing.assert_allclose(got, np.ravel(value).astype(float), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if case.has_values))
+@pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if not case.op.only_transposed))
 def test_every_op_is_what_numpy_computes(name: str) -> None:
     case = CASES[name]
     refused = 0
@@ -182,7 +182,7 @@ def test_what_has_no_formula_is_an_error_that_names_the_op(function: Any, name: 
         primad.to_sympy(function, v)
 
 
-@pytest.mark.parametrize("function", [np.sin, np.add, lambda x, y: x, np.linalg.solve], ids=str)
+@pytest.mark.parametrize("function", [np.sin, np.add, lambda x, y: x, np.linalg.solve], ids=range(4))
 def test_every_argument_is_named(function: Any) -> None:
     for given in ((), (x, x, x)):
         with pytest.raises(ShapeError, match=r"(?s)to_sympy\(.*\) was given \d arguments .*primad\.ArrayType"):

@@ -282,7 +282,7 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
         yield "params after axes changed", "axis map", replace(op, adapt=changed(op.adapt))
     yield "inferred dtype", "type", replace(op, infer=_single(op.infer))
     yield "inferred shape", "type", replace(op, infer=_longer(op.infer))
-    wrong_value = _other_value(op.numpy) if CASES[op.name].has_values else lambda *arrays, **params: arrays[0]
+    wrong_value = _other_value(op.numpy) if not op.only_transposed else lambda *arrays, **params: arrays[0]
     yield "the NumPy function", "meaning", replace(op, numpy=wrong_value)
     if op.lower is not None:
         yield "sign of the lowering", "lowering", replace(op, lower=_negative(op.lower))

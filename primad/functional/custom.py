@@ -384,6 +384,7 @@ custom_pullback: Primitive = Primitive(
     None,
     None,
     linear_operands=None,
+    only_transposed=True,
     batch=lambda flags, size, *operands, pullback: custom_pullback(*operands, pullback=pullback.stacked(flags, size)),
     doc="The derivative of a custom_vjp function: linear, with a transpose and nothing else.",
 )

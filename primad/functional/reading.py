@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pkgutil import resolve_name
 from typing import Any
@@ -12,9 +12,9 @@ from primad import nn, ops, tree
 from primad import numpy as primad_numpy
 from primad.errors import ProgramError, TracingError
 from primad.functional.transformed import name_of, not_pickled
-from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Node
 from primad.ir.parse import parse as parse_with
-from primad.ir.program import ClosedProgram, Program
+from primad.ir.program import ClosedProgram, Program, applications
 from primad.ir.text import is_shown
 from primad.primitive import Primitive
 from primad.programs.call import call
@@ -103,7 +103,7 @@ def _reduce_program(program: Program) -> Any:
             fix="pass these values to the program as arguments.",
         )
     primitives = []
-    for node in dict.fromkeys(_applications(program)):
+    for node in dict.fromkeys(applications(program)):
         known = known_ops().get(node.op.name)
         if known is not None and known is not node.op:
             raise TracingError(
@@ -123,15 +123,6 @@ def _reduce_program(program: Program) -> Any:
 def _statements(program: Program) -> list[Node]:
     """Return the nodes that have a statement in the text, in its order."""
     return [node for node in program.nodes if node.op not in (INPUT, LITERAL)]
-
-
-def _applications(program: Program) -> Iterator[Node]:
-    """Yield the applications of ops in a program, and in the programs that they hold."""
-    for node in program.nodes:
-        if not isinstance(node.op, Leaf):
-            yield node
-            for of in node.op.held(node.params):
-                yield from _applications(of.hoisted)
 
 
 def _check_params(node: Node) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from primad import ops
 from primad.ir.node import Trace
-from primad.ir.program import Program
+from primad.ir.program import Program, applications
 from primad.primitive import Primitive
 from primad.programs.narrowing import narrowed
 from primad.programs.ops import program_op
@@ -82,7 +83,8 @@ def build_jacobian(
     """Build (a block of) the Jacobian of one output with respect to one argument.
 
     Forward mode takes one direction per column. Reverse mode pulls all rows back together: one pullback for all points
-    that stay apart, one per row otherwise (see `primad.programs.rows`). 'auto' takes what costs less.
+    that stay apart, one per row otherwise (see `primad.programs.rows`). 'auto' takes what costs less, 'columns' forward
+    mode; both take the other where an op has no rule for it.
     """
     x, y = program.in_types[argument], program.out_types[output]
     rows = whole(y.shape) if rows is None else rows
@@ -93,12 +95,31 @@ def build_jacobian(
     if x_part.size == 0 or y.size == 0:
         none = ArrayType((*y.shape, *x_part.shape), y.dtype)
         return program_of(of.in_types, lambda *xs: [TracedArray(xs[0].node.trace.literal(0, none))], of.names)
-    if mode == "auto" and x_part.size > 1 and y.size > FEW and x_part.size <= y.size:
-        found = [build(of, argument, columns) for build in (_by_columns, _by_rows)]
-        return min(found, key=lambda built: built.cost().flops)
-    if mode == "auto":
-        mode = "forward" if x_part.size <= y.size else "reverse"
-    return (_by_columns if mode == "forward" else _by_rows)(of, argument, columns)
+    if mode == "reverse" or (mode == "auto" and x_part.size > y.size):
+        return _by_rows(of, argument, columns)
+    built = _by_columns(of, argument, columns)
+    if mode != "forward" and not _is_computable(built):
+        return _by_rows(of, argument, columns)
+    if mode == "auto" and x_part.size > 1 and y.size > FEW:
+        return min(built, _by_rows(of, argument, columns), key=lambda built: built.cost().flops)
+    return built
+
+
+def _is_computable(program: Program) -> bool:
+    """Say whether a program has values: a tangent that no rule gives, as of `custom_vjp`, has none."""
+    return not any(node.op.only_transposed for node in applications(program))
+
+
+def _along(of: Program, active: Sequence[bool]) -> Program:
+    """Return the program (inputs, tangents of the active ones) -> the tangent of the only output.
+
+    Where an op on the way has no tangent but a pullback, this is the transpose of the pullback.
+    """
+    pushed = _derivative_alone(forward.jvp(of, active))
+    if _is_computable(pushed):
+        return pushed
+    pullback = expand(_derivative_alone(reverse.vjp(of, active)))
+    return reverse.transpose(pullback, [i >= len(of.inputs) for i in range(len(pullback.inputs))])
 
 
 def _by_columns(of: Program, argument: int, columns: Block) -> Program:
@@ -156,11 +177,9 @@ def build_hessian(
     if swapped:
         first, second, left, right, x, z = second, first, right, left, z, x
     y_part = block_shape(rows)
-    inner_mode = "forward" if max(n_left, n_right) == 1 else "reverse"
-    if y_part != ():
-        inner_mode = "auto" if inner_mode == "reverse" else inner_mode
+    inner_mode = "columns" if max(n_left, n_right) == 1 else "reverse" if y_part == () else "auto"
     slope = expand(build_jacobian(program, output=output, argument=first, mode=inner_mode, rows=rows, columns=left))
-    built = build_jacobian(slope, output=0, argument=second, mode="forward", columns=right)
+    built = build_jacobian(slope, output=0, argument=second, mode="columns", columns=right)
     if not swapped:
         return built
     ny, nl, nr = len(y_part), len(left), len(right)
@@ -172,8 +191,8 @@ def _second_directional(program: Program, output: int, argument: int) -> Program
     """Return the program (arguments, direction) -> second derivative of an output along the direction, twice."""
     n = len(program.inputs)
     of = _restricted(program, output, whole(program.out_types[output].shape))
-    slope = _derivative_alone(forward.jvp(of, _only(program, argument)))
-    twice = _derivative_alone(forward.jvp(slope, [i == argument for i in range(n + 1)]))
+    slope = _along(of, _only(program, argument))
+    twice = _along(slope, [i == argument for i in range(n + 1)])
     return expand(program_of(slope.in_types, lambda *xs: inline(twice, [*xs, xs[-1]])))
 
 
@@ -200,7 +219,7 @@ def build_hessian_diagonal(program: Program, *, output: int, argument: int, tota
 
 def _build_pushforward(program: Program, *, output: int, argument: int) -> Program:
     of = _restricted(program, output, whole(program.out_types[output].shape))
-    return _derivative_alone(forward.jvp(of, _only(program, argument)))
+    return _along(of, _only(program, argument))
 
 
 def _build_pullback(program: Program, *, output: int, argument: int) -> Program:
@@ -224,7 +243,7 @@ pullback_: Primitive = program_op(
 
 def _build_hvp(program: Program, *, output: int, argument: int, along: int) -> Program:
     slope = expand(build_jacobian(program, output=output, argument=argument, mode="reverse"))
-    return _derivative_alone(forward.jvp(slope, _only(program, along)))
+    return _along(slope, _only(program, along))
 
 
 hvp_: Primitive = program_op(

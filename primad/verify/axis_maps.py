@@ -27,7 +27,7 @@ def check_batching(trial: Trial) -> How | None:
     count = len(trial.program.inputs)
     if not count:
         return None
-    if not trial.case.has_values:
+    if trial.op.only_transposed:
         return _batching_of_transpose(trial)
     size = 3
     variants = [[shuffled(trial, x) for x in trial.values] for _ in range(size)]

@@ -109,7 +109,6 @@ class Case:
         reverse_only: whether the op refuses forward mode by design.
         numeric: whether the op's formulas are too long for SymPy: it is checked at numbers of high precision.
         through: for an op that takes the results of another one, that op: it makes the operand from the example's.
-        has_values: whether the op can be computed; one that stands for what forward mode lacks can only be transposed.
     """
 
     op: Primitive
@@ -120,7 +119,6 @@ class Case:
     reverse_only: bool = False
     numeric: bool = False
     through: Primitive | None = None
-    has_values: bool = True
 
 
 def shape(choose: Choices, low: int = 0, high: int = 2, longest: int = 3) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def _refuses(trial: Trial) -> How:
 
 def check_type(trial: Trial) -> How | None:
     """The inferred type is that of NumPy's result, in double and in single precision."""
-    if not trial.case.has_values:
+    if trial.op.only_transposed:
         return _refuses(trial)
     for single in (False,) if trial.op.holds_program else (False, True):
         operands, types = [], []

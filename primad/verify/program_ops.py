@@ -371,7 +371,7 @@ PROGRAM_OP_CASES: tuple[Case, ...] = (
     *(Case(op, _draw_same, 4, _same, symbols_only=True) for op in (call, checkpoint_)),
     Case(mapped, _draw_mapped, 4, _mapped, symbols_only=True),
     Case(transposed, _draw_transposed, 4, _transposed, symbols_only=True),
-    Case(custom_pullback, _draw_pulled, 4, _pulled, symbols_only=True, reverse_only=True, has_values=False),
+    Case(custom_pullback, _draw_pulled, 4, _pulled, symbols_only=True, reverse_only=True),
 )
 
 

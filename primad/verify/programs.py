@@ -29,7 +29,7 @@ Shape = tuple[int, ...]
 
 def is_drawn(case: Case) -> bool:
     """Say whether programs may contain the op."""
-    return case.has_values and not case.op.holds_program and case.through is None
+    return not case.op.only_transposed and not case.op.holds_program and case.through is None
 
 
 @cache
