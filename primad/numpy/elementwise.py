@@ -15,6 +15,7 @@ from primad.kinds import composite
 from primad.numpy.promotion import (
     any_traced,
     as_traced,
+    as_ufunc,
     common_shape,
     convert,
     expand,
@@ -51,6 +52,9 @@ def agree(x: Any, y: Any, floats: bool) -> bool:
     return second is TracedArray and (first is float or first is int) and y.node.type.dtype.kind == "f"
 
 
+AS_NUMPY = "Broadcasts and promotes as NumPy does."
+
+
 def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any:
     """Make NumPy's function of two operands from a primitive, and register it for the ufuncs."""
     name = ufuncs[0].__name__
@@ -61,9 +65,7 @@ def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any
             x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
         return bind(primitive, (x, y), {})
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"np.{name}: {primitive.doc} Broadcasts and promotes as NumPy does."
-    return implements(*ufuncs, ufunc=True)(function)
+    return as_ufunc(function, f"{primitive.doc} {AS_NUMPY}", *ufuncs)
 
 
 def unary(primitive: Primitive, *ufuncs: Any) -> Any:
@@ -76,9 +78,7 @@ def unary(primitive: Primitive, *ufuncs: Any) -> Any:
             x = convert(x, loop_dtype(ufuncs[0], x))
         return bind(primitive, (x,), {})
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"np.{name}: {primitive.doc}"
-    return implements(*ufuncs, ufunc=True)(function)
+    return as_ufunc(function, primitive.doc, *ufuncs)
 
 
 add = binary(ops.add, np.add)
@@ -211,9 +211,7 @@ def _by_definition(primitive: Primitive, ufunc: np.ufunc) -> Callable[..., Any]:
         refuse_out(ufunc.__name__, out)
         return primitive(*harmonize(ufunc.__name__, *operands, dtype=loop_dtype(ufunc, *operands)))
 
-    function.__name__ = function.__qualname__ = ufunc.__name__
-    function.__doc__ = f"np.{ufunc.__name__}: {primitive.doc}"
-    return implements(ufunc, ufunc=True)(function)
+    return as_ufunc(function, primitive.doc, ufunc)
 
 
 square = _by_definition(square, np.square)  # type: ignore[assignment]

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.numpy.elementwise import agree
+from primad.numpy.elementwise import AS_NUMPY, agree
 from primad.numpy.promotion import (
     as_float,
     as_traced,
+    as_ufunc,
     common_shape,
     convert,
     expand,
@@ -48,9 +49,7 @@ def comparison(primitive: Primitive, ufunc: np.ufunc, swap: bool = False, invert
         result = compare(y, x) if swap else compare(x, y)
         return bind(ops.logical_not, (result,), {}) if invert else result
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"np.{name}: {primitive.doc} Broadcasts and promotes as NumPy does."
-    return implements(ufunc, ufunc=True)(function)
+    return as_ufunc(function, f"{primitive.doc} {AS_NUMPY}", ufunc)
 
 
 def _comparable(name: str, x: Any, y: Any) -> list[TracedArray]:
@@ -104,9 +103,7 @@ def _bitwise(primitive: Primitive, ufunc: np.ufunc) -> Any:
         refuse_out(name, out)
         return bind(primitive, harmonize(name, *operands, dtype=loop_dtype(ufunc, *operands)), {})
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"np.{name}: of integers or booleans, bit by bit."
-    return implements(ufunc, ufunc=True)(function)
+    return as_ufunc(function, "of integers or booleans, bit by bit.", ufunc)
 
 
 bitwise_and = _bitwise(ops.logical_and, np.bitwise_and)
@@ -145,9 +142,7 @@ def _logical(combine: Primitive | None, ufunc: np.ufunc) -> Any:
             return ops.logical_not(booleans[0])
         return combine(*booleans)
 
-    function.__name__ = function.__qualname__ = ufunc.__name__
-    function.__doc__ = f"np.{ufunc.__name__}: nonzero counts as true."
-    return implements(ufunc, ufunc=True)(function)
+    return as_ufunc(function, "nonzero counts as true.", ufunc)
 
 
 logical_and = _logical(ops.logical_and, np.logical_and)

@@ -38,6 +38,14 @@ def joined(value: Any) -> Any:
     return FUNCTIONS[np.stack]([joined(item) for item in value])
 
 
+def as_ufunc(function: F, doc: str, *ufuncs: np.ufunc) -> F:
+    """Register a function that was made for ufuncs, under the name of the first; `doc` follows the name."""
+    name = ufuncs[0].__name__
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"np.{name}: {doc}"
+    return implements(*ufuncs, ufunc=True)(function)
+
+
 def implements(
     *originals: Any, method: str | None = None, ufunc: bool = False, of_arrays: bool = False
 ) -> Callable[[F], F]:

@@ -10,33 +10,22 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.optimize.line_search import LinePoint
-from primad.optimize.quasi_newton import QuasiNewton, curved
-from primad.optimize.vectors import Space, Tree, Vector
+from primad.optimize.quasi_newton import QuasiNewton, QuasiNewtonState, curved
+from primad.optimize.vectors import Vector
 
 __all__ = ["SelfScaledBroyden", "SelfScaledBroydenState"]
 
 
-@dataclass(frozen=True)
-class SelfScaledBroydenState:
-    """Where the search is; arrays and numbers only.
+@dataclass(frozen=True, kw_only=True)
+class SelfScaledBroydenState(QuasiNewtonState):
+    """Where the search is: `step`, `evaluations`, `value`, `gradient`, `kept`, `stalled`, and the inverse Hessian.
 
     Attributes:
-        step: how many steps were made.
-        evaluations: how often the function was computed.
-        value: the function at the parameters; where it is NaN, as before the first step, `update` computes it anew.
-        gradient: its gradient there, as one float64 vector.
-        inverse: the model of the inverse Hessian, a symmetric positive definite float64 matrix.
-        kept: how many changes of the gradient are in it; with none, it is not used.
-        stalled: whether the last step found nothing lower: the parameters are at a minimum, up to rounding.
+        inverse: the model of the inverse Hessian, a symmetric positive definite float64 matrix; not used before a
+            change of the gradient is kept.
     """
 
-    step: Any
-    evaluations: Any
-    value: Any
-    gradient: Any
     inverse: Any
-    kept: Any
-    stalled: Any
 
 
 @dataclass(frozen=True)
@@ -78,22 +67,8 @@ class SelfScaledBroyden(QuasiNewton[SelfScaledBroydenState]):
                 f"SelfScaledBroyden: there is no form {self.form!r}", fix='choose "broyden", "bfgs" or "unscaled".'
             )
 
-    def init(self, params: Tree) -> SelfScaledBroydenState:
-        """Return the state before the first step.
-
-        Raises:
-            ShapeError: if a parameter is not a float array.
-        """
-        size = Space.of(params).size
-        return SelfScaledBroydenState(
-            step=np.int64(0),
-            evaluations=np.int64(0),
-            value=np.float64(np.nan),
-            gradient=np.zeros(size),
-            inverse=np.eye(size),
-            kept=np.int64(0),
-            stalled=np.bool_(False),
-        )
+    def _started(self, size: int, **fields: Any) -> SelfScaledBroydenState:
+        return SelfScaledBroydenState(inverse=np.eye(size), **fields)
 
     def _scaled(self, gradient: Vector, state: SelfScaledBroydenState, kept: int) -> Vector:
         return state.inverse @ gradient if kept else np.array(gradient)

@@ -8,35 +8,23 @@ from typing import Any
 import numpy as np
 
 from primad.optimize.line_search import LinePoint
-from primad.optimize.quasi_newton import QuasiNewton, curved
-from primad.optimize.vectors import Space, Tree, Vector
+from primad.optimize.quasi_newton import QuasiNewton, QuasiNewtonState, curved
+from primad.optimize.vectors import Vector
 
 __all__ = ["LBFGS", "LBFGSState"]
 
 
-@dataclass(frozen=True)
-class LBFGSState:
-    """Where the search is; arrays and numbers only.
+@dataclass(frozen=True, kw_only=True)
+class LBFGSState(QuasiNewtonState):
+    """Where the search is: `step`, `evaluations`, `value`, `gradient`, `kept`, `stalled`, and the last changes.
 
     Attributes:
-        step: how many steps were made.
-        evaluations: how often the function was computed.
-        value: the function at the parameters; where it is NaN, as before the first step, `update` computes it anew.
-        gradient: its gradient there, as one float64 vector.
         moves: the last changes of the parameters, one a row; row `kept % rows` is the next to be replaced.
         changes: the changes of the gradient that belong to them.
-        kept: how many changes were stored.
-        stalled: whether the last step found nothing lower: the parameters are at a minimum, up to rounding.
     """
 
-    step: Any
-    evaluations: Any
-    value: Any
-    gradient: Any
     moves: Any
     changes: Any
-    kept: Any
-    stalled: Any
 
 
 @dataclass(frozen=True)
@@ -70,23 +58,9 @@ class LBFGS(QuasiNewton[LBFGSState]):
     first_length: float = 1.0
     evaluations: int = 25
 
-    def init(self, params: Tree) -> LBFGSState:
-        """Return the state before the first step.
-
-        Raises:
-            ShapeError: if a parameter is not a float array.
-        """
-        size = Space.of(params).size
-        return LBFGSState(
-            step=np.int64(0),
-            evaluations=np.int64(0),
-            value=np.float64(np.nan),
-            gradient=np.zeros(size),
-            moves=np.zeros((self.memory, size)),
-            changes=np.zeros((self.memory, size)),
-            kept=np.int64(0),
-            stalled=np.bool_(False),
-        )
+    def _started(self, size: int, **fields: Any) -> LBFGSState:
+        shape = (self.memory, size)
+        return LBFGSState(moves=np.zeros(shape), changes=np.zeros(shape), **fields)
 
     def _remember(self, state: LBFGSState, kept: int, found: LinePoint, before: Vector, move: Vector) -> LBFGSState:
         """Store a change, unless it says that the function is not convex there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -20,22 +20,59 @@ from primad.recording import type_of
 ValueAndGrad = Callable[..., tuple[Any, Tree]]
 Point = tuple[Tree, float, Vector]
 """Parameters, the function there, and its gradient."""
-S = TypeVar("S", bound=Any)
+S = TypeVar("S", bound="QuasiNewtonState")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuasiNewtonState:
+    """Where a search is; arrays and numbers only.
+
+    Attributes:
+        step: how many steps were made.
+        evaluations: how often the function was computed.
+        value: the function at the parameters; where it is NaN, as before the first step, `update` computes it anew.
+        gradient: its gradient there, as one float64 vector.
+        kept: how many changes of the gradient were stored.
+        stalled: whether the last step found nothing lower: the parameters are at a minimum, up to rounding.
+    """
+
+    step: Any
+    evaluations: Any
+    value: Any
+    gradient: Any
+    kept: Any
+    stalled: Any
 
 
 class QuasiNewton(ABC, Generic[S]):
     """A search by steps at whose end the strong Wolfe conditions hold.
 
-    A subclass says what its state remembers and which direction that gives. States have the fields `step`,
-    `evaluations`, `value`, `gradient`, `kept` (how many changes of the gradient are remembered) and `stalled`.
+    A subclass says what its state remembers and which direction that gives.
     """
 
     first_length: float
     evaluations: int
 
-    @abstractmethod
     def init(self, params: Tree) -> S:
-        """Return the state before the first step."""
+        """Return the state before the first step.
+
+        Raises:
+            ShapeError: if a parameter is not a float array.
+        """
+        size = Space.of(params).size
+        return self._started(
+            size,
+            step=np.int64(0),
+            evaluations=np.int64(0),
+            value=np.float64(np.nan),
+            gradient=np.zeros(size),
+            kept=np.int64(0),
+            stalled=np.bool_(False),
+        )
+
+    @abstractmethod
+    def _started(self, size: int, **fields: Any) -> S:
+        """Return the state of a search among so many numbers, with the fields that all states have."""
 
     @abstractmethod
     def _scaled(self, gradient: Vector, state: S, kept: int) -> Vector:
