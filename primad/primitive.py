@@ -103,6 +103,7 @@ class Domain:
     Attributes:
         error: the class of its error.
         operand: the operand in which values are outside, and what messages call it.
+        own_axes: how many of its last axes a value has: a matrix two.
         find: `(*arrays, **params) -> (place, value)`, or None: the first value outside, and its index or its matrix's
             index in the operand. It is asked only where the definition raised.
         say: `(value, *types, **params)`: what is wrong with it.
@@ -117,6 +118,7 @@ class Domain:
     say: Callable[..., str]
     fix: str = ""
     called: str = ""
+    own_axes: int = 0
 
 
 SAME = "same"

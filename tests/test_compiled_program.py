@@ -280,10 +280,8 @@ def test_arguments_outlive_their_list():
 
 
 def test_what_has_no_loop_runs_with_numpy():
-    plan, _ = plan_of(lambda x: np.cumsum(x), np.ones(5))
-    assert plan is None
     plan, _ = plan_of(lambda x: x * 2, np.ones(5, np.float16))
     assert plan is None
     plan, _ = plan_of(lambda x: np.sum(np.exp(x)), np.ones(10_000_000))
     assert plan is None
-    assert primad.jit(np.cumsum)(np.ones(3))[2] == 3.0
+    assert primad.jit(lambda x: x * 2)(np.ones(3, np.float16))[2] == 2.0

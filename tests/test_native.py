@@ -42,12 +42,19 @@ EXACT = {
     "logistic": lambda x: 1 / (1 + mpmath.exp(-x)),
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "sqrt": mpmath.sqrt,
+    "arcsin": mpmath.asin,
+    "arccos": mpmath.acos,
+    "arcsinh": mpmath.asinh,
+    "arccosh": mpmath.acosh,
+    "arctanh": mpmath.atanh,
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
     "leg": lambda x: mpmath.sqrt((1 - x) * (1 + x)),
 }
 EXACT_OF_TWO = {
     "hypot": mpmath.hypot,
     "arctan2": mpmath.atan2,
     "direction": lambda x, y: x / mpmath.hypot(x, y),
+    "power": mpmath.power,
 }
 CONVERSIONS = {"cast", "truncate"}
 DIVISIONS = {"floor_divide", "remainder", "fmod"}
@@ -75,6 +82,14 @@ def points(name, dtype):
         x = np.concatenate([x, np.pi / 2 * np.arange(-40, 40), rng.uniform(-1e5, 1e5, 60), [1e9, -3e12]])
     if name in ("log", "log2", "log10", "sqrt"):
         x = np.concatenate([np.abs(x), 1 + rng.uniform(-1e-3, 1e-3, 60), [1e30, 1e-30]])
+    if name in ("arcsin", "arccos", "arctanh"):
+        x = x[np.abs(x) < 1]
+        x = np.concatenate([x, 1 - 10 ** rng.uniform(-15, -1, 60), 10 ** rng.uniform(-15, -1, 60) - 1])
+        x = x[np.abs(x.astype(dtype)) < 1]
+    if name == "arccosh":
+        x = np.concatenate([1 + 10 ** rng.uniform(-7, 0, 60), x[x > 1], 10 ** rng.uniform(0, 30, 60)])
+    if name in ("arcsinh", "cbrt"):
+        x = np.concatenate([x, 10 ** rng.uniform(0, 30, 60), -(10 ** rng.uniform(0, 30, 60))])
     if name == "leg":
         x = np.concatenate([x[np.abs(x) <= 1], 1 - 10 ** rng.uniform(-15, -1, 60)])
     if name == "log1p":

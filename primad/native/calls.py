@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from primad.native.builder import Builder
@@ -11,6 +12,7 @@ from primad.native.layout import layout_of
 from primad.native.memory import aligned
 from primad.native.parts import ARGUMENT, BLOCK, NUMBERS, PartedProgram
 from primad.native.program_text import ProgramText, ProgramWriter
+from primad.native.site import FAILURE_BYTES
 
 SCRATCH, OWN_NUMBERS = 0, 1
 """What the addresses of a call are counted from: the scratch memory, the numbers, then the arguments."""
@@ -20,6 +22,7 @@ def text_of_calls(parted: PartedProgram) -> ProgramText | None:
     """Write a program in parts; None if an op of it has no loop."""
     declared: dict[str, str] = {}
     functions: list[str] = []
+    can_fail: list[list[int]] = []  # for each part, the positions of the nodes that can
     scratch = 0
     for i, part in enumerate(parted.parts):
         layout = layout_of(part.program)
@@ -29,16 +32,19 @@ def text_of_calls(parted: PartedProgram) -> ProgramText | None:
         functions.append(text.functions.replace("@KERNEL", f"@KERNEL.part{i}"))
         declared.update(text.declared)
         scratch = max(scratch, text.scratch)
-    start = aligned(parted.scratch)
-    data = [*_definitions(parted), *functions, _loop(parted, start)]
-    return ProgramText("\n".join(data), declared, start + scratch)
+        can_fail.append([part.nodes.index(node) for node in text.failing])
+    start = aligned(max(parted.scratch, FAILURE_BYTES))
+    failing = [call.nodes[k] for call in parted.calls for k in can_fail[call.part]]
+    before = list(accumulate([len(can_fail[call.part]) for call in parted.calls], initial=0))
+    data = [*_definitions(parted, before), *functions, _loop(parted, start)]
+    return ProgramText("\n".join(data), declared, start + scratch, tuple(failing), parted.program.lines)
 
 
-def _definitions(parted: PartedProgram) -> list[str]:
+def _definitions(parted: PartedProgram, before: Sequence[int]) -> list[str]:
     """Return the definitions of the list of calls, of the parts' addresses and of the numbers."""
     entries: list[int] = []
-    for call in parted.calls:
-        entries += [call.part, len(call.addresses)]
+    for call, failing in zip(parted.calls, before, strict=False):
+        entries += [call.part, len(call.addresses), failing]
         for (kind, which), offset in call.addresses:
             if kind == ARGUMENT:
                 entries += [OWN_NUMBERS + 1 + which, offset]
@@ -85,12 +91,16 @@ def _loop(parted: PartedProgram, start: int) -> str:
 
     def call(_: str, carried: list[str]) -> list[str]:
         (place,) = carried
-        part, count = (code.emit(f"zext i32 {code.load('i32', place, k)} to i64") for k in (0, 1))
-        at = code.place("i32", place, 2)
+        part, count, failing = (code.emit(f"zext i32 {code.load('i32', place, k)} to i64") for k in range(3))
+        at = code.place("i32", place, 3)
         code.loop(count, lambda j, _: fill(j, at))
-        code.run_own(code.load("ptr", "@KERNEL.parts", part), ("ptr", table), ("ptr", free))
+        status = code.ask("i64", code.load("ptr", "@KERNEL.parts", part), ("ptr", table), ("ptr", free))
+        with code.when(code.emit(f"icmp ne i64 {status}, 0"), ends=True):
+            for k in (0, 1):
+                code.store("i64", code.load("i64", free, k), code.place("i64", "%scratch", k))
+            code.do(f"ret i64 {code.emit(f'add i64 {status}, {failing}')}")
         return [code.place("i32", at, code.emit(f"mul i64 {count}, 2"))]
 
     code.loop(len(parted.calls), call, ["@KERNEL.calls"], "ptr")
-    code.do("ret void")
-    return code.function("void @KERNEL(ptr %table, ptr %scratch)")
+    code.do("ret i64 0")
+    return code.function("i64 @KERNEL(ptr %table, ptr %scratch)")

@@ -81,9 +81,14 @@ def write_cpython_entry(
     results = Results(code, outputs, slots.places[n_inputs:])
     results.make(signature.results if is_plain(signature.results) else None)
     raw = "" if memory else _allocate(code, scratch, results)
-    _run(code, body, slots.table, memory or _aligned(code, raw), arguments.leaves if work > UNLOCKED_WORK else None)
+    held = arguments.leaves if work > UNLOCKED_WORK else None
+    status = _run(code, body, slots.table, memory or _aligned(code, raw), held)
     if raw:
         code.run_own(code.python("PyMem_RawFree"), ("ptr", raw))
+    with code.when(code.emit(f"icmp ne i64 {status}, 0"), ends=True):  # the general way finds out what failed
+        if results.root:
+            code.decref(results.root)
+        code.go("no")
     results.make_scalars()
     code.do(f"ret ptr {results.root}")
     code.label("no")
@@ -123,19 +128,19 @@ def _find_own(code: Objects, slots: Sequence[str]) -> str:
     return body
 
 
-def _run(code: Objects, body: str, table: str, memory: str, leaves: Sequence[str] | None) -> None:
-    """Run the program; with the arguments' leaves held, other threads may run meanwhile."""
+def _run(code: Objects, body: str, table: str, memory: str, leaves: Sequence[str] | None) -> str:
+    """Run the program, and return its status; with the arguments' leaves held, other threads may run meanwhile."""
     call = (("ptr", table), ("ptr", memory))
     if leaves is None:
-        code.run_own(body, *call)
-        return
+        return code.ask("i64", body, *call)
     for leaf in leaves:  # other threads may take arrays out of the caller's lists and dictionaries meanwhile
         code.incref(leaf)
     state = code.ask("ptr", code.python("PyEval_SaveThread"))
-    code.run_own(body, *call)
+    status = code.ask("i64", body, *call)
     code.run_own(code.python("PyEval_RestoreThread"), ("ptr", state))
     for leaf in leaves:
         code.decref(leaf)
+    return status
 
 
 def _allocate(code: Objects, scratch: int, results: Results) -> str:

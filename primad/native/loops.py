@@ -188,14 +188,27 @@ def pointwise(
         compute: what is computed.
     """
     views = [*reads, *writes]
-    axes = merged(
-        [(n, *strides) for n, *strides in zip(writes[0].shape, *[view.strides for view in views], strict=True)]
-    )
+    axes = [(n, *strides) for n, *strides in zip(writes[0].shape, *[view.strides for view in views], strict=True)]
     if any(n == 0 for n, *_ in axes):
         return
-    *outer, row = axes or [(1, *[0] * len(views))]
-    starts = [code.start(view) for view in views]
-    code.over(views, starts, outer, lambda pointers: _row(code, reads, writes, pointers, row, dtype, compute))
+    pointwise_at(code, reads, writes, [code.start(view) for view in views], axes, dtype, compute)
+
+
+def pointwise_at(
+    code: Code,
+    reads: Sequence[View],
+    writes: Sequence[View],
+    pointers: Sequence[str],
+    axes: Sequence[tuple[int, ...]],
+    dtype: np.dtype[Any],
+    compute: Compute,
+) -> None:
+    """Write such a loop over other axes of the arrays (length, steps in them), from addresses on."""
+    *outer, row = merged(axes) or [(1, *[0] * len(pointers))]
+    if any(n == 0 for n, *_ in axes):
+        return
+    views = [*reads, *writes]
+    code.over(views, pointers, outer, lambda places: _row(code, reads, writes, places, row, dtype, compute))
 
 
 def _row(

@@ -43,10 +43,12 @@ class Part:
         program: what it computes.
         addresses: for each of its inputs and then outputs, the entry of the table of addresses from which it is
             counted, and the bytes from there.
+        nodes: its nodes, in the order of those that calls stand for.
     """
 
     program: Program
     addresses: Sequence[tuple[int, int]]
+    nodes: Sequence[Node]
 
 
 @dataclass(eq=False)
@@ -56,10 +58,12 @@ class Call:
     Attributes:
         part: the number of the part.
         addresses: the addresses that it takes: what each is counted from, and the bytes from there.
+        nodes: what the nodes of the part stand for.
     """
 
     part: int
     addresses: Sequence[tuple[Base, int]]
+    nodes: Sequence[Node]
 
 
 @dataclass(eq=False)
@@ -266,7 +270,7 @@ class PartedProgram:
         outputs = [mapping[node] for node in (*use.results, *(node for node, _ in use.apart))]
         part = Program(trace, inputs, outputs)
         trace.close()
-        return Part(part, addresses)
+        return Part(part, addresses, [mapping[node] for node in use.known])
 
     def _call(self, part: int, i: int, varied: Sequence[int]) -> Call:
         use = self._uses[i]
@@ -277,7 +281,7 @@ class PartedProgram:
         if use.results:
             addresses.append(((BLOCK, i), 0))
         addresses += [((ARGUMENT, position), 0) for _, position in use.apart]
-        return Call(part, addresses)
+        return Call(part, addresses, list(use.known))
 
     def _placed(self) -> tuple[dict[int, int], int]:
         """Return where each block lies in the scratch memory, and the size of that."""

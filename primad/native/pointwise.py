@@ -62,7 +62,9 @@ def _absolute(v: Vector, x: str) -> str:
     return v.choose(v.order("lt", x, v.constant(0)), _negative(v, x), x) if v.signed else x
 
 
-def _larger(order: str) -> Emit:
+def larger(order: str) -> Emit:
+    """Return what writes the larger ('gt') or smaller ('lt') of two operands."""
+
     def emit(v: Vector, x: str, y: str) -> str:
         # A NaN in y fails the comparison and is chosen; one in x is chosen by being unordered with itself. Of equal
         # operands y is chosen, as NumPy does: it shows where they are zeros of different signs.
@@ -225,6 +227,11 @@ def _right_shift(v: Vector, x: str, y: str) -> str:
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 ALL, NUMBERS, DISCRETE = "fiub", "fiu", "iub"
+C_NAMES = {
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+    "arctan2": "atan2", "power": "pow",
+}  # fmt: skip
+"""The C library's names for functions, where they are others."""
 
 POINTWISE: dict[Primitive, Pointwise] = {
     ops.neg: Pointwise(_negative, NUMBERS),
@@ -236,8 +243,8 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.sqrt: Pointwise(lambda v, x: v.intrinsic("sqrt", x)),
     ops.floor: Pointwise(lambda v, x: v.intrinsic("floor", x)),
     ops.sign: Pointwise(_sign, NUMBERS),
-    ops.maximum: Pointwise(_larger("gt"), ALL),
-    ops.minimum: Pointwise(_larger("lt"), ALL),
+    ops.maximum: Pointwise(larger("gt"), ALL),
+    ops.minimum: Pointwise(larger("lt"), ALL),
     ops.floor_divide: Pointwise(_floor_divide, NUMBERS, function=True),
     ops.remainder: Pointwise(_remainder, NUMBERS, function=True),
     ops.fmod: Pointwise(_fmod, NUMBERS, function=True),
@@ -255,10 +262,10 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.truncate: Pointwise(_truncate, ALL, between=_truncates),
     ops.leg: Pointwise(functions.leg),
     **{
-        ops.BY_NAME[name]: Pointwise(_called({"arctan": "atan", "arctan2": "atan2"}.get(name, name)), function=True)
+        ops.BY_NAME[name]: Pointwise(_called(C_NAMES.get(name, name)), function=True)
         for name in (
-            "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "arctan",
-            "arctan2", "hypot", "erf", "erfc",
+            "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "hypot",
+            "erf", "erfc", "cbrt", *C_NAMES,
         )
     },
     ops.direction: Pointwise(functions.direction, function=True),

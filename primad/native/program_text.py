@@ -7,7 +7,7 @@ that die inside share one block of scratch memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from primad.native.loops import Code, View, contiguous, pointwise
 from primad.native.memory import Memory
 from primad.native.pointwise import Pointwise, written
 from primad.native.products import COUNT, write_contraction
+from primad.native.site import FAILURE_BYTES, Loops, Site, failure_of
 from primad.native.storage import Place, Splat, part_of
 from primad.native.table import NATIVE, Way
 from primad.native.vectors import BY_SIZE, CELLS, Vector, number_text
@@ -40,15 +41,21 @@ class ProgramText:
     """A program's text.
 
     Attributes:
-        functions: the definitions; the program is `@KERNEL(ptr %table, ptr %scratch)`, that of a tile is
-            `@KERNEL.tile(ptr %table, ptr %scratch, i64 %count)` after `@KERNEL.before(ptr %table, ptr %scratch)`.
+        functions: the definitions; the program is `i64 @KERNEL(ptr %table, ptr %scratch)`, that of a tile is
+            `i64 @KERNEL.tile(ptr %table, ptr %scratch, i64 %count)` after `@KERNEL.before(ptr %table, ptr %scratch)`.
+            What they return is 0, or which of the ops that can fail did, the first being 1.
         declared: the declarations of what they call, by name.
-        scratch: bytes of scratch memory that they share.
+        scratch: bytes of scratch memory that they share. Where an op failed there are two i64 at its start: one more
+            than the place of the value for which it is not defined, and that value.
+        failing: the ops that can fail.
+        lines: the user's lines of nodes.
     """
 
     functions: str
     declared: dict[str, str]
     scratch: int
+    failing: tuple[Node, ...]
+    lines: Mapping[Node, str]
 
 
 class TooLongError(Exception):
@@ -106,6 +113,8 @@ class ProgramWriter:
             _array_text(self._pointers[key], np.array([splat.value], splat.dtype))
             for key, splat in layout.literals.items()
         ]
+        self._failing = tuple([unit.nodes[0] for unit in layout.units if unit.nodes[0].op.domain is not None])
+        self._pointers.update({failure_of(node): f"%failure{i}" for i, node in enumerate(self._failing)})
         places, self.scratch = self._places_in_scratch()
         self._scratch_places = list(places.values())
         self._pointers.update({buffer: f"%scratch{i}" for i, buffer in enumerate(places)})
@@ -139,16 +148,16 @@ class ProgramWriter:
         parts = [text.replace("@FUNCTION", name) for text, name in self._functions.items()]
         arguments = "(ptr %table, ptr %scratch"
         before.do("ret void")
-        main.do("ret void")
+        self._end(main)
         if self._tiled:
             functions = [
                 before.function(f"void @KERNEL.before{arguments})"),
-                main.function(f"void @KERNEL.tile{arguments}, i64 %count)"),
+                main.function(f"i64 @KERNEL.tile{arguments}, i64 %count)"),
             ]
         else:
-            functions = [main.function(f"void @KERNEL{arguments})")]
+            functions = [main.function(f"i64 @KERNEL{arguments})")]
         text = "\n".join([*self._arrays, *parts, *functions])
-        return ProgramText(text, self._declared, self.scratch)
+        return ProgramText(text, self._declared, self.scratch, self._failing, layout.program.lines)
 
     def _begun(self) -> Builder:
         """Begin a function of the table of addresses (inputs, then outputs) and of scratch memory."""
@@ -162,7 +171,20 @@ class ProgramWriter:
             code.emit(f"getelementptr i8, ptr {bases[entry]}, i64 {offset}", f"%{name}")
         for i, offset in enumerate(self._scratch_places):
             code.emit(f"getelementptr i8, ptr %scratch, i64 {offset}", f"%scratch{i}")
+        for i in range(len(self._failing)):
+            code.emit(f"getelementptr i8, ptr %scratch, i64 {FAILURE_BYTES * i}", f"%failure{i}")
+            code.store("i64", 0, f"%failure{i}")
         return code
+
+    def _end(self, code: Builder) -> None:
+        """Return which op failed: the first in the order of the program."""
+        for i in range(len(self._failing)):
+            place, value = (code.load("i64", f"%failure{i}", k) for k in (0, 1))
+            with code.when(code.emit(f"icmp ne i64 {place}, 0"), ends=True):
+                code.store("i64", place, "%scratch")
+                code.store("i64", value, code.place("i64", "%scratch", 1))
+                code.do(f"ret i64 {i + 1}")
+        code.do("ret i64 0")
 
     def _call(self, caller: Builder, code: Code) -> None:
         """Make what was written a function, unless there is an equal one, and call it."""
@@ -222,6 +244,8 @@ class ProgramWriter:
         found: dict[Any, int] = {}
         dying: list[list[Any]] = [[] for _ in range(end + 1)]
         memory = Memory()
+        if self._failing:
+            memory.take(FAILURE_BYTES * len(self._failing))
         beginning = sorted([buffer for buffer in first if buffer not in self._pointers], key=first.__getitem__)
         i = 0
         for buffer in beginning:
@@ -263,14 +287,17 @@ class ProgramWriter:
     def _write_unit(self, code: Code, unit: Unit) -> None:
         layout = self.layout
         (node, *_) = unit.nodes
+        how = NATIVE[node.op]
         if unit in self._products:
             write_contraction(code, self._products[unit].form, node.type.dtype)
-        elif isinstance(NATIVE[node.op], Pointwise):
+        elif isinstance(how, Pointwise):
             self._write_group(code, unit)
-        elif NATIVE[node.op] is Way.VIEW:  # a reshape whose elements must move
+        elif how is Way.VIEW:  # a reshape whose elements must move
             (operand,) = node.inputs
             source = layout.view(operand)
             _copy(code, source, View(node, 0, source.shape, contiguous(source.shape), source.dtype))
+        elif isinstance(how, Loops):
+            how.write(Site(code, node, tuple(map(layout.view, node.inputs)), (layout.view(node),)))
         else:
             self._write_container(code, node)
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from primad import ops
 from primad.ir.node import Leaf, Node
 from primad.native.compiler import compiler
+from primad.native.indexing import write_gather, write_scatter_add
 from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype
+from primad.native.reductions import LONGEST_SORT, write_argsort, write_cumsum, write_extremum
+from primad.native.site import Loops
 from primad.native.storage import VIEWS
 from primad.native.vectors import CELLS
 from primad.primitive import Primitive
@@ -35,13 +39,34 @@ class Missing:
     reason: str
 
 
-NATIVE: dict[Primitive, Pointwise | Way | Missing] = {
+def _long_sort(node: Node) -> str:
+    long = node.type.shape[dict(node.params)["axis"]] > LONGEST_SORT
+    return f"axes of more than {LONGEST_SORT} elements are sorted by NumPy" if long else ""
+
+
+def _wide_indices(node: Node) -> str:
+    return "indices of uint64 are no indices to NumPy" if node.inputs[1].type.dtype.str == "<u8" else ""
+
+
+NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     **POINTWISE,
     **dict.fromkeys(VIEWS, Way.VIEW),
     **dict.fromkeys((ops.sum, ops.contract), Way.SUM),
     **dict.fromkeys((ops.pad, ops.concatenate), Way.JOIN),
     **dict.fromkeys((ops.eye, ops.iota), Way.CONSTANT),
-    **dict.fromkeys((ops.project,), Missing("it stands for one of several results")),
+    ops.reduce_max: Loops(partial(write_extremum, order="gt")),
+    ops.reduce_min: Loops(partial(write_extremum, order="lt")),
+    ops.cumsum: Loops(write_cumsum, "fiu"),
+    ops.argsort: Loops(write_argsort, limit=_long_sort),
+    ops.gather: Loops(write_gather, limit=_wide_indices),
+    ops.scatter_add: Loops(write_scatter_add, "fiu", limit=_wide_indices),
+    ops.project: Missing("it stands for one of several results"),
+    **dict.fromkeys((ops.windows, ops.overlap_add, ops.window_argmax), Missing("windows have no loops yet")),
+    **dict.fromkeys(
+        (ops.cholesky, ops.lu, ops.qr, ops.solve_triangular), Missing("factorizations are LAPACK's, called by SciPy")
+    ),
+    **dict.fromkeys((ops.gammaln, ops.polygamma, ops.erfinv), Missing("special functions are SciPy's")),
+    ops.draw: Missing("random words are those of NumPy's generator"),
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""
 
@@ -62,6 +87,9 @@ def reason(node: Node) -> str:
         dtype = operand_dtype(node)
         written = dtype.kind in how.kinds and (how.between is None or how.between(dtype, node.type.dtype))
         return "" if written else f"{node.op.name} is not written for {dtype}"
+    if isinstance(how, Loops):
+        dtype = node.inputs[0].type.dtype
+        return how.limit(node) if dtype.kind in how.kinds else f"{node.op.name} is not written for {dtype}"
     return ""
 
 

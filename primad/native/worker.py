@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from primad.native.builder import Builder, module
 from primad.native.program_text import ProgramText
 
+SAID_BYTES = 32
+"""What a chunk has to say what failed: four i64."""
+
 
 class Job(ctypes.Structure):
     """What all threads of one run share.
@@ -22,6 +25,7 @@ class Job(ctypes.Structure):
         last: addresses for the last tile, if that is shorter than the others: of copies that are long enough.
         rest: how many indices the last tile has; the others have all.
         sums: memory for the sums of all chunks.
+        failed: where each chunk says what failed: which op, in which tile, one more than the place, the value.
     """
 
     _fields_ = (
@@ -34,6 +38,7 @@ class Job(ctypes.Structure):
         ("last", ctypes.c_void_p),
         ("rest", ctypes.c_int64),
         ("sums", ctypes.c_void_p),
+        ("failed", ctypes.c_void_p),
     )
 
 
@@ -134,9 +139,9 @@ class _Worker:
         own = code.place("i8", self.job["sums"], code.emit(f"mul i64 {chunk}, {size}"))
         if size:
             code.run("llvm.memset.p0.i64", ("ptr", own), ("i8", "0"), ("i64", str(size)), ("i1", "false"))
-        code.loop(end, lambda i, _: self._run_tile(i, own), start=start)
+        code.loop(end, lambda i, _: self._run_tile(i, own, chunk), start=start)
 
-    def _run_tile(self, i: str, own: str) -> None:
+    def _run_tile(self, i: str, own: str, chunk: str) -> None:
         """Point at a tile's slices and run it; a last tile that is shorter than the others has copies."""
         code, job, table = self.code, self.job, self.table
         stop = code.emit(f"load atomic i64, ptr {job['stop']} monotonic, align 8")
@@ -151,7 +156,19 @@ class _Worker:
             self._set(entry, code.place("i8", code.load("ptr", addresses, k), offset))
         for place, entry in zip(table.sums, table.summed, strict=True):
             self._set(entry, code.place("i8", own, place))
-        code.run_own("@KERNEL.tile", ("ptr", self.local), ("ptr", "%scratch"), ("i64", count))
+        call = (("ptr", self.local), ("ptr", "%scratch"), ("i64", count))
+        status = code.ask("i64", "@KERNEL.tile", *call)
+        with code.when(code.emit(f"icmp ne i64 {status}, 0"), ends=True):
+            self._say(status, i, chunk)
+            code.go("take")
+
+    def _say(self, status: str, tile: str, chunk: str) -> None:
+        """Say what failed; the chunk ends there."""
+        code = self.code
+        place, value = (code.load("i64", "%scratch", k) for k in (0, 1))
+        said = code.place("i8", self.job["failed"], code.emit(f"mul i64 {chunk}, {SAID_BYTES}"))
+        for k, number in enumerate((status, tile, place, value)):
+            code.store("i64", number, code.place("i64", said, k))
 
     def _set(self, entry: int, address: str) -> None:
         """Set an entry of the table that the tile takes."""

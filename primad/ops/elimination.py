@@ -149,6 +149,7 @@ cholesky: Primitive = custom(
         MatrixError,
         operand=0,
         operand_name="the stack of matrices",
+        own_axes=2,
         find=_not_positive,
         say=lambda n, *types, **params: f"a matrix is not positive definite: its leading minor of order {n} is not > 0",
         fix="check that it is symmetric; a small multiple of the identity may be missing.",

@@ -137,6 +137,7 @@ solve_triangular: Primitive = custom(
         MatrixError,
         operand=0,
         operand_name="the stack of matrices",
+        own_axes=2,
         find=_singular,
         say=lambda place, *types, **params: f"a matrix is singular: element {place} of its diagonal is 0",
         fix="the columns of the matrix that is solved with, or whose qr is differentiated, are linearly dependent: "

@@ -25,6 +25,7 @@ from primad.native.storage import VIEWS
 from primad.native.table import reason
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.executor import Executable
+from primad.runtime.failure import failure_of
 from primad.runtime.prediction import Machine, Prediction, as_one_function
 
 POINTWISE_SECONDS, LOOP_SECONDS = 0.15e-3, 0.5e-3
@@ -41,7 +42,7 @@ MOST_WORK = 4_000_000
 """Elements computed (a function counts as eight, two flops of a product as a quarter): about a millisecond. In larger
 programs the interpreter's price does not show, while threads and a tuned BLAS library do."""
 MOST_BYTES = 4 * 1024 * 1024
-_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class CompiledProgram(Executable):
@@ -52,15 +53,16 @@ class CompiledProgram(Executable):
     """
 
     def __init__(
-        self, program: Program, signature: Signature | None, text: str, scratch: int, entry: CPythonEntry | None
+        self, program: Program, signature: Signature | None, text: ProgramText, entry: CPythonEntry | None
     ) -> None:
         host = compiler()
         assert host is not None
         self.program = program
         self.signature = signature
-        self._scratch = scratch
+        self._scratch = text.scratch
+        self._failing = text.failing, text.lines
         self._entry = entry
-        texts = [text] if entry is None else [text, entry.text]
+        texts = [kernel_of(text)] if entry is None else [kernel_of(text), entry.text]
         self._kernels = host.kernels(texts)
         self._function = _FUNCTION(self._kernels[0].address)
 
@@ -82,7 +84,11 @@ class CompiledProgram(Executable):
         results = [np.empty(node.type.shape, node.type.dtype) for node in self.program.outputs]
         scratch = np.empty(self._scratch + ALIGNMENT, np.uint8)
         table = (ctypes.c_void_p * (len(given) + len(results)))(*[x.ctypes.data for x in (*given, *results)])
-        self._function(table, aligned(scratch.ctypes.data))
+        start = aligned(scratch.ctypes.data)
+        status = self._function(table, start)
+        if status:
+            place, value = (ctypes.c_int64 * 2).from_address(start)
+            raise failure_of(status, place, value, *self._failing).error()
         return [x if x.ndim else x[()] for x in results]
 
     @property
@@ -125,29 +131,28 @@ def compiled_program(program: Program, signature: Signature | None) -> CompiledP
     found = text_of(program)
     if found is None:
         return None
-    text, scratch, work = found
+    text, work = found
     types = [node.type for node in program.outputs]
-    entry = None if signature is None else write_cpython_entry(signature, types, scratch, work)
+    entry = None if signature is None else write_cpython_entry(signature, types, text.scratch, work)
     try:
-        return CompiledProgram(program, signature, text, scratch, entry)
+        return CompiledProgram(program, signature, text, entry)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
         warnings.warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
         return None
 
 
-def text_of(program: Program) -> tuple[str, int, int] | None:
+def text_of(program: Program) -> tuple[ProgramText, int] | None:
     """Write a program as one function of (addresses of inputs, then of outputs; scratch memory).
 
     Returns:
-        the text, the size of the scratch memory, and the work that it is; None if the program is too large, or has an
-        op that has no loop.
+        the text and the work that it is; None if the program is too large, or has an op that has no loop.
     """
     work = _work(program)
     if compiler() is None or work is None:
         return None
     program = without_barriers(program)
     text = None if any(map(reason, program.nodes)) else _text(program)
-    return None if text is None else (kernel_of(text), text.scratch, work)
+    return None if text is None else (text, work)
 
 
 def _text(program: Program) -> ProgramText | None:

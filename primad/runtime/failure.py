@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+import numpy as np
+
 from primad.errors import PrimadError
 from primad.ir.node import Node
 from primad.primitive import Domain
@@ -49,6 +51,23 @@ class Failure:
         place = list(self.place)
         place[axis] += start
         return replace(self, place=tuple(place))
+
+
+def failure_of(status: int, place: int, value: int, failing: Sequence[Node], lines: Mapping[Node, str]) -> Failure:
+    """Return what compiled code says of a failure.
+
+    Args:
+        status: which of the ops that can fail did, the first being 1.
+        place: one more than the place of the value, in row-major order, in the operand that the op's domain names.
+        value: the value.
+        failing: the ops that can fail.
+        lines: the user's lines of nodes.
+    """
+    node = failing[status - 1]
+    domain: Domain = node.op.domain
+    shape = node.inputs[domain.operand].type.shape
+    batch = shape[: len(shape) - domain.own_axes]
+    return Failure(node, tuple(map(int, np.unravel_index(place - 1, batch))), value, lines)
 
 
 def fail(error: Exception, node: Node, operands: Sequence[Any], lines: Mapping[Node, str]) -> NoReturn:

@@ -23,10 +23,10 @@ from primad.native.layout import layout_of
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.program_text import ProgramWriter, TooLongError
 from primad.native.vectors import WIDTH_BYTES
-from primad.native.worker import Job, Table, worker_text
+from primad.native.worker import SAID_BYTES, Job, Table, worker_text
 from primad.quantities import several, size
 from primad.runtime.chunks import MOST_CHUNKS, run_chunks, run_on_threads, thread_count
-from primad.runtime.failure import fail_in_part
+from primad.runtime.failure import fail_in_part, failure_of
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.prediction import Machine, Prediction, as_one_function
@@ -176,6 +176,8 @@ class NativeTiles:
         self.loops = len(heads) - self.products
         text = writer.write()
         self.scratch = text.scratch
+        self._failing = text.failing, text.lines
+        self._axis = writer.layout.slices.axis
         self._places: list[tuple[int, Node]] = []
         place = 0
         for node in partition.totals:
@@ -224,6 +226,7 @@ class NativeTiles:
         sums = SPARE_WORKSPACES.take(self._sums) or _memory(self.chunks * self._chunk_bytes)
         table, last = _addresses([*given, *full]), _addresses([*inputs, *outputs])
         steps = self._steps([*given, *full])
+        failed = np.zeros((self.chunks, SAID_BYTES // 8), np.int64)
         job = Job(
             chunks=self.chunks,
             tiles=self.count,
@@ -232,9 +235,10 @@ class NativeTiles:
             last=last.ctypes.data,
             rest=self._rest,
             sums=_aligned(sums),
+            failed=failed.ctypes.data,
         )
         # What the addresses lead to lives as long as the work does, even when the caller has given up waiting for it.
-        held = (given, full, inputs, outputs, sums, table, steps, last)
+        held = (given, full, inputs, outputs, sums, table, steps, last, failed)
 
         def work(held: Any = held) -> None:
             scratch = SPARE_WORKSPACES.take(self._scratches) or _memory(self.scratch)
@@ -245,6 +249,7 @@ class NativeTiles:
             job.stop = 1
 
         run_on_threads(work, self.chunks, stop, self._joins)
+        self._raise_first(failed)
         start = partition.dimension.length - self._rest
         for node, array, copy in zip(partition.sliced, full, outputs, strict=False):
             axis = partition.dimension.axis[node]
@@ -252,6 +257,12 @@ class NativeTiles:
         totals = [self._total(sums, place, node.type) for place, node in self._places]
         SPARE_WORKSPACES.give(sums, self._sums)
         return totals
+
+    def _raise_first(self, failed: Any) -> None:
+        """Raise the error of the first chunk that failed."""
+        for status, tile, place, value in failed[failed[:, 0] != 0][:1].tolist():
+            error = failure_of(status, place, value, *self._failing).error()
+            fail_in_part(error, self._axis, tile * self.length)
 
     def _plain(self, value: Any, node: Node) -> Any:
         """Return an input as a plain array: arguments may be of any kind.

@@ -1,0 +1,118 @@
+"""Loops that take and add rows at integer indices, which are checked one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from primad.native.loops import Code, View, contiguous, merged, pointwise, pointwise_at
+from primad.native.site import Site
+from primad.native.vectors import BY_SIZE, Vector
+
+COUNTER = np.dtype(np.int8)
+"""Elements of a counter's imagined array are bytes, so that its address is the place."""
+Axes = list[tuple[int, ...]]
+
+
+def write_gather(site: Site) -> None:
+    """Write the loops of a gather: for each index a row, which may have any axes, is copied."""
+    x, indices = site.operands
+    (out,) = site.results
+    axis, batch = site.params["axis"], site.params["batch"]
+    own = len(indices.shape) - batch
+    rows = _rows(x, out, axis, batch, own)
+
+    def copy(source: str, target: str) -> None:
+        size = BY_SIZE[out.dtype.itemsize]
+        pointwise_at(site.code, [x], [out], [source, target], rows, size, lambda _, values: values)
+
+    taken = [(n, x.strides[i] if i < batch else 0, s) for i, (n, s) in enumerate(_index_steps(out, batch, axis, own))]
+    _at_each_index(site, x, out, taken, (x.shape[axis], x.strides[axis], 0), copy)
+
+
+def write_scatter_add(site: Site) -> None:
+    """Write the loops of a scatter: zeros, to which a row is added for each index, in order."""
+    x, indices = site.operands
+    (out,) = site.results
+    axis, batch = site.params["axis"], site.params["batch"]
+    own = len(indices.shape) - batch
+    size = BY_SIZE[out.dtype.itemsize]
+    pointwise(site.code, [], [out], size, lambda v, _: [v.of(out.dtype).constant(0)])
+    rows = [(n, t, s) for n, s, t in _rows(out, x, axis, batch, own)]
+
+    def add(source: str, target: str) -> None:
+        def total(v: Vector, values: list[str]) -> list[str]:
+            return [v.of(out.dtype).arithmetic("add", *reversed(values))]
+
+        pointwise_at(
+            site.code, [x, out], [out], [source, target, target], [(n, s, t, t) for n, s, t in rows], size, total
+        )
+
+    steps = _index_steps(x, batch, axis, own)
+    added = [(n, s, out.strides[i] if i < batch else 0) for i, (n, s) in enumerate(steps)]
+    _at_each_index(site, x, out, added, (out.shape[axis], 0, out.strides[axis]), add)
+
+
+def _rows(picked: View, spread: View, axis: int, batch: int, own: int) -> Axes:
+    """Return the axes of a row: its length, the step where one is picked, the step where the indices' axes are."""
+    before = [(picked.shape[i], picked.strides[i], spread.strides[i]) for i in range(batch, axis)]
+    after = [
+        (picked.shape[i], picked.strides[i], spread.strides[i - 1 + own]) for i in range(axis + 1, len(picked.shape))
+    ]
+    return [*before, *after]
+
+
+def _index_steps(spread: View, batch: int, axis: int, own: int) -> list[tuple[int, int]]:
+    """Return length and step, in the array that has them, of the axes of the indices."""
+    places = [*range(batch), *range(axis, axis + own)]
+    return [(spread.shape[i], spread.strides[i]) for i in places]
+
+
+def _at_each_index(
+    site: Site,
+    x: View,
+    out: View,
+    steps: Sequence[tuple[int, int, int]],
+    picked: tuple[int, int, int],
+    row: Callable[[str, str], None],
+) -> None:
+    """Write the loops over the indices; of one outside, the place is said, and the row at 0 is taken.
+
+    Args:
+        site: the op.
+        x: its first operand.
+        out: its result.
+        steps: of each axis of the indices, its length and the steps in the operand and in the result.
+        picked: of the axis along which rows are picked, the same.
+        row: (address in the operand, address in the result) -> writes what is done with a row.
+    """
+    code, indices = site.code, site.operands[1]
+    counter = View(None, 0, indices.shape, contiguous(indices.shape), COUNTER)
+    if any(n == 0 for n in (*indices.shape, *x.shape[: site.params["batch"]])):
+        return
+    axes = [(n, *moves, i, c) for (n, *moves), i, c in zip(steps, indices.strides, counter.strides, strict=True)]
+    views = [x, out, indices, counter]
+    length, *strides = picked
+
+    def body(pointers: list[str]) -> None:
+        source, target, place, number = pointers
+        index = _loaded(code, indices, place)
+        from_end = code.emit(f"icmp slt i64 {index}, 0")
+        moved = code.emit(f"select i1 {from_end}, i64 {length}, i64 0")
+        at = code.emit(f"add i64 {index}, {moved}")
+        outside = code.emit(f"icmp uge i64 {at}, {length}")
+        site.fail(outside, lambda: code.emit(f"ptrtoint ptr {number} to i64"), index)
+        if length:
+            safe = code.emit(f"select i1 {outside}, i64 0, i64 {at}")
+            row(*code.step([x, out], [source, target], safe, strides))
+
+    code.over(views, [*map(code.start, (x, out, indices)), "null"], merged(axes), body)
+
+
+def _loaded(code: Code, indices: View, place: str) -> str:
+    """Load an index as an i64."""
+    value = code.emit(f"load {indices.cell}, ptr {place}, align 1")
+    if indices.dtype.itemsize == 8:
+        return value
+    return code.emit(f"{'sext' if indices.dtype.kind == 'i' else 'zext'} {indices.cell} {value} to i64")

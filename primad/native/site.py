@@ -1,0 +1,80 @@
+"""Where an op is written that has loops of its own: its operands, its results, and how it says that it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad.ir.node import Node
+from primad.native.loops import Code, View
+
+INT64 = np.dtype(np.int64)
+FAILURE_BYTES = 16
+"""What an op that can fail has in the scratch memory: one more than the place, and the value there."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """An op that is being written.
+
+    Attributes:
+        code: where to write.
+        node: the op with its params.
+        operands: where its operands lie.
+        results: where its results go, one or several.
+        own: memory of its own, if it wants any.
+    """
+
+    code: Code
+    node: Node
+    operands: tuple[View, ...]
+    results: tuple[View, ...]
+    own: View | None = None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The op's params."""
+        return dict(self.node.params)
+
+    def fail(self, condition: str, place: Callable[[], str], value: str) -> None:
+        """Say that the op is not defined for a value, if it has not said so before.
+
+        Args:
+            condition: whether it is not.
+            place: writes the place of the value in the operand that the op's domain names, in row-major order.
+            value: what to say of it, an i64.
+        """
+        code = self.code
+        record = code.start(View(failure_of(self.node), 0, (2,), (1,), INT64))
+        with code.when(condition):
+            new = code.emit(f"icmp eq i64 {code.load('i64', record, 0)}, 0")
+            with code.when(new):
+                code.store("i64", code.emit(f"add i64 {place()}, 1"), record)
+                code.store("i64", value, code.place("i64", record, 1))
+
+
+def failure_of(node: Node) -> Any:
+    """Return the buffer of what is said of an op's failure."""
+    return ("failure", node)
+
+
+@dataclass(frozen=True)
+class Loops:
+    """How an op is written that has loops of its own.
+
+    Attributes:
+        write: writes it.
+        kinds: of the first operand's dtype: f(loats), i(ntegers), u(nsigned), b(ooleans).
+        limit: (node) -> why it is not written so for this node; '' where it is.
+        anywhere: whether results may lie in any place, or only row by row in memory of their own.
+        memory: (node) -> bytes of its own that it wants.
+    """
+
+    write: Callable[[Site], None]
+    kinds: str = "fiub"
+    limit: Callable[[Node], str] = lambda node: ""
+    anywhere: bool = True
+    memory: Callable[[Node], int] = lambda node: 0

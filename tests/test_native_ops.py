@@ -1,0 +1,336 @@
+"""Native loops of every op: equal to the NumPy definition for any shape, dtype and strides, and within their arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import CASES, NAMES, Drawn
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import primad
+from primad import ops
+from primad.errors import IndexShapeError
+from primad.native import compiler as native
+from primad.native.layout import layout_of
+from primad.native.memory import ALIGNMENT
+from primad.native.pointwise import POINTWISE, Pointwise
+from primad.native.program_text import ProgramWriter, kernel_of
+from primad.native.site import Loops
+from primad.native.table import NATIVE, Missing, Way, reason
+from primad.runtime.compiled_program import text_of
+from primad.runtime.executor import PLAIN
+from primad.runtime.executors import REFERENCE
+from primad.simplify import simplify
+from primad.verify.cases import Seeded
+from primad.verify.trial import Trial
+
+needs_llvm = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
+PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
+EXCEPTIONS = {
+    "cholesky", "draw", "lu", "polygamma", "gammaln", "erfinv", "windows", "overlap_add",
+    "window_argmax", "project", "qr", "solve_triangular",
+}  # fmt: skip
+"""The primitives without native code."""
+DTYPES = ["float64", "float32", "int64", "int32", "int16", "int8", "uint8", "uint64", "bool"]
+quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def test_the_table_is_total() -> None:
+    """Each primitive has a way to be written, or a reason why it has none; what is left is listed here."""
+    assert set(NATIVE) == PRIMITIVES
+    assert {op.name for op, how in NATIVE.items() if isinstance(how, Missing)} == EXCEPTIONS
+    for op, how in NATIVE.items():
+        assert isinstance(how, (Pointwise, Loops, Way, Missing))
+        assert isinstance(how, Pointwise) <= op.pointwise
+        assert not isinstance(how, Missing) or how.reason
+    assert set(POINTWISE) <= set(NATIVE)
+
+
+# -- running within guarded memory -------------------------------------------------------------------------------------
+
+_libc = ctypes.CDLL(None, use_errno=True)
+PAGE = mmap.PAGESIZE
+
+
+class Guarded:
+    """Memory between two pages that nobody may touch, at the end or at the start of what lies between."""
+
+    def __init__(self, size: int, at_end: bool) -> None:
+        pages = -(-max(size, 1) // PAGE)
+        self._map = mmap.mmap(-1, (pages + 2) * PAGE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
+        for page in (0, pages + 1):
+            assert _libc.mprotect(ctypes.c_void_p(start + page * PAGE), PAGE, 0) == 0
+        self.address = start + PAGE + (pages * PAGE - size if at_end else 0)
+        self.bytes = (ctypes.c_char * size).from_address(self.address)
+
+    def array(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        return np.frombuffer(self.bytes, dtype).reshape(shape) if len(self.bytes) else np.empty(shape, dtype)
+
+
+def run_natively(program: Any, arguments: list[Any], at_end: bool) -> list[Any]:
+    """Run a program as one native function whose arrays all lie beside guarded pages."""
+    layout = layout_of(program)
+    assert layout is not None, [reason(node) for node in program.nodes]
+    text = ProgramWriter(layout).write()
+    (kernel,) = native.compiler().kernels([kernel_of(text)])
+    held, table = [], []
+    results = []
+    for array in map(np.asarray, arguments):
+        memory = Guarded(array.nbytes, at_end)
+        memory.array(array.shape, array.dtype)[...] = array
+        held.append(memory)
+        table.append(memory.address)
+    for node in program.outputs:
+        memory = Guarded(node.type.nbytes, at_end)
+        held.append(memory)
+        table.append(memory.address)
+        results.append(memory.array(node.type.shape, node.type.dtype))
+    scratch = Guarded(-(-text.scratch // ALIGNMENT) * ALIGNMENT, at_end)
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)
+    assert function((ctypes.c_void_p * len(table))(*table), scratch.address) == 0
+    return [np.array(result) for result in results]
+
+
+def agree(program: Any, arguments: list[Any], at_end: bool = True, exact: bool = False) -> None:
+    with np.errstate(all="ignore"):
+        found = run_natively(program, arguments, at_end)
+        wanted = REFERENCE.prepare(program, PLAIN).run(arguments)
+    for got, want in zip(found, wanted, strict=True):
+        want = np.asarray(want)
+        assert got.dtype == want.dtype and got.shape == want.shape
+        if exact or want.dtype.kind != "f":
+            np.testing.assert_array_equal(got, want, err_msg=str(program))
+        else:
+            eps = np.finfo(want.dtype).eps
+            scale = max(1.0, float(np.max(np.abs(want[np.isfinite(want)]), initial=0)))
+            np.testing.assert_allclose(got, want, rtol=100 * eps, atol=100 * eps * scale, err_msg=str(program))
+
+
+def check(function: Any, *arguments: Any, at_end: bool = True, exact: bool = False) -> None:
+    with np.errstate(all="ignore"):
+        agree(simplify(primad.trace(function)(*arguments)), list(arguments), at_end, exact)
+
+
+# -- what is drawn -----------------------------------------------------------------------------------------------------
+
+
+def draw_array(choose: Drawn, shape: tuple[int, ...], dtype: str) -> Any:
+    """Draw an array with ties, and floats with NaN, infinities and zeros of both signs."""
+    rng = np.random.default_rng(choose.integer(0, 2**16))
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if kind in "iu":
+        info = np.iinfo(dtype)
+        small = rng.integers(max(info.min, -3), 4, shape)
+        wild = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+        return np.where(rng.random(shape) < 0.8, small, wild).astype(dtype)
+    values = np.where(rng.random(shape) < 0.3, rng.integers(-2, 3, shape), rng.normal(size=shape))
+    if choose.integer(0, 3) == 0:
+        special = rng.choice([np.nan, np.inf, -np.inf, -0.0], shape)
+        values = np.where(rng.random(shape) < 0.1, special, values)
+    return values.astype(dtype)
+
+
+def draw_shape(choose: Drawn, low: int = 1, high: int = 3) -> tuple[int, ...]:
+    longest = choose.among([3, 9, 40])
+    return tuple(
+        choose.integer(0 if choose.integer(0, 9) == 0 else 1, longest) for _ in range(choose.integer(low, high))
+    )
+
+
+def seen(choose: Drawn, x: Any) -> Any:
+    """Show an array in another way, so that its elements lie elsewhere."""
+    order = list(range(x.ndim))
+    if choose.integer(0, 1):
+        order.reverse()
+    x = ops.permute(x, order=tuple(order))
+    if choose.integer(0, 1):
+        x = ops.flip(x, axes=(choose.integer(0, x.ndim - 1),))
+    if choose.integer(0, 1):
+        step = tuple(choose.integer(1, 2) for _ in x.shape)
+        start = tuple(min(1, n) for n in x.shape)
+        x = ops.slice_(x, start=start, stop=x.shape, step=step)
+    if choose.integer(0, 3) == 0:
+        x = ops.broadcast(x, shape=(*x.shape, 3), axes=(x.ndim,))
+    return x
+
+
+def drawn(function: Any) -> Any:
+    """Make a test of what hypothesis draws, for both ends of arrays and every width of vectors."""
+    return quick(given(data=st.data(), at_end=st.booleans())(function))
+
+
+# -- every op ----------------------------------------------------------------------------------------------------------
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op in PRIMITIVES and CASES[name].has_values])
+def test_every_op_is_as_its_definition_says(name: str) -> None:
+    """The table of cases again, now in native code: an op is written for what it is tried on, or its table says why."""
+    for seed in range(6):
+        trial = Trial(CASES[name], CASES[name].op, Seeded(seed))
+        program = simplify(trial.program)
+        why = [reason(node) for node in program.nodes if reason(node)]
+        assert bool(why) == bool(EXCEPTIONS & {node.op.name for node in program.nodes}), why
+        if not why:
+            agree(program, trial.values, bool(seed % 2))
+
+
+@needs_llvm
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "op", [op for op in POINTWISE if not set(POINTWISE[op].kinds) <= {"f"}], ids=lambda op: op.name
+)
+def test_pointwise_ops_of_any_dtype(op: Any, dtype: str) -> None:
+    """What is not a function of floats alone: each op is written for a dtype where NumPy has it, and exact."""
+    choose = Seeded(f"{op.name} {dtype}")
+    for n in (1, 5, 37):
+        x, y = draw_array(choose, (n,), dtype), draw_array(choose, (n,), dtype)
+        if op in (ops.cast, ops.truncate):
+            targets = [t for t in DTYPES if (np.dtype(t).kind == "f") == (op is ops.cast)]
+            if np.dtype(dtype).kind == "f":
+                targets = [t for t in targets if t in ("float64", "float32", "int64", "int32", "bool")]
+            for target in targets:
+                check(lambda x: op(x, dtype=target), x, exact=True)  # noqa: B023
+            continue
+        count = {ops.select: 3, ops.mask: 2}.get(op, 0)
+        operands = [draw_array(choose, (n,), "bool"), x, y][:count] if count else None
+        if operands is None:
+            one = op in (ops.neg, ops.abs, ops.sign, ops.logical_not)
+            operands = [x] if one else [x, y]
+        if np.dtype(dtype).kind not in POINTWISE[op].kinds:
+            continue
+        check(lambda *args: op(*args), *operands, exact=True)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@drawn
+def test_largest_and_smallest_elements(data: st.DataObject, at_end: bool) -> None:
+    choose = Drawn(data)
+    x = draw_array(choose, draw_shape(choose), choose.among(DTYPES))
+
+    def f(x: Any) -> Any:
+        y = seen(choose, x)
+        axes = tuple(axis for axis in range(y.ndim) if y.shape[axis] and choose.integer(0, 1))
+        return choose.among([ops.reduce_max, ops.reduce_min])(y, axes=axes)
+
+    check(f, x, at_end=at_end, exact=True)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@drawn
+def test_running_sums(data: st.DataObject, at_end: bool) -> None:
+    choose = Drawn(data)
+    x = draw_array(choose, draw_shape(choose), choose.among(DTYPES[:-1]))
+
+    def f(x: Any) -> Any:
+        y = seen(choose, x)
+        return ops.cumsum(y, axis=choose.integer(0, y.ndim - 1), reverse=bool(choose.integer(0, 1)))
+
+    check(f, x, at_end=at_end, exact=True)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@drawn
+def test_sorting(data: st.DataObject, at_end: bool) -> None:
+    choose = Drawn(data)
+    x = draw_array(choose, draw_shape(choose, 1, 2), choose.among(DTYPES))
+
+    def f(x: Any) -> Any:
+        y = seen(choose, x)
+        return ops.argsort(y, axis=choose.integer(0, y.ndim - 1))
+
+    check(f, x, at_end=at_end, exact=True)
+
+
+def draw_indexed(choose: Drawn) -> tuple[Any, tuple[int, ...], tuple[int, ...], int, int]:
+    """Draw indices, the axes before and behind those that they replace, where they stand and how many are shared."""
+    own, before, after = (draw_shape(choose, 0, 2) for _ in range(3))
+    batch = choose.integer(0, len(before))
+    n = choose.integer(1, 20)
+    lead = before[:batch]
+    indices = np.random.default_rng(choose.integer(0, 99)).integers(-n, n, (*lead, *own))
+    return indices.astype(choose.among(["int64", "int32", "int8"])), before, after, n, batch
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@drawn
+def test_rows_at_indices(data: st.DataObject, at_end: bool) -> None:
+    choose = Drawn(data)
+    indices, before, after, n, batch = draw_indexed(choose)
+    x = draw_array(choose, (*before, n, *after), choose.among(DTYPES))
+    turned = tuple(reversed(range(x.ndim)))
+
+    def f(x: Any, indices: Any) -> Any:
+        return ops.gather(ops.permute(x, order=turned), indices, axis=len(before), batch=batch)
+
+    check(f, np.ascontiguousarray(x.T), indices, at_end=at_end, exact=True)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@drawn
+def test_sums_at_indices(data: st.DataObject, at_end: bool) -> None:
+    choose = Drawn(data)
+    indices, before, after, n, batch = draw_indexed(choose)
+    x = draw_array(choose, (*before, *indices.shape[batch:], *after), choose.among(DTYPES[:-1]))
+    turned = tuple(reversed(range(x.ndim)))
+
+    def f(x: Any, indices: Any) -> Any:
+        return ops.scatter_add(ops.permute(x, order=turned), indices, axis=len(before), batch=batch, size=n)
+
+    check(f, np.ascontiguousarray(x.T), indices, at_end=at_end, exact=True)
+
+
+@needs_llvm
+def test_literals_that_loops_read() -> None:
+    """Zeros of both signs are two literals, and a loop may read either."""
+    i = np.array([0, 2, 2])
+
+    def f(i: Any) -> Any:
+        trace = i.node.trace
+        type = primad.ArrayType((3, 2), np.float64)
+        values = [i.__class__(trace.literal(value, type)) for value in (1.5, -0.0, 0.0)]
+        return [ops.scatter_add(x, i, axis=0, batch=0, size=4) for x in values], [
+            ops.gather(x, i, axis=0, batch=0) for x in values
+        ]
+
+    program = simplify(primad.trace(f)(i))
+    agree(program, [i], exact=True)
+    signs = [np.signbit(x).all() for x in run_natively(program, [i], True)[3:]]
+    assert signs == [False, True, False]
+
+
+@needs_llvm
+def test_a_failure_in_a_part_of_a_long_program() -> None:
+    """Equal parts are one function; what failed is said of the call."""
+
+    def f(x: Any, table: Any, i: Any) -> Any:
+        for _ in range(120):
+            x = np.sin(x) + table[i]
+            i = i + 2
+        return x
+
+    x, i, table = np.ones(3), np.array([0, 1, -1]), np.arange(300.0)
+    step = primad.jit(f)
+    np.testing.assert_allclose(step(x, table, i), f(x, table, i), rtol=1e-12)
+    text, _ = text_of(simplify(primad.trace(f)(x, table, i)))
+    assert len(text.failing) == 120 and "@KERNEL.part0" in text.functions
+    with pytest.raises(
+        IndexShapeError, match=r"index 300 is out of range for an axis of length 300, at \[1\]"
+    ) as caught:
+        step(x, table, i + [0, 201, 0])
+    assert f"{__file__}:{f.__code__.co_firstlineno + 2}" in str(caught.value)
+    assert caught.value.failure is not None and caught.value.__cause__ is None
