@@ -331,6 +331,6 @@ def test_a_failure_in_a_part_of_a_long_program() -> None:
     with pytest.raises(
         IndexShapeError, match=r"index 300 is out of range for an axis of length 300, at \[1\]"
     ) as caught:
-        step(x, table, i + [0, 201, 0])
+        step(x, table, np.array([0, 202, -1]))
     assert f"{__file__}:{f.__code__.co_firstlineno + 2}" in str(caught.value)
     assert caught.value.failure is not None and caught.value.__cause__ is None
