@@ -9,6 +9,7 @@ import pytest
 import primad
 from primad import ops
 from primad.native import compiler as native
+from primad.native.reductions import LONGEST_SORT
 from primad.runtime import chunks, tiles, tiling
 from primad.runtime.interpreter import Plan
 from primad.runtime.programs import source_values
