@@ -10,6 +10,14 @@ from test_counts import cost, network, network_parameters
 
 import primad
 from primad import pde
+from primad.recording import program_of
+from primad.runtime.executor import PLAIN
+from primad.runtime.executors import REFERENCE
+from primad.simplify.gather import gather
+from primad.transforms import jvp
+from primad.transforms.lowering import expand, inline
+from primad.verify.cases import Seeded
+from primad.verify.programs import draw_program
 
 RNG = np.random.default_rng(0)
 X, Y = sympy.symbols("x y", real=True)
@@ -121,7 +129,7 @@ def test_statistics_of_other_data_couple_nothing():
 
 PARAMETERS = network_parameters([2, 64, 64, 64, 1])
 POINTS = RNG.normal(size=(50, 2))
-PASSES = {"x": 2, "xx": 3, "xxx": 4, "xt": 4, "xxt": 6}
+PASSES = {"": 1, "x": 2, "xx": 3, "xxx": 4, "xt": 4, "xxt": 6}
 """Forward passes that a derivative alone takes: one for each lower one that it is made of."""
 
 
@@ -155,3 +163,97 @@ def test_terms_share_everything():
     for order in itertools.permutations(names):
         found = cost(lambda p, x, order=order: residual(p, x, [*order, "tx", "x", ""]), PARAMETERS, POINTS)
         assert found.matmul_flops <= 5 * forward
+
+
+FIVE = [f"x{i}" for i in range(5)]
+OPERATORS = {
+    "Laplacian, by hand": ("x y", lambda u: u.xx + u.yy, 4),
+    "Laplacian": ("x y", pde.laplacian, 4),
+    "heat": ("x y t", lambda u: u.t - 0.1 * (u.xx + u.yy), 4),
+    "wave": ("x t", lambda u: u.tt - 4.0 * u.xx, 4),
+    "Burgers": ("x t", lambda u: u.t + u * u.x - 0.01 * u.xx, 3),
+    "Burgers, in another order": ("x t", lambda u: u * u.x - (0.01 * u.xx - u.t), 3),
+    "Burgers, and in another one": ("x t", lambda u: u.t - (0.01 * u.xx - u * u.x), 3),
+    "Burgers, scaled": ("x t", lambda u: 2 * (-0.005 * (u.xx - 100 * u.t)) + u * u.x, 3),
+    "Korteweg–de Vries": ("x t", lambda u: u.t + 6 * u * u.x + u.xxx, 4),
+    "Kuramoto–Sivashinsky": ("x t", lambda u: u.t + u * u.x + u.xx + u.xxxx, 5),
+    "biharmonic": ("x y", pde.biharmonic, 11),
+    "biharmonic, five dimensions": (" ".join(FIVE), pde.biharmonic, 47),
+}
+"""Passes: the value, the lower derivatives, and one sum of what enters linearly."""
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_is_one_pass_beside_the_lower_derivatives(name):
+    names, operator, passes = OPERATORS[name]
+    d = len(names.split())
+    parameters, points = network_parameters([d, 32, 32, 32, 1]), RNG.normal(size=(10, d))
+
+    def residual(parameters, points):
+        return operator(pde.Field(lambda z: network(parameters, z), f"({names})").on(points))
+
+    forward = cost(network, parameters, points).matmul_flops
+    assert cost(residual, parameters, points).matmul_flops <= passes * forward
+    gradient = cost(primad.grad(lambda p, x: np.mean(residual(p, x) ** 2)), parameters, points).matmul_flops
+    assert gradient <= 3 * passes * forward
+    assert_allclose(primad.jit(residual)(parameters, points), residual(parameters, points), rtol=1e-9)
+
+
+def test_momentum_of_a_flow_is_four_passes():
+    """One operator ∂t − νΔ for all components, and the slopes along x and y."""
+    parameters, points = network_parameters([3, 32, 32, 32, 3]), RNG.normal(size=(10, 3))
+
+    def flow(parameters, z):
+        for weights, bias in parameters[:-1]:
+            z = np.tanh(z @ weights + bias)
+        return z @ parameters[-1][0] + parameters[-1][1]
+
+    def residuals(parameters, points):
+        at = pde.Field(lambda z: flow(parameters, z), "(x y t)", "u v p").on(points)
+        u, v, p = at
+        first = u.t + u * u.x + v * u.y + p.x - 0.01 * (u.xx + u.yy)
+        second = v.t + u * v.x + v * v.y + p.y - 0.01 * (v.xx + v.yy)
+        return first, second, u.x + v.y
+
+    forward = cost(flow, parameters, points).matmul_flops
+    assert cost(residuals, parameters, points).matmul_flops <= 4 * forward
+
+
+def test_learned_coefficients_are_differentiated():
+    x, t = RNG.normal(size=(2, 6))
+
+    def residual(nu):
+        at = pde.Field(lambda x, t: np.exp(-t) * np.sin(x), "x t")(x, t)
+        return at.t - nu * at.xx + 2.0 * (at.xx - at.t) - at.xx * 0.0
+
+    shape = np.exp(-t) * np.sin(x)
+    assert_allclose(primad.jacobian(residual)(0.5), shape, rtol=1e-12)
+    assert_allclose(primad.jit(residual)(0.5), (0.5 - 1.0) * shape + 0.0 * shape, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_gathered_sums_of_random_programs_are_the_sums(seed):
+    """Derivatives of random programs along several directions, added with weights, are the derivative along the sum."""
+    program = expand(draw_program(Seeded(seed)))
+    chosen = [type.is_float for type in program.in_types]
+    derived = expand(jvp(program, chosen))
+    n, m = len(program.inputs), len(program.outputs)
+    weights = [1.0, -2.0, 0.5]
+
+    def body(*xs):
+        total = None
+        for k, weight in enumerate(weights):
+            tangents = inline(derived, [*xs[:n], *xs[n + k * sum(chosen) : n + (k + 1) * sum(chosen)]])[m:]
+            parts = [np.reshape(each, -1) * weight for each in tangents]
+            total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
+        return total
+
+    floats = [type for type, on in zip(program.in_types, chosen, strict=True) if on]
+    plain = program_of([*program.in_types, *floats * 3], body)
+    rng = np.random.default_rng(seed)
+    values = [np.asarray(rng.uniform(0.4, 1.6, size=type.shape)).astype(type.dtype) for type in plain.in_types]
+    expected = REFERENCE.prepare(plain, PLAIN).run(values)
+    for found, wanted in zip(REFERENCE.prepare(gather(plain), PLAIN).run(values), expected, strict=True):
+        finite = wanted[np.isfinite(wanted)]
+        digits = 1e-4 if "float32" in str(plain) else 1e-8
+        assert_allclose(found, wanted, rtol=digits, atol=digits * (1 + np.abs(finite).max(initial=0)))

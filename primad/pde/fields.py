@@ -13,7 +13,7 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError, no_a
 from primad.functional.calls import Call
 from primad.functional.mapping import vmap
 from primad.pde.names import Coordinates, coordinates
-from primad.programs.partials import Term, partial_
+from primad.programs.partials import Term, grouped, partial_
 from primad.recording import check_function
 from primad.trace import is_traced
 from primad.transforms.dimensions import couplings, result_axes
@@ -233,8 +233,9 @@ class FieldAt:
         values = self._call.leaves[argument]
         return _reshaped(values if index is None else values[:, index], self.shape_of_points)
 
-    def _combined(self, terms: Sequence[Term]) -> Any:
-        (found,) = self._call.run(partial_, output=0, component=self.component, terms=tuple(terms), points=1)
+    def _combined(self, terms: Sequence[tuple[float, Term]]) -> Any:
+        groups, weights = grouped(terms, None, self._call.program.out_types[0])
+        (found,) = self._call.run(partial_, weights, output=0, component=self.component, groups=groups, points=1)
         return _reshaped(found, (*self.shape_of_points, *pnp.shape(found)[1:]))
 
     # -- as an array ---------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Laws that belong to no single op, with the statements that `primad.verify` proves.
 
 The first families are applied by constructors, as the ops that are kept outermost say (`primad.primitive.Outermost`),
-the second by the pass that moves sums over directions towards the inputs (`primad.simplify.collapse`), the third to
-programs about to be planned (`primad.simplify.outer`).
+the second by the pass that moves sums over directions towards the inputs (`primad.simplify.collapse`), the third by
+that for sums of derivatives (`primad.simplify.gather`), the fourth to programs about to be planned
+(`primad.simplify.outer`).
 """
 
 from __future__ import annotations
@@ -269,4 +270,40 @@ _PLANNED = (
     ),
 )
 
-PASS_LAWS = (*_OUTERMOST, *_COLLAPSE, *_PLANNED)
+_GATHER = (
+    Law(
+        "a sum of products with the same factor is the product with the sum",
+        "real",
+        lambda x, y, z: (ops.add(ops.mul(x, z), ops.mul(z, y)), ops.mul(ops.add(x, y), z)),
+        ((3,), (3,), (3,)),
+    ),
+    Law(
+        "a difference of quotients by the same value is the quotient of the difference",
+        "real",
+        lambda x, y, z: (ops.sub(ops.div(x, z), ops.div(y, z)), ops.div(ops.sub(x, y), z)),
+        ((3,), (3,), (3,)),
+    ),
+    Law(
+        "a sum of contractions with the same array is the contraction with the sum",
+        "real",
+        lambda x, y, z: (
+            ops.add(ops.contract(x, z, labels="ab,bc->ac"), ops.contract(y, z, labels="ab,bc->ac")),
+            ops.contract(ops.add(x, y), z, labels="ab,bc->ac"),
+        ),
+        ((2, 3), (2, 3), (3, 2)),
+    ),
+    Law(
+        "a sum of equal views is the view of the sum",
+        "real",
+        lambda x, y: (ops.add(_total(x), _total(y)), _total(ops.add(x, y))),
+        ((2, 3), (2, 3)),
+    ),
+    Law(
+        "a multiple of a linear op in a sum is the op of the multiple",
+        "real",
+        lambda x, y: (ops.add(ops.mul(_total(x), 2.0), _total(y)), _total(ops.add(ops.mul(x, 2.0), y))),
+        ((2, 3), (2, 3)),
+    ),
+)
+
+PASS_LAWS = (*_OUTERMOST, *_COLLAPSE, *_GATHER, *_PLANNED)

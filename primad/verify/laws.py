@@ -22,6 +22,7 @@ from primad.recording import trace
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import REFERENCE
 from primad.simplify.collapse import collapse
+from primad.simplify.gather import gather
 from primad.simplify.outer import outer_products
 from primad.trace import TracedArray
 from primad.types import ArrayType
@@ -85,7 +86,7 @@ def _sides(law: Law, types: Sequence[ArrayType], arguments: Sequence[Any], symbo
 
 def _by_pass(law: Law, left: Program, choose: Choices) -> None:
     """The pass that applies the law changes the program, and not its value."""
-    passes = collapse, partial(outer_products, smallest=1)
+    passes = collapse, gather, partial(outer_products, smallest=1)
     after = next((found for found in (rewrite(left) for rewrite in passes) if found.key != left.key), left)
     if after is left:
         raise Wrong(f"{law.name}: the passes", "another program", str(left))

@@ -86,19 +86,22 @@ def _hessian_diagonal(n: Numbers, *xs: Array, of: Any, output: int, argument: in
     return np.asarray(np.sum(found, axis=-1), object) if total else found
 
 
-def _partial(n: Numbers, *xs: Array, of: Any, output: int, component: Any, terms: Any, points: int) -> Array:
+def _partial(n: Numbers, *xs: Array, of: Any, output: int, component: Any, groups: Any, points: int) -> Array:
     """Element by element, since the coordinates of a point are axes of the arguments."""
     import sympy  # only a proof needs it
 
+    count = len(of.hoisted.inputs)
+    xs, given = xs[:count], iter(xs[count:])
+    weighted = [(n.number(sign) if sign else next(given)[()], terms) for sign, terms in groups]
     y = _values(n, of, xs)[output]
     y = y if component is None else y[..., component]
     out = np.empty(y.shape, object)
     for place in np.ndindex(y.shape):
         at = place[:points]
-        total = 0
-        for number, directions in terms:
+        total: Any = 0
+        for weight, directions in ((weight, term) for weight, terms in weighted for term in terms):
             along = [xs[argument][at if index is None else (*at, index)] for argument, index in directions]
-            total += n.number(number) * (sympy.diff(y[place], *along) if along else y[place])
+            total += weight * (sympy.diff(y[place], *along) if along else y[place])
         out[place] = total
     return out
 
@@ -242,13 +245,17 @@ def _draw_partial(choose: Choices) -> Example:
     of = ClosedProgram(trace(_at_points)(*types))
     output = choose.integer(0, 1)
     coordinates = ((0, 0), (0, 1), (1, None))
-    terms = tuple(
-        (choose.integer(1, 7) / 4, tuple([choose.among(coordinates) for _ in range(choose.integer(0, 3))]))
-        for _ in range(choose.integer(1, 3))
+    signs = choose.among(((1,), (0,), (1, 0), (0, 0, -1)))
+    groups = tuple(
+        (sign, tuple([_draw_term(choose, coordinates) for _ in range(choose.integer(1, 2))])) for sign in signs
     )
     component = choose.among((None, 0, 1)) if output else None
-    options = {"of": of, "output": output, "component": component, "terms": terms, "points": 1}
-    return Example(tuple(floats(type.shape, -1.5, 1.5) for type in types), options)
+    options = {"of": of, "output": output, "component": component, "groups": groups, "points": 1}
+    return Example(tuple(floats(shape, -1.5, 1.5) for shape in ((2, 2), (2,), *((),) * signs.count(0))), options)
+
+
+def _draw_term(choose: Choices, coordinates: Sequence[Any]) -> Any:
+    return tuple([choose.among(coordinates) for _ in range(choose.integer(0, 3))])
 
 
 def _forward_options(choose: Choices, of: ClosedProgram) -> Any:
