@@ -39,6 +39,10 @@ from primad.functional.lazy import hessian as hessian
 from primad.functional.lazy import jacfwd as jacfwd
 from primad.functional.lazy import jacobian as jacobian
 from primad.functional.lazy import jacrev as jacrev
+from primad.functional.loops import associative_scan as associative_scan
+from primad.functional.loops import fori_loop as fori_loop
+from primad.functional.loops import map as map
+from primad.functional.loops import scan as scan
 from primad.functional.mapping import vmap as vmap
 from primad.functional.opaque import opaque as opaque
 from primad.functional.reading import parse as parse
@@ -86,6 +90,7 @@ __all__ = [
     "TracedArray",
     "TracingError",
     "__version__",
+    "associative_scan",
     "check_grads",
     "checkpoint",
     "composite",
@@ -95,6 +100,7 @@ __all__ = [
     "derivative",
     "elementwise",
     "explain",
+    "fori_loop",
     "from_sympy",
     "get_num_threads",
     "grad",
@@ -110,6 +116,7 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "lower",
+    "map",
     "multilinear",
     "nn",
     "numpy",
@@ -120,6 +127,7 @@ __all__ = [
     "pde",
     "piecewise_constant",
     "residual_of",
+    "scan",
     "set_num_threads",
     "show_versions",
     "simplify",

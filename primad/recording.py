@@ -11,7 +11,7 @@ import numpy as np
 
 from primad import tree
 from primad.errors import PrimadError, TracingError
-from primad.ir.node import Node, Trace
+from primad.ir.node import INPUT, WEAK, Node, Trace
 from primad.ir.program import Program
 from primad.refusals import explained
 from primad.trace import TracedArray, escaped, lift
@@ -55,6 +55,13 @@ def type_of(value: Any) -> ArrayType:
 def is_weak(value: Any) -> bool:
     """Say whether a value is a Python number, which adopts the dtype of the arrays that it meets."""
     return type(value) is float or type(value) is int
+
+
+def is_number(leaf: Any) -> bool:
+    """Say whether an argument is a Python number, or was one where the function being recorded was called."""
+    if type(leaf) is TracedArray:
+        return leaf.node.op is INPUT and leaf.node.params == WEAK
+    return is_weak(leaf)
 
 
 def check_function(function: Any, what: str = "") -> None:

@@ -13,11 +13,10 @@ from typing import Any
 from primad import tree
 from primad.errors import TracingError
 from primad.functional.keys import structure_key
-from primad.ir.node import INPUT, WEAK
 from primad.ir.program import ClosedProgram
 from primad.primitive import as_tuple
 from primad.programs.call import call
-from primad.recording import is_weak, record, type_of
+from primad.recording import is_number, record, type_of
 from primad.runtime.programs import traced_operands
 from primad.trace import TracedArray
 
@@ -82,7 +81,7 @@ def _program(known: _Known, leaves: Sequence[Any], in_tree: Any) -> ClosedProgra
 
     flat.__qualname__ = getattr(known.function, "__qualname__", "function")
     types = tuple([type_of(leaf) for leaf in leaves])
-    weak = tuple([_is_number(leaf) for leaf in leaves])
+    weak = tuple([is_number(leaf) for leaf in leaves])
     key = types, weak, in_tree, structure_key(in_tree)
     if key not in known.programs:
         try:
@@ -91,10 +90,3 @@ def _program(known: _Known, leaves: Sequence[Any], in_tree: Any) -> ClosedProgra
         except TracingError:  # recorded in place it may have values; if not, that raises again
             known.programs[key] = None
     return known.programs[key]
-
-
-def _is_number(leaf: Any) -> bool:
-    """Say whether an argument is a Python number, or was one where the function being recorded was called."""
-    if type(leaf) is TracedArray:
-        return leaf.node.op is INPUT and leaf.node.params == WEAK
-    return is_weak(leaf)

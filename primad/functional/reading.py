@@ -22,6 +22,7 @@ from primad.programs.checkpoint import checkpoint as checkpoint_
 from primad.programs.consumers import MATRICES
 from primad.programs.ops import jvp_, vjp_, vmap_
 from primad.programs.partials import partial_
+from primad.programs.scan import scan
 from primad.transforms import lower
 from primad.transforms.batching import mapped
 from primad.transforms.reverse import transposed
@@ -30,7 +31,7 @@ from primad.transforms.reverse import transposed
 @cache
 def known_ops() -> dict[str, Primitive]:
     """Return primad's primitives and composites by name."""
-    holding = [*MATRICES, partial_, jvp_, vjp_, vmap_, call, checkpoint_, mapped, transposed]
+    holding = [*MATRICES, partial_, jvp_, vjp_, vmap_, call, scan, checkpoint_, mapped, transposed]
     records = [*ops.ALL, *primad_numpy.COMPOSITES, *nn.COMPOSITES, *holding]
     return {record.name: record for record in records}
 

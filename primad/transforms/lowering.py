@@ -8,7 +8,7 @@ from typing import Any
 from primad.errors import ProgramError, TracingError
 from primad.ir.node import Leaf, Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program, carry_lines, newest, rebuild, replay
-from primad.primitive import Primitive, as_tuple, packed, result_of
+from primad.primitive import Primitive, as_tuple, one_or_all, packed, result_of
 from primad.recording import program_of
 from primad.trace import TracedArray
 from primad.types import ArrayType
@@ -102,6 +102,20 @@ def without_calls(program: Program) -> Program:
         if not chosen:
             return program
         program = lower_nodes(program, chosen)
+
+
+def spelled_out(program: Program) -> Program:
+    """Return the program with calls and loops replaced by all that they do, step after step."""
+    while True:
+        chosen = set(calls(program))
+        if not chosen:
+            return program
+        program = _with(program, chosen, _built)
+
+
+def _built(node: Node, operands: Sequence[TracedArray]) -> Any:
+    options = dict(node.params)
+    return one_or_all(inline(node.op.build(options.pop("of").hoisted, **options), operands))
 
 
 def calls(program: Program) -> list[Node]:

@@ -22,6 +22,7 @@ from primad.transforms.lowering import (
     inline,
     lower,
     replaced,
+    spelled_out,
     without_calls,
 )
 from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
@@ -208,7 +209,7 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
     """
     linear = [True] * len(program.inputs) if linear is None else linear
     program = expand(without_calls(program))
-    _check_homogeneous(lower(program), linear)
+    _check_homogeneous(lower(spelled_out(program)), linear)
     return transposed_program(program, linear)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
+from primad.functional.loops import scan
 from primad.ir.program import Program
 from primad.recording import trace
 from primad.trace import TracedArray, lift
@@ -115,6 +116,23 @@ def _constants(value: Any) -> list[Any]:
     return [TracedArray(value.node.trace.literal(number, type)) for number in (1.0, 0.5)]
 
 
+def loop(pool: Pool) -> Any:
+    """Take up to three steps of ops drawn once, which close over another value; the result is what was carried."""
+    choose, start, outer = pool.choose, pool.any(), pool.any()
+
+    def body(carry: Any, row: Any) -> Any:
+        inner = Pool(choose, [carry, outer, row])
+        for _ in range(choose.integer(1, 2)):
+            value = step(inner, choose.among(drawn()))
+            inner.values.append(value if value.size <= LARGEST else row)
+        after = refilled(ops.sin(inner.values[-1]), carry.shape)
+        return after + 0.1 * carry, ops.sin(row) * refilled(after, ())
+
+    rows = ops.sin(refilled(start, (choose.integer(1, 3),)))
+    carry, results = scan(body, start, rows, reverse=bool(choose.integer(0, 1)))
+    return carry * refilled(results, carry.shape)
+
+
 def draw_program(choose: Choices, most: int = 6) -> Program:
     """Draw a program with one to three inputs and up to `most` ops (and what brings their operands into the domain)."""
     types = [ArrayType(choose.among(SHAPES), float) for _ in range(choose.integer(1, 3))]
@@ -122,7 +140,7 @@ def draw_program(choose: Choices, most: int = 6) -> Program:
     def body(*inputs: Any) -> list[Any]:
         pool = Pool(choose, list(inputs))
         for _ in range(choose.integer(2, most)):
-            value = step(pool, choose.among(drawn()))
+            value = step(pool, choose.among(drawn())) if choose.integer(0, 30) else loop(pool)
             if value.size > LARGEST:
                 value = ops.sum(value, axes=tuple(range(value.ndim - 1)))
             if value.size > LARGEST:

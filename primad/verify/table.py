@@ -27,6 +27,7 @@ from primad.verify.cases import (
 )
 from primad.verify.definitions import MEANINGS
 from primad.verify.factorizations import FACTORIZATION_CASES
+from primad.verify.loop_cases import LOOP_CASES
 from primad.verify.networks import NETWORK_EXAMPLES
 from primad.verify.program_ops import PROGRAM_OP_CASES
 from primad.verify.sliding import SLIDING_CASES
@@ -340,4 +341,7 @@ def cases() -> dict[str, Case]:
     found = list(PRIMITIVES.items())
     found += [(composites[name], draw) for name, draw in COMPOSITES.items() if name in composites]
     table = {op.name: Case(op, draw, MORE_EXAMPLES.get(op.name, 4), MEANINGS.get(op.name)) for op, draw in found}
-    return {**table, **{case.op.name: case for case in (*FACTORIZATION_CASES, *SLIDING_CASES, *PROGRAM_OP_CASES)}}
+    return {
+        **table,
+        **{case.op.name: case for case in (*FACTORIZATION_CASES, *SLIDING_CASES, *PROGRAM_OP_CASES, *LOOP_CASES)},
+    }

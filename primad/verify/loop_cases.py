@@ -1,0 +1,79 @@
+"""Cases of loops, against the steps one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.backends.exact import Evaluator, Numbers
+from primad.ir.program import ClosedProgram
+from primad.primitive import one_or_all
+from primad.programs.scan import Form, scan
+from primad.recording import trace
+from primad.types import ArrayType
+from primad.verify.cases import Case, Choices, Example, Operand, floats
+
+Array = np.ndarray[Any, Any]
+
+
+def _nonlinear(c: Any, k: Any, x: Any, p: Any) -> Any:
+    """Carried: a vector, and a number that the vector does not change."""
+    spread = ops.broadcast(x, shape=(2,), axes=(0,))
+    return ops.flip(c, axes=(0,)) * p + ops.sin(c) * spread, k * k + x, c * c * p
+
+
+def _linear(c: Any, x: Any, p: Any) -> Any:
+    """Linear in the carried vector and the rows."""
+    return ops.flip(c, axes=(0,)) * p + ops.sin(p) * c + x, c * p + x * p
+
+
+def _draw(choose: Choices) -> Example:
+    length = choose.integer(0, 3)
+    counted, reverse = bool(choose.integer(0, 1)), bool(choose.integer(0, 1))
+    is_linear = bool(choose.integer(0, 1))
+    row = (2,) if is_linear else ()
+    carried = [(2,)] if is_linear else [(2,), ()]
+    body = _linear if is_linear else _nonlinear
+    types = [ArrayType(shape, float) for shape in (*carried, row, (2,))]
+    operands = [floats(shape, -1.5, 1.5) for shape in (*carried, (length, *row), (2,))]
+    if counted:
+        count = np.array(choose.integer(0, length), np.int64)
+        operands = [Operand(ArrayType((), np.int64), array=count), *operands]
+    first = int(counted)
+    form = Form(len(carried), 1, length, reverse, counted)
+    linear = (first, first + 1) if is_linear else ()
+    return Example(tuple(operands), {"of": ClosedProgram(trace(body)(*types)), **form._asdict()}, linear=linear)
+
+
+def _steps(n: Numbers, *xs: Array, of: ClosedProgram, **params: Any) -> Any:
+    """Take the steps; rows of results are zeros where none was taken."""
+    form = Form(**params)
+    count, carried, rows, fixed = form.parts(xs)
+    results: list[Array]
+    taken = int(count[0]) if count else form.length
+    evaluator = Evaluator(n)
+    found: list[list[Array]] = []
+    for i in reversed(range(taken)) if form.reverse else range(taken):
+        row = [np.asarray(x[i], object) for x in rows]
+        carried, results = _cut(evaluator.run(of.hoisted, [*carried, *row, *fixed]), form.carry)
+        found.append(results)
+    if form.reverse:
+        found.reverse()
+    stacks = []
+    for k, type in enumerate(of.out_types[form.carry :]):
+        whole = np.empty((form.length, *type.shape), object)
+        whole[...] = n.number(0.0)
+        for i, results in enumerate(found):
+            whole[i] = results[k]
+        stacks.append(whole)
+    return one_or_all([*carried, *stacks])
+
+
+def _cut(items: Sequence[Array], at: int) -> tuple[list[Array], list[Array]]:
+    return list(items[:at]), list(items[at:])
+
+
+LOOP_CASES: tuple[Case, ...] = (Case(scan, _draw, 16, _steps),)

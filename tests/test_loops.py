@@ -1,0 +1,279 @@
+"""Loops: a scan has the values and derivatives, of any order, of its steps written one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad.programs.scan import scan as scan_op
+from primad.transforms import jvp, vjp, vmap
+from primad.transforms.lowering import inline
+from primad.transforms.reverse import transposed_program
+from primad.verify.cases import Seeded
+from primad.verify.programs import draw_program, refilled
+
+Function = Callable[..., Any]
+X = np.ones(3)
+
+
+def unrolled(f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> Any:
+    """Do what a scan does, by a loop of Python."""
+    rows = primad.tree.leaves(xs)
+    count = rows[0].shape[0] if rows else length
+    assert count is not None
+    structure = primad.tree.flatten(xs)[1]
+    carry, found = init, {}
+    for i in reversed(range(count)) if reverse else range(count):
+        carry, found[i] = f(carry, primad.tree.unflatten(structure, [x[i] for x in rows]))
+    ys = [primad.tree.flatten(found[i]) for i in range(count)]
+    stacks = [primad.numpy.stack(column) for column in zip(*[leaves for leaves, _ in ys], strict=True)]
+    return carry, primad.tree.unflatten(ys[0][1], stacks) if ys else None
+
+
+def close(found: Any, expected: Any, rtol: float = 1e-9) -> None:
+    for got, wanted in zip(primad.tree.leaves(found), primad.tree.leaves(expected), strict=True):
+        scale = 1 + np.nanmax(np.abs(wanted), initial=0.0)
+        np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol * scale)
+
+
+def pendulum(loop: Function, count: int = 5) -> Function:
+    """A tree is carried; the body closes over a traced value, an array, and a number."""
+
+    def loss(p: Any) -> Any:
+        force = np.linspace(0.1, 0.5, count)
+        offset = np.array([0.3, -0.2])
+
+        def step(state: Any, f: Any) -> Any:
+            x, v = state["x"], state["v"]
+            v = v + 0.1 * (f * np.cos(x) - p[0] * np.sin(x) - p[1] * v + offset)
+            x = x + 0.1 * v
+            return {"x": x, "v": v}, (np.sum(x * v), v * v)
+
+        start = {"x": np.array([0.5, 1.0]) * p[1], "v": np.zeros(2)}
+        state, (energy, speed) = loop(step, start, force)
+        return np.sum(state["x"] ** 2) + np.sum(energy * force) + np.sum(np.sin(speed))
+
+    return loss
+
+
+def derivatives(f: Function) -> list[Any]:
+    p, v = np.array([0.7, 0.2]), np.array([1.0, -0.5])
+    stack = np.stack([p, 2 * p, p + 1])
+    return [
+        f(p),
+        primad.grad(f)(p),
+        primad.jvp(f, (p,), (v,)),
+        primad.vjp(f, p)[1](1.5),
+        primad.linearize(f, p)[1](v),
+        primad.hessian(f)(p),
+        primad.jvp(primad.grad(f), (p,), (v,)),
+        primad.grad(lambda q: primad.jvp(f, (q,), (v,))[1])(p),
+        primad.grad(lambda q: np.sum(primad.grad(f)(q) * v))(p),
+        primad.vmap(f)(stack),
+        primad.vmap(primad.grad(f))(stack),
+        primad.grad(lambda qs: np.sum(primad.vmap(f)(qs) ** 2))(stack),
+        primad.grad(lambda q: np.trace(primad.hessian(f)(q)))(p),
+        primad.laplacian(f)(p),
+        primad.taylor(f, p, v, 3),
+        primad.jit(primad.value_and_grad(f))(p),
+    ]
+
+
+def test_derivatives_are_those_of_the_steps() -> None:
+    close(derivatives(pendulum(primad.scan)), derivatives(pendulum(unrolled)), 1e-8)
+
+
+def test_nested_loops() -> None:
+    def nested(loop: Function) -> Function:
+        def f(p: Any) -> Any:
+            def outer(c: Any, x: Any) -> Any:
+                def inner(d: Any, y: Any) -> Any:
+                    return np.sin(d * p[0]) + x * y, d * c
+
+                d, ys = loop(inner, c * p[1], np.array([0.1, 0.4]))
+                return d + 0.1 * np.sum(ys), ys
+
+            c, ys = loop(outer, p[0] * np.array([0.2, 0.5]), np.array([0.5, -0.3, 0.2]))
+            return np.sum(c) + np.sum(ys**2)
+
+        return f
+
+    close(derivatives(nested(primad.scan)), derivatives(nested(unrolled)), 1e-8)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_loops_of_random_programs(seed: int) -> None:
+    """Values, derivatives of orders 1 and 2 and stacks are those of the steps, for 0 to 4 of them, both ways."""
+    choose = Seeded(seed)
+    program = draw_program(choose, 4)
+    count, length, reverse = len(program.inputs), seed % 5, bool(seed % 2)
+    carried = choose.integer(0, count)
+    others = [refill for refill in range(carried, count) if choose.integer(0, 1)]
+
+    def body(carry: Any, x: Any) -> Any:
+        state, rows = list(carry), iter(x)
+        inputs = [*state, *(next(rows) if i in others else kept[i] for i in range(carried, count))]
+        out = inline(program, inputs)
+        after = [np.sin(refilled(out[i % len(out)], state[i].shape)) for i in range(carried)]
+        return after, [np.sin(y) for y in out]
+
+    kept: dict[int, Any] = {}
+
+    def whole(loop: Function) -> primad.Program:
+        def f(*args: Any) -> Any:
+            kept.update({i: args[i] for i in range(carried, count)})
+            xs = [args[i] for i in others]
+            return loop(body, list(args[:carried]), xs, length, reverse)
+
+        types = [
+            primad.ArrayType((length, *type.shape) if i in others else type.shape, float)
+            for i, type in enumerate(program.in_types)
+        ]
+        return primad.trace(f)(*types)
+
+    if length == 0:
+        (_, direct), looped = (None, None), whole(primad.scan)
+        values = [np.full(type.shape, 0.5) for type in looped.in_types]
+        close(looped(*values)[0], values[:carried])
+        primad.simplify(vjp(jvp(looped)))
+        return
+    direct, looped = whole(unrolled), whole(primad.scan)
+    rng = np.random.default_rng(seed)
+    every = [True] * count
+    for change in (lambda p: p, jvp, lambda p: jvp(vjp(p)), lambda p: vjp(jvp(p)), lambda p: vjp(vmap(p, every, 2))):
+        expected, found = primad.simplify(change(direct)), primad.simplify(change(looped))
+        values = [rng.uniform(0.3, 1.2, type.shape) for type in expected.in_types]
+        with np.errstate(all="ignore"):
+            close(found(*values), expected(*values), 1e-7)
+
+
+def loops_in(program: primad.Program) -> list[Any]:
+    return [node for node in program.nodes if node.op is scan_op]
+
+
+def test_a_loop_is_one_node_and_its_gradient_two() -> None:
+    """However many steps there are, programs are as long."""
+    sizes = []
+    for count in (3, 300):
+        program = primad.simplify(vjp(primad.trace(pendulum(primad.scan, count))(np.array([0.7, 0.2]))))
+        assert len(loops_in(program)) == 2
+        sizes.append(len(program.nodes))
+    assert sizes[0] == sizes[1]
+
+
+def test_text_reads_back_and_lowering_descends() -> None:
+    def f(x: Any) -> Any:
+        return primad.scan(lambda c, y: (c * np.mean(y), c), 1.5, x)
+
+    program = primad.trace(f)(np.ones((4, 3)))
+    again = primad.parse(str(program))
+    assert again.key == program.key
+    close(again(np.ones((4, 3))), primad.tree.leaves(program(np.ones((4, 3)))))
+    lowered = primad.lower(program)
+    (loop,) = loops_in(lowered)
+    assert not any(node.op.name == "mean" for node in dict(loop.params)["of"].hoisted.nodes)
+    assert lowered.cost().flops == pytest.approx(4 * (3 + 1 + 1), abs=8)
+
+
+def test_fori_loop_map_and_associative_scan() -> None:
+    assert primad.fori_loop(2, 6, lambda i, x: x * 0.5 + i, 1.0) == pytest.approx(8.0625)
+    assert primad.fori_loop(3, 1, lambda i, x: x + i, 1.0) == 1.0
+    x = np.linspace(0.1, 0.9, 7)
+
+    def power(p: Any) -> Any:
+        return primad.fori_loop(0, 4, lambda i, c: c * p + i, 1.0)  # p**4 + p**2 + 2 p + 3
+
+    close(primad.grad(power)(0.5), 3.5)
+    close(primad.map(lambda row: {"y": np.sum(np.sin(row))}, x[:, None])["y"], np.sin(x))
+    close(primad.grad(lambda x: np.sum(primad.map(np.sin, x) ** 2))(x), 2 * np.sin(x) * np.cos(x))
+    for n in range(8):
+        for reverse in (False, True):
+            given = np.stack([x[:n], x[:n] ** 2], axis=1)
+            expected = np.flip(np.cumprod(np.flip(given, 0), 0), 0) if reverse else np.cumprod(given, 0)
+            close(primad.associative_scan(np.multiply, given, reverse), expected)
+    close(primad.associative_scan(np.add, x[None, :], axis=1), np.cumsum(x)[None, :])
+    matrices = np.random.default_rng(0).normal(size=(5, 2, 2))
+    products = [matrices[0]]
+    for matrix in matrices[1:]:
+        products.append(products[-1] @ matrix)
+    close(primad.associative_scan(np.matmul, matrices), np.stack(products))
+    close(
+        primad.grad(lambda m: np.sum(primad.associative_scan(np.matmul, m)[-1]))(matrices),
+        primad.grad(lambda m: np.sum(m[0] @ m[1] @ m[2] @ m[3] @ m[4]))(matrices),
+    )
+
+
+def test_what_is_carried_adopts_the_dtype_that_it_gets() -> None:
+    x = np.ones(3, np.float32)
+    total, _ = primad.scan(lambda c, y: (c + y, None), 0, x)
+    assert total == 3 and total.dtype == np.float32
+    count, _ = primad.scan(lambda c, _: (c + 1, None), 0, length=4)
+    assert count == 4 and count.dtype.kind == "i"
+    state, _ = primad.scan(lambda c, y: ((c[1], c[0] * y), None), (0, 0), x)
+    assert all(part.dtype == np.float32 for part in state)
+    assert primad.scan(lambda c, y: (0.0, c), np.float32(2), x)[1].dtype == np.float32
+
+
+def test_a_linear_loop_with_a_counter_is_transposed() -> None:
+    """What does not depend on the linear operands runs before, as a loop of its own."""
+
+    def f(x: Any) -> Any:
+        def step(c: Any, y: Any) -> Any:
+            return (c[0] * np.sin(c[1]) + y, c[1] * 1.5), c[0] * c[1]
+
+        return primad.scan(step, (x[0], 0.3), x)[1]
+
+    x = np.arange(6.0).reshape(3, 2)
+    program = primad.trace(f)(x)
+    back = primad.simplify(transposed_program(program, [True]))
+    assert len(loops_in(back)) == 2
+    expected = primad.vjp(f, x)[1](x)[0]
+    close(back(x), expected)
+    close(primad.linear_transpose(f, x)(x)[0], expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: primad.scan(lambda c, x: (np.stack([c, c]), None), 0.5, X), r"float64\[\] before.*float64\[2\]"),
+        (lambda: primad.scan(lambda c, x: (c["a"], None), {"a": np.float32(1)}, X), "structure"),
+        (lambda: primad.scan(lambda c, x: ({"a": c["a"] * x}, None), {"a": np.float32(1)}, X), r"\['a'\].*float32"),
+        (lambda: primad.scan(lambda c, x: c, 0.5, X), "pair"),
+        (lambda: primad.scan(lambda c, x: (c, x), 0.5), "length"),
+        (lambda: primad.scan(lambda c, x: (c, x), 0.5, (np.ones(3), np.ones(4))), "3 and 4"),
+        (lambda: primad.scan(lambda c, x: (c, x), 0.5, X, 2), "3 and 2"),
+        (lambda: primad.scan(lambda c, x: (c, x), 0.5, 1.0), "axes"),
+        (lambda: primad.scan(lambda c, x: (c if c > 0 else x, x), 0.5, X), "truth value"),
+        (lambda: primad.fori_loop(0.5, 3, lambda i, x: x, 0.0), "integers"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named_with_the_line(call: Function, message: str) -> None:
+    with pytest.raises(primad.PrimadError, match=message) as caught:
+        call()
+    assert f"in {__file__}:" in str(caught.value)
+
+
+def test_a_value_that_leaves_a_body_is_refused() -> None:
+    kept = []
+
+    def body(c: Any, x: Any) -> Any:
+        kept.append(c * x)
+        return c + x, None
+
+    def f(p: Any) -> Any:
+        return primad.scan(body, p, np.ones(3))[0] + kept[-1]
+
+    with pytest.raises(primad.TracingError, match=r"after its trace ended.*body"):
+        primad.grad(f)(0.5)
+
+
+def test_a_loop_that_adds_a_constant_is_not_linear() -> None:
+    def affine(x: Any) -> Any:
+        return primad.scan(lambda c, y: (c + y + 1.0, None), x[0], x)[0]
+
+    with pytest.raises(primad.NotDifferentiableError, match="affine"):
+        primad.linear_transpose(affine, X)
