@@ -16,7 +16,10 @@ from primad.errors import PrimadError as PrimadError
 from primad.errors import ProblemError as ProblemError
 from primad.errors import ProgramError as ProgramError
 from primad.errors import ShapeError as ShapeError
+from primad.errors import StepsError as StepsError
 from primad.errors import TracingError as TracingError
+from primad.functional.branches import cond as cond
+from primad.functional.branches import switch as switch
 from primad.functional.checkpoint import checkpoint as checkpoint
 from primad.functional.checks import check_grads as check_grads
 from primad.functional.compile import jit as jit
@@ -43,6 +46,7 @@ from primad.functional.loops import associative_scan as associative_scan
 from primad.functional.loops import fori_loop as fori_loop
 from primad.functional.loops import map as map
 from primad.functional.loops import scan as scan
+from primad.functional.loops import while_loop as while_loop
 from primad.functional.mapping import vmap as vmap
 from primad.functional.opaque import opaque as opaque
 from primad.functional.reading import parse as parse
@@ -87,6 +91,7 @@ __all__ = [
     "Program",
     "ProgramError",
     "ShapeError",
+    "StepsError",
     "TracedArray",
     "TracingError",
     "__version__",
@@ -94,6 +99,7 @@ __all__ = [
     "check_grads",
     "checkpoint",
     "composite",
+    "cond",
     "custom",
     "custom_jvp",
     "custom_vjp",
@@ -132,6 +138,7 @@ __all__ = [
     "show_versions",
     "simplify",
     "stop_gradient",
+    "switch",
     "taylor",
     "to_jax",
     "to_sympy",
@@ -142,6 +149,7 @@ __all__ = [
     "verify",
     "vjp",
     "vmap",
+    "while_loop",
 ]
 
 _LATE = {

@@ -86,6 +86,10 @@ class NotFiniteError(DomainError):
     """A value that a computation goes on from is NaN or infinite."""
 
 
+class StepsError(PrimadError, RuntimeError):
+    """A loop that has not ended after as many steps as it may take."""
+
+
 class MatrixError(PrimadError, LinAlgError):
     """A matrix that is singular, or not positive definite, where it must not be."""
 

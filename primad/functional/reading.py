@@ -23,6 +23,7 @@ from primad.programs.consumers import MATRICES
 from primad.programs.ops import jvp_, vjp_, vmap_
 from primad.programs.partials import partial_
 from primad.programs.scan import scan
+from primad.programs.while_loop import while_loop
 from primad.transforms import lower
 from primad.transforms.batching import mapped
 from primad.transforms.reverse import transposed
@@ -31,7 +32,7 @@ from primad.transforms.reverse import transposed
 @cache
 def known_ops() -> dict[str, Primitive]:
     """Return primad's primitives and composites by name."""
-    holding = [*MATRICES, partial_, jvp_, vjp_, vmap_, call, scan, checkpoint_, mapped, transposed]
+    holding = [*MATRICES, partial_, jvp_, vjp_, vmap_, call, scan, while_loop, checkpoint_, mapped, transposed]
     records = [*ops.ALL, *primad_numpy.COMPOSITES, *nn.COMPOSITES, *holding]
     return {record.name: record for record in records}
 

@@ -27,7 +27,9 @@ from primad.ops.broadcasting import widen
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs import stepping
 from primad.programs.derived import cost, derived
-from primad.programs.stepping import Body, LinearLoop, Made
+from primad.programs.stepping import Body, Made
+from primad.programs.stepping_back import LinearLoop, Transposed
+from primad.programs.stepping_stacks import Batched, chosen, guarded, swapped
 from primad.recording import program_of
 from primad.runtime.loops import run_scan
 from primad.trace import TracedArray, lift
@@ -133,23 +135,30 @@ def _unrolled(program: Program, **params: Any) -> Program:
         count, carried, rows, fixed = form.parts(operands)
         found: dict[int, Sequence[Any]] = {}
 
-        def zero(type: ArrayType) -> TracedArray:
-            return TracedArray(zero_node(operands[0].node.trace, type))
-
+        trace = operands[0].node.trace
         for i in reversed(range(form.length)) if form.reverse else range(form.length):
             out: Sequence[Any] = inline(program, [*carried, *(x[i] for x in rows), *fixed])
             if count:
-                old = [*carried, *(zero(y.type) for y in out[form.carry :])]
+                old = [*carried, *(TracedArray(zero_node(trace, y.type)) for y in out[form.carry :])]
                 taken = ops.less(float(i), ops.cast(count[0], dtype="float64"))
-                out = [stepping.chosen(taken, new, other) for new, other in zip(out, old, strict=True)]
+                out = [chosen(taken, new, other) for new, other in zip(out, old, strict=True)]
             carried, found[i] = list(out[: form.carry]), out[form.carry :]
-        stacks = [
-            stack([found[i][k] for i in range(form.length)]) if form.length else zero(stepping.stacked_type(type, 0))
-            for k, type in enumerate(program.out_types[form.carry :])
-        ]
+        stacks = rows_of([found[i] for i in range(form.length)], program.out_types[form.carry :], trace)
         return [*carried, *stacks]
 
     return program_of(types, body)
+
+
+def rows_of(found: Sequence[Sequence[Any]], types: Sequence[ArrayType], trace: Trace) -> list[Any]:
+    """Stack the results of all steps.
+
+    Args:
+        found: the results of each step.
+        types: their types.
+        trace: where arrays without rows go.
+    """
+    none = [TracedArray(zero_node(trace, stepping.stacked_type(type, 0))) for type in types]
+    return [stack(column) for column in zip(*found, strict=True)] if found else none
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -195,7 +204,7 @@ def _pull(cotangent: Any, *operands: Any, of: ClosedProgram, **params: Any) -> l
         rows, fixed = loop.apart.residuals(stacks, rows, fixed)
     cotangents = loop.cotangents(as_tuple(cotangent))
     present = tuple([not isinstance(ct, Zero) for ct in cotangents])
-    back = derived("transposed", of, (linear, present, form), lambda: stepping.Transposed(loop, present, form.counted))
+    back = derived("transposed", of, (linear, present, form), lambda: Transposed(loop, present, form.counted))
     start, stacks = back.starts(cotangents)
     other = form._replace(reverse=not form.reverse)
     finals, stacks = apply_scan(back.made, start, [*rows, *stacks], fixed, count, other)
@@ -209,23 +218,22 @@ def _batch(flags: tuple[bool, ...], size: int, *operands: TracedArray, of: Close
     body, wide = body_of(of, form), flags[int(form.counted) :]
     trace = newest([x.node for x in operands], of.program.trace)
     if form.counted and flags[0]:  # each element takes its own number of steps; what is done stays as it is
-        body = derived("guarded", of, form, lambda: stepping.guarded(body_of(of, form)))
+        body = derived("guarded", of, form, lambda: guarded(body_of(of, form)))
         numbers = ops.cast(count[0], dtype="float64")
         count = [ops.truncate(ops.reduce_max(numbers, axes=(0,)), dtype="int64")]
         rows = [*rows, TracedArray(lift(np.arange(form.length, dtype=float), trace))]
         fixed = [*fixed, numbers]
         wide = (*wide[: form.carry + form.stacked], False, *wide[form.carry + form.stacked :], True)
     make = (wide, size, form)
-    mapped = derived("batched", of, make, lambda: stepping.Batched(body, wide, size, form.counted))
+    mapped = derived("batched", of, make, lambda: Batched(body, wide, size, form.counted))
     has, led, _ = body.parts(wide)
     on = mapped.flags[: form.carry]
     carried = [widen(x, size) if a and not b else x for x, a, b in zip(carried, on, has, strict=True)]
-    rows = [stepping.swapped(x) if a else x for x, a in zip(rows, led, strict=True)]
+    rows = [swapped(x) if a else x for x, a in zip(rows, led, strict=True)]
     finals, stacks = apply_scan(mapped.made, carried, rows, fixed, count, form)
     finals = [x if a else widen(x, size) for x, a in zip(finals, on, strict=True)]
     stacks = [
-        stepping.swapped(x) if a else widen(x, size)
-        for x, a in zip(with_zeros(stacks, trace), mapped.results, strict=True)
+        swapped(x) if a else widen(x, size) for x, a in zip(with_zeros(stacks, trace), mapped.results, strict=True)
     ]
     return one_or_all([*finals, *stacks])
 

@@ -10,17 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
-from primad import ops
 from primad.ir.node import INPUT, Leaf, Node, is_literal
 from primad.ir.program import ClosedProgram, Program, subprogram
 from primad.ops.broadcasting import widen
-from primad.recording import program_of
-from primad.trace import TracedArray
-from primad.transforms import batching, forward, reverse
-from primad.transforms.dimensions import dependents
-from primad.transforms.forward import zero_node
+from primad.transforms import forward
 from primad.transforms.lowering import active_nodes, expand, inline
 from primad.transforms.partial import split
 from primad.types import ArrayType, TupleType, Zero
@@ -64,11 +57,12 @@ def stacked_type(type: ArrayType, length: int) -> ArrayType:
     return ArrayType((length, *type.shape), type.dtype)
 
 
-def _where(flags: Sequence[bool]) -> list[int]:
+def places(flags: Sequence[bool]) -> list[int]:
+    """Return where there are flags."""
     return [i for i, on in enumerate(flags) if on]
 
 
-def _until_stable(flags: Sequence[bool], carry: int, reached: Callable[[list[bool]], list[bool]]) -> tuple[bool, ...]:
+def until_stable(flags: Sequence[bool], carry: int, reached: Callable[[list[bool]], list[bool]]) -> tuple[bool, ...]:
     """Add the carried values that something reaches after a step, until no step adds one."""
     found = list(flags)
     while True:
@@ -99,7 +93,7 @@ class Made:
         same = [node is out for node, out in zip(carried, program.outputs, strict=False)]
         self._same = same
         row_of = {} if counted else {node: i for i, node in enumerate(rows)}
-        fixed_of = {node: i for i, node in enumerate(fixed)} | {carried[i]: -1 - i for i in _where(same)}
+        fixed_of = {node: i for i, node in enumerate(fixed)} | {carried[i]: -1 - i for i in places(same)}
         fixed_of = {} if counted else fixed_of
         results: dict[Node, int] = {}
         self._places: list[tuple[str, Any]] = []
@@ -115,7 +109,7 @@ class Made:
         outputs = [program.outputs[i] for i, on in enumerate(same) if not on] + list(results)
         used = set(Program(program.trace, program.inputs, outputs).nodes)
         self._rows = [i for i, node in enumerate(rows) if node in used]
-        self._fixed = [i for i in _where(same) if carried[i] in used]
+        self._fixed = [i for i in places(same) if carried[i] in used]
         self._others = [i for i, node in enumerate(fixed) if node in used]
         inputs = [carried[i] for i, on in enumerate(same) if not on]
         inputs += [rows[i] for i in self._rows] + [carried[i] for i in self._fixed] + [fixed[i] for i in self._others]
@@ -166,7 +160,7 @@ def moving(body: Body, active: Sequence[bool]) -> tuple[bool, ...]:
         nodes = active_nodes(body.program, flags)
         return [node in nodes for node in body.program.outputs]
 
-    return _until_stable(active, body.carry, reached)
+    return until_stable(active, body.carry, reached)
 
 
 def pushed(body: Body, flags: Sequence[bool], counted: bool) -> Made:
@@ -189,7 +183,7 @@ def _tangents(body: Body, flags: Sequence[bool], residuals: bool) -> tuple[Progr
     count = len(body.program.outputs)
     out, after = list(found.outputs[:count]), found.outputs[count:]
     chosen = [flags[i] if i < body.carry else node.type.is_float for i, node in enumerate(out)]
-    return found, list(found.inputs[len(flags) :]), out, [after[i] for i in _where(chosen)]
+    return found, list(found.inputs[len(flags) :]), out, [after[i] for i in places(chosen)]
 
 
 def by_part(body: Body, flags: Sequence[bool], values: Sequence[Item]) -> tuple[list[Item], list[Item], list[Item]]:
@@ -240,7 +234,8 @@ class Apart:
         carry = sum(own[: body.carry])
         stacked = sum(own[body.carry : body.carry + body.stacked])
         others = carry + stacked
-        before, program = _hoisted(program, [i for i, on in enumerate(late) if not on][others:])
+        fixed_inputs = [i for i, on in enumerate(late) if not on][others:]
+        before, program = (None, program) if counted else _hoisted(program, fixed_inputs)
         self._before = before
         late = [*late, *[False] * (len(program.inputs) - len(late))]
         early, rest = split(program, late, late_outputs)
@@ -262,7 +257,7 @@ class Apart:
         outputs = [*early.outputs[:count], *stacks]
         self.early = Made(Body(Program(early.trace, early.inputs, outputs), carry, stacked), counted)
         self.results = count - carry
-        given = dict(zip(_where(late), rest.inputs[len(rows) + len(fixed) :], strict=True))
+        given = dict(zip(places(late), rest.inputs[len(rows) + len(fixed) :], strict=True))
         moved = [[given[i] for i in part] for part in parts]
         self.kept = len(rows), len(fixed)
         self.late = Body(
@@ -292,7 +287,7 @@ class Apart:
 def _hoisted(program: Program, fixed: Sequence[int]) -> tuple[Program | None, Program]:
     """Take out of a step what depends on its fixed inputs alone; it becomes further inputs.
 
-    What is only a larger view stays, and so does what may fail, since perhaps no step is taken.
+    What is only a larger view stays, and so does what may fail, since perhaps there are no steps.
     """
     known = {program.inputs[i] for i in fixed}
     for node in program.nodes:
@@ -326,226 +321,11 @@ def linearized(body: Body, flags: Sequence[bool], counted: bool) -> Apart:
     return Apart(program, body, late, late_outputs, parts, counted)
 
 
-class LinearLoop:
-    """A loop that is linear in some operands.
-
-    Attributes:
-        apart: the loop as two, where it carries values that the linear operands do not change; else None.
-        late: the body of what is linear.
-        kept: how many of its rows, and of its fixed inputs, are not linear: the first ones.
-
-    Args:
-        body: of the loop.
-        linear: in which of its operands it is linear.
-        counted: whether not all steps may be taken.
-    """
-
-    def __init__(self, body: Body, linear: Sequence[bool], counted: bool) -> None:
-        program = body.program
-
-        def reached(flags: list[bool]) -> list[bool]:
-            nodes = dependents(program.nodes, [program.inputs[i] for i in _where(flags)])
-            return [node in nodes for node in program.outputs]
-
-        self._flags = _until_stable(linear, body.carry, reached)
-        self._outputs = [*self._flags[: body.carry], *reached(list(self._flags))[body.carry :]]
-        self._body = body
-        self.linear = tuple(linear)
-        parts = by_part(body, self._flags, _where(self._flags))
-        self.apart: Apart | None = None
-        if all(self._flags[: body.carry]):
-            _, rows, fixed = by_part(body, [not on for on in self._flags], _left(program.inputs, self._flags))
-            carried, moving_rows, moving_fixed = ([program.inputs[i] for i in part] for part in parts)
-            inputs = [*carried, *rows, *moving_rows, *fixed, *moving_fixed]
-            outputs = _chosen(program.outputs, self._outputs)
-            self.late = Body(Program(program.trace, inputs, outputs), body.carry, body.stacked)
-            self.kept = len(rows), len(fixed)
-        else:
-            self.apart = Apart(program, body, self._flags, self._outputs, parts, counted)
-            self.late, self.kept = self.apart.late, self.apart.kept
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory."""
-        return self.apart, self.late.program
-
-    def others(self, operands: Sequence[Item]) -> tuple[list[Item], list[Item], list[Item]]:
-        """Choose the operands that are not linear: carried values, rows, the rest."""
-        return by_part(self._body, [not on for on in self._flags], _left(operands, self._flags))
-
-    def cotangents(self, given: Sequence[Item]) -> list[Item]:
-        """Choose the cotangents of the results that depend on the linear operands."""
-        return _chosen(given, self._outputs)
-
-    def of_operands(self, found: Sequence[Any]) -> list[Any]:
-        """Return the cotangents of all operands, None for those in which the loop is not linear.
-
-        Args:
-            found: those of what is late: carried values, rows, the rest.
-        """
-        given = iter(found)
-        late = [next(given) if on else None for on in self._flags]
-        return [ct if on else None for ct, on in zip(late, self.linear, strict=True)]
-
-
-def _chosen(items: Sequence[Item], flags: Sequence[bool]) -> list[Item]:
+def with_flag(items: Sequence[Item], flags: Sequence[bool]) -> list[Item]:
+    """Return the items with a flag."""
     return [item for item, on in zip(items, flags, strict=True) if on]
 
 
-def _left(items: Sequence[Item], flags: Sequence[bool]) -> list[Item]:
+def without_flag(items: Sequence[Item], flags: Sequence[bool]) -> list[Item]:
+    """Return the items without one."""
     return [item for item, on in zip(items, flags, strict=True) if not on]
-
-
-# -- transposed --------------------------------------------------------------------------------------------------------
-
-
-class Transposed:
-    """The body of a linear loop run the other way: cotangents are carried, those of what is fixed are added up.
-
-    Attributes:
-        made: (cotangents of carried values, sums; kept rows, rows of cotangents; kept fixed operands) -> (…; rows of
-            cotangents of the linear rows).
-
-    Args:
-        loop: the linear loop.
-        present: which of its results have cotangents.
-        counted: whether not all steps may be taken.
-    """
-
-    def __init__(self, loop: LinearLoop, present: Sequence[bool], counted: bool) -> None:
-        late, program = loop.late, loop.late.program
-        kept_rows, kept_fixed = loop.kept
-        carried, rows, fixed = late.parts(range(len(program.inputs)))
-        self._rows, self._fixed = rows[kept_rows:], fixed[kept_fixed:]
-        wanted = {*carried, *self._rows, *self._fixed}
-        linear = [i in wanted for i in range(len(program.inputs))]
-
-        def pulled(on: Sequence[bool]) -> tuple[Program, list[Node]]:
-            chosen = Program(program.trace, program.inputs, _chosen(program.outputs, on))
-            back = expand(reverse.transposed_program(chosen, linear))
-            return back, list(back.inputs[kept_rows + kept_fixed :])
-
-        on = list(present)
-        while True:  # which cotangents are carried: those that are given at the end, and what they lead to
-            back, seeds = pulled(on)
-            reached = dependents(back.nodes, seeds)
-            more = [on[i] or (i < late.carry and back.outputs[i] in reached) for i in range(len(on))]
-            if more == on:
-                break
-            on = more
-        self.carried = _where(on[: late.carry])
-        given = on[late.carry :]
-        self.given = _where(given)
-        outputs = back.outputs
-        sums = range(late.carry + len(self._rows), len(outputs))
-        self._summed = [i for i in sums if not is_literal(outputs[i], 0)]
-        into = [program.in_types[i] for i in self.carried]
-        types = [*into, *(outputs[i].type for i in self._summed), *back.in_types[:kept_rows]]
-        types += [seed.type for seed in seeds[len(self.carried) :]] + back.in_types[kept_rows : kept_rows + kept_fixed]
-
-        def step(*operands: TracedArray) -> list[Any]:
-            cts, rest = operands[: len(self.carried)], operands[len(self.carried) :]
-            totals, rest = rest[: len(self._summed)], rest[len(self._summed) :]
-            own, rest = rest[:kept_rows], rest[kept_rows:]
-            ys, others = rest[: len(self.given)], rest[len(self.given) :]
-            found = inline(back, [*own, *others, *cts, *ys])
-            after = [found[i] for i in self.carried]
-            after += [total + found[i] for total, i in zip(totals, self._summed, strict=True)]
-            return [*after, *found[late.carry : late.carry + len(self._rows)]]
-
-        body = Body(program_of(types, step), len(self.carried) + len(self._summed), kept_rows + len(self.given))
-        self.made = Made(body, counted)
-        self._types = [node.type for node in outputs]
-        self._carry = late.carry
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory."""
-        return (self.made,)
-
-    def starts(self, cotangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return what is carried before the first step, and the stacked cotangents.
-
-        Args:
-            cotangents: those of the linear loop's results.
-        """
-        carried = [cotangents[i] for i in self.carried] + [Zero(self._types[i]) for i in self._summed]
-        return carried, [cotangents[self._carry + i] for i in self.given]
-
-    def found(self, finals: Sequence[Any], stacks: Sequence[Any]) -> list[Any]:
-        """Return the cotangents of the linear loop's carried values, rows and fixed operands."""
-        after: dict[int, Any] = dict(zip([*self.carried, *self._summed], finals, strict=True))
-        ends = range(self._carry), range(self._carry + len(self._rows), len(self._types))
-        carried, fixed = ([after.get(i, Zero(self._types[i])) for i in part] for part in ends)
-        return [*carried, *stacks, *fixed]
-
-
-# -- on a stack --------------------------------------------------------------------------------------------------------
-
-
-class Batched:
-    """The body of a loop on stacks of operands.
-
-    Attributes:
-        flags: which inputs have the leading axis in some step.
-        results: which results have it.
-        made: the body.
-
-    Args:
-        body: of the loop.
-        wide: which operands have the leading axis.
-        size: its length.
-        counted: whether not all steps may be taken.
-    """
-
-    def __init__(self, body: Body, wide: Sequence[bool], size: int, counted: bool) -> None:
-        program = body.program
-
-        def reached(flags: list[bool]) -> list[bool]:
-            nodes = dependents(program.nodes, [program.inputs[i] for i in _where(flags)])
-            return [node in nodes for node in program.outputs]
-
-        self.flags = _until_stable(wide, body.carry, reached)
-        after = reached(list(self.flags))
-        self.results = after[body.carry :]
-        found = batching.vmap(program, self.flags, size, keep_unbatched=True)
-
-        def step(*operands: TracedArray) -> list[Any]:
-            out = inline(found, operands) if operands else []
-            return [
-                widen(x, size) if on and not has else x
-                for x, on, has in zip(out, [*self.flags[: body.carry], *self.results], after, strict=True)
-            ]
-
-        self.made = Made(Body(program_of(found.in_types, step), body.carry, body.stacked), counted)
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory."""
-        return (self.made,)
-
-
-def guarded(body: Body) -> Body:
-    """Return a step that is taken or not: its last row is its number, its last fixed input how many are taken."""
-    number = ArrayType((), np.float64)
-
-    def step(*operands: TracedArray) -> list[Any]:
-        carried, rows, fixed = later.parts(operands)
-        taken = ops.less(rows.pop(), fixed.pop())
-        out = inline(body.program, [*carried, *rows, *fixed])
-        old = [*carried, *(TracedArray(zero_node(taken.node.trace, y.type)) for y in out[body.carry :])]
-        return [chosen(taken, x, y) for x, y in zip(out, old, strict=True)]
-
-    carried, rows, fixed = body.parts(body.program.in_types)
-    later = Body(body.program, body.carry, body.stacked + 1)
-    return Body(program_of([*carried, *rows, number, *fixed, number], step), later.carry, later.stacked)
-
-
-def chosen(condition: TracedArray, x: TracedArray, y: TracedArray) -> Any:
-    """Return x where a condition without axes holds, y elsewhere."""
-    return ops.select(ops.broadcast(condition, shape=x.shape, axes=tuple(range(x.ndim))), x, y)
-
-
-def swapped(x: TracedArray) -> Any:
-    """Exchange the axis of a stack and that of its rows."""
-    return ops.permute(x, order=(1, 0, *range(2, x.ndim)))

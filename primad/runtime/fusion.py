@@ -22,6 +22,7 @@ from primad.native.kernels import Read, kernel_text
 from primad.native.pointwise import NEEDS
 from primad.native.table import has_code
 from primad.runtime.recompute import recompute
+from primad.types import TupleType
 
 WORTHWHILE_SIZE = 4096
 """Groups on fewer elements stay with NumPy: a kernel saves less than compiling it costs."""
@@ -111,7 +112,7 @@ def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
     keys: dict[Node, Key] = {}
     able: dict[Any, bool] = {}  # whether there is code for an op, by the dtypes that it meets: a plan has few of them
     for node in steps:
-        if node.type.size < smallest:
+        if node.type.size < smallest or isinstance(node.type, TupleType):
             continue
         alike = (node.op, *[x.type.dtype for x in (node, *node.inputs)])
         if alike not in able:

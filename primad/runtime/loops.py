@@ -7,8 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from primad.errors import StepsError
 from primad.ir.program import ClosedProgram
+from primad.runtime.executor import Executable
 from primad.runtime.executors import prepared, prepared_function
+
+
+def _executable(of: ClosedProgram) -> Executable:
+    """Return what runs a step."""
+    key = ("called", of.key)
+    return prepared_function(key, lambda: of.hoisted) or prepared(key, lambda: of.hoisted)
 
 
 def run_scan(
@@ -34,8 +42,7 @@ def run_scan(
     Returns:
         the carried values after the last step, and the stacked results, with zeros where no step was taken.
     """
-    key = ("called", of.key)
-    executable = prepared_function(key, lambda: of.hoisted) or prepared(key, lambda: of.hoisted)
+    executable = _executable(of)
     state: list[Any] = [np.array(x, type.dtype) for x, type in zip(arrays[:carry], of.out_types, strict=False)]
     rows = [np.asarray(x) for x in arrays[carry : carry + stacked]]
     fixed = list(arrays[carry + stacked :])
@@ -46,3 +53,38 @@ def run_scan(
         for result, value in zip(results, found[carry:], strict=True):
             result[i] = value
     return [*(x if x.ndim else x[()] for x in map(np.asarray, state)), *results]
+
+
+def run_while(of: ClosedProgram, arrays: Sequence[Any], carry: int, most: int) -> list[Any]:
+    """Run a loop that ends when a condition does not hold.
+
+    Args:
+        of: the program of a step: (carried values, the rest) -> (carried values, whether to go on, results).
+        arrays: whether to begin, the carried values before the first step, the rest.
+        carry: how many are carried.
+        most: how many steps there may be.
+
+    Returns:
+        how many steps were taken, the carried values after the last one, and the stacked results, with zeros where no
+        step was taken.
+
+    Raises:
+        StepsError: if the condition still holds after so many.
+    """
+    executable = _executable(of)
+    go, fixed, taken = arrays[0], list(arrays[1 + carry :]), 0
+    state: list[Any] = [np.array(x, type.dtype) for x, type in zip(arrays[1 : 1 + carry], of.out_types, strict=False)]
+    results = [np.zeros((most, *type.shape), type.dtype) for type in of.out_types[carry + 1 :]]
+    while go:
+        if taken == most:
+            raise StepsError(
+                f"while_loop: the condition still holds after max_steps={most} steps",
+                why="A loop that never ends would not return.",
+                fix="pass a greater max_steps, or change the condition (values that are NaN compare false).",
+            )
+        found = executable.run([*state, *fixed])
+        state, go = found[:carry], found[carry]
+        for result, value in zip(results, found[carry + 1 :], strict=True):
+            result[taken] = value
+        taken += 1
+    return [np.int64(taken), *(x if x.ndim else x[()] for x in map(np.asarray, state)), *results]

@@ -12,6 +12,7 @@ from primad.backends.exact import Evaluator, Numbers
 from primad.ir.program import ClosedProgram
 from primad.primitive import one_or_all
 from primad.programs.scan import Form, scan
+from primad.programs.while_loop import while_loop
 from primad.recording import trace
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Example, Operand, floats
@@ -62,18 +63,49 @@ def _steps(n: Numbers, *xs: Array, of: ClosedProgram, **params: Any) -> Any:
         found.append(results)
     if form.reverse:
         found.reverse()
+    stacks = _stacked(n, found, form.length, of.out_types[form.carry :])
+    return one_or_all([*carried, *stacks])
+
+
+def _stacked(n: Numbers, found: Sequence[Sequence[Array]], length: int, types: Sequence[ArrayType]) -> list[Array]:
+    """Stack the results of steps, with zeros behind."""
     stacks = []
-    for k, type in enumerate(of.out_types[form.carry :]):
-        whole = np.empty((form.length, *type.shape), object)
+    for k, type in enumerate(types):
+        whole = np.empty((length, *type.shape), object)
         whole[...] = n.number(0.0)
         for i, results in enumerate(found):
             whole[i] = results[k]
         stacks.append(whole)
-    return one_or_all([*carried, *stacks])
+    return stacks
 
 
 def _cut(items: Sequence[Array], at: int) -> tuple[list[Array], list[Array]]:
     return list(items[:at]), list(items[at:])
 
 
-LOOP_CASES: tuple[Case, ...] = (Case(scan, _draw, 16, _steps),)
+def _draw_while(choose: Choices) -> Example:
+    """A vector that turns until a number is reached; from the start, perhaps."""
+
+    def body(c: Any, k: Any, x: Any, p: Any) -> Any:
+        return ops.flip(c, axes=(0,)) * p + ops.sin(c) * x, k + 1, x, k < 2, c * p
+
+    types = [ArrayType((2,), float), ArrayType((), np.int64), *[ArrayType((2,), float)] * 2]
+    go = Operand(ArrayType((), np.bool_), array=np.array(bool(choose.integer(0, 3))))
+    start = Operand(types[1], array=np.array(choose.integer(0, 2)))
+    vectors = [floats((2,), -1.5, 1.5) for _ in range(3)]
+    params = {"of": ClosedProgram(trace(body)(*types)), "carry": 3, "most": 3}
+    return Example((go, vectors[0], start, *vectors[1:]), params)
+
+
+def _while(n: Numbers, go: Array, *xs: Array, of: ClosedProgram, carry: int, most: int) -> Any:
+    """Take the steps; the numbers that the condition compares are known."""
+    evaluator = Evaluator(n)
+    carried, fixed = _cut(list(xs), carry)
+    found: list[list[Array]] = []
+    while bool(go):
+        (*carried, go), results = _cut(evaluator.run(of.hoisted, [*carried, *fixed]), carry + 1)
+        found.append(results)
+    return (np.array(len(found)), *carried, *_stacked(n, found, most, of.out_types[carry + 1 :]))
+
+
+LOOP_CASES: tuple[Case, ...] = (Case(scan, _draw, 16, _steps), Case(while_loop, _draw_while, 8, _while))
