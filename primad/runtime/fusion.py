@@ -112,7 +112,7 @@ def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
     keys: dict[Node, Key] = {}
     able: dict[Any, bool] = {}  # whether there is code for an op, by the dtypes that it meets: a plan has few of them
     for node in steps:
-        if node.type.size < smallest or isinstance(node.type, TupleType):
+        if node.type.size < smallest or any(isinstance(x.type, TupleType) for x in (node, *node.inputs)):
             continue
         alike = (node.op, *[x.type.dtype for x in (node, *node.inputs)])
         if alike not in able:

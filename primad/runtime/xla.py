@@ -17,6 +17,7 @@ from primad.runtime.prediction import Machine, Prediction, by_numpy
 from primad.runtime.reference import OpByOp, definition
 from primad.types import TupleType
 from primad.xla.functions import failures, functions, jax_module, narrow
+from primad.xla.loops import LOOPS
 
 
 class XlaExecutor(Executor):
@@ -133,12 +134,12 @@ def _constant(node: Node) -> Any:
 def _applied(
     node: Node, calls: Mapping[ClosedProgram, Callable[..., Any]], operands: Sequence[Any], failed: list[Any]
 ) -> Any:
-    of = _called(node)
+    of, params = _called(node), dict(node.params)
     if of is not None:
-        found, bad = calls[of](*operands)
+        loop = LOOPS.get(node.op.name)
+        found, bad = calls[of](*operands) if loop is None else loop(calls[of], operands, of.out_types, **params)
         failed.append(bad)
-        return found[0] if len(of.out_types) == 1 else tuple(found)
-    params = dict(node.params)
+        return tuple(found) if isinstance(node.type, TupleType) else found[0]
     check = failures().get(node.op.name)
     if check is not None:
         failed.append(check(*operands, **params))
