@@ -16,13 +16,13 @@ import primad
 from primad import ops
 from primad.errors import IndexShapeError
 from primad.native import compiler as native
+from primad.native.calls import text_of
 from primad.native.layout import layout_of
 from primad.native.memory import ALIGNMENT
 from primad.native.pointwise import POINTWISE, Pointwise
 from primad.native.program_text import ProgramWriter, kernel_of
 from primad.native.site import Loops
 from primad.native.table import NATIVE, Missing, Way, reason
-from primad.runtime.compiled_program import text_of
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import REFERENCE
 from primad.simplify import simplify
@@ -326,7 +326,7 @@ def test_a_failure_in_a_part_of_a_long_program() -> None:
     x, i, table = np.ones(3), np.array([0, 1, -1]), np.arange(300.0)
     step = primad.jit(f)
     np.testing.assert_allclose(step(x, table, i), f(x, table, i), rtol=1e-12)
-    text, _ = text_of(simplify(primad.trace(f)(x, table, i)))
+    text = text_of(simplify(primad.trace(f)(x, table, i)))
     assert len(text.failing) == 120 and "@KERNEL.part0" in text.functions
     with pytest.raises(
         IndexShapeError, match=r"index 300 is out of range for an axis of length 300, at \[1\]"

@@ -8,8 +8,8 @@ import pytest
 from test_compiled_program import check, plan_of
 
 import primad
+from primad.native import calls, parts
 from primad.native import compiler as native
-from primad.native import parts
 from primad.native.memory import ALIGNMENT, Memory
 from primad.native.parts import PartedProgram
 from primad.native.repetition import ends_of_pieces
@@ -29,7 +29,7 @@ def cut(monkeypatch):
     for name, value in {"SHORTEST_REPEATED": 2, "LONGEST_REPEATED": 6, "LONGEST_PART": 3}.items():
         monkeypatch.setattr(parts, name, value)
     for name in ("WORTH_CUTTING", "LONG_PROGRAM"):
-        monkeypatch.setattr(runtime_compiled, name, -1.0)
+        monkeypatch.setattr(calls, name, -1.0)
 
 
 def rk4(steps):
@@ -112,7 +112,7 @@ def test_the_steps_of_a_loop_are_compiled_once():
 
 @needs_compiler
 def test_a_program_that_would_take_too_long_to_compile_is_not(monkeypatch):
-    monkeypatch.setattr(runtime_compiled, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(calls, "MOST_SECONDS", 0.0)
     assert plan_of(rk4(20), np.ones(3), 0.01)[0] is None
     assert plan_of(rk4(1), np.ones(3), 0.01)[0] is not None
 

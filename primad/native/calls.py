@@ -1,4 +1,4 @@
-"""The text of a long program: its parts, and a loop that calls them by a list of what to call with which addresses."""
+"""The text of a program of any length: as a whole, or as parts that a loop calls by a list."""
 
 from __future__ import annotations
 
@@ -7,15 +7,52 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from primad.ir.node import Leaf
+from primad.ir.program import Program
 from primad.native.builder import Builder
 from primad.native.layout import layout_of
 from primad.native.memory import aligned
 from primad.native.parts import ARGUMENT, BLOCK, NUMBERS, PartedProgram
 from primad.native.program_text import ProgramText, ProgramWriter
 from primad.native.site import FAILURE_BYTES
+from primad.native.storage import VIEWS
+from primad.native.table import reason
+
+POINTWISE_SECONDS, LOOP_SECONDS = 0.15e-3, 0.5e-3
+"""How long compiling takes for a pointwise op, which is an instruction of a loop, and for any other."""
+WORTH_CUTTING = 0.05
+"""Seconds of compiling, from which it is tried to find equal parts,"""
+WORTHWHILE_SHARE = 0.6
+"""which pays where compiling takes at most such a share of the time then."""
+LONG_PROGRAM = 0.4
+"""Seconds of compiling, from which a program is cut in any case: one function takes longer than its parts together."""
+MOST_SECONDS = 10.0
+"""Seconds of compiling that a program may take. A step saves a microsecond a call, so a thousand calls pay for it."""
 
 SCRATCH, OWN_NUMBERS = 0, 1
 """What the addresses of a call are counted from: the scratch memory, the numbers, then the arguments."""
+
+
+def text_of(program: Program) -> ProgramText | None:
+    """Write a program, in parts where it is long or repeats itself; None where an op has no loop, or it is too long."""
+    if any(map(reason, program.nodes)):
+        return None
+    whole = _compile_seconds(program)
+    if whole > WORTH_CUTTING:
+        parted = PartedProgram(program)
+        seconds = sum(_compile_seconds(part.program) for part in parted.parts)
+        if seconds > MOST_SECONDS:
+            return None
+        if whole > LONG_PROGRAM or seconds < WORTHWHILE_SHARE * whole:
+            return text_of_calls(parted)
+    layout = layout_of(program)
+    return None if layout is None else ProgramWriter(layout).write()
+
+
+def _compile_seconds(program: Program) -> float:
+    """Predict how long a program takes to compile as one part."""
+    nodes = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op not in VIEWS]
+    return sum(POINTWISE_SECONDS if node.op.pointwise else LOOP_SECONDS for node in nodes)
 
 
 def text_of_calls(parted: PartedProgram) -> ProgramText | None:

@@ -12,21 +12,21 @@ from primad.deferred import loaded
 from primad.ir.node import Leaf, Node
 from primad.ops.contraction import split
 from primad.primitive import Primitive
-from primad.runtime.fusion import Group
 from primad.runtime.large_steps import takes
+from primad.runtime.native_steps import NativePart, NativeStep
 from primad.types import ArrayType, TupleType
 
 BUFFERED_SIZE = 1024
-"""Arrays of fewer elements are not worth a buffer."""
+"""Arrays of fewer elements are not worth a buffer, unless they save a native function to look up where they are."""
 
 
-def last_uses(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> dict[Node | Group, list[Node]]:
+def last_uses(steps: Sequence[Node | NativeStep], outputs: Sequence[Node]) -> dict[Node | NativeStep, list[Node]]:
     """Return, for each step, the values that are not needed after it."""
-    last: dict[Node, Node | Group] = {}
+    last: dict[Node, Node | NativeStep] = {}
     for node in steps:
         for operand in node.inputs:
             last[operand] = node
-    freed: dict[Node | Group, list[Node]] = {}
+    freed: dict[Node | NativeStep, list[Node]] = {}
     keep = set(outputs)
     for operand, node in last.items():
         if operand not in keep:
@@ -76,7 +76,7 @@ def _makes_another_order(node: Node) -> bool:
 Owners = dict[Node, set[Node]]
 
 
-def _lifetimes(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tuple[Owners, dict[Node, int]]:
+def _lifetimes(steps: Sequence[Node | NativeStep], outputs: Sequence[Node]) -> tuple[Owners, dict[Node, int]]:
     """Return the values whose memory each value lies in, and for each such value the step after which it is free."""
     owners: Owners = {}
     until: dict[Node, int] = {}
@@ -84,7 +84,7 @@ def _lifetimes(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tuple[
         for operand in step.inputs:
             for owner in owners.get(operand, ()):
                 until[owner] = position
-        if isinstance(step, Group):
+        if isinstance(step, NativeStep):
             owners.update((node, {node}) for node in step.results)
             continue
         new = makes_new_array(step)
@@ -102,7 +102,9 @@ def _dying(until: dict[Node, int]) -> dict[int, list[Node]]:
     return dying
 
 
-def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tuple[dict[Node, int], list[ArrayType]]:
+def assign_buffers(
+    steps: Sequence[Node | NativeStep], outputs: Sequence[Node]
+) -> tuple[dict[Node, int], list[ArrayType]]:
     """Choose buffers for values that ufuncs and kernels compute and that die inside the program.
 
     A buffer is free again after the last use of the value in it and of all views of that value. A value may take the
@@ -120,12 +122,13 @@ def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tu
     dying = _dying(until)
     for position, step in enumerate(steps):
         ends = [owner for owner in dying.get(position, ()) if owner in assigned]
-        exposed = _exposed(step, owners) if isinstance(step, Group) else ()
+        exposed = _exposed(step, owners) if isinstance(step, NativeStep) else ()
         for owner in ends:
             if owner not in exposed:
                 free.setdefault(owner.type, []).append(assigned[owner])
-        for node in step.results if isinstance(step, Group) else (step,):
-            if node.type.size < BUFFERED_SIZE or until.get(node, end) == end:
+        for node in step.results if isinstance(step, NativeStep) else (step,):
+            small = node.type.size < BUFFERED_SIZE and not isinstance(step, NativePart)
+            if small or until.get(node, end) == end:
                 continue
             if step is node and not writes_into(node):
                 continue
@@ -142,26 +145,26 @@ def assign_buffers(steps: Sequence[Node | Group], outputs: Sequence[Node]) -> tu
 
 
 def peak_bytes(
-    steps: Sequence[Node | Group], outputs: Sequence[Node], assigned: Container[Node], buffers: Sequence[ArrayType]
+    steps: Sequence[Node | NativeStep], outputs: Sequence[Node], assigned: Container[Node], buffers: Sequence[ArrayType]
 ) -> int:
     """Return the bytes of a run's arrays when they are most: its buffers, and what lies outside of assigned memory."""
     _, until = _lifetimes(steps, outputs)
     dying = _dying(until)
     now = peak = 0
     for position, step in enumerate(steps):
-        for node in step.results if isinstance(step, Group) else (step,):
-            if node not in assigned and (isinstance(step, Group) or makes_new_array(node)):
+        for node in step.results if isinstance(step, NativeStep) else (step,):
+            if node not in assigned and (isinstance(step, NativeStep) or makes_new_array(node)):
                 now += node.type.nbytes
         peak = max(peak, now)
         now -= sum(node.type.nbytes for node in dying.get(position, ()) if node not in assigned)
     return peak + sum(type.nbytes for type in buffers)
 
 
-def _exposed(group: Group, owners: Owners) -> set[Node]:
-    """Return the owners of memory that a kernel reads through a view, or again for every row: no place for results."""
+def _exposed(step: NativeStep, owners: Owners) -> set[Node]:
+    """Return the owners of memory that a native step may read after it wrote there: no place for results."""
     found: set[Node] = set()
-    for read in group.reads:
-        owner = owners.get(read.source, set())
-        if read.layout != "orc" or owner != {read.source}:
+    for node in step.inputs:
+        owner = owners.get(node, set())
+        if node not in step.in_place or owner != {node}:
             found |= owner
     return found

@@ -4,40 +4,26 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from primad import tree
-from primad.ir.node import Leaf
+from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.ir.signature import Signature
-from primad.native.calls import text_of_calls
+from primad.native.calls import text_of
 from primad.native.compiler import compiler
 from primad.native.cpython_entry import CPythonEntry, builtin, is_plain, write_cpython_entry
-from primad.native.layout import layout_of
 from primad.native.memory import ALIGNMENT, aligned
-from primad.native.parts import PartedProgram
 from primad.native.pointwise import NEEDS
-from primad.native.program_text import ProgramText, ProgramWriter, kernel_of
-from primad.native.storage import VIEWS
-from primad.native.table import reason
+from primad.native.program_text import ProgramText, kernel_of
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.executor import Executable
 from primad.runtime.failure import failure_of
 from primad.runtime.prediction import Machine, Prediction, as_one_function
 
-POINTWISE_SECONDS, LOOP_SECONDS = 0.15e-3, 0.5e-3
-"""How long compiling takes for a pointwise op, which is an instruction of a loop, and for any other."""
-WORTH_CUTTING = 0.05
-"""Seconds of compiling, from which it is tried to find equal parts,"""
-WORTHWHILE_SHARE = 0.6
-"""which pays where compiling takes at most such a share of the time then."""
-LONG_PROGRAM = 0.4
-"""Seconds of compiling, from which a program is cut in any case: one function takes longer than its parts together."""
-MOST_SECONDS = 4.0
-"""Seconds of compiling that a program may take: what takes longer saves too little for them in a thousand calls."""
 MOST_WORK = 4_000_000
 """Elements computed (a function counts as eight, two flops of a product as a quarter): about a millisecond. In larger
 programs the interpreter's price does not show, while threads and a tuned BLAS library do."""
@@ -128,10 +114,12 @@ def compiled_program(program: Program, signature: Signature | None) -> CompiledP
         program: what to compute.
         signature: how Python calls it, if it does.
     """
-    found = text_of(program)
-    if found is None:
+    work = work_of([node for node in program.nodes if not isinstance(node.op, Leaf)])
+    if compiler() is None or work is None:
         return None
-    text, work = found
+    text = text_of(without_barriers(program))
+    if text is None:
+        return None
     types = [node.type for node in program.outputs]
     entry = None if signature is None else write_cpython_entry(signature, types, text.scratch, work)
     try:
@@ -141,43 +129,8 @@ def compiled_program(program: Program, signature: Signature | None) -> CompiledP
         return None
 
 
-def text_of(program: Program) -> tuple[ProgramText, int] | None:
-    """Write a program as one function of (addresses of inputs, then of outputs; scratch memory).
-
-    Returns:
-        the text and the work that it is; None if the program is too large, or has an op that has no loop.
-    """
-    work = _work(program)
-    if compiler() is None or work is None:
-        return None
-    program = without_barriers(program)
-    text = None if any(map(reason, program.nodes)) else _text(program)
-    return None if text is None else (text, work)
-
-
-def _text(program: Program) -> ProgramText | None:
-    """Write a program, in parts where it is long or repeats itself; None where an op has no loop, or it is too long."""
-    whole = _compile_seconds(program)
-    if whole > WORTH_CUTTING:
-        parted = PartedProgram(program)
-        seconds = sum(_compile_seconds(part.program) for part in parted.parts)
-        if seconds > MOST_SECONDS:
-            return None
-        if whole > LONG_PROGRAM or seconds < WORTHWHILE_SHARE * whole:
-            return text_of_calls(parted)
-    layout = layout_of(program)
-    return None if layout is None else ProgramWriter(layout).write()
-
-
-def _compile_seconds(program: Program) -> float:
-    """Predict how long a program takes to compile as one part."""
-    nodes = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op not in VIEWS]
-    return sum(POINTWISE_SECONDS if node.op.pointwise else LOOP_SECONDS for node in nodes)
-
-
-def _work(program: Program) -> int | None:
-    """Return a measure of the time that a program takes; None if it is too large."""
-    nodes = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+def work_of(nodes: Iterable[Node]) -> int | None:
+    """Return a measure of the time that steps take; None if it is too large for programs that run as a whole."""
     work = size = 0
     for node in nodes:
         cost = node.op.cost(node)

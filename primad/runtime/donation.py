@@ -14,9 +14,8 @@ import numpy as np
 from primad.errors import TracingError
 from primad.ir.node import Node
 from primad.ir.program import Program
-from primad.native.iteration_space import LOOPS
 from primad.runtime.executor import Donated
-from primad.runtime.fusion import Group
+from primad.runtime.native_steps import NativeStep
 from primad.types import ArrayType
 
 
@@ -87,7 +86,7 @@ def settle(results: list[Any], arguments: Sequence[Any], donated: Donated) -> li
 
 def direct(
     program: Program,
-    steps: Sequence[Node | Group],
+    steps: Sequence[Node | NativeStep],
     writes_into: Callable[[Node], bool],
     makes_new_array: Callable[[Node], bool],
     donated: Donated,
@@ -114,7 +113,7 @@ def direct(
                 last[owner] = position
                 if operand is not owner or not _reads_in_place(step, operand):
                     overlapping.add((position, owner))
-        if isinstance(step, Group):
+        if isinstance(step, NativeStep):
             maker.update(dict.fromkeys(step.results, position))
             continue
         if writes_into(step):
@@ -132,8 +131,8 @@ def direct(
     return found
 
 
-def _reads_in_place(step: Node | Group, operand: Node) -> bool:
+def _reads_in_place(step: Node | NativeStep, operand: Node) -> bool:
     """Say whether a step reads each element of an operand only where it then writes that element of its results."""
-    if isinstance(step, Group):
-        return all(read.layout == LOOPS for read in step.reads if read.source is operand)
+    if isinstance(step, NativeStep):
+        return operand in step.in_place
     return bool(step.op.pointwise)

@@ -11,6 +11,7 @@ from primad.ir.signature import Signature
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.compiled_program import compiled_program
 from primad.runtime.executor import PLAIN, Executable, Executor, Options
+from primad.runtime.partition import partitioned
 from primad.runtime.reference import TableExecutor, definition
 from primad.runtime.tiling import make_plan
 from primad.runtime.xla import XlaExecutor
@@ -18,7 +19,7 @@ from primad.simplify import simplify
 
 
 class _Native(Executor):
-    """Small programs as one native function, large ones in tiles, others step by step with native kernels."""
+    """Small programs as native functions, large ones in tiles, others step by step with native kernels."""
 
     name = "native"
 
@@ -27,8 +28,8 @@ class _Native(Executor):
         return make_plan(program, *options)
 
     def as_function(self, program: Program, signature: Signature | None) -> Executable | None:
-        """Return the program as one native function."""
-        return compiled_program(program, signature)
+        """Return the program as one native function, or as several with what has no native code between them."""
+        return compiled_program(program, signature) or partitioned(program)
 
 
 NATIVE: Executor = _Native()

@@ -17,10 +17,11 @@ from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.native.compiler import Kernel, compiler
 from primad.native.grouping import Key, components, in_order, key_of
-from primad.native.iteration_space import IterationSpace
+from primad.native.iteration_space import LOOPS, IterationSpace
 from primad.native.kernels import Read, kernel_text
 from primad.native.pointwise import NEEDS
 from primad.native.table import has_code
+from primad.runtime.native_steps import NativeStep
 from primad.runtime.recompute import recompute
 from primad.types import TupleType
 
@@ -31,26 +32,18 @@ WORTHWHILE_OPS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """Steps that run as one kernel; in a plan's list of steps it stands where a node stands.
+class Group(NativeStep):
+    """Steps that run as one kernel: a loop over their elements.
 
     Attributes:
-        kernel: the compiled loop.
         reads: the arrays it reads, and how.
-        results: the nodes whose values it writes.
-        layouts: the loops along which each of these arrays varies, first those that it reads.
+        layouts: the loops along which each of its arrays varies, first those that it reads.
         loops: lengths of its three loops.
-        work: elements times ops.
-        inputs: the nodes that it reads, for the plan.
     """
 
-    kernel: Kernel
     reads: tuple[Read, ...]
-    results: tuple[Node, ...]
     layouts: tuple[str, ...]
     loops: tuple[int, int, int]
-    work: int
-    inputs: tuple[Node, ...]
 
 
 Step = Node | Group
@@ -191,7 +184,8 @@ class _Draft:
         """Return the finished group."""
         inputs = tuple(dict.fromkeys(read.source for read in self.reads))
         results, loops = tuple(self._results), self._space.lengths
-        return Group(kernel, tuple(self.reads), results, self._layouts, loops, self.work, inputs)
+        in_place = {*inputs} - {read.source for read in self.reads if read.layout != LOOPS}
+        return Group(kernel, inputs, results, in_place, self.work, 0, tuple(self.reads), self._layouts, loops)
 
 
 def _ordered(steps: Sequence[Node], units: Sequence[Step]) -> list[Step]:

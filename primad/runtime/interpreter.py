@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from primad.deferred import loaded
-from primad.errors import TracingError
+from primad.errors import PrimadError, TracingError
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, leaf_value
 from primad.ir.program import Program
 from primad.process import silently
@@ -20,10 +20,11 @@ from primad.runtime.chunks import single_threaded_blas
 from primad.runtime.donation import direct, settle
 from primad.runtime.executor import Donated, Executable
 from primad.runtime.failure import fail
-from primad.runtime.fusion import Group, fuse
+from primad.runtime.fusion import fuse
 from primad.runtime.large_steps import BLOCK_BYTES, chunks_for, in_blocks, takes
+from primad.runtime.native_steps import NativePart, NativeStep
 from primad.runtime.prediction import Machine, Prediction, by_steps
-from primad.runtime.workspaces import SPARE_WORKSPACES, GroupCall, Workspace
+from primad.runtime.workspaces import SPARE_WORKSPACES, NativeCall, Places, Workspace, native_call
 from primad.trace import TracedArray
 from primad.types import TupleType
 
@@ -42,9 +43,16 @@ class Plan(Executable):
         fused: pointwise steps on at least so many elements run as native kernels where these can be built; 0 keeps
             every step's NumPy definition.
         donated: outputs that take the memory of inputs.
+        units: what runs, in order, where that has been chosen.
     """
 
-    def __init__(self, program: Program, fused: float = 0, donated: Donated = ()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        fused: float = 0,
+        donated: Donated = (),
+        units: Sequence[Node | NativeStep] | None = None,
+    ) -> None:
         self.program = program
         slot: dict[Node, int] = {node: i for i, node in enumerate(program.inputs)}
         self._constants: list[tuple[int, Any]] = []
@@ -59,8 +67,9 @@ class Plan(Executable):
             else:
                 steps.append(node)
         self._size = len(slot)
-        steps = late_order(steps, program.outputs)
-        units: Sequence[Node | Group] = fuse(steps, program.outputs, fused) if fused else steps
+        if units is None:
+            steps = late_order(steps, program.outputs)
+            units = fuse(steps, program.outputs, fused) if fused else steps
         self._units = units
         freed = last_uses(units, program.outputs)
         assigned, self.buffers = assign_buffers(units, program.outputs)
@@ -68,13 +77,14 @@ class Plan(Executable):
         taken = direct(program, units, writes_into, makes_new_array, donated) if donated else {}
         given = {place for _, place in donated}
         self._peak_bytes = peak_bytes(units, program.outputs, {*assigned, *taken}, self.buffers)
-        self._calls: list[GroupCall] = []
+        self._calls: list[NativeCall] = []
+        places = Places(slot, assigned, taken)
         self._steps: list[Step] = []
         for unit in units:
             last = tuple([place for operand in freed.get(unit, ()) if (place := slot[operand]) not in given])
-            if isinstance(unit, Group):
+            if isinstance(unit, NativeStep):
                 self._steps.append((None, (), {}, len(self._calls), last, -1))
-                self._calls.append(GroupCall(unit, slot, assigned, taken))
+                self._calls.append(native_call(unit, places))
             else:
                 operands = tuple([slot[operand] for operand in unit.inputs])
                 place = assigned.get(unit, -2 - taken[unit] if unit in taken else -1)
@@ -92,7 +102,8 @@ class Plan(Executable):
             seen.add(node)
             self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
         # An op that does not say what it costs multiplies no matrices.
-        products = [node.op.cost(node).matmul_flops for node in steps if node.op.flops is not None]
+        alone = [unit for unit in units if not isinstance(unit, NativeStep)]
+        products = [node.op.cost(node).matmul_flops for node in alone if node.op.flops is not None]
         self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
         self._spare: list[Workspace] = []
 
@@ -104,7 +115,7 @@ class Plan(Executable):
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
-        return self.program, [unit.kernel for unit in self._units if isinstance(unit, Group)]
+        return self.program, [unit.kernel for unit in self._units if isinstance(unit, NativeStep)]
 
     @property
     def flops(self) -> int:
@@ -124,9 +135,11 @@ class Plan(Executable):
     @property
     def steps(self) -> str:
         """Its steps in words."""
-        kernels = sum(isinstance(unit, Group) for unit in self._units)
-        products = sum(not isinstance(unit, Group) and unit.op.cost(unit).matmul_flops > 0 for unit in self._units)
-        kinds = [several(n, name) for n, name in ((products, "matrix product"), (kernels, "kernel")) if n]
+        parts = sum(isinstance(unit, NativePart) for unit in self._units)
+        kernels = sum(isinstance(unit, NativeStep) for unit in self._units) - parts
+        products = sum(not isinstance(unit, NativeStep) and unit.op.cost(unit).matmul_flops > 0 for unit in self._units)
+        counts = ((products, "matrix product"), (kernels, "kernel"), (parts, "native function"))
+        kinds = [several(n, name) for n, name in counts if n]
         text = several(len(self._units), "step") + (f" ({', '.join(kinds)})" if kinds else "")
         if self.buffers:
             text += f", {several(len(self.buffers), 'buffer')} of {size(sum(type.nbytes for type in self.buffers))}"
@@ -142,7 +155,7 @@ class Plan(Executable):
         return by_steps(self._units, machine, peak or machine.peak)
 
     @property
-    def units(self) -> Sequence[Node | Group]:
+    def units(self) -> Sequence[Node | NativeStep]:
         """What runs, in order: nodes by their ops' NumPy definitions, and groups of nodes as kernels."""
         return self._units
 
@@ -184,8 +197,10 @@ class Plan(Executable):
 
     def _fail(self, error: Exception, step: Step, values: Sequence[Any]) -> NoReturn:
         """Raise what an error of an op's own definition, or of memory, means."""
+        if isinstance(error, PrimadError) and error.failure is not None:  # a native part has said it all
+            raise error
         unit = next(unit for unit, known in zip(self._units, self._steps, strict=True) if known is step)
-        node = unit.results[0] if isinstance(unit, Group) else unit
+        node = unit.results[0] if isinstance(unit, NativeStep) else unit
         fail(error, node, [values[i] for i in step[1]], self.program.lines)
 
     def _take_workspace(self) -> Workspace:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.native.pointwise import NEEDS
-from primad.runtime.fusion import Group
+from primad.runtime.native_steps import NativeStep
 
 IN_REGISTERS = 0.5
 """An op inside a kernel takes this share of a NumPy call's time per element: it neither loads nor stores."""
@@ -71,18 +71,19 @@ class Prediction:
         return Prediction(*[factor * part for part in (self.products, self.kernels, self.elements, self.calls)])
 
 
-def by_steps(units: Sequence[Node | Group], machine: Machine, peak: float) -> Prediction:
+def by_steps(units: Sequence[Node | NativeStep], machine: Machine, peak: float) -> Prediction:
     """Predict how long steps take, one after the other.
 
     Args:
-        units: nodes, which run by their ops' NumPy definitions, and groups, which run as kernels.
+        units: nodes, which run by their ops' NumPy definitions, and native functions of several nodes.
         machine: speeds.
         peak: flops per second of matrix products.
     """
     total = Prediction()
     for unit in units:
-        if isinstance(unit, Group):
-            total = total + Prediction(kernels=unit.work * IN_REGISTERS * machine.arithmetic, calls=machine.call)
+        if isinstance(unit, NativeStep):
+            kernels = unit.work * IN_REGISTERS * machine.arithmetic
+            total = total + Prediction(unit.flops / machine.peak_alone, kernels, calls=machine.call)
         else:
             total = total + by_numpy(unit, machine, peak)
     return total

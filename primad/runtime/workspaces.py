@@ -5,50 +5,71 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad import ops
 from primad.ir.node import Node
 from primad.native.iteration_space import LOOPS
+from primad.native.memory import ALIGNMENT, aligned
 from primad.process import forgets
 from primad.runtime.chunks import MOST_CHUNKS, run_chunks
+from primad.runtime.failure import failure_of
 from primad.runtime.fusion import Group
+from primad.runtime.native_steps import NativePart, NativeStep
 from primad.types import ArrayType
 
 
-class GroupCall:
-    """A kernel with the places of its operands and results in a plan.
+class Places(NamedTuple):
+    """Where a plan has its values.
 
-    Args:
-        group: what to run.
+    Attributes:
         slot: the place of each value of the plan.
         assigned: the buffer of each value that has one.
         taken: the argument whose memory a value takes, for those that do.
     """
 
-    def __init__(
-        self, group: Group, slot: Mapping[Node, int], assigned: Mapping[Node, int], taken: Mapping[Node, int]
-    ) -> None:
-        self._function = group.kernel.function
-        self._kernel = group.kernel
-        self._loops = group.loops
+    slot: Mapping[Node, int]
+    assigned: Mapping[Node, int]
+    taken: Mapping[Node, int]
+
+
+class NativeCall(ABC):
+    """A native function with the places of its operands and results in a plan.
+
+    Attributes:
+        fixed: which of its arrays lie in which buffers.
+        count: how many arrays it has.
+        scratch: bytes of memory that it needs beside.
+
+    Args:
+        step: what to run.
+        reads: the operands, in the order in which it takes them.
+        places: where the plan has its values.
+    """
+
+    scratch = 0
+
+    def __init__(self, step: NativeStep, reads: Sequence[Node], places: Places) -> None:
+        slot, assigned, taken = places
+        self._kernel = step.kernel
         self._loose: list[tuple[int, int, ArrayType]] = []
         self._fresh: list[tuple[int, int, ArrayType]] = []
         self._taken: list[tuple[int, int, int]] = []
         self._placed: list[tuple[int, int]] = []
         self.fixed: list[tuple[int, int]] = []
-        for i, read in enumerate(group.reads):
+        for i, node in enumerate(reads):
             # A user's own function may return another array than the buffer that it was given.
-            if read.source in assigned and ops.BY_NAME.get(read.source.op.name) is read.source.op:
-                self.fixed.append((i, assigned[read.source]))
+            if node in assigned and ops.BY_NAME.get(node.op.name) is node.op:
+                self.fixed.append((i, assigned[node]))
             else:
-                self._loose.append((i, slot[read.source], read.source.type))
-        for i, node in enumerate(group.results, len(group.reads)):
+                self._loose.append((i, slot[node], node.type))
+        for i, node in enumerate(step.results, len(reads)):
             if node in assigned:
                 self.fixed.append((i, assigned[node]))
                 self._placed.append((slot[node], assigned[node]))
@@ -56,15 +77,15 @@ class GroupCall:
                 self._taken.append((i, slot[node], taken[node]))
             else:
                 self._fresh.append((i, slot[node], node.type))
-        self.count = len(group.reads) + len(group.results)
-        self._pieces = _pieces(group)
+        self._scalars = [slot[node] for node in step.results if not node.type.shape]
+        self.count = len(reads) + len(step.results)
 
     def run(self, values: list[Any], workspace: Workspace, index: int) -> None:
-        """Compute the group's results from `values` and put them there."""
+        """Compute the results from `values` and put them there."""
         pointers = workspace.pointers[index]
         held = []
         for i, place, type in self._loose:
-            # Arguments, views and results of functions of any kind: a kernel reads plain arrays of the full size only.
+            # Arguments, views and results of functions of any kind: only plain arrays of the full size are read.
             array = np.ascontiguousarray(values[place], type.dtype)
             if array.size != type.size:
                 array = np.ascontiguousarray(np.broadcast_to(values[place], type.shape), type.dtype)
@@ -79,6 +100,38 @@ class GroupCall:
         self._call(pointers, (values, held, workspace))
         for place, buffer in self._placed:
             values[place] = workspace.buffers[buffer]
+        for place in self._scalars:
+            values[place] = values[place][()]
+
+    @abstractmethod
+    def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
+        """Run the function on addresses of its arrays, and of scratch memory; what holds them is given too."""
+
+
+class PartCall(NativeCall):
+    """A part of a plan as one native function."""
+
+    def __init__(self, part: NativePart, places: Places) -> None:
+        super().__init__(part, part.inputs, places)
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(part.kernel.address)
+        self._failing = part.text.failing, part.text.lines
+        self.scratch = part.text.scratch
+
+    def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
+        status = self._function(pointers, pointers[self.count])
+        if status:
+            place, value = (ctypes.c_int64 * 2).from_address(pointers[self.count])
+            raise failure_of(status, place, value, *self._failing).error()
+
+
+class GroupCall(NativeCall):
+    """A kernel."""
+
+    def __init__(self, group: Group, places: Places) -> None:
+        super().__init__(group, [read.source for read in group.reads], places)
+        self._function = group.kernel.function
+        self._loops = group.loops
+        self._pieces = _pieces(group)
 
     def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
         """Run the kernel, on several chunks where there is much to do; each element is computed the same in any case.
@@ -91,10 +144,18 @@ class GroupCall:
 
         def work(chunk: int, stopped: Callable[[], bool], held: tuple[Any, ...] = memory) -> None:
             loops, offsets = self._pieces[chunk]
-            moved = (ctypes.c_void_p * self.count)(*[p + offset for p, offset in zip(pointers, offsets, strict=True)])
+            moved = (ctypes.c_void_p * self.count)(*[p + offset for p, offset in zip(pointers, offsets, strict=False)])
             self._function(moved, *loops)
 
         run_chunks(work, len(self._pieces))
+
+
+def native_call(step: NativeStep, places: Places) -> NativeCall:
+    """Return the call of a native step in a plan."""
+    if isinstance(step, NativePart):
+        return PartCall(step, places)
+    assert isinstance(step, Group)
+    return GroupCall(step, places)
 
 
 WHOLE_VECTORS = 64
@@ -127,20 +188,24 @@ def _pieces(group: Group) -> list[tuple[tuple[int, ...], list[int]]]:
 
 
 class Workspace:
-    """Buffers for one run at a time, and for each kernel the addresses of what it reads and writes there.
+    """Buffers for one run at a time, and for each native function the addresses of what it reads and writes there.
 
     Attributes:
         buffers: the arrays.
-        pointers: an argument of each kernel; addresses outside of the buffers are filled in when it is called.
+        pointers: an argument of each native function, and then its scratch memory; addresses outside of the buffers
+            are filled in when it is called.
         size: bytes of the buffers together.
     """
 
-    def __init__(self, types: Sequence[ArrayType], calls: Sequence[GroupCall]) -> None:
+    def __init__(self, types: Sequence[ArrayType], calls: Sequence[NativeCall]) -> None:
         self.buffers = [np.empty(type.shape, type.dtype) for type in types]
-        self.size = sum(buffer.nbytes for buffer in self.buffers)
+        scratch = max([call.scratch for call in calls], default=0)
+        self._scratch = np.empty(scratch + ALIGNMENT if scratch else 0, np.uint8)
+        self.size = sum(buffer.nbytes for buffer in self.buffers) + self._scratch.nbytes
         self.pointers: list[Any] = []
         for call in calls:
-            pointers = (ctypes.c_void_p * call.count)()
+            pointers = (ctypes.c_void_p * (call.count + 1))()
+            pointers[call.count] = aligned(self._scratch.ctypes.data)
             for i, buffer in call.fixed:
                 pointers[i] = self.buffers[buffer].ctypes.data
             self.pointers.append(pointers)

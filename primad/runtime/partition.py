@@ -1,0 +1,195 @@
+"""Native parts of a small program in which something has no native code: as much as lies between two such steps.
+
+What has no native code bounds a part and no more. The steps are put in order first: all that is ready and native, then
+all that is ready and is not, and so on. So there are few parts, and none waits for what is computed from its results.
+"""
+
+from __future__ import annotations
+
+import heapq
+import warnings
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+
+from primad.ir.node import LITERAL, Leaf, Node
+from primad.ir.program import Program, subprogram
+from primad.native.calls import text_of
+from primad.native.compiler import Kernel, compiler
+from primad.native.layout import MOST_CONSTANTS, is_constant
+from primad.native.pointwise import NEEDS
+from primad.native.program_text import ProgramText, kernel_of
+from primad.native.storage import VIEWS
+from primad.native.table import reason
+from primad.runtime.checkpoints import without_barriers
+from primad.runtime.compiled_program import work_of
+from primad.runtime.interpreter import Plan
+from primad.runtime.native_steps import NativePart, NativeStep
+
+FEWEST_STEPS = 4
+"""A part of fewer steps stays with NumPy, unless they work much: to call it takes as long."""
+WORTHWHILE_WORK = 16_384
+"""Elements times ops, a function counting as eight, from which a part of one step is worth it."""
+
+
+def partitioned(program: Program) -> Plan | None:
+    """Return a plan whose steps are native parts, and NumPy's definitions of what has no native code between them.
+
+    Returns:
+        None without a compiler, where there is no part that is worth it, or for a large program.
+    """
+    if compiler() is None:
+        return None
+    program = without_barriers(program)
+    steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    if work_of([node for node in steps if is_native(node)]) is None:
+        return None
+    units = _Partition(program, steps).units()
+    return None if units is None else Plan(program, units=units)
+
+
+def is_native(node: Node) -> bool:
+    """Say whether a step can be in a part."""
+    return not reason(node) and not (is_constant(node) and node.type.size > MOST_CONSTANTS)
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A part before it is compiled."""
+
+    inputs: tuple[Node, ...]
+    results: tuple[Node, ...]
+    nodes: Sequence[Node]
+    text: ProgramText
+
+    def part(self, kernel: Kernel) -> NativePart:
+        """Return the part."""
+        flops = sum(node.op.cost(node).matmul_flops for node in self.nodes)
+        work = sum(map(_work, self.nodes))
+        return NativePart(kernel, self.inputs, self.results, frozenset(), work, flops, self.text)
+
+
+def _work(node: Node) -> int:
+    """Return elements times ops, a function counting as eight."""
+    return node.type.size * (8 if node.op.name in NEEDS else 1)
+
+
+def _is_worthwhile(run: Sequence[Node]) -> bool:
+    return len(run) >= FEWEST_STEPS or sum(map(_work, run)) >= WORTHWHILE_WORK
+
+
+class _Partition:
+    """A program on its way to be parts and steps between them.
+
+    Views are computed wherever they are read: they stand in no order. So do arrays that become constants of a text.
+    """
+
+    def __init__(self, program: Program, steps: Sequence[Node]) -> None:
+        self._program = program
+        able = {node for node in steps if is_native(node)}
+        self._free = {node for node in able if node.op in VIEWS or is_constant(node)}
+        self._native = able - self._free
+        self._steps = [node for node in steps if node not in self._free]
+
+    def units(self) -> list[Node | NativeStep] | None:
+        """Return what runs, in order; None if nothing of it is a native part."""
+        host = compiler()
+        drafts = self._drafts()
+        texts = [kernel_of(draft.text) for draft in drafts if isinstance(draft, _Draft)]
+        if host is None or not texts:
+            return None
+        try:
+            kernels = iter(host.kernels(texts))
+        except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
+            warnings.warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+            return None
+        units: dict[Node | NativeStep, None] = {}
+        for draft in drafts:
+            if isinstance(draft, _Draft):
+                units[draft.part(next(kernels))] = None
+                continue
+            for operand in draft.inputs:
+                units.update(dict.fromkeys(self._views(operand, units)))
+            units[draft] = None
+        for node in self._program.outputs:
+            units.update(dict.fromkeys(self._views(node, units)))
+        return list(units)
+
+    def _views(self, node: Node, known: Container[Node | NativeStep]) -> list[Node]:
+        """Return what must be computed of a view, and of what it is a view of, in order."""
+        found = []
+        while node in self._free and node not in known:
+            found.append(node)
+            if not node.inputs:
+                break
+            (node,) = node.inputs
+        return found[::-1]
+
+    def _root(self, node: Node) -> Node:
+        """Return the value that a view shows, or a view of it, or the value itself."""
+        while node in self._free and node.inputs:
+            (node,) = node.inputs
+        return node
+
+    def _drafts(self) -> list[Node | _Draft]:
+        """Return parts, and the steps that are in none, in order."""
+        runs = self._runs()
+        number = {node: i for i, run in enumerate(runs) for node in run}
+        outside = {self._root(node) for node in self._program.outputs}
+        for node in self._steps:
+            outside.update([root for root in map(self._root, node.inputs) if number.get(root) != number[node]])
+        drafts: list[Node | _Draft] = []
+        for run in runs:
+            draft = self._draft(run, outside) if run[0] in self._native and _is_worthwhile(run) else None
+            drafts += run if draft is None else [draft]
+        return drafts
+
+    def _runs(self) -> list[list[Node]]:
+        """Return the steps in order, those that are native and those that are not apart, each as long as can be."""
+        place = {node: i for i, node in enumerate(self._steps)}
+        waiting = {node: {root for root in map(self._root, node.inputs) if root in place} for node in self._steps}
+        users: dict[Node, list[Node]] = {}
+        ready: tuple[list[int], list[int]] = ([], [])
+        for node, roots in waiting.items():
+            for root in roots:
+                users.setdefault(root, []).append(node)
+            if not roots:
+                heapq.heappush(ready[node in self._native], place[node])
+        runs: list[list[Node]] = []
+        native = True
+        while any(ready):
+            run: list[Node] = []
+            while ready[native]:
+                node = self._steps[heapq.heappop(ready[native])]
+                run.append(node)
+                for user in users.get(node, ()):
+                    waiting[user].discard(node)
+                    if not waiting[user]:
+                        heapq.heappush(ready[user in self._native], place[user])
+            if run:
+                runs.append(run)
+            native = not native
+        self._postpone(runs, users)
+        return runs
+
+    def _postpone(self, runs: list[list[Node]], users: Mapping[Node, Sequence[Node]]) -> None:
+        """Move what native runs too short for a part compute to the next ones, unless it is needed before these."""
+        for i in range(len(runs) - 2):
+            if not runs[i] or runs[i][0] not in self._native or _is_worthwhile(runs[i]):
+                continue
+            needed = set(runs[i + 1])
+            for node in reversed(runs[i]):
+                if not needed.isdisjoint(users.get(node, ())):
+                    needed.add(node)
+            runs[i + 2][:0] = [node for node in runs[i] if node not in needed]
+            runs[i] = [node for node in runs[i] if node in needed]
+        runs[:] = [run for run in runs if run]
+
+    def _draft(self, run: Sequence[Node], outside: Container[Node]) -> _Draft | None:
+        """Write a run as a part; None if it would take too long to compile."""
+        inside = set(run)
+        roots = dict.fromkeys([root for node in run for root in map(self._root, node.inputs)])
+        inputs = [root for root in roots if root not in inside and root.op is not LITERAL and not is_constant(root)]
+        results = [node for node in run if node in outside]
+        program = subprogram(self._program, inputs, results)
+        text = text_of(program)
+        return None if text is None else _Draft(tuple(inputs), tuple(results), run, text)
