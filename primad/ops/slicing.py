@@ -94,6 +94,22 @@ def _slice_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, A
     return apply(trace, broadcast, inner, shape=_slice_type(x.type, **params).shape, axes=axes)
 
 
+def _slice_joined(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    (joined,) = inputs
+    if joined.op is not concatenate:
+        return None
+    axis = dict(joined.params)["axis"]
+    first, end, before = params["start"][axis], params["stop"][axis], 0
+    for part in joined.inputs:
+        length = part.type.shape[axis]
+        if before <= first < end <= before + length:
+            start, stop = list(params["start"]), list(params["stop"])
+            start[axis], stop[axis] = first - before, end - before
+            return apply(trace, slice_, part, start=tuple(start), stop=tuple(stop), step=params["step"])
+        before += length
+    return None
+
+
 slice_: Primitive = linear(
     "slice",
     numpy=_slice,
@@ -121,6 +137,17 @@ slice_: Primitive = linear(
             ((12,),),
             _slice_twice,
             ("slice",),
+        ),
+        Law(
+            "a slice of joined arrays that lies in one of them is a slice of that one",
+            "bitwise",
+            lambda x, y: (
+                slice_(concatenate(x, y, axis=0), start=(3, 0), stop=(5, 2), step=(1, 1)),
+                slice_(y, start=(1, 0), stop=(3, 2), step=(1, 1)),
+            ),
+            ((2, 2), (3, 2)),
+            _slice_joined,
+            ("concatenate",),
         ),
         Law(
             "a broadcast is outermost: slice",
