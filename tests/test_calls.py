@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 import primad
+from primad.functional import called as jitted
 from primad.functional.called import RECORDED_IN_PLACE
 from primad.ir.program import ClosedProgram, Program
 from primad.programs import derived
 from primad.programs.call import call
 from primad.programs.checkpoint import checkpoint
-from primad.runtime import executors
+from primad.runtime import executors, tiling
 from primad.runtime.cache import Cache
+from primad.runtime.tiling import TiledPlan, make_plan
 from primad.transforms import jvp, vjp, vmap
 from primad.transforms.lowering import apply_program_op, without_calls
 from primad.types import ArrayType
@@ -142,6 +144,41 @@ def test_forward_mode_computes_values_and_tangents_in_one_application() -> None:
             assert len(called(marked)) == (op is call)
             assert primad.simplify(without_calls(marked)).cost() == plain.cost()
             program = jvp(program)
+
+
+def test_tiles_run_through_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory does not grow with the points; where nothing is large, or a program is long, calls stay."""
+
+    def loss(p: Any, x: Any, step: Function) -> Any:
+        state = {"x": x, "v": x * 0.0}
+        for _ in range(6):
+            state = step(state, p)
+        return np.sum(state["x"] ** 2)
+
+    def pointwise(state: Any, p: Any) -> Any:
+        x, v = state["x"], state["v"]
+        for k in range(12):
+            v = v - 0.01 * np.sin(p * x + 0.1 * k)
+            x = x + 0.01 * v
+        return {"x": x, "v": v}
+
+    monkeypatch.setattr(jitted, "RECORDED_IN_PLACE", 60)
+    step = primad.jit(pointwise)
+
+    def planned(step: Function, size: int, along: tuple[int, int] | None = None) -> Any:
+        program = primad.trace(partial(loss, step=step))(0.7, np.zeros(size))
+        return make_plan(primad.simplify(vjp(program, (True, False))), along=along)
+
+    plans = [planned(f, 60_000) for f in (step, pointwise)]
+    assert all(isinstance(plan, TiledPlan) for plan in plans)
+    assert all(plan.peak_bytes < 60_000 * 8 for plan in plans)  # one of some four hundred values
+    assert not called(planned(step, 30, along=(1, 0)).program)  # an axis that is named can be cut
+    x = np.linspace(-1.0, 1.0, 60_000)
+    found = primad.grad(partial(loss, step=step))(0.7, x)
+    assert found == pytest.approx(primad.grad(partial(loss, step=pointwise))(0.7, x), rel=1e-9)
+    assert called(planned(step, 30).program)
+    monkeypatch.setattr(tiling, "MOST_IN_PLACE", 300)
+    assert called(planned(step, 60_000).program)
 
 
 def test_explain_names_what_is_called() -> None:

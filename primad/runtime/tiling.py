@@ -33,6 +33,7 @@ from primad.runtime.tile_partition import partition_of
 from primad.runtime.tileable_axes import Tileable, tileable_dimensions
 from primad.runtime.tiles import InterpretedTiles, Tiles, native_tiles
 from primad.simplify.outer import outer_products
+from primad.transforms.lowering import calls, without_calls
 
 # Lengths of interpreted tiles.
 TILE_BYTES = SECOND_CACHE.share(1, 2)
@@ -49,6 +50,8 @@ WORTHWHILE_RECOMPUTATION = 1.5
 LARGE_BYTES = 512 * 1024 * 1024
 """unless its arrays would need so much memory."""
 MAX_STAGES = 4
+MOST_IN_PLACE = 5000
+"""Ops of a program and what it calls, at most, for tiles through calls: planning so many takes half a second."""
 
 
 def make_plan(program: Program, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
@@ -63,12 +66,28 @@ def make_plan(program: Program, donated: Donated = (), along: Hint | None = None
         MemoryLimitError: if its arrays would not fit into the machine's memory.
         ShapeError: if the dimension to cut is mixed by an op.
     """
-    plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated, along)
+    plan = _through_calls(program, donated, along)
+    if plan is None:
+        plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated, along)
     if not isinstance(plan, TiledPlan) and any(node.op is ops.barrier for node in program.nodes):
         again = Plan(outer_products(program), WORTHWHILE_SIZE, donated)
         plan = again if again.peak_bytes < plan.peak_bytes else plan
     check_memory(plan)
     return plan
+
+
+def _through_calls(program: Program, donated: Donated, along: Hint | None) -> AnyPlan | None:
+    """Return a tiled plan of the program with what it calls in place, if a long axis goes through all of it.
+
+    Values that stay in cache, and memory that does not grow with the axis, gain more than planning calls once saves.
+    """
+    if not calls(program):
+        return None
+    cost = program.cost()
+    if along is None and (cost.bytes < WORTHWHILE_BYTES or cost.nodes > MOST_IN_PLACE):
+        return None
+    plan = _plan(outer_products(without_barriers(without_calls(program))), MAX_STAGES, donated, along)
+    return None if along is None and isinstance(plan, Plan) else plan
 
 
 def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
