@@ -11,6 +11,8 @@ from primad import tree
 from primad.errors import ProblemError
 from primad.functional.compile import jit
 from primad.numpy.shaping import reshape, stack
+from primad.optimize.levenberg_marquardt import LevenbergMarquardt
+from primad.optimize.newton_cg import GaussNewtonCG
 from primad.pde.ansatz import Group, imposed
 from primad.pde.conditions import Condition
 from primad.pde.domains import Domain
@@ -28,6 +30,9 @@ __all__ = ["Problem"]
 
 Tree = Any
 DEFAULT = MLP(width=24, depth=2)
+RESIDUAL_RULES = (LevenbergMarquardt, GaussNewtonCG)
+KEPT = 4
+"""Optimisers for which compiled functions are kept."""
 
 
 class Problem:
@@ -82,8 +87,8 @@ class Problem:
         self.groups, fitted = self._grouped()
         self.terms = self._made_terms(fitted, points_order)
         self.labels = {name: self._labels(term) for name, term in self.terms.items()}
-        self.weighted = jit(self.residuals)
         self.evaluated = jit(self.values)
+        self._compiled: dict[Any, Any] = {}
 
     # -- what it consists of -------------------------------------------------------------------------------------------
 
@@ -185,6 +190,22 @@ class Problem:
 
     def _raw(self, params: Tree, term: Term, row: Row) -> Any:
         return tree.map(_plain, term.residual(self.known(params, row), row))
+
+    def loss(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> Any:
+        """Return half the sum of squares of the residuals times their scale: what an optimiser of losses takes."""
+        return 0.5 * sum(np.sum(leaf**2) for leaf in self.residuals(params, points).values())
+
+    def compiled(self, rule: Any) -> Any:
+        """Return what an optimiser's `update` takes, compiled once: of the residuals, or of the loss.
+
+        Args:
+            rule: an optimiser of `primad.optimize`.
+        """
+        if rule not in self._compiled:
+            while len(self._compiled) >= KEPT:
+                del self._compiled[next(iter(self._compiled))]
+            self._compiled[rule] = rule.compile(self.residuals if isinstance(rule, RESIDUAL_RULES) else self.loss)
+        return self._compiled[rule]
 
     def known(self, params: Tree, row: Row) -> dict[str, Any]:
         """Return all that functions may ask for by name, at the points of a term."""

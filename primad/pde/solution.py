@@ -10,7 +10,9 @@ import numpy as np
 
 from primad.errors import ProblemError, no_attribute, suggestion
 from primad.functional.compile import jit
+from primad.pde import plots
 from primad.pde.calling import by_name
+from primad.pde.confidence import intervals
 
 if TYPE_CHECKING:
     from primad.pde.problem import Problem
@@ -120,6 +122,7 @@ class Solution:
         problem: the problem.
         params: the parameters of the networks, and the coefficients.
         state: the optimiser's state that belongs to them.
+        points: of the last step, with their scales: what `Problem.residuals` takes.
         history: of the search.
         reason: why it ended: "target", "stalled", "steps", "seconds", "patience", "callback", "interrupted" or
             "diverged".
@@ -127,10 +130,17 @@ class Solution:
     """
 
     def __init__(
-        self, problem: Problem, params: Tree, state: Any, history: History, reason: str = "", message: str = ""
+        self,
+        problem: Problem,
+        params: Tree,
+        state: Any,
+        points: Any,
+        history: History,
+        reason: str = "",
+        message: str = "",
     ) -> None:
-        self.problem, self.params, self.state, self.history = problem, params, state, history
-        self.reason, self.message = reason, message
+        self.problem, self.params, self.state, self.points = problem, params, state, points
+        self.history, self.reason, self.message = history, reason, message
 
     @property
     def coefficients(self) -> dict[str, Any]:
@@ -190,6 +200,29 @@ class Solution:
         columns = {key: at[:, i] for i, key in enumerate(self.problem.domain.names)}
         right = np.broadcast_to(by_name(function, columns), len(at))
         return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
+
+    @property
+    def has_data(self) -> bool:
+        """Whether the problem has data."""
+        return any(term.kind == "data" for term in self.problem.terms.values())
+
+    def confidence(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Return for each learned coefficient the interval that contains it with a probability.
+
+        It comes from the Hessian of Gauss and Newton, where the residuals of each term (data, equations, conditions)
+        are taken as independent errors of the size that they have.
+
+        Args:
+            level: the probability.
+
+        Raises:
+            ProblemError: if there are no coefficients, or no data.
+        """
+        return intervals(self, level)
+
+    plot, plot_error, plot_residual = plots.plot, plots.plot_error, plots.plot_residual
+    plot_slices, plot_surface, animate = plots.plot_slices, plots.plot_surface, plots.animate
+    plot_losses, plot_coefficients = plots.plot_losses, plots.plot_coefficients
 
     def __repr__(self) -> str:
         names = ", ".join(self.problem.unknowns)

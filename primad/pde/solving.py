@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from primad.pde.problem import Problem
 
 Tree = Any
-RESIDUAL_RULES = (optimize.LevenbergMarquardt, optimize.GaussNewtonCG)
 BALANCED_EVERY = 10
 """Steps between two changes of weights that balance gradients."""
 WORDS = {
@@ -93,8 +92,7 @@ class Run:
             params = tree.unflatten(tree.flatten(params)[1], given)
         self.size = Space.of(params).size
         self.rule = settings.optimizer or default_optimizer(self.size)
-        self.residual = isinstance(self.rule, RESIDUAL_RULES)
-        self.function = self.rule.compile(problem.residuals if self.residual else self._loss)
+        self.function = problem.compiled(self.rule)
         self.history = History(tuple([label for labels in problem.labels.values() for label in labels]))
         self.balance = Balance(problem) if settings.weights == "gradient" else None
         weights = self._first_weights()
@@ -115,9 +113,6 @@ class Run:
                 raise ProblemError(f"solve: the weight of {name!r} must be positive, got {weight}")
             found[name] = float(weight)
         return found
-
-    def _loss(self, params: Tree, points: Any) -> Any:
-        return 0.5 * sum(np.sum(leaf**2) for leaf in tree.leaves(self.problem.residuals(params, points)))
 
     def _drawn(self, params: Tree, number: int, weights: dict[str, float]) -> Any:
         s = self.settings
@@ -182,7 +177,7 @@ class Run:
         words = message or WORDS.get(reason, "")
         if self.unsaved:
             words += f"; the last checkpoint could not be written ({self.unsaved})"
-        return Solution(self.problem, self.now.params, self.now.state, self.history, reason, words)
+        return Solution(self.problem, self.now.params, self.now.state, self.now.points, self.history, reason, words)
 
     def go(self) -> Solution:
         """Make steps until a reason to stop comes up."""
@@ -248,7 +243,7 @@ class Run:
                 one = {key: column[place : place + 1] for key, column in row.items()} if len(values) > 1 else dict(row)
                 op = first_not_finite(lambda p, r, name=name: self.problem.values(p, {name: r}), now.params, one)
                 return f"{name!r} is {values[place].tolist()} at {at}" + (f": {op}" if op else "")
-        op = first_not_finite(self._loss, now.params, now.points)
+        op = first_not_finite(self.problem.loss, now.params, now.points)
         return error.what + (f": {op}" if op else "")
 
     # -- files ---------------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:
         points = have if term.fixed or have < SAMPLE else wanted
         single = {name: row}
         values, passed = _cost(problem.values, params, single), _cost(_networks(problem), params, row)
-        slope = _cost(value_and_grad(_half(problem)), params, single)
+        slope = _cost(value_and_grad(problem.loss), params, single)
         total += _times(slope, points / have)
         one += _times(values, points / have)
         rows += points * len(problem.labels[name])
@@ -181,13 +181,6 @@ def _of_a_step(rule: Any, size: int, rows: int, value: Cost, slope: Cost) -> tup
     if name == "SelfScaledBroyden":
         return TRIED * products + 8.0 * size**2, TRIED * elements
     return TRIED * products, TRIED * elements
-
-
-def _half(problem: Problem) -> Any:
-    def loss(params: Any, points: Any) -> Any:
-        return 0.5 * sum((leaf**2).sum() for leaf in problem.residuals(params, points).values())
-
-    return loss
 
 
 def _networks(problem: Problem) -> Any:
