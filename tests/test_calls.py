@@ -88,6 +88,50 @@ def test_planning_grows_with_the_distinct_code(fresh: list[Program]) -> None:
     assert len(fresh) == planned
 
 
+@pytest.mark.parametrize("size", [3, 1100])  # residuals joined, and apart
+def test_what_is_derived_of_a_call_is_found_again(
+    fresh: list[Program], monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """For another number of steps the program of the steps is planned, and nothing of a step: at any order and mode."""
+    monkeypatch.setattr(jitted, "RECORDED_IN_PLACE", 100)
+    prepared: list[Program] = []
+    original = executors.NATIVE.prepare
+
+    def counted(program: Program, options: Any) -> Any:
+        prepared.append(program)
+        return original(program, options)
+
+    monkeypatch.setattr(executors.NATIVE, "prepare", counted)
+    step = primad.jit(plain_step)
+
+    def loss(count: int) -> Function:
+        return lambda p: np.sum(run(count)(p))
+
+    def run(count: int) -> Function:
+        def states(p: Any) -> Any:
+            state = {"x": np.linspace(0.0, 1.0, size), "v": np.zeros(size)}
+            for _ in range(count):
+                state = step(state, p)
+            return state["x"]
+
+        return states
+
+    for derive in (
+        lambda n: primad.jit(loss(n))(0.7),
+        lambda n: primad.grad(loss(n))(0.7),
+        lambda n: primad.jvp(loss(n), (0.7,), (1.0,)),
+        lambda n: primad.jit(primad.grad(loss(n)))(0.7),
+        lambda n: primad.vmap(primad.grad(loss(n)))(np.array([0.7, 0.3])),
+        lambda n: primad.grad(primad.grad(loss(n)))(0.7),
+        lambda n: primad.jvp(primad.grad(loss(n)), (0.7,), (1.0,)),
+    ):
+        derive(8)
+        before, whole = len(fresh), len(prepared)
+        derive(11)
+        assert len(fresh) == before
+        assert len(prepared) <= whole + 1
+
+
 def derivatives(f: Function) -> list[Any]:
     stack = np.array([0.7, 0.3])
     return [
