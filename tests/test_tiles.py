@@ -5,6 +5,7 @@ import signal
 
 import numpy as np
 import pytest
+from scipy import special
 
 import primad
 from primad import ops
@@ -12,6 +13,7 @@ from primad.native import compiler as native
 from primad.native.reductions import LONGEST_SORT
 from primad.runtime import chunks, tiles, tiling
 from primad.runtime.interpreter import Plan
+from primad.runtime.native_steps import NativePart
 from primad.runtime.programs import source_values
 from primad.simplify import simplify
 
@@ -25,6 +27,7 @@ DTYPES = [np.float64, np.float32]
 def small_tiles(monkeypatch):
     """Cut even small programs, into tiles of 4 or 8."""
     monkeypatch.setattr(tiles, "NATIVE_LENGTHS", (4, 8))
+    monkeypatch.setattr(tiles, "MIXED_LENGTHS", (4, 8))
     monkeypatch.setattr(tiling, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiling, "LARGE_BYTES", 0)
     monkeypatch.setattr(tiling, "tile_length", lambda dimension: 4)
@@ -37,11 +40,11 @@ def prepared(function, *arguments):
     return simplify(program.hoisted()), [*arguments, *source_values(program)]
 
 
-def check(function, *arguments, tolerance=200):
+def check(function, *arguments, tolerance=200, kind=tiles.NativeTiles):
     """Compare a plan with the reference, for several numbers of threads bit by bit; return the plan."""
     program, given = prepared(function, *arguments)
     plan = tiling.make_plan(program)
-    assert isinstance(plan, tiling.TiledPlan) and isinstance(plan.tiles, tiles.NativeTiles)
+    assert isinstance(plan, tiling.TiledPlan) and isinstance(plan.tiles, kind)
     wanted = Plan(program).run(given)
     before = chunks.get_num_threads()
     kept = None
@@ -178,6 +181,41 @@ def test_operands_that_have_no_native_loop_are_interpreted():
 
     plan = tiling.make_plan(simplify(primad.trace(f)(normal(40, LONGEST_SORT + 1))))
     assert isinstance(plan.tiles, tiles.InterpretedTiles)
+
+
+@pytest.mark.parametrize("points", POINTS)
+def test_an_op_without_a_loop_bounds_the_native_parts_of_a_tile(points):
+    """Special functions, long sorts between layers: the rest of a tile is native."""
+    w = normal(6, 6)
+
+    def f(x, w):
+        y = np.tanh(x @ w) * x + np.cos(x)
+        y = np.tanh(y @ w) + np.sin(y) * 0.5
+        z = special.gammaln(y * y + 1.5) if points % 2 else np.sort(np.concatenate([y] * 40, axis=1), axis=1)[:, :6]
+        h = np.tanh((z * y) @ w) * np.exp(-y)
+        return np.sum(h, axis=0), h[:, 1], w.T @ np.sum(h * z, axis=0)
+
+    plan = check(f, normal(points, 6), w, kind=tiles.InterpretedTiles)
+    assert any(isinstance(unit, NativePart) for unit in plan.tiles.plan.units)
+
+
+def test_an_index_out_of_range_in_a_mixed_tile_is_named_with_its_place():
+    def f(x, i):
+        y = np.tanh(np.tanh(x) * 2.0 + np.cos(x))
+        y = np.sort(np.concatenate([y] * 40, axis=1), axis=1)[:, :6] * y
+        return np.sum(np.take_along_axis(y, i, axis=1) * np.exp(y[:, :1]), axis=0)
+
+    x, i = normal(40, 6), np.zeros((40, 1), int)
+    program, given = prepared(f, x, i)
+    plan = tiling.make_plan(program)
+    assert any(isinstance(unit, NativePart) for unit in plan.tiles.plan.units)
+    given[1][29] = 9
+    places = []
+    for run in (plan.run, Plan(program).run):
+        with pytest.raises(primad.PrimadError, match="9") as caught:
+            run(given)
+        places.append(caught.value.failure.place)
+    assert places[0] == places[1]
 
 
 def test_arrays_that_grow_in_many_steps():

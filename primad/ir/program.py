@@ -364,12 +364,24 @@ def carry_lines(source: Program, mapping: Mapping[Node, Node], target: Trace) ->
 
 
 def subprogram(
-    program: Program, inputs: Sequence[Node], outputs: Sequence[Node], names: Sequence[str] | None = None
+    program: Program,
+    inputs: Sequence[Node],
+    outputs: Sequence[Node],
+    names: Sequence[str] | None = None,
+    mapping: dict[Node, Node] | None = None,
 ) -> Program:
-    """Return the part of a program that computes some of its nodes from others, which become its inputs."""
+    """Return the part of a program that computes some of its nodes from others, which become its inputs.
+
+    Args:
+        program: the whole.
+        inputs: what is given.
+        outputs: what is computed.
+        names: of the inputs.
+        mapping: where to say which node became which.
+    """
     trace = Trace()
     new = [trace.input(node.type) for node in inputs]
-    mapping: dict[Node, Node] = {}
+    mapping = {} if mapping is None else mapping
     for node, fresh in zip(inputs, new, strict=True):
         if node.op is not LITERAL and node.op is not CAPTURED:
             mapping.setdefault(node, fresh)

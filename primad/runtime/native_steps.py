@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from primad.ir.node import Node
 from primad.native.compiler import Kernel
-from primad.native.program_text import ProgramText
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,11 @@ class NativePart(NativeStep):
     """Steps between which no other one stands, as one native function of the addresses of its arrays.
 
     Attributes:
-        text: its text, which says how much memory it needs beside, and what of it can fail.
+        scratch: bytes of memory that it needs beside.
+        failing: which of the steps can fail, in the order in which its status counts them.
+        lines: the user's lines of nodes.
     """
 
-    text: ProgramText
+    scratch: int
+    failing: Sequence[Node]
+    lines: Mapping[Node, str]

@@ -24,6 +24,7 @@ from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import work_of
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart, NativeStep
+from primad.types import TupleType
 
 FEWEST_STEPS = 4
 """A part of fewer steps stays with NumPy, unless they work much: to call it takes as long."""
@@ -43,7 +44,7 @@ def partitioned(program: Program) -> Plan | None:
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
     if work_of([node for node in steps if is_native(node)]) is None:
         return None
-    units = _Partition(program, steps).units()
+    units = Partition(program).units()
     return None if units is None else Plan(program, units=units)
 
 
@@ -60,12 +61,14 @@ class _Draft:
     results: tuple[Node, ...]
     nodes: Sequence[Node]
     text: ProgramText
+    failing: Sequence[Node]
 
-    def part(self, kernel: Kernel) -> NativePart:
+    def part(self, kernel: Kernel, lines: Mapping[Node, str]) -> NativePart:
         """Return the part."""
         flops = sum(node.op.cost(node).matmul_flops for node in self.nodes)
         work = sum(map(_work, self.nodes))
-        return NativePart(kernel, self.inputs, self.results, frozenset(), work, flops, self.text)
+        scratch = self.text.scratch
+        return NativePart(kernel, self.inputs, self.results, frozenset(), work, flops, scratch, self.failing, lines)
 
 
 def _work(node: Node) -> int:
@@ -73,39 +76,62 @@ def _work(node: Node) -> int:
     return node.type.size * (8 if node.op.name in NEEDS else 1)
 
 
+def _work_of_any(node: Node) -> int:
+    """Return elements times ops, and of products the flops."""
+    return node.op.cost(node).matmul_flops or (0 if isinstance(node.type, TupleType) else _work(node))
+
+
 def _is_worthwhile(run: Sequence[Node]) -> bool:
     return len(run) >= FEWEST_STEPS or sum(map(_work, run)) >= WORTHWHILE_WORK
 
 
-class _Partition:
+class Partition:
     """A program on its way to be parts and steps between them.
 
     Views are computed wherever they are read: they stand in no order. So do arrays that become constants of a text.
     """
 
-    def __init__(self, program: Program, steps: Sequence[Node]) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
+        steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
         able = {node for node in steps if is_native(node)}
         self._free = {node for node in able if node.op in VIEWS or is_constant(node)}
         self._native = able - self._free
         self._steps = [node for node in steps if node not in self._free]
+        self._drafts = self._drafted()
+        self._texts = [draft.text for draft in self._drafts if isinstance(draft, _Draft)]
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of memory that the parts need beside their arrays."""
+        return max([text.scratch for text in self._texts], default=0)
+
+    @property
+    def is_mostly_native(self) -> bool:
+        """Say whether parts do most of the work."""
+        alone = [node for node in self._drafts if isinstance(node, Node)]
+        work = sum(map(_work_of_any, alone))
+        return work < sum(map(_work_of_any, self._native)) / 2
+
+    @property
+    def length(self) -> int:
+        """Characters of the different parts."""
+        return sum(map(len, {text.functions for text in self._texts}))
 
     def units(self) -> list[Node | NativeStep] | None:
         """Return what runs, in order; None if nothing of it is a native part."""
         host = compiler()
-        drafts = self._drafts()
-        texts = [kernel_of(draft.text) for draft in drafts if isinstance(draft, _Draft)]
-        if host is None or not texts:
+        if host is None or not self._texts:
             return None
         try:
-            kernels = iter(host.kernels(texts))
+            kernels = iter(host.kernels([kernel_of(text) for text in self._texts]))
         except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
             warnings.warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
             return None
         units: dict[Node | NativeStep, None] = {}
-        for draft in drafts:
+        for draft in self._drafts:
             if isinstance(draft, _Draft):
-                units[draft.part(next(kernels))] = None
+                units[draft.part(next(kernels), self._program.lines)] = None
                 continue
             for operand in draft.inputs:
                 units.update(dict.fromkeys(self._views(operand, units)))
@@ -130,7 +156,7 @@ class _Partition:
             (node,) = node.inputs
         return node
 
-    def _drafts(self) -> list[Node | _Draft]:
+    def _drafted(self) -> list[Node | _Draft]:
         """Return parts, and the steps that are in none, in order."""
         runs = self._runs()
         number = {node: i for i, run in enumerate(runs) for node in run}
@@ -190,6 +216,10 @@ class _Partition:
         roots = dict.fromkeys([root for node in run for root in map(self._root, node.inputs)])
         inputs = [root for root in roots if root not in inside and root.op is not LITERAL and not is_constant(root)]
         results = [node for node in run if node in outside]
-        program = subprogram(self._program, inputs, results)
-        text = text_of(program)
-        return None if text is None else _Draft(tuple(inputs), tuple(results), run, text)
+        mapping: dict[Node, Node] = {}
+        text = text_of(subprogram(self._program, inputs, results, mapping=mapping))
+        if text is None:
+            return None
+        original = {new: node for node, new in mapping.items()}
+        failing = [original[node] for node in text.failing]
+        return _Draft(tuple(inputs), tuple(results), run, text, failing)

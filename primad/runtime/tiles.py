@@ -29,6 +29,7 @@ from primad.runtime.chunks import MOST_CHUNKS, run_chunks, run_on_threads, threa
 from primad.runtime.failure import fail_in_part, failure_of
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
+from primad.runtime.partition import Partition
 from primad.runtime.prediction import Machine, Prediction, as_one_function
 from primad.runtime.tile_partition import TilePartition
 from primad.runtime.workspaces import SPARE_WORKSPACES, Workspace
@@ -40,6 +41,8 @@ SLICES_BYTES = 8 * 1024 * 1024
 """What a native tile may read and write of whole arrays, of which a short last tile has copies."""
 NATIVE_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Lengths of native tiles. There are few, so that other numbers of points find their function compiled."""
+MIXED_LENGTHS = (256, 512, 1024, 2048)
+"""Lengths of tiles of native functions and steps between them, which Python calls: shorter ones do not pay for that."""
 FEWEST_TILES = 12
 """Native tiles are made shorter to have so many of them for threads to share,"""
 SHORT_LENGTH = 32
@@ -62,9 +65,15 @@ class InterpretedTiles:
         chunks: how many independent runs of tiles there are.
         plan: how a tile runs.
         last: how the last tile runs.
+
+    Args:
+        partition: what runs.
+        length: indices of a tile.
+        mixed: whether what has native code in a tile is native functions.
     """
 
-    def __init__(self, partition: TilePartition, length: int) -> None:
+    def __init__(self, partition: TilePartition, length: int, mixed: bool = False) -> None:
+        self._mixed = mixed
         self.partition = partition
         self.length = length
         self.count = -(-partition.dimension.length // length)
@@ -77,9 +86,10 @@ class InterpretedTiles:
     def _plan(self, length: int) -> Plan:
         program, slices = self.partition.tile(length)
         self._axis.update(slices.axis)
+        units = Partition(program).units() if self._mixed else None
         # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
         # where tiles end.
-        return Plan(program, WORTHWHILE_SIZE * length / self.length)
+        return Plan(program, WORTHWHILE_SIZE * length / self.length, units=units)
 
     @property
     def each(self) -> str:
@@ -371,6 +381,23 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
         warnings.warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
         return None
+
+
+def mixed_tiles(partition: TilePartition) -> InterpretedTiles | None:
+    """Return tiles of native functions with NumPy's steps between them; None where little of them is native."""
+    lengths = [length for length in MIXED_LENGTHS if 2 * length <= partition.dimension.length]
+    if compiler() is None or not lengths or _is_for_blas(partition):
+        return None
+    guess = lengths[0]
+    program, _ = partition.tile(guess)
+    parts = Partition(program)
+    if not parts.is_mostly_native or parts.length > LONGEST_TEXT:
+        return None
+    fitting = SCRATCH_BYTES * guess // max(1, parts.scratch)
+    longest = max([n for n in lengths if n <= fitting], default=guess)
+    # A last tile that is shorter is compiled too.
+    even = (n for n in range(longest, longest // 2, -8) if partition.dimension.length % n == 0)
+    return InterpretedTiles(partition, next(even, longest), mixed=True)
 
 
 def _is_for_blas(partition: TilePartition) -> bool:

@@ -31,7 +31,7 @@ from primad.runtime.memory import check_memory
 from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.tile_partition import partition_of
 from primad.runtime.tileable_axes import Tileable, tileable_dimensions
-from primad.runtime.tiles import InterpretedTiles, Tiles, native_tiles
+from primad.runtime.tiles import InterpretedTiles, Tiles, mixed_tiles, native_tiles
 from primad.simplify.outer import outer_products
 from primad.transforms.lowering import calls, without_calls
 
@@ -103,7 +103,9 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
         before = _sums_before(program, dimension)
         if not _needs_stages(program, dimension, before):
             partition = partition_of(program, dimension, donated)
-            tiles = native_tiles(partition, pays) or (InterpretedTiles(partition, length) if pays else None)
+            tiles: Tiles | None = native_tiles(partition, pays)
+            if tiles is None and pays:
+                tiles = mixed_tiles(partition) or InterpretedTiles(partition, length)
             if tiles is not None:
                 return TiledPlan(tiles, donated)
             continue

@@ -114,8 +114,8 @@ class PartCall(NativeCall):
     def __init__(self, part: NativePart, places: Places) -> None:
         super().__init__(part, part.inputs, places)
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(part.kernel.address)
-        self._failing = part.text.failing, part.text.lines
-        self.scratch = part.text.scratch
+        self._failing = part.failing, part.lines
+        self.scratch = part.scratch
 
     def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
         status = self._function(pointers, pointers[self.count])
