@@ -12,7 +12,7 @@ from primad.errors import ProblemError
 from primad.functional.derivatives import jvp
 from primad.numpy.shaping import stack
 from primad.pde.calling import by_name
-from primad.pde.conditions import Condition, Dirichlet, Initial, Value
+from primad.pde.conditions import Condition, Dirichlet, Initial, Neumann, Value
 from primad.pde.domains import Domain, Point
 from primad.pde.intervals import clock
 from primad.pde.networks import Inputs, Network
@@ -29,11 +29,13 @@ class Imposed:
         domain: of the problem.
         values: for each part of the boundary the values there.
         velocity: the derivative in time at the start; None if it is not given.
+        slopes: for each part of the boundary the derivatives along the normal there, where they are E's own.
     """
 
     domain: Domain
     values: Mapping[str, Function] = field(default_factory=dict)
     velocity: Function | None = None
+    slopes: Mapping[str, Function] = field(default_factory=dict)
 
     def around(self, network: Callable[[], Any], point: Point) -> Any:
         """Return the unknown at a point."""
@@ -51,6 +53,8 @@ class Imposed:
             rate = jvp(extension, (start,), (1.0,))[1]
             base = base + passed * (self.velocity({**point, name: start}) - rate)
             factor = factor * (passed / time.measure)
+        if self.slopes:
+            factor = factor * self.domain.vanishing(list(self.slopes), point)
         return base + factor * network()
 
 
@@ -106,40 +110,52 @@ def imposed(name: str, domain: Domain, conditions: Sequence[Condition]) -> tuple
     Raises:
         ProblemError: if a condition insists on it and it cannot be.
     """
-    wanted = [c for c in conditions if isinstance(c, (Dirichlet, Initial)) and name in c.values and c.hard is not False]
     values: dict[str, Function] = {}
+    slopes: dict[str, Function] = {}
     velocity: Function | None = None
-    used: list[Condition] = []
-    for condition in wanted:
+    kinds: dict[str, list[Condition]] = {"values": [], "velocity": [], "slopes": []}
+    for condition in conditions:
+        if not isinstance(condition, (Dirichlet, Initial, Neumann)) or name not in condition.values:
+            continue
+        if condition.hard is False:
+            continue
         value = as_function(condition.values[name])
         if isinstance(condition, Initial) and condition.order:
             velocity = value
+            kinds["velocity"].append(condition)
+        elif isinstance(condition, Neumann):
+            slopes.update(dict.fromkeys(condition.parts(domain), value))
+            kinds["slopes"].append(condition)
         else:
             values.update(dict.fromkeys(condition.parts(domain), value))
-        used.append(condition)
-    if velocity is not None and "initial" not in values:  # a velocity alone has no value to grow from
-        used, velocity = [c for c in used if not (isinstance(c, Initial) and c.order)], None
-    found = Imposed(domain, values, velocity)
-    if not values:
-        return _none(domain, name, used, "a velocity alone")
-    why = _obstacle(found)
-    if why and velocity is not None:  # the velocity may be what does not fit
-        rest = [c for c in used if not (isinstance(c, Initial) and c.order)]
-        if not _obstacle(Imposed(domain, values)):
-            _none(domain, name, [c for c in used if c not in rest], why)
-            return Imposed(domain, values), rest
-    return _none(domain, name, used, why) if why else (found, used)
+            kinds["values"].append(condition)
+    wishes = [kinds["values"], kinds["velocity"], kinds["slopes"]]
+    found, used = Imposed(domain), list[Condition]()
+    # One after the other: values alone may be possible where a velocity, or a slope, is not.
+    for kind, more in enumerate((Imposed(domain, values), None, None)):
+        if not wishes[kind]:
+            continue
+        if kind == 1:
+            more = Imposed(domain, found.values, velocity) if "initial" in found.values else None
+        elif kind == 2:
+            more = Imposed(domain, found.values, found.velocity, slopes) if set(slopes) <= set(found.values) else None
+        obstacle = _obstacle(more) if more is not None else "the values there do not hold by construction"
+        if more is None or obstacle:
+            _refuse(name, wishes[kind], obstacle)
+        else:
+            found, used = more, used + wishes[kind]
+    return found, used
 
 
-def _none(domain: Domain, name: str, used: Sequence[Condition], why: str) -> tuple[Imposed, list[Condition]]:
-    for condition in used:
+def _refuse(name: str, wished: Sequence[Condition], why: str) -> None:
+    """Raise if a condition that cannot hold by construction insists on it."""
+    for condition in wished:
         if getattr(condition, "hard", None):
             raise ProblemError(
                 f"{condition.what} cannot hold by construction",
                 why=f"For {name}: {why}.",
                 fix="leave `hard` out: then it is fitted at points.",
             )
-    return Imposed(domain), []
 
 
 def _obstacle(found: Imposed) -> str:
@@ -158,4 +174,21 @@ def _obstacle(found: Imposed) -> str:
                 raise ProblemError(f"the value on {part!r} is {wanted} at {point}")
             if abs(wanted - have) > 1e-8 * max(1.0, abs(wanted)):
                 return f"the conditions do not meet at the edge of {part!r} ({have:.3g} is not {wanted:.3g})"
+    for part, slope in found.slopes.items():
+        edge = domain.boundary(part, 16, "sobol", 1)
+        for row, normal in zip(edge.at, np.asarray(edge.normals), strict=True):
+            point = dict(zip(domain.names, row, strict=True))
+            wanted, have = float(slope(point)), _slope(found, row, normal)
+            if abs(wanted - have) > 1e-8 * max(1.0, abs(wanted)):
+                return f"the slope on {part!r} would be {have:.3g} and not {wanted:.3g}"
     return ""
+
+
+def _slope(found: Imposed, at: Any, normal: Any) -> float:
+    """Return the derivative of what is imposed, around a network that is 1, along a normal."""
+
+    def value(*coordinates: Any) -> Any:
+        point = dict(zip(found.domain.names, coordinates, strict=True))
+        return found.around(lambda: 1.0, point) + 0.0 * coordinates[0]
+
+    return float(jvp(value, tuple(at), tuple(normal))[1])

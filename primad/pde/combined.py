@@ -193,6 +193,29 @@ class Named(Domain):
         """Return the length or area of a piece, as a thousand points tell."""
         return sum(share * self.domain.part_measure(name) for name, share in self._pieces[part].items())
 
+    def _whole_parts(self, parts: Collection[str]) -> dict[str, list[str]] | None:
+        """Return the domain's parts that pieces make up, with these pieces; None if some are not whole."""
+        found: dict[str, list[str]] = {}
+        for piece in parts:
+            for part in self._pieces[piece]:
+                found.setdefault(part, []).append(piece)
+        whole = {part: [p for p, held in self._pieces.items() if part in held] for part in found}
+        return found if all(set(whole[part]) == set(pieces) for part, pieces in found.items()) else None
+
+    def vanishing(self, parts: Collection[str], point: Point) -> Any:
+        """Return what vanishes on the domain's parts, if pieces make up whole ones."""
+        whole = self._whole_parts(parts)
+        return None if whole is None else self.domain.vanishing(list(whole), point)
+
+    def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:
+        """Return what the domain makes of the values, if its parts have one each."""
+        whole = self._whole_parts(list(values))
+        if whole is None or any(
+            values[piece] is not values[pieces[0]] for pieces in whole.values() for piece in pieces
+        ):
+            return None
+        return self.domain.extended({part: values[pieces[0]] for part, pieces in whole.items()}, point)
+
     def quadrature(self, order: int = 20) -> Any:
         """Return the domain's points and weights."""
         return self.domain.quadrature(order)

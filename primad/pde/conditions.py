@@ -122,16 +122,17 @@ class Dirichlet(_Valued):
 class Neumann(_Valued):
     """Derivatives of unknowns along the outward normal have given values: `Neumann(u=0, on="x+")`.
 
+    Where the values of the unknown hold by construction as well (a clamped beam or plate), so can these: what the
+    network returns is multiplied by the square of a function that vanishes there.
+
     Args:
         on: the part of the boundary, or several; None for all in space.
-        weight: of its mean square.
+        hard: True to insist on it by construction, False to fit it at points; None for what is possible.
+        weight: of its mean square, where it is fitted.
         **values: a number, or a function of coordinates by name, for each unknown.
     """
 
     kind = "Neumann condition"
-
-    def __init__(self, on: str | Sequence[str] | None = None, *, weight: float = 1.0, **values: Value) -> None:
-        super().__init__(on, hard=False, weight=weight, **values)
 
 
 class Robin(_Valued):

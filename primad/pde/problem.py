@@ -17,6 +17,7 @@ from primad.pde.ansatz import Group, imposed
 from primad.pde.conditions import Condition
 from primad.pde.domains import Domain
 from primad.pde.fields import Field, FieldAt
+from primad.pde.formulas import latex_of
 from primad.pde.networks import MLP, Inputs, Network
 from primad.pde.sampling import Array
 from primad.pde.settings import settings_of
@@ -42,7 +43,8 @@ class Problem:
     coefficients, constants. They are given arrays of points.
 
     Args:
-        equations: a function that returns what is to be zero, or a tuple of it; or several functions by name.
+        equations: a function that returns what is to be zero, or a tuple of it; an equation of SymPy (`Eq`, or an
+            expression that is to be zero); or several by name.
         domain: where.
         conditions: on the boundary, at the start, at points of data. Each part of the boundary needs one for each
             unknown, be it `Free`: nothing is assumed.
@@ -124,7 +126,7 @@ class Problem:
     def _made_terms(self, fitted: Sequence[tuple[Condition, list[str]]], order: str) -> dict[str, Term]:
         found = [
             equation_term(name, function, domain, weight, order)
-            for name, function, domain, weight in self.statement.equations
+            for name, function, domain, weight, _ in self.statement.equations
         ]
         for condition, names in fitted:
             found += condition_terms(condition, self.domain, names, order)
@@ -135,6 +137,22 @@ class Problem:
                 name, number = f"{term.name} {number}", number + 1
             terms[name] = term
         return terms
+
+    def latex(self) -> dict[str, list[str]]:
+        """Return the equations in LaTeX, by name: lines, or nothing where an equation has no formula."""
+        numbers = {**self.statement.coefficients, **self.statement.constants}
+        return {
+            one.name: latex_of(one.given, one.function, self.domain.names, self.unknowns, numbers)
+            for one in self.statement.equations
+        }
+
+    def _repr_latex_(self) -> str | None:
+        lines = [line for found in self.latex().values() for line in found]
+        return "$$\\begin{gathered}" + r" \\ ".join(lines) + "\\end{gathered}$$" if lines else None
+
+    def __repr__(self) -> str:
+        equations = ", ".join(one.name for one in self.statement.equations)
+        return f"<problem of {', '.join(self.unknowns)}: {equations} in {self.domain!r}>"
 
     # -- evaluation ----------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,27 @@ from primad.pde.calling import check_arguments
 from primad.pde.conditions import Condition, Data, Free, Initial, Integral, Interface, Periodic, Robin, Within
 from primad.pde.domains import Domain, Product
 from primad.pde.fields import FieldAt
+from primad.pde.formulas import as_function, is_symbolic
 from primad.pde.intervals import Interval
 from primad.pde.networks import Network
 
-Equation = tuple[str, Callable[..., Any], Domain, float]
-"""Name, function, where it holds, weight."""
+
+class Equation(NamedTuple):
+    """An equation of a problem.
+
+    Attributes:
+        name: of it.
+        function: of what it asks for by name, that returns what is to be zero.
+        domain: where it holds.
+        weight: of its mean square.
+        given: as it was given.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    domain: Domain
+    weight: float
+    given: Any
 
 
 @dataclass(frozen=True)
@@ -144,7 +160,7 @@ def _known(
 def _equations(equations: Any, domain: Domain) -> tuple[Equation, ...]:
     if isinstance(equations, Mapping):
         named = dict(equations)
-    elif isinstance(equations, (list, tuple)):
+    elif isinstance(equations, (list, tuple)):  # of functions, or of SymPy's equations
         named = {f"equation {i}" if len(equations) > 1 else "equation": one for i, one in enumerate(equations)}
     else:
         named = {"equation": equations}
@@ -153,6 +169,8 @@ def _equations(equations: Any, domain: Domain) -> tuple[Equation, ...]:
         where, function, weight = (
             (one.domain, one.equation, one.weight) if isinstance(one, Within) else (domain, one, 1.0)
         )
+        if is_symbolic(function):
+            function = as_function(function, domain.names, f"the equation {name!r}")
         if not callable(function):
             raise TracingError(
                 f"the equation {name!r} is a function that returns what is to be zero, got {type(function).__name__}",
@@ -160,7 +178,7 @@ def _equations(equations: Any, domain: Domain) -> tuple[Equation, ...]:
             )
         if where.names != domain.names:
             raise ProblemError(f"the equation {name!r} holds in a domain with other coordinates than the problem's")
-        found.append((name, function, where, weight))
+        found.append(Equation(name, function, where, weight, one.equation if isinstance(one, Within) else one))
     if not found:
         raise ProblemError("a problem has at least one equation")
     return tuple(found)

@@ -1,0 +1,266 @@
+"""Conditions: what holds by construction holds for all parameters; what is fitted has the residual that it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+
+import primad
+from primad import pde
+from primad.errors import ProblemError
+
+INTERVAL, SQUARE, TIME = pde.Interval(-1, 2), pde.Box(x=(0, 1), y=(0, 2)), pde.Time(0.5, 2)
+TRIANGLE = pde.Polygon([(0, 0), (1, 0), (0, 2)])
+RING = pde.Disk(radius=2) - pde.Disk(radius=1)
+NETWORK = pde.MLP(4, 1)
+
+
+def anything(u):
+    return u.value
+
+
+def g(x, y):
+    return np.sin(x) * np.exp(y)
+
+
+def h(x, t):
+    return np.cos(x) * (1 + t**2)
+
+
+HELD = {
+    "one end": (INTERVAL, [pde.Dirichlet(u=3, on="x-"), pde.Free("u")]),
+    "different ends": (INTERVAL, [pde.Dirichlet(u=3, on="x-"), pde.Dirichlet(u=-1, on="x+")]),
+    "a function on a square": (SQUARE, [pde.Dirichlet(u=g)]),
+    "other functions on its sides": (
+        SQUARE,
+        [
+            pde.Dirichlet(u=lambda y: y, on="x-"),
+            pde.Dirichlet(u=lambda y: y + 1, on="x+"),
+            pde.Dirichlet(u=lambda x: x, on="y-"),
+            pde.Dirichlet(u=lambda x: x + 2, on="y+"),
+        ],
+    ),
+    "a square that is clamped": (SQUARE, [pde.Dirichlet(u=0), pde.Neumann(u=0)]),
+    "a beam that is clamped, with a slope": (
+        INTERVAL,
+        [
+            pde.Dirichlet(u=0, on="x-"),
+            pde.Dirichlet(u=3, on="x+"),
+            pde.Neumann(u=1, on="x+"),
+            pde.Neumann(u=-1, on="x-"),
+        ],
+    ),
+    "a disk": (pde.Disk((1, 0), 2), [pde.Dirichlet(u=g)]),
+    "a ring": (RING, [pde.Dirichlet(u=g)]),
+    "a triangle": (TRIANGLE, [pde.Dirichlet(u=g)]),
+    "a start": (INTERVAL * TIME, [pde.Initial(u=lambda x: x), pde.Free("u")]),
+    "a start and ends": (INTERVAL * TIME, [pde.Initial(u=lambda x: h(x, 0.5)), pde.Dirichlet(u=h)]),
+    "a velocity": (
+        INTERVAL * TIME,
+        [pde.Initial(u=lambda x: h(x, 0.5)), pde.Initial(u=lambda x: np.cos(x), order=1), pde.Dirichlet(u=h)],
+    ),
+    "a velocity alone with a start": (INTERVAL * TIME, [pde.Initial(u=1), pde.Initial(u=2, order=1), pde.Free("u")]),
+    "a triangle in time": (TRIANGLE * TIME, [pde.Initial(u=0), pde.Dirichlet(u=lambda t: 0 * t)]),
+    "a family": (INTERVAL * pde.Parameters(nu=(1, 2)), [pde.Dirichlet(u=lambda nu: nu)]),
+    "pieces with names": (
+        SQUARE.named(low=lambda y: y < 1),
+        [pde.Dirichlet(u=g)],
+    ),
+    "periodic": (INTERVAL * TIME, [pde.Periodic("x"), pde.Initial(u=lambda x: np.sin(2 * np.pi * x / 3))]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_holds_by_construction_holds_for_all_parameters(name: str) -> None:
+    domain, conditions = HELD[name]
+    problem = pde.Problem(anything, domain, conditions, network=NETWORK)
+    assert list(problem.labels) == ["equation"], "a condition is fitted"
+    params = problem.init(7)
+    solution = pde.Solution(problem, params, None, None, pde.History(()))
+    for condition in conditions:
+        if isinstance(condition, pde.Free):
+            continue
+        if isinstance(condition, pde.Periodic):
+            at = domain.boundary("x-", 20).at
+            other = at + np.array([3.0, 0.0])
+            for derivative in ("", "x", "xx"):
+                found = solution.at(at, "u", derivative), solution.at(other, "u", derivative)
+                np.testing.assert_allclose(*found, atol=1e-9)
+            continue
+        for part in condition.parts(domain):
+            edge = domain.boundary(part, 20, seed=9)
+            columns = {key: edge[key] for key in edge.names}
+            value = condition.values["u"]
+            wanted = value if not callable(value) else value(**{k: columns[k] for k in value.__code__.co_varnames})
+            if isinstance(condition, pde.Neumann):
+                found = sum(edge.normals[:, i] * solution.at(edge.at, "u", n) for i, n in enumerate(domain.names))
+            else:
+                found = solution.at(edge.at, "u", "t" if getattr(condition, "order", 0) else "")
+            np.testing.assert_allclose(found, np.broadcast_to(wanted, found.shape), atol=1e-9)
+    inside = domain.interior(20).at
+    assert not np.allclose(
+        solution.at(inside, "u"), pde.Solution(problem, problem.init(8), None, None, pde.History(())).at(inside, "u")
+    )
+
+
+FITTED = {
+    "values at corners that do not meet": (
+        SQUARE,
+        [pde.Dirichlet(u=1, on="y+"), pde.Dirichlet(u=0, on=["x-", "x+", "y-"])],
+    ),
+    "a start that does not meet the ends": (INTERVAL * TIME, [pde.Initial(u=1), pde.Dirichlet(u=0)]),
+    "an L": (pde.Polygon([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]), [pde.Dirichlet(u=0)]),
+    "a slope alone": (SQUARE, [pde.Neumann(u=0)]),
+    "a union": (SQUARE | pde.Disk(), [pde.Dirichlet(u=0)]),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_what_cannot_hold_by_construction_is_fitted_and_refused_where_it_is_insisted_on(name: str) -> None:
+    domain, conditions = FITTED[name]
+    problem = pde.Problem(anything, domain, conditions, network=NETWORK)
+    assert not problem.held and len(problem.labels) == 1 + len(conditions)
+    for condition in conditions:
+        insisting = type(condition)(hard=True, **condition.values) if condition.on is None or isinstance(
+            condition, pde.Initial) else type(condition)(condition.on, hard=True, **condition.values)  # fmt: skip
+        rest = [one for one in conditions if one is not condition]
+        with pytest.raises(ProblemError, match="cannot hold by construction"):
+            pde.Problem(anything, domain, [*rest, insisting], network=NETWORK)
+
+
+def test_residuals_of_fitted_conditions_are_what_they_say() -> None:
+    """Against derivatives of the same functions by `grad`, for each kind of condition."""
+    domain = SQUARE * pde.Time(0, 1)
+    x, y, t = (np.linspace(0.1, 0.9, 5) for _ in range(3))
+    conditions = [
+        pde.Dirichlet(u=lambda x, t: x * t, on="x-", hard=False),
+        pde.Neumann(u=lambda y: y, on="x+"),
+        pde.Robin(u=2.0, a=lambda t: t, b=3.0, on="y-"),
+        pde.Condition(lambda u, v, n, c: (u * v - c, n.y * u.y), on="y+", name="mixed"),
+        pde.Free("u", "v"),
+        pde.Initial(u=1, hard=False),
+        pde.Initial(v=lambda x: x, order=1, hard=False),
+        pde.Interface(lambda u, n: n.x * u.x, of=pde.Box(x=(0, 0.5), y=(0, 2)) * pde.Time(0, 1), on="x+"),
+        pde.Integral(lambda u, x: u * x, 0.5, order=5),
+        pde.Data(x=x, y=y, t=t, u=x, v=y, noise=0.5),
+    ]
+    problem = pde.Problem(
+        lambda u, v: (u.t - v.xx, v.value), domain, conditions, unknowns="u v", network=NETWORK, coefficients={"c": 2.0}
+    )
+    params, points = problem.init(3), problem.points(6, 6)
+    found = problem.evaluated(params, points)
+    solution = pde.Solution(problem, params, None, points, pde.History(()))
+
+    def of(name: str, derivative: str = "", unknown: str = "u"):
+        return solution.at(points[name]["at"], unknown, derivative)
+
+    def column(name: str, coordinate: str):
+        return points[name]["at"][:, "xyt".index(coordinate)]
+
+    wanted = {
+        "equation": [of("equation", "t") - of("equation", "xx", "v"), of("equation", "", "v")],
+        "u on x-": [of("u on x-") - column("u on x-", "x") * column("u on x-", "t")],
+        "du/dn on x+": [of("du/dn on x+", "x") - column("du/dn on x+", "y")],
+        "u on y-": [column("u on y-", "t") * of("u on y-") - 3 * of("u on y-", "y") - 2],
+        "mixed": [of("mixed") * of("mixed", "", "v") - 2, of("mixed", "y")],
+        "u at the start": [of("u at the start") - 1],
+        "dv/dt at the start": [of("dv/dt at the start", "t", "v") - column("dv/dt at the start", "x")],
+        "interface": [of("interface", "x")],
+        "integral": [[np.sum(points["integral"]["weights"] * of("integral") * column("integral", "x")) - 0.5]],
+        "data": [(of("data") - x) / 0.5, (of("data", "", "v") - y) / 0.5],
+    }
+    assert set(found) == set(wanted)
+    for name, values in wanted.items():
+        np.testing.assert_allclose(found[name], np.stack(values, axis=1), rtol=1e-9, atol=1e-12, err_msg=name)
+    scaled = problem.residuals(params, points)
+    means = [found[name] ** 2 for name in found]
+    assert 0.5 * sum(np.sum(r**2) for r in scaled.values()) == pytest.approx(
+        0.5 * sum(np.sum(np.mean(m, 0)) for m in means)
+    )
+
+
+def test_materials_have_equations_of_their_own() -> None:
+    left, right = pde.Interval(0, 0.5), pde.Interval(0.5, 1)
+    problem = pde.Problem(
+        {
+            "left": pde.Within(left, lambda u: u.xx),
+            "right": pde.Within(right, lambda v: v.xx),
+        },
+        left | right,
+        [
+            pde.Dirichlet(u=0, on="x-", hard=False), pde.Free("u"),
+            pde.Dirichlet(v=1, on="x+ 2", hard=False), pde.Free("v"),
+            pde.Interface(lambda u, v: (u.value - v.value, u.x - 3 * v.x), of=left, on="x+"),
+        ],
+        unknowns="u v", network=pde.MLP(5, 1),
+    )  # fmt: skip
+    solution = problem.solve(steps=40, points=20, progress=False)
+    assert solution.u(0.5) == pytest.approx(0.75, abs=1e-4)
+    assert solution.v(0.75) == pytest.approx(0.875, abs=1e-4)
+
+
+x, t, nu = sympy.symbols("x t nu")
+U, V = sympy.Function("u")(x, t), sympy.Function("v")(x, t)
+EQUATIONS = {
+    "burgers": (
+        sympy.Eq(U.diff(t) + U * U.diff(x), nu * U.diff(x, 2)),
+        lambda u, nu: u.t + u * u.x - nu * u.xx,
+    ),
+    "a conservation law": ((U**2 / 2).diff(x) + U.diff(t), lambda u: u.t + u * u.x),
+    "a system": (
+        [sympy.Eq(U.diff(t), V.diff(x, 2)), sympy.Eq(V, sympy.exp(-t) * sympy.sin(x) * U)],
+        lambda u, v, x, t: (u.t - v.xx, v - np.exp(-t) * np.sin(x) * u),
+    ),
+    "high and mixed orders": (U.diff(x, 3, t, 1) - sympy.Abs(x) * U, lambda u, x: u.d("xxxt") - abs(x) * u),
+}
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_an_equation_of_sympy_is_the_function_that_says_the_same(name: str) -> None:
+    symbolic, written = EQUATIONS[name]
+    settings = {"unknowns": "u v" if "v" in written.__code__.co_varnames else "u", "network": NETWORK}
+    if "nu" in written.__code__.co_varnames:
+        settings["constants"] = {"nu": 0.3}
+    domain = INTERVAL * TIME
+    given = [[symbolic] if name == "a system" else symbolic, written]
+    found, latex = [], []
+    for equation in given:
+        problem = pde.Problem({"e": equation[0] if isinstance(equation, list) else equation}, domain,
+                              [pde.Free(*settings["unknowns"].split())], **settings)  # fmt: skip
+        found.append(problem.evaluated(problem.init(2), problem.points(9))["e"])
+        latex.append(problem.latex()["e"])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12, atol=1e-13)
+    assert len(latex[0]) == len(latex[1]) == found[0].shape[1]
+    for line in latex[1]:
+        assert "u" in line and line.endswith("= 0")
+
+
+def test_formulas_of_functions_are_what_they_compute() -> None:
+    from primad.pde.formulas import formulas
+
+    def equation(u, v, x, t, k):
+        return pde.laplacian(u) * np.sin(x) - k * u.t + v, np.where(x < t, u.x, v.d("xt")) ** 2
+
+    k = sympy.Symbol("k", real=True)
+    first, second = formulas(equation, ("x", "t"), ("u", "v"), {"k": 0.5})
+    xr, tr = sympy.symbols("x t", real=True)
+    u, v = sympy.Function("u")(xr, tr), sympy.Function("v")(xr, tr)
+    assert sympy.simplify(first - (u.diff(xr, 2) * sympy.sin(xr) - k * u.diff(tr) + v)) == 0
+    assert second.subs({xr: 0, tr: 1}).doit() is not None
+    assert second.has(sympy.Piecewise) and second.has(v.diff(xr, tr))
+
+
+@pytest.mark.parametrize(
+    ("equation", "words"),
+    [
+        (sympy.Eq(x, x), "holds always or never"),
+        (sympy.Function("u")(0, t) - U, "at another place"),
+        (sympy.Function("w")(x, t), "asks for 'w'"),
+        (U - nu, "asks for 'nu'"),
+        (x < U, "holds always or never"),
+    ],
+)
+def test_what_is_no_equation_is_named(equation, words: str) -> None:
+    with pytest.raises((ProblemError, primad.TracingError), match=words):
+        pde.Problem(equation, INTERVAL * TIME, pde.Free("u"))

@@ -1,0 +1,138 @@
+"""Domains: points lie inside, boundaries separate in from out, sums approximate integrals, factors vanish."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from primad import pde
+from primad.errors import ProblemError
+from primad.pde.sampling import Sequences
+
+SQUARE = pde.Box(x=(0, 2), y=(-1, 1))
+L_SHAPE = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
+DOMAINS = {
+    "interval": (pde.Interval(-1, 3), 4.0, 2.0),
+    "box": (pde.Box(x=(0, 1), y=(0, 2), z=(0, 3)), 6.0, 22.0),
+    "disk": (pde.Disk((1, 1), 2), 4 * np.pi, 4 * np.pi),
+    "ball": (pde.Ball((0, 0, 1), 2), 32 * np.pi / 3, 16 * np.pi),
+    "ball of one dimension": (pde.Ball((1,), 2), 4.0, 2.0),
+    "ball of five dimensions": (pde.Ball((0,) * 5, 1), 8 * np.pi**2 / 15, 8 * np.pi**2 / 3),
+    "polygon": (pde.Polygon(L_SHAPE), 3.0, 8.0),
+    "polygon the other way round": (pde.Polygon(L_SHAPE[::-1]), 3.0, 8.0),
+    "L of boxes": (pde.Box(x=(0, 2), y=(0, 2)) - pde.Box(x=(1, 2), y=(1, 2)), 3.0, 8.0),
+    "room with a column": (SQUARE - pde.Disk((1, 0), 0.5), 4 - np.pi / 4, 8 + np.pi),
+    "two boxes that touch": (pde.Box(x=(0, 1), y=(0, 1)) | pde.Box(x=(1, 2), y=(0, 1)), 2.0, 6.0),
+    "half of a disk": (pde.Disk() & pde.Box(x=(-2, 2), y=(0, 2)), np.pi / 2, np.pi + 2),
+    "in time": ((SQUARE - pde.Disk((1, 0), 0.5)) * pde.Time(0, 3), 12 - 3 * np.pi / 4, None),
+    "a family": (pde.Interval(0, 1) * pde.Time(0, 1) * pde.Parameters(nu=(1, 2)), 1.0, 3.0),
+    "with names": (SQUARE.named(inlet=lambda x, y: (x == 0) & (y > 0), walls=lambda y: abs(y) == 1), 4.0, 8.0),
+}
+
+
+@pytest.mark.parametrize("how", Sequences)
+@pytest.mark.parametrize("name", DOMAINS)
+def test_points_lie_inside_and_fill_the_domain(name: str, how: str) -> None:
+    domain, measure, _ = DOMAINS[name]
+    assert domain.measure == pytest.approx(measure, rel=5e-3)
+    points = domain.interior(300, how, seed=3)
+    assert len(points) >= 300 if how == "grid" else len(points) == 300
+    assert np.all(domain.contains(points.at))
+    assert np.all((points.at >= domain.bounds[:, 0]) & (points.at <= domain.bounds[:, 1]))
+    again = domain.interior(300, how, seed=3)
+    assert np.array_equal(points.at, again.at)
+    if how in ("sobol", "latin", "uniform"):
+        assert not np.array_equal(points.at, domain.interior(300, how, seed=4).at)
+    for i, column in enumerate(domain.names):
+        assert np.array_equal(points[column], points.at[:, i])
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_a_boundary_separates_in_from_out(name: str) -> None:
+    domain, _, area = DOMAINS[name]
+    total = sum(domain.part_measure(part) for part in domain.parts)
+    if area is not None:
+        assert total == pytest.approx(area, rel=2e-2)
+    for part in domain.parts:
+        for how in ("sobol", "grid"):
+            points = domain.boundary(part, 50, how)
+            normals = points.normals
+            assert np.allclose(np.linalg.norm(normals, axis=1), 1)
+            step = 1e-5 * normals
+            if part != "initial" and "nu" not in domain.names and "t" not in domain.names:
+                assert not np.any(domain.contains(points.at + step))
+                assert np.all(domain.contains(points.at - step))
+    assert {"initial"} & set(domain.parts) == ({"initial"} if "t" in domain.names else set())
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_the_divergence_theorem_holds(name: str) -> None:
+    """∫ div F = ∫ F·n over all parts, for F = (x², xy, …): quadrature, normals and measures in one."""
+    domain, *_ = DOMAINS[name]
+    if "t" in domain.names:
+        return
+    exact = name in ("interval", "box", "disk")
+    inside = domain.quadrature(12 if exact else 64 if domain.dimension < 4 else 9)
+    x = inside.at[:, 0]
+    volume = np.sum(inside.weights * (2 * x + (domain.dimension - 1) * x))
+    flux = 0.0
+    for part in domain.parts:
+        edge = domain.boundary(part, 4096, "sobol")
+        flow = np.concatenate([edge.at[:, :1] ** 2, edge.at[:, :1] * edge.at[:, 1:]], axis=1)
+        flux += np.sum(edge.weights * np.sum(flow * edge.normals, axis=1))
+    assert flux == pytest.approx(volume, abs=2e-2 * domain.measure)
+
+
+def test_product_rules_integrate_polynomials_exactly() -> None:
+    box = pde.Box(x=(0, 1), y=(1, 3)) * pde.Time(0, 2)
+    points = box.quadrature(4)
+    found = np.sum(points.weights * points["x"] ** 5 * points["y"] ** 3 * points["t"])
+    assert found == pytest.approx((1 / 6) * 20 * 2, rel=1e-13)
+    disk = pde.Disk((0, 0), 2).quadrature(6)
+    assert np.sum(disk.weights * disk["x"] ** 4) == pytest.approx(np.pi * 2**6 / 8, rel=1e-13)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
+    domain, *_ = DOMAINS[name]
+    for parts in [domain.parts, *[[part] for part in domain.parts]]:
+        inside = [dict(zip(domain.names, row, strict=True)) for row in domain.interior(20).at]
+        if domain.vanishing(parts, inside[0]) is None:
+            assert name in ("polygon", "polygon the other way round", "L of boxes", "two boxes that touch",
+                            "half of a disk", "with names")  # fmt: skip
+            continue
+        assert all(abs(domain.vanishing(parts, point)) > 1e-6 for point in inside)
+        for part in domain.parts:
+            edge = [dict(zip(domain.names, row, strict=True)) for row in domain.boundary(part, 8).at]
+            zero = [abs(domain.vanishing(parts, point)) < 1e-12 for point in edge]
+            assert all(zero) if part in parts else not any(zero)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: pde.Interval(2, 1), "is empty"),
+        (lambda: pde.Interval(0, np.inf), "has no end"),
+        (lambda: pde.Box(), "needs coordinates"),
+        (lambda: pde.Box(x=1), "is a pair"),
+        (lambda: pde.Disk(radius=0), "is empty"),
+        (lambda: pde.Disk((0, 0, 0)), "has 3 coordinates"),
+        (lambda: pde.Ball((0, np.nan), 1), "is a point"),
+        (lambda: pde.Polygon([(0, 0), (1, 1)]), "three corners"),
+        (lambda: pde.Polygon([(0, 0), (1, 1), (2, 2)]), "is empty"),
+        (lambda: pde.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)]), "area|line|cross"),
+        (lambda: pde.Polygon([(0, 0), (2, 2), (2, 0), (0, 1)]), "cross"),
+        (lambda: pde.Interval(0, 1) * pde.Interval(0, 1), "different names"),
+        (lambda: pde.Interval(0, 1) - pde.Disk(), "have no union, difference or intersection"),
+        (lambda: SQUARE.named(inlet=lambda x: x > 5), "is empty"),
+        (lambda: SQUARE.named(inlet=lambda z: z > 5), "asks for 'z'"),
+        (lambda: SQUARE.boundary("top"), "no part 'top'"),
+        (lambda: SQUARE.interior(0), "at least one point"),
+        (lambda: SQUARE.interior(5, "halton"), "cannot be drawn in the order 'halton'"),
+        (lambda: pde.Interval(0, 1, "x y"), "a name that can be an argument"),
+        (lambda: SQUARE.interior(3)["z"], "no coordinate 'z'"),
+    ],
+)
+def test_what_is_no_domain_is_named(make, words: str) -> None:
+    with pytest.raises(ProblemError, match=words):
+        make()
