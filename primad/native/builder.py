@@ -204,6 +204,48 @@ class Builder:
         self.label(f"after{k}")
         return after
 
+    def turns(
+        self,
+        most: str,
+        body: Callable[[str, list[str]], tuple[list[str], str]],
+        carried: Sequence[str],
+        types: Sequence[str],
+    ) -> tuple[list[str], str]:
+        """Write a loop of at least one turn that carries values of any types, and may end before the last turn.
+
+        Args:
+            most: how many turns there are at most, an i64.
+            body: (index, values) -> the carried values after the turn that it writes, and whether to go on, an i1.
+            carried: the values before the first turn.
+            types: their types.
+
+        Returns:
+            the values after the last turn, and how many turns there were.
+        """
+        k = self.fresh()
+        self.go(f"before{k}")
+        self.label(f"before{k}")
+        self.go(f"loop{k}")
+        self.label(f"loop{k}")
+        head = len(self.lines)
+        phis = [f"%c{k}.{j}" for j in range(len(carried))]
+        with self._inside():
+            after, more = body(f"%i{k}", phis)
+        entered = [f"  %i{k} = phi i64 [ 0, %before{k} ], [ %n{k}, %next{k} ]"]
+        entered += [
+            f"  {phi} = phi {type} [ {first}, %before{k} ], [ {value}, %next{k} ]"
+            for phi, type, first, value in zip(phis, types, carried, after, strict=True)
+        ]
+        self.lines[head:head] = entered
+        self.go(f"next{k}")
+        self.label(f"next{k}")
+        self.emit(f"add i64 %i{k}, 1", f"%n{k}")
+        self.emit(f"icmp ult i64 %n{k}, {most}", f"%m{k}")
+        going = self.emit(f"and i1 %m{k}, {more}")
+        self.do(f"br i1 {going}, label %loop{k}, label %after{k}")
+        self.label(f"after{k}")
+        return after, f"%n{k}"
+
     @contextmanager
     def _inside(self) -> Generator[None]:
         """Forget at the end what was written meanwhile: what comes after need not have passed it."""

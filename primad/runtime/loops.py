@@ -1,32 +1,147 @@
-"""Running loops: a body's executable, made once, is run step by step."""
+"""Running loops: small bodies as one native function, loop and all; others by their own executable, step by step."""
 
 from __future__ import annotations
 
+import ctypes
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from primad.errors import StepsError
-from primad.ir.program import ClosedProgram
+from primad.ir.program import ClosedProgram, Program
+from primad.native.compiler import Kernel, compiler
+from primad.native.straight import MOST_INSTRUCTIONS, length_of, loop_text
+from primad.runtime.cache import EXECUTABLES
 from primad.runtime.executor import Executable
 from primad.runtime.executors import prepared, prepared_function
+from primad.simplify import simplify
+
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+UNINTERRUPTED = 50_000_000
+"""Instructions of a loop between two moments at which Python sees an interrupt: some hundredths of a second."""
 
 
-def _executable(of: ClosedProgram) -> Executable:
-    """Return what runs a step."""
-    key = ("called", of.key)
-    return prepared_function(key, lambda: of.hoisted) or prepared(key, lambda: of.hoisted)
+class Steps(ABC):
+    """A body, ready to be taken step by step.
+
+    Attributes:
+        program: the body: (carried values, rows, the rest) -> (carried values, whether to go on, results).
+        summary: how it runs, in words.
+    """
+
+    program: Program
+    summary: str
+
+    @abstractmethod
+    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
+        """Take steps, and return how many were taken; minus that where the condition still holds.
+
+        Args:
+            state: the carried values, arrays of one's own: what is in them at the end are those after the last step.
+            rows: stacked arrays.
+            fixed: what is the same in all steps.
+            results: stacked results, to be written.
+            steps: how many steps to take at most.
+        """
+
+    @property
+    @abstractmethod
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+
+
+class _Native(Steps):
+    """A loop that is one native function."""
+
+    summary = "one native function, its carried values in registers"
+
+    def __init__(self, program: Program, text: str, shape: tuple[int, int, bool, bool], length: int) -> None:
+        host = compiler()
+        assert host is not None
+        self.program = program
+        self._kernels: list[Kernel] = host.kernels([text])
+        self._function = _FUNCTION(self._kernels[0].address)
+        self._carry, self._stacked, self._reverse, self._ends = shape
+        self._at_once = max(1, UNINTERRUPTED // max(1, length))
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        return self.program, self._kernels
+
+    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
+        types = self.program.in_types
+        given = [*rows, *fixed]
+        rest = [np.ascontiguousarray(x, type.dtype) for x, type in zip(given, types[self._carry :], strict=True)]
+        rows, fixed = rest[: len(rows)], rest[len(rows) :]
+        taken = 0
+        while taken < steps:
+            count = min(steps - taken, self._at_once)
+            place = steps - 1 - taken if self._reverse else taken
+            own = [x.ctypes.data for x in state]
+            moving = [x.ctypes.data + place * x.strides[0] for x in rows]
+            out = [x.ctypes.data + place * x.strides[0] for x in results]
+            table = [*own, *moving, *[x.ctypes.data for x in fixed], *own, *out]
+            found: int = self._function((ctypes.c_void_p * len(table))(*table), count)
+            taken += abs(found)
+            if self._ends and found > 0:
+                return taken
+        return -taken if self._ends else taken
+
+
+class _OneByOne(Steps):
+    """A loop whose body is run by its own executable, from Python."""
+
+    def __init__(self, of: ClosedProgram, shape: tuple[int, int, bool, bool]) -> None:
+        key = ("called", of.key)
+        self._executable: Executable = prepared_function(key, lambda: of.hoisted) or prepared(key, lambda: of.hoisted)
+        self.program = self._executable.program
+        self.summary = f"step by step from Python, each {self._executable.summary}"
+        self._carry, _, self._reverse, self._ends = shape
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        return (self._executable,)
+
+    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
+        values, found = list(state), []
+        after = self._carry + self._ends
+        taken = 0
+        for i in reversed(range(steps)) if self._reverse else range(steps):
+            found = self._executable.run([*values, *(x[i] for x in rows), *fixed])
+            values = found[: self._carry]
+            for result, value in zip(results, found[after:], strict=True):
+                result[i] = value
+            taken += 1
+            if self._ends and not found[self._carry]:
+                break
+        for place, value in zip(state, values, strict=True):
+            place[...] = value
+        return -taken if self._ends and found[self._carry] else taken
+
+
+def steps_of(of: ClosedProgram, carry: int, stacked: int, reverse: bool, ends: bool) -> Steps:
+    """Return what takes the steps of a loop, made if it is not there."""
+    shape = carry, stacked, reverse, ends
+    found: Steps = EXECUTABLES.get(("loop", of.key, shape), lambda: _made(of, shape))
+    return found
+
+
+def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool]) -> Steps:
+    program = simplify(of.hoisted)
+    length = None if compiler() is None else length_of(program)
+    if length is not None and length <= MOST_INSTRUCTIONS:
+        try:
+            return _Native(program, loop_text(program, *shape), shape, length)
+        except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
+            warnings.warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+    return _OneByOne(of, shape)
 
 
 def run_scan(
-    of: ClosedProgram,
-    arrays: Sequence[Any],
-    carry: int,
-    stacked: int,
-    length: int,
-    steps: int,
-    reverse: bool,
+    of: ClosedProgram, arrays: Sequence[Any], carry: int, stacked: int, length: int, steps: int, reverse: bool
 ) -> list[Any]:
     """Run a loop.
 
@@ -42,17 +157,19 @@ def run_scan(
     Returns:
         the carried values after the last step, and the stacked results, with zeros where no step was taken.
     """
-    executable = _executable(of)
-    state: list[Any] = [np.array(x, type.dtype) for x, type in zip(arrays[:carry], of.out_types, strict=False)]
+    loop = steps_of(of, carry, stacked, reverse, False)
+    state = _owned(arrays[:carry], of)
     rows = [np.asarray(x) for x in arrays[carry : carry + stacked]]
-    fixed = list(arrays[carry + stacked :])
-    results = [np.zeros((length, *type.shape), type.dtype) for type in of.out_types[carry:]]
-    for i in reversed(range(steps)) if reverse else range(steps):
-        found = executable.run([*state, *(x[i] for x in rows), *fixed])
-        state = found[:carry]
-        for result, value in zip(results, found[carry:], strict=True):
-            result[i] = value
-    return [*(x if x.ndim else x[()] for x in map(np.asarray, state)), *results]
+    empty = np.empty if steps == length else np.zeros
+    results = [empty((length, *type.shape), type.dtype) for type in of.out_types[carry:]]
+    if steps:
+        loop.run(state, rows, list(arrays[carry + stacked :]), results, steps)
+    return [*(x if x.ndim else x[()] for x in state), *results]
+
+
+def _owned(arrays: Sequence[Any], of: ClosedProgram) -> list[Any]:
+    """Return copies, to be written."""
+    return [np.array(x, type.dtype, order="C") for x, type in zip(arrays, of.out_types, strict=False)]
 
 
 def run_while(of: ClosedProgram, arrays: Sequence[Any], carry: int, most: int) -> list[Any]:
@@ -71,20 +188,14 @@ def run_while(of: ClosedProgram, arrays: Sequence[Any], carry: int, most: int) -
     Raises:
         StepsError: if the condition still holds after so many.
     """
-    executable = _executable(of)
-    go, fixed, taken = arrays[0], list(arrays[1 + carry :]), 0
-    state: list[Any] = [np.array(x, type.dtype) for x, type in zip(arrays[1 : 1 + carry], of.out_types, strict=False)]
+    loop = steps_of(of, carry, 0, False, True)
+    state = _owned(arrays[1 : 1 + carry], of)
     results = [np.zeros((most, *type.shape), type.dtype) for type in of.out_types[carry + 1 :]]
-    while go:
-        if taken == most:
-            raise StepsError(
-                f"while_loop: the condition still holds after max_steps={most} steps",
-                why="A loop that never ends would not return.",
-                fix="pass a greater max_steps, or change the condition (values that are NaN compare false).",
-            )
-        found = executable.run([*state, *fixed])
-        state, go = found[:carry], found[carry]
-        for result, value in zip(results, found[carry + 1 :], strict=True):
-            result[taken] = value
-        taken += 1
-    return [np.int64(taken), *(x if x.ndim else x[()] for x in map(np.asarray, state)), *results]
+    taken = loop.run(state, [], list(arrays[1 + carry :]), results, most) if arrays[0] and most else -int(arrays[0])
+    if taken < 0:
+        raise StepsError(
+            f"while_loop: the condition still holds after max_steps={most} steps",
+            why="A loop that never ends would not return.",
+            fix="pass a greater max_steps, or change the condition (values that are NaN compare false).",
+        )
+    return [np.int64(taken), *(x if x.ndim else x[()] for x in state), *results]
