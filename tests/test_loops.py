@@ -10,6 +10,8 @@ import pytest
 
 import primad
 from primad.programs.scan import scan as scan_op
+from primad.runtime import loops
+from primad.runtime.cache import Cache
 from primad.transforms import jvp, vjp, vmap
 from primad.transforms.lowering import inline
 from primad.transforms.reverse import transposed_program
@@ -277,3 +279,85 @@ def test_a_loop_that_adds_a_constant_is_not_linear() -> None:
 
     with pytest.raises(primad.NotDifferentiableError, match="affine"):
         primad.linear_transpose(affine, X)
+
+
+@pytest.fixture(params=["straight", "driven", "one by one"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Ways to run loops; returns a word of the summary."""
+    monkeypatch.setattr(loops, "EXECUTABLES", Cache(512))
+    if request.param != "straight":
+        monkeypatch.setattr(loops, "MOST_INSTRUCTIONS", -1)
+    if request.param == "one by one":
+        monkeypatch.setattr(loops, "compiler", lambda: None)
+        monkeypatch.setattr(loops, "prepared_function", lambda *_: None)
+    monkeypatch.setattr(loops, "UNINTERRUPTED", 100)  # in pieces of few steps
+    return {"straight": "registers", "driven": "calls", "one by one": "Python"}[str(request.param)]
+
+
+def ways_taken() -> set[str]:
+    found = [value.summary for key, value in loops.EXECUTABLES.items() if key[0] == "loop"]
+    return {word for summary in found for word in ("registers", "calls", "Python") if word in summary}
+
+
+def test_all_ways_to_run_a_loop_agree(way: str) -> None:
+    """Over rows both ways, with integers and booleans carried, with and without rows, results and fixed operands."""
+
+    def f(p: Any, reverse: bool) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            n, on, v, m = c
+            v = np.where(on, np.sin(v) * p + x, v * x[0] + n) @ m
+            return (n + 1, np.sum(v) > 0.2, v, m * 0.9 + 0.1 * np.max(m)), (v, n * 2, np.sum(v) * p)
+
+        xs = np.linspace(-1.0, 1.0, 22).reshape(11, 2)
+        c, ys = primad.scan(step, (1, True, p, np.eye(2)), xs, reverse=reverse)
+        return c[2], c[3], ys
+
+    def plain(p: Any, reverse: bool) -> Any:
+        xs = np.linspace(-1.0, 1.0, 22).reshape(11, 2)
+        n, on, v, m, rows = 1, True, p, np.eye(2), {}
+        for i in reversed(range(11)) if reverse else range(11):
+            x = xs[i]
+            v = (np.sin(v) * p + x if on else v * x[0] + n) @ m
+            rows[i] = v, n * 2, np.sum(v) * p
+            n, on, m = n + 1, primad.value(np.sum(v)) > 0.2, m * 0.9 + 0.1 * np.max(m)
+        stacks = [primad.numpy.stack(list(column)) for column in zip(*[rows[i] for i in range(11)], strict=True)]
+        return v, m, tuple(stacks)
+
+    p = np.array([0.7, -0.3])
+    for reverse in (False, True):
+        close(f(p, reverse), plain(p, reverse), 1e-12)
+
+        def total(p: Any, g: Function, reverse: bool = reverse) -> Any:
+            v, _, (rows, _, sums) = g(p, reverse)
+            return np.sum(v * rows) + np.sum(np.sin(sums))
+
+        close(primad.grad(total)(p, f), primad.grad(total)(p, plain), 1e-10)
+    assert ways_taken() == {way}
+
+
+def test_all_ways_to_run_a_while_loop_agree(way: str) -> None:
+    def f(a: Any) -> Any:
+        return primad.while_loop(lambda s: s[1] < 25, lambda s: (s[0] * a + np.sin(s[0]), s[1] + 1), (a, 0))[0]
+
+    def plain(a: Any) -> Any:
+        x = a
+        for _ in range(25):
+            x = x * a + np.sin(x)
+        return x
+
+    for a in (0.3, 0.9):
+        close(f(a), plain(a), 1e-12)
+        close(primad.grad(f)(a), primad.grad(plain)(a), 1e-10)
+    assert primad.while_loop(lambda s: s < 0, lambda s: s + 1, 3.0) == 3.0
+    assert primad.while_loop(lambda s: s < 25, lambda s: s + 1, 0, max_steps=25) == 25
+    with pytest.raises(primad.StepsError):
+        primad.while_loop(lambda s: s < 25, lambda s: s + 1, 0, max_steps=24)
+    assert ways_taken() == {way}
+
+
+def test_an_op_that_fails_in_a_native_loop_is_named() -> None:
+    def f(x: Any) -> Any:
+        return primad.scan(lambda c, i: (c + primad.numpy.take(x, i), None), 0.0, np.array([0, 1, 7, 2]))[0]
+
+    with pytest.raises(primad.IndexShapeError, match="7"):
+        primad.jit(f)(X)

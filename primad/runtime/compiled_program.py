@@ -73,9 +73,23 @@ class CompiledProgram(Executable):
         start = aligned(scratch.ctypes.data)
         status = self._function(table, start)
         if status:
-            place, value = (ctypes.c_int64 * 2).from_address(start)
-            raise failure_of(status, place, value, *self._failing).error()
+            raise self.failure(status, start)
         return [x if x.ndim else x[()] for x in results]
+
+    @property
+    def address(self) -> int:
+        """Where the function is: of a table of addresses of inputs and outputs, and of scratch memory."""
+        return self._kernels[0].address
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of scratch memory."""
+        return self._scratch
+
+    def failure(self, status: int, scratch: int) -> Exception:
+        """Return the error for what the function returned, with its scratch memory at an address."""
+        place, value = (ctypes.c_int64 * 2).from_address(scratch)
+        return failure_of(status, place, value, *self._failing).error()
 
     @property
     def summary(self) -> str:

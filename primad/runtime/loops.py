@@ -13,8 +13,11 @@ import numpy as np
 from primad.errors import StepsError
 from primad.ir.program import ClosedProgram, Program
 from primad.native.compiler import Kernel, compiler
+from primad.native.memory import ALIGNMENT, aligned
+from primad.native.steps import driver_text
 from primad.native.straight import MOST_INSTRUCTIONS, length_of, loop_text
 from primad.runtime.cache import EXECUTABLES
+from primad.runtime.compiled_program import CompiledProgram
 from primad.runtime.executor import Executable
 from primad.runtime.executors import prepared, prepared_function
 from primad.simplify import simplify
@@ -91,12 +94,71 @@ class _Native(Steps):
         return -taken if self._ends else taken
 
 
+_DRIVER = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 4, *[ctypes.c_void_p] * 2)
+
+
+class _Driven(Steps):
+    """A loop of a compiled program, in one native function that calls it."""
+
+    summary = "one native function, which calls that of a step"
+
+    def __init__(self, compiled: CompiledProgram, shape: tuple[int, int, bool, bool]) -> None:
+        host = compiler()
+        assert host is not None
+        self.program = program = compiled.program
+        self._compiled = compiled
+        self._kernels = host.kernels([driver_text()])
+        self._function = _DRIVER(self._kernels[0].address)
+        self._carry, self._stacked, self._reverse, self._ends = shape
+        cost = program.cost()
+        self._at_once = max(1, UNINTERRUPTED // max(1, cost.flops + cost.bytes))
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        return self._compiled, self._kernels
+
+    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
+        carry, count = self._carry, len(self.program.inputs)
+        given = zip([*rows, *fixed], self.program.in_types[carry:], strict=True)
+        rest = [np.ascontiguousarray(x, type.dtype) for x, type in given]
+        other = [np.empty_like(x) for x in state]
+        go = np.ones(1, np.bool_)
+        first = steps - 1 if self._reverse else 0
+        moved = [*rest[: len(rows)], *results]
+        places = [
+            *range(carry, carry + len(rows)),
+            *range(count + carry + self._ends, count + carry + self._ends + len(results)),
+        ]
+        strides = [-x.strides[0] if self._reverse else x.strides[0] for x in moved]
+        starts = [x.ctypes.data + first * x.strides[0] for x in moved]
+        inputs = [*(x.ctypes.data for x in state), *starts[: len(rows)], *(x.ctypes.data for x in rest[len(rows) :])]
+        outputs = [*(x.ctypes.data for x in other), *[go.ctypes.data] * self._ends, *starts[len(rows) :]]
+        table = (ctypes.c_void_p * (count + len(outputs)))(*inputs, *outputs)
+        places_, strides_ = ((ctypes.c_int64 * max(1, len(moved)))(*x) for x in (places, strides))
+        scratch = np.empty(self._compiled.scratch + ALIGNMENT, np.uint8)
+        start, taken = aligned(scratch.ctypes.data), ctypes.c_int64(0)
+        address, done = self._compiled.address, 0
+        own = [x.ctypes.data for x in state]
+        while done < steps and go[0]:
+            at_once = min(steps - done, self._at_once)
+            status = self._function(
+                address, table, start, places_, strides_, len(moved), carry, count, at_once,
+                go.ctypes.data, ctypes.addressof(taken),
+            )  # fmt: skip
+            if status:
+                raise self._compiled.failure(status, start)
+            done += taken.value
+        for i, (x, y) in enumerate(zip(state, other, strict=True)):
+            if table[i] != own[i]:
+                x[...] = y
+        return -done if self._ends and go[0] else done
+
+
 class _OneByOne(Steps):
     """A loop whose body is run by its own executable, from Python."""
 
-    def __init__(self, of: ClosedProgram, shape: tuple[int, int, bool, bool]) -> None:
-        key = ("called", of.key)
-        self._executable: Executable = prepared_function(key, lambda: of.hoisted) or prepared(key, lambda: of.hoisted)
+    def __init__(self, executable: Executable, shape: tuple[int, int, bool, bool]) -> None:
+        self._executable = executable
         self.program = self._executable.program
         self.summary = f"step by step from Python, each {self._executable.summary}"
         self._carry, _, self._reverse, self._ends = shape
@@ -137,7 +199,11 @@ def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool]) -> Steps:
             return _Native(program, loop_text(program, *shape), shape, length)
         except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
             warnings.warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
-    return _OneByOne(of, shape)
+    key = ("called", of.key)
+    compiled = prepared_function(key, lambda: of.hoisted)
+    if isinstance(compiled, CompiledProgram):
+        return _Driven(compiled, shape)
+    return _OneByOne(compiled or prepared(key, lambda: of.hoisted), shape)
 
 
 def run_scan(
