@@ -1,10 +1,24 @@
 """Partial differential equations: fields with named derivatives, operators, domains, conditions, and problems."""
 
-from primad.pde import conditions, domains, intervals, networks, problem, sampling, settings, shapes, solution
+from primad.pde import (
+    conditions,
+    domains,
+    intervals,
+    marching,
+    networks,
+    problem,
+    sampling,
+    settings,
+    shapes,
+    solution,
+)
+from primad.pde import pictures as pictures
+from primad.pde import references as references
 from primad.pde.conditions import *
 from primad.pde.domains import *
 from primad.pde.fields import Field, FieldAt
 from primad.pde.intervals import *
+from primad.pde.marching import *
 from primad.pde.networks import *
 from primad.pde.operators import (
     advection,
@@ -50,6 +64,7 @@ __all__ = [
 __all__ += conditions.__all__
 __all__ += domains.__all__
 __all__ += intervals.__all__
+__all__ += marching.__all__
 __all__ += networks.__all__
 __all__ += problem.__all__
 __all__ += sampling.__all__
