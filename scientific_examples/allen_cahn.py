@@ -51,7 +51,7 @@ def solve(toy=False, seed=0):
 
 def draw(*shown):
     """Draw the solution and its error."""
-    pde.pictures.compare(*shown)
+    pde.plot_comparison(*shown)
 
 
 if __name__ == "__main__":

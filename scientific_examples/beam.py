@@ -47,7 +47,7 @@ def draw(x, u, bend, found):
     middle.plot(x, -((1 - x) ** 2) / 2, linewidth=4, alpha=0.35)
     middle.plot(x, bend, linewidth=1)
     middle.set(title="Curvature u″", xlabel="x")
-    pde.pictures.losses(found, right)
+    pde.plot_losses(found, axes=right)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def draw(line, cuts, right, found):
     left.set(title="u along each axis, the others at 0.3", xlabel="coordinate")
     left.legend(frameon=False)
     middle.set(title="error there", xlabel="coordinate")
-    pde.pictures.losses(found, last)
+    pde.plot_losses(found, axes=last)
     last.legend().remove()
 
 

@@ -1,19 +1,21 @@
 """Partial differential equations: fields with named derivatives, operators, domains, conditions, and problems."""
 
 from primad.pde import (
+    comparison,
     conditions,
     domains,
     intervals,
     marching,
     networks,
+    plots,
     problem,
     sampling,
     settings,
     shapes,
     solution,
 )
-from primad.pde import pictures as pictures
 from primad.pde import references as references
+from primad.pde.comparison import *
 from primad.pde.conditions import *
 from primad.pde.domains import *
 from primad.pde.fields import Field, FieldAt
@@ -34,6 +36,7 @@ from primad.pde.operators import (
     normal_derivative,
     strain,
 )
+from primad.pde.plots import *
 from primad.pde.problem import *
 from primad.pde.sampling import *
 from primad.pde.settings import *
@@ -61,11 +64,13 @@ __all__ = [
     "spherical",
     "strain",
 ]
+__all__ += comparison.__all__
 __all__ += conditions.__all__
 __all__ += domains.__all__
 __all__ += intervals.__all__
 __all__ += marching.__all__
 __all__ += networks.__all__
+__all__ += plots.__all__
 __all__ += problem.__all__
 __all__ += sampling.__all__
 __all__ += settings.__all__

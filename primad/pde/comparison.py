@@ -1,20 +1,18 @@
-"""Pictures of solutions: maps beside a reference, histories of losses. What is returned are matplotlib's objects."""
+"""A picture of a solution beside a reference, on a grid."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from primad.pde.solution import Solution
+from primad.pde.extras import needed
+from primad.pde.sampling import Array
 
-__all__ = ["compare", "losses"]
-
-Array = np.ndarray[Any, Any]
+__all__ = ["plot_comparison"]
 
 
-def compare(a: Array, b: Array, found: Array, reference: Array, names: tuple[str, str] = ("x", "y")) -> Any:
+def plot_comparison(a: Array, b: Array, found: Array, reference: Array, names: tuple[str, str] = ("x", "y")) -> Any:
     """Draw maps of a solution, of the reference, and of the difference, on a grid.
 
     Args:
@@ -27,9 +25,9 @@ def compare(a: Array, b: Array, found: Array, reference: Array, names: tuple[str
     Returns:
         the figure.
     """
-    import matplotlib.pyplot as plt
-
-    figure, panels = plt.subplots(1, 3, figsize=(13.5, 3.8), sharex=True, sharey=True)
+    figure, panels = needed("matplotlib.pyplot", "plot", "pictures").subplots(
+        1, 3, figsize=(13.5, 3.8), sharex=True, sharey=True
+    )
     low, high = float(np.nanmin(reference)), float(np.nanmax(reference))
     colours = "RdBu_r" if low < 0 < high else "viridis"
     if low < 0 < high:
@@ -44,24 +42,3 @@ def compare(a: Array, b: Array, found: Array, reference: Array, names: tuple[str
     figure.colorbar(wrong, ax=panels[2], format="%.0e")
     panels[0].set(ylabel=names[1])
     return figure
-
-
-def losses(solution: Solution, axes: Any = None) -> Any:
-    """Draw the mean squares of the residuals, step by step.
-
-    Args:
-        solution: whose history is drawn.
-        axes: on which; by default those of a new figure.
-
-    Returns:
-        the axes.
-    """
-    import matplotlib.pyplot as plt
-
-    if axes is None:
-        axes = plt.subplots()[1]
-    for name in solution.history.names:
-        axes.semilogy(solution.history.of(name), label=name)
-    axes.set(title="Mean squares of residuals", xlabel="step")
-    axes.legend(frameon=False)
-    return axes
