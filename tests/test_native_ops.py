@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import CASES, NAMES, Drawn
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import primad
@@ -23,6 +23,7 @@ from primad.native.pointwise import POINTWISE, Pointwise
 from primad.native.program_text import ProgramWriter, kernel_of
 from primad.native.site import Loops
 from primad.native.table import NATIVE, Missing, Way, reason
+from primad.ops.windows import first_inside
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import REFERENCE
 from primad.simplify import simplify
@@ -32,12 +33,11 @@ from primad.verify.trial import Trial
 needs_llvm = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
 EXCEPTIONS = {
-    "cholesky", "draw", "lu", "polygamma", "gammaln", "erfinv", "windows", "overlap_add",
-    "window_argmax", "project", "qr", "solve_triangular",
+    "cholesky", "draw", "lu", "polygamma", "gammaln", "erfinv", "project", "qr", "solve_triangular",
 }  # fmt: skip
 """The primitives without native code."""
 DTYPES = ["float64", "float32", "int64", "int32", "int16", "int8", "uint8", "uint64", "bool"]
-quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def test_the_table_is_total() -> None:
@@ -132,6 +132,7 @@ def draw_array(choose: Drawn, shape: tuple[int, ...], dtype: str) -> Any:
         wild = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
         return np.where(rng.random(shape) < 0.8, small, wild).astype(dtype)
     values = np.where(rng.random(shape) < 0.3, rng.integers(-2, 3, shape), rng.normal(size=shape))
+    values = choose.among([values, values + 5, values - 5])
     if choose.integer(0, 3) == 0:
         special = rng.choice([np.nan, np.inf, -np.inf, -0.0], shape)
         values = np.where(rng.random(shape) < 0.1, special, values)
@@ -224,6 +225,16 @@ def test_largest_and_smallest_elements(data: st.DataObject, at_end: bool) -> Non
         return choose.among([ops.reduce_max, ops.reduce_min])(y, axes=axes)
 
     check(f, x, at_end=at_end, exact=True)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
+def test_lanes_that_are_left_over_are_no_extrema(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    for n in range(1, 37):
+        x = rng.permutation(np.arange(1, 3 * n + 1)).reshape(3, n).astype(dtype)
+        check(lambda x: [op(y, axes=(1,)) for op in (ops.reduce_max, ops.reduce_min) for y in (x, -x)], x, exact=True)
 
 
 @needs_llvm
@@ -334,3 +345,61 @@ def test_a_failure_in_a_part_of_a_long_program() -> None:
         step(x, table, np.array([0, 202, -1]))
     assert f"{__file__}:{f.__code__.co_firstlineno + 2}" in str(caught.value)
     assert caught.value.failure is not None and caught.value.__cause__ is None
+
+
+def draw_windows(choose: Drawn, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    """Draw windows, of which some begin before the array, behind its start, or reach beyond its end."""
+    axes = tuple(axis for axis in range(len(shape)) if choose.integer(0, 2) or axis == 0)
+    params: dict[str, list[int]] = {name: [] for name in ("count", "size", "step", "dilation", "low")}
+    for axis in axes:
+        size, step, dilation = choose.integer(1, 3), choose.integer(1, 3), choose.integer(1, 2)
+        low = choose.integer(-1, size * dilation - 1)
+        room = max(0, shape[axis] + low - 1)
+        for name, value in zip(
+            params, (room // step + 1, size, step, dilation, min(low, shape[axis] - 1)), strict=True
+        ):
+            params[name].append(value)
+    return {"axes": axes, **{name: tuple(values) for name, values in params.items()}}
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@drawn
+def test_windows(data: st.DataObject, at_end: bool) -> None:
+    choose = Drawn(data)
+    shape = tuple(choose.integer(2, 12) for _ in range(choose.integer(1, 3)))
+    params = draw_windows(choose, shape)
+    x = draw_array(choose, shape, choose.among(["float64", "float32", "int64", "int32"]))
+    turned = tuple(reversed(range(x.ndim)))
+
+    def f(x: Any) -> Any:
+        y = ops.windows(ops.permute(x, order=turned), **params)
+        back = {name: params[name] for name in ("axes", "step", "dilation", "low")}
+        length = tuple(shape[axis] for axis in params["axes"])
+        return y, y * 2, ops.overlap_add(y + 1, length=length, **back)
+
+    check(f, np.ascontiguousarray(x.T), at_end=at_end, exact=True)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@drawn
+def test_places_of_the_largest_in_windows(data: st.DataObject, at_end: bool) -> None:
+    choose = Drawn(data)
+    shape = tuple(choose.integer(3, 12) for _ in range(choose.integer(1, 3)))
+    params = draw_windows(choose, shape)
+    x = draw_array(choose, shape, choose.among(["float64", "float32"]))
+    turned = tuple(reversed(range(x.ndim)))
+    for i, low in enumerate(params["low"]):  # every window has an element inside
+        most = (params["size"][i] - 1) * params["dilation"][i]
+        assume(low <= most and first_inside(*_window(params, shape, i)).min() >= 0)
+
+    def f(x: Any) -> Any:
+        return ops.window_argmax(ops.permute(x, order=turned), **params)
+
+    check(f, np.ascontiguousarray(x.T), at_end=at_end, exact=True)
+
+
+def _window(params: dict[str, tuple[int, ...]], shape: tuple[int, ...], i: int) -> tuple[int, ...]:
+    rest = [params[name][i] for name in ("size", "step", "dilation", "low")]
+    return (params["count"][i], shape[params["axes"][i]], *rest)

@@ -162,7 +162,7 @@ class Builder:
         count: int | str,
         body: Callable[[str, list[str]], list[str] | None],
         carried: Sequence[str] = (),
-        type: str = "",
+        type: str | Sequence[str] = "",
         start: str = "0",
         step: int = 1,
     ) -> list[str]:
@@ -172,7 +172,7 @@ class Builder:
             count: where the index ends.
             body: (index, values) -> the carried values after the turn that it writes.
             carried: the values before the first turn.
-            type: their type.
+            type: their type, or the type of each.
             start: where the index begins.
             step: how far it goes in a turn.
 
@@ -188,12 +188,13 @@ class Builder:
         self.label(f"loop{k}")
         head = len(self.lines)
         phis = [f"%c{k}.{j}" for j in range(len(carried))]
+        types = [type] * len(phis) if isinstance(type, str) else type
         with self._inside():
             after = body(f"%i{k}", phis) or []
         entered = [f"  %i{k} = phi i64 [ {start}, %before{k} ], [ %n{k}, %next{k} ]"]
         entered += [
-            f"  {phi} = phi {type} [ {first}, %before{k} ], [ {value}, %next{k} ]"
-            for phi, first, value in zip(phis, carried, after, strict=True)
+            f"  {phi} = phi {kind} [ {first}, %before{k} ], [ {value}, %next{k} ]"
+            for phi, kind, first, value in zip(phis, types, carried, after, strict=True)
         ]
         self.lines[head:head] = entered
         self.go(f"next{k}")

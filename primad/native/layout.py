@@ -19,6 +19,7 @@ from primad.native.loops import View, contiguous
 from primad.native.pointwise import Pointwise
 from primad.native.storage import VIEWS, Place, Splat, part_of, view_of
 from primad.native.table import NATIVE, Way, reason
+from primad.native.windows import frame_of, framed_in, windows_of
 
 MOST_CONSTANTS = 4096
 """Elements of an array that becomes a part of the text."""
@@ -33,12 +34,14 @@ class Unit:
         dtype: of pointwise nodes, a type of the size that their vectors are for.
         results: those whose values are written to memory.
         reads: the buffers that are read.
+        writes: the buffers that are written, and their bytes.
     """
 
     nodes: list[Node]
     dtype: np.dtype[Any] = FLOAT64
     results: list[Node] = field(default_factory=list)
-    reads: set[Node] = field(default_factory=set)
+    reads: set[Any] = field(default_factory=set)
+    writes: dict[Any, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def layout_of(program: Program, slices: Slices = NO_SLICES) -> Layout | None:
 
 def reads_memory(node: Node) -> bool:
     """Say whether a loop reads all operands of an op where they lie: so that even literals must lie somewhere."""
-    return not isinstance(NATIVE[node.op], Pointwise) and NATIVE[node.op] not in (Way.VIEW, Way.JOIN)
+    return not isinstance(NATIVE[node.op], Pointwise) and NATIVE[node.op] not in (Way.VIEW, Way.JOIN, Way.FRAME)
 
 
 def is_constant(node: Node) -> bool:
@@ -122,7 +125,7 @@ class Layout:
             for node in self.steps
             if node.op is ops.concatenate or (node.op is ops.pad and not any(dict(node.params)["interior"]))
             for i, operand in enumerate(node.inputs)
-            if uses[operand] == 1 and operand.op not in VIEWS and operand in made
+            if uses[operand] == 1 and operand in made and NATIVE[operand.op] not in (Way.VIEW, Way.FRAME)
         }
 
     def _arrange(self) -> None:
@@ -133,7 +136,7 @@ class Layout:
                 keys[node] = key_of(node, keys) or (node.type.shape, FLOAT64)
         for members in components(self.steps, keys):
             self.units.append(Unit(members, keys[members[0]][1]))
-        alone = [node for node in self.steps if node not in keys and node.op not in VIEWS]
+        alone = [node for node in self.steps if node not in keys and NATIVE[node.op] not in (Way.VIEW, Way.FRAME)]
         self.units += [Unit([node]) for node in alone]
         for unit in self.units:
             self.maker.update(dict.fromkeys(unit.nodes, unit))
@@ -155,12 +158,22 @@ class Layout:
             source = self.places[node.inputs[0]]
             found = source if isinstance(source, Splat) else view_of(node, source)
             if found is None:
-                self.maker[node] = Unit([node])
-                self.units.append(self.maker[node])
+                self._put_alone(node)
                 found = self._home(node)
             self.places[node] = found
+        elif NATIVE.get(node.op) is Way.FRAME:
+            source = self.places[node.inputs[0]]
+            if frame_of(node) is not None or isinstance(source, Splat):
+                self._put_alone(node)
+                source = framed_in(node, node)
+            self.places[node] = windows_of(node, source)
         else:
             self.places[node] = self._home(node)
+
+    def _put_alone(self, node: Node) -> None:
+        """Make a unit of a value that is no view after all, since its elements must lie otherwise."""
+        self.maker[node] = Unit([node])
+        self.units.append(self.maker[node])
 
     def _home(self, node: Node) -> View:
         nested = [node]  # each lies in the next; a loop, since arrays that grow step by step nest deeply
@@ -198,6 +211,10 @@ class Layout:
         for unit in self.units:
             inside = set(unit.nodes)
             unit.results = [node for node in unit.nodes if node in needed]
+            for node in unit.results:
+                buffer = self.view(node).buffer
+                framed = NATIVE[node.op] is Way.FRAME
+                unit.writes[buffer] = framed_in(node, node).nbytes if framed else buffer.type.nbytes
             for node in unit.nodes:
                 for operand in node.inputs:
                     place = self.places[operand]

@@ -27,6 +27,7 @@ from primad.native.site import FAILURE_BYTES, Loops, Site, failure_of
 from primad.native.storage import Place, Splat, part_of
 from primad.native.table import NATIVE, Way
 from primad.native.vectors import BY_SIZE, CELLS, Vector, number_text
+from primad.native.windows import frame_of, framed_in
 from primad.ops.contraction import ALPHABET
 
 LONG_FUNCTION = 100_000
@@ -223,17 +224,16 @@ class ProgramWriter:
         sizes: dict[Any, int] = {}
         end = len(layout.units)
         for i, unit in enumerate(layout.units):
-            for node in unit.results:
-                buffer = layout.view(node).buffer
+            for buffer, size in unit.writes.items():
                 first.setdefault(buffer, i)
                 last[buffer] = i
-                sizes[buffer] = buffer.type.nbytes
+                sizes[buffer] = size
             product = self._products.get(unit)
             if product is not None and product.source is not None and product.packed is not None:
                 packed = product.packed
                 once = self._is_known_before(product.source)
                 first[packed.buffer], last[packed.buffer] = (BEFORE, end) if once else (i, i)
-                sizes[packed.buffer] = math.prod(packed.shape) * packed.dtype.itemsize
+                sizes[packed.buffer] = packed.nbytes
             for buffer in unit.reads:
                 last[buffer] = i
         self.copied_before = sum(sizes[buffer] for buffer, start in first.items() if start == BEFORE)
@@ -296,6 +296,8 @@ class ProgramWriter:
             (operand,) = node.inputs
             source = layout.view(operand)
             _copy(code, source, View(node, 0, source.shape, contiguous(source.shape), source.dtype))
+        elif how is Way.FRAME:
+            self._write_frame(code, node)
         elif isinstance(how, Loops):
             how.write(Site(code, node, tuple(map(layout.view, node.inputs)), (layout.view(node),)))
         else:
@@ -306,10 +308,24 @@ class ProgramWriter:
         layout = self.layout
         whole = layout.view(node)
         if node.op is ops.pad:
-            _fill_margins(code, node, whole)
+            params = dict(node.params)
+            if any(params["interior"]):
+                _copy(code, Splat(0, whole.dtype), whole)
+            else:
+                _fill_margins(code, params["low"], params["high"], whole)
         for i, operand in enumerate(node.inputs):
             if layout.container.get(operand) != (node, i):
                 _copy(code, layout.places[operand], part_of(node, i, whole))
+
+    def _write_frame(self, code: Code, node: Node) -> None:
+        """Write a copy of an array with zeros around it, of which windows are views."""
+        framed = framed_in(node, node)
+        (operand,) = node.inputs
+        shape = operand.type.shape
+        low, high = frame_of(node) or ((0,) * len(shape), (0,) * len(shape))
+        _fill_margins(code, low, high, framed)
+        offset = sum(n * s for n, s in zip(low, framed.strides, strict=True))
+        _copy(code, self.layout.places[operand], View(node, offset, shape, framed.strides, framed.dtype))
 
     def _write_group(self, code: Code, unit: Unit) -> None:
         places = self.layout.places
@@ -376,16 +392,12 @@ def _copy(code: Code, source: Place, target: View) -> None:
         write_copy(code, source, target)
 
 
-def _fill_margins(code: Code, node: Node, whole: View) -> None:
-    """Write zeros where a padded array has no element of its operand."""
-    params = dict(node.params)
+def _fill_margins(code: Code, lows: Sequence[int], highs: Sequence[int], whole: View) -> None:
+    """Write zeros before and behind the elements that an array is around, along each axis."""
     zero = Splat(0, whole.dtype)
-    if any(params["interior"]):
-        _copy(code, zero, whole)
-        return
     shape = list(whole.shape)
     offset = whole.offset
-    for axis, (low, high) in enumerate(zip(params["low"], params["high"], strict=True)):
+    for axis, (low, high) in enumerate(zip(lows, highs, strict=True)):
         step = whole.strides[axis]
         for start, length in ((0, low), (shape[axis] - high, high)):
             if length:

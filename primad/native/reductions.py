@@ -25,7 +25,7 @@ def _as_numbers(view: View) -> View:
     return View(view.buffer, view.offset, view.shape, view.strides, dtype)
 
 
-def _widest(axes: Axes, lanes: int) -> int | None:
+def widest(axes: Axes, lanes: int) -> int | None:
     """Return the axis along which vectors lie best: one whose elements are neighbours everywhere, or the longest."""
     if not axes:
         return None
@@ -34,7 +34,7 @@ def _widest(axes: Axes, lanes: int) -> int | None:
     return max(range(len(axes)), key=lambda i: axes[i][0]) if near is None else near
 
 
-def _in_vectors(
+def in_vectors(
     code: Code,
     views: Sequence[View],
     pointers: Sequence[str],
@@ -78,7 +78,7 @@ class _Extremum:
         """Write the loops over kept axes, (length, steps), and in them those over the axes that are gone after it."""
         code, lanes = self.code, self.vector.lanes
         views, pointers = [self.x, self.out], [code.start(self.x), code.start(self.out)]
-        across, along = _widest(kept, lanes), _widest(found, lanes)
+        across, along = widest(kept, lanes), widest(found, lanes)
         lengths = [0 if i is None else axes[i][0] for axes, i in ((kept, across), (found, along))]
         near = along is not None and found[along][1] == 1 and lengths[1] >= lanes
         if (near or lengths[0] < lanes <= lengths[1]) and along is not None:
@@ -91,7 +91,7 @@ class _Extremum:
             views,
             pointers,
             others,
-            lambda places: _in_vectors(
+            lambda places: in_vectors(
                 code, views, places, row, lanes, lambda at, count: self._across(found, row, at, count)
             ),
         )
@@ -176,7 +176,7 @@ def write_cumsum(site: Site) -> None:
         steps = [-step for step in steps]
     others = merged([(x.shape[i], x.strides[i], out.strides[i]) for i in range(len(x.shape)) if i != axis])
     vector = Vector(code, x.dtype)
-    best = _widest(others, vector.lanes)
+    best = widest(others, vector.lanes)
     row = None if best is None else others[best]
     moves = (1, 1) if row is None else row[1:]
 
@@ -197,7 +197,7 @@ def write_cumsum(site: Site) -> None:
             code.loop(n, turn, [first], vector.type, start="1")
 
     def along(places: list[str]) -> None:
-        _in_vectors(code, views, places, row, vector.lanes, scan)
+        in_vectors(code, views, places, row, vector.lanes, scan)
 
     code.over(views, pointers, [axis for axis in others if axis is not row], along)
 
@@ -240,13 +240,13 @@ class _Sort:
         (place,) = code.step([self.x], [source], number, [p.lanes * self.step])
         values = code.load_lanes(self.x.cell, place, self.step, count, p.lanes, "zeroinitializer")
         first = code.emit(f"mul i64 {number}, {p.lanes}")
-        own = p.op("add", self._repeated(first), p.listed(range(p.lanes)))
+        own = p.op("add", self.places.repeated(first), p.listed(range(p.lanes)))
 
         def turn(index: str, totals: list[str]) -> list[str]:
             (at,) = code.step([self.x], [source], index, [self.step])
             other = code.load_lanes(self.x.cell, at, 0, p.lanes, p.lanes, "poison")
             tie = v.logic("xor", self._before(values, other), v.of(BOOL).constant(True))
-            tie = v.logic("and", tie, p.order("lt", self._repeated(index), own))
+            tie = v.logic("and", tie, p.order("lt", self.places.repeated(index), own))
             before = v.logic("or", self._before(other, values), tie)
             return [p.op("add", totals[0], v.of(BOOL).changed("zext", before, p))]
 
@@ -256,11 +256,6 @@ class _Sort:
             value = code.emit(f"extractelement {p.type} {own}, i64 {lane}")
             (at,) = code.step([self.out], [target], rank, [self.out_step])
             code.store("i64", value, at)
-
-    def _repeated(self, value: str) -> str:
-        p = self.places
-        one = self.code.emit(f"insertelement {p.type} poison, i64 {value}, i64 0")
-        return self.code.emit(f"shufflevector {p.type} {one}, {p.type} poison, <{p.lanes} x i32> zeroinitializer")
 
     def _before(self, x: str, y: str) -> str:
         """Say where x is less than y; NaNs come last."""

@@ -15,6 +15,7 @@ from primad.native.reductions import LONGEST_SORT, write_argsort, write_cumsum, 
 from primad.native.site import Loops
 from primad.native.storage import VIEWS
 from primad.native.vectors import CELLS
+from primad.native.windows import has_many_elements, write_overlap_add, write_window_argmax
 from primad.primitive import Primitive
 from primad.types import ArrayType
 
@@ -25,6 +26,7 @@ class Way(Enum):
     VIEW = "index arithmetic on the array that it shows"
     SUM = "a sum of products"
     JOIN = "parts that are computed in their place"
+    FRAME = "index arithmetic on a copy that has zeros around it"
     CONSTANT = "a constant of the text"
 
 
@@ -61,7 +63,9 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.gather: Loops(write_gather, limit=_wide_indices),
     ops.scatter_add: Loops(write_scatter_add, "fiu", limit=_wide_indices),
     ops.project: Missing("it stands for one of several results"),
-    **dict.fromkeys((ops.windows, ops.overlap_add, ops.window_argmax), Missing("windows have no loops yet")),
+    ops.windows: Way.FRAME,
+    ops.overlap_add: Loops(write_overlap_add, "fiu", limit=has_many_elements),
+    ops.window_argmax: Loops(write_window_argmax),
     **dict.fromkeys(
         (ops.cholesky, ops.lu, ops.qr, ops.solve_triangular), Missing("factorizations are LAPACK's, called by SciPy")
     ),

@@ -132,6 +132,13 @@ class Vector:
         """Return a vector of elements that are known."""
         return "<" + ", ".join([f"{self.scalar} {number_text(self.dtype, value)}" for value in values]) + ">"
 
+    def repeated(self, number: str) -> str:
+        """Return a vector whose elements all are a number."""
+        one = self.code.emit(f"insertelement {self.type} poison, {self.scalar} {number}, i64 0")
+        return self.code.emit(
+            f"shufflevector {self.type} {one}, {self.type} poison, <{self.lanes} x i32> zeroinitializer"
+        )
+
     def op(self, name: str, *operands: str) -> str:
         """Apply an instruction, as `fadd`."""
         return self.code.once(f"{name} {self.type} " + ", ".join(operands))

@@ -111,7 +111,7 @@ windows: Primitive = linear(
 # -- overlap-add -------------------------------------------------------------------------------------------------------
 
 
-def _meeting(n: int, length: int, shift: int, step: int) -> tuple[slice, slice] | None:
+def meeting(n: int, length: int, shift: int, step: int) -> tuple[slice, slice] | None:
     """Return which windows have one of their elements, `shift` behind the first, inside an array, and where it lies."""
     first = max(0, -(shift // step))
     last = min(n - 1, (length - 1 - shift) // step)
@@ -138,7 +138,7 @@ def _add_windows(out: Any, y: Any, axes: Shape, length: Shape, step: Shape, dila
     for element in np.ndindex(y.shape[ndim:]):
         source, target = [slice(None)] * ndim, [slice(None)] * ndim
         for axis, m, p, s, d, before in zip(axes, length, element, step, dilation, low, strict=True):
-            found = _meeting(y.shape[axis], m, p * d - before, s)
+            found = meeting(y.shape[axis], m, p * d - before, s)
             if found is None:
                 break
             source[axis], target[axis] = found
@@ -289,7 +289,7 @@ def _find_largest(number: Any, x: Any, axes: Shape, size: Shape, step: Shape, di
     for i, element in enumerate(np.ndindex(*size)):
         source, target = [slice(None)] * x.ndim, [slice(None)] * x.ndim
         for axis, p, s, d, before in zip(axes, element, step, dilation, low, strict=True):
-            found = _meeting(number.shape[axis], x.shape[axis], p * d - before, s)
+            found = meeting(number.shape[axis], x.shape[axis], p * d - before, s)
             if found is None:
                 break
             target[axis], source[axis] = found
