@@ -287,7 +287,7 @@ def custom(
     name: str,
     numpy: Rule,
     infer: Callable[..., Any],
-    jvp: Sequence[Rule],
+    jvp: Sequence[Rule] | Rule,
     transpose: Sequence[Rule | None] = (),
     operands: Sequence[int] = (),
     axes: AxisRule = pointwise,
@@ -303,7 +303,8 @@ def custom(
         name: its name in program texts.
         numpy: the function of arrays.
         infer: `(*types, **params) -> ArrayType`, or a `TupleType` for several results, raising ShapeError.
-        jvp: one contribution per operand, linear in the tangent; a tuple for an op with several results.
+        jvp: one contribution per operand, linear in the tangent; a tuple for an op with several results. Or a function
+            `(tangents, out, *inputs, **params)` of all tangents, with `Zero` for those that are absent.
         transpose: where it is linear in some operands with the others fixed (as a quotient is in its numerator), one
             rule `(cotangent, *inputs, **params)` per operand, None elsewhere.
         operands: positions of those operands.
@@ -319,7 +320,7 @@ def custom(
         "custom",
         numpy,
         infer,
-        sum_of_contributions(jvp),
+        jvp if callable(jvp) else sum_of_contributions(jvp),
         transpose_by_operand(name, transpose) if transpose else None,
         axes,
         adapt,
@@ -329,7 +330,7 @@ def custom(
         flops=flops,
         domain=domain,
         doc=doc,
-        partials=tuple(jvp),
+        partials=() if callable(jvp) else tuple(jvp),
     )
 
 

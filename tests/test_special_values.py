@@ -601,3 +601,31 @@ def test_unselected_branch(name: str) -> None:
     reference = primad.jacfwd(primad.jacfwd(f))(x)
     for outer, inner in itertools.product((primad.jacrev, primad.jacfwd), repeat=2):
         np.testing.assert_allclose(outer(inner(f))(x), reference, rtol=1e-6, atol=1e-7)
+
+
+def drawn(choose: np.random.Generator, depth: int) -> Callable[..., Any]:
+    """Draw an expression of arithmetic, in which equal parts and multiples of them are likely."""
+    kind = int(choose.integers(0, 7)) if depth else 6
+    if kind == 6:
+        place = int(choose.integers(0, 2))
+        return lambda *xs: xs[place]
+    inner = drawn(choose, depth - 1)
+    if kind < 2:
+        factor = float(choose.choice([-2.0, -1.0, 0.5, 1.0, 3.0]))
+        return (lambda *xs: factor * inner(*xs)) if kind else (lambda *xs: -inner(*xs))
+    other = inner if choose.random() < 0.3 else drawn(choose, depth - 1)
+    combine = (np.add, np.subtract, np.multiply, np.true_divide)[kind - 2]
+    return lambda *xs: combine(inner(*xs), other(*xs))
+
+
+def test_laws_keep_nan_and_infinities() -> None:
+    """What is simplified is NaN or infinite exactly where NumPy's value is (signs of zeros may differ: no zeros here)."""
+    special = np.array([np.inf, -np.inf, np.nan, 1.0, -2.0, 0.75])
+    x, y = (values.ravel() for values in np.meshgrid(special, special))
+    for seed in range(400):
+        f = drawn(np.random.default_rng(seed), 4)
+        with np.errstate(all="ignore"):
+            expected = f(x, y)
+            found = primad.jit(f, backend="reference")(x, y)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(expected), err_msg=str(seed))
+        np.testing.assert_array_equal(np.isinf(found), np.isinf(expected), err_msg=str(seed))
