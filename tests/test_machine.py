@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +81,43 @@ print(products.BLOCK_BYTES, pieces.PIECE_BYTES, blocks.SECOND_BYTES, large_steps
     for size in (512, 1024):
         found = map(int, in_a_process(code, PRIMAD_CACHE_BYTES=str(size * 1024)).split())
         assert [size * 1024 / share for share in found] == [1, 4, 2, 8, 1, 4, 2]
+
+
+UNITS = re.compile(
+    r"\b(axes|blocks|bytes|calls?|characters|chains|chunks|columns|cycles|decorators|elements|entries|flags?|flops|functions|"
+    r"kernels?|lanes|leaves|level|matrices|neighbours|nodes|number|ops|parts|places?|position|products|programs?|rows|rules|seconds|"
+    r"share|stages|steps|sums|threads|tiles|times|values|vectors)\b",
+    re.IGNORECASE,
+)
+TUNED = ("arrays", "functional", "native", "ops", "runtime")
+
+
+def constants(tree: ast.Module) -> Iterator[tuple[str, Any]]:
+    """Yield the names of the numbers of a module, and their docstring; names that are assigned together share one."""
+    numbers = (ast.BinOp, ast.Constant, ast.Tuple, ast.Load, ast.operator, ast.UnaryOp, ast.unaryop)
+    for node, after in itertools.pairwise([*tree.body, ast.Pass()]):
+        if isinstance(node, ast.Assign) and all(isinstance(part, numbers) for part in ast.walk(node.value)):
+            values = [part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant)]
+            names = ast.unparse(node.targets)
+            if (
+                names.upper() == names
+                and not names.startswith(("_", "(_"))
+                and all(type(value) in (int, float) for value in values)
+            ):
+                text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and after.value.value
+                yield names, text
+
+
+def test_every_number_says_what_it_counts() -> None:
+    """A tuned number says its unit in a sentence of its own; what is the machine's is asked in `primad.machine`."""
+    found, silent = 0, []
+    for path in [path for folder in TUNED for path in sorted((PACKAGE / folder).glob("*.py"))]:
+        for name, said in constants(ast.parse(path.read_text())):
+            found += 1
+            if not said or not UNITS.search(said) or not (said[0].isupper() or said[0] in "`−"):
+                silent.append(f"{path.relative_to(PACKAGE)}: {name}: {said or 'no docstring'}")
+    assert found > 50
+    assert not silent, "\n".join(silent)
 
 
 def test_no_clock_is_read_by_what_chooses() -> None:

@@ -619,7 +619,7 @@ def drawn(choose: np.random.Generator, depth: int) -> Callable[..., Any]:
 
 
 def test_laws_keep_nan_and_infinities() -> None:
-    """What is simplified is NaN or infinite exactly where NumPy's value is (signs of zeros may differ: no zeros here)."""
+    """What is simplified is NaN or infinite exactly where what NumPy computes is."""
     special = np.array([np.inf, -np.inf, np.nan, 1.0, -2.0, 0.75])
     x, y = (values.ravel() for values in np.meshgrid(special, special))
     for seed in range(400):

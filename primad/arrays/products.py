@@ -22,23 +22,23 @@ from primad.arrays.pieces import MOST_CHUNKS, Each, in_order
 from primad.machine import SECOND_CACHE
 
 WORTHWHILE_FLOPS = 2e8
-"""Smaller contractions are not worth blocks,"""
+"""Flops of a contraction, below which blocks are not worth it."""
 WORTHWHILE_COPY_FLOPS = 2e7
-"""unless they need copies,"""
+"""Flops from which they are where an operand must be copied."""
 WORTHWHILE_WINDOWS_FLOPS = 1e6
-"""which are larger than the operand if that is a view of windows."""
+"""Flops from which they are where it is a view of windows, whose copy is larger than the array."""
 STACKED_FLOPS = 4e6
-"""Products smaller than this are made many at a time."""
+"""Flops of a product, below which many are made at a time."""
 BLOCK_BYTES = SECOND_CACHE.share(1)
 """Size of a block's copy, if it is wide enough then."""
 NARROWEST = 256
-"""The least width of blocks: BLAS rearranges the other matrix once for each block."""
+"""Columns of a block, at least: BLAS rearranges the other matrix once for each block."""
 DEEPEST = 8192
-"""Where more products than these are summed for each element of a small result, blocks are cut along the sum."""
+"""Products that are summed for an element of a small result; of more, blocks are cut along the sum."""
 SMALL = 32
-"""Matrices with fewer rows or columns than these are small."""
+"""Rows or columns, below which a matrix is small."""
 FEWEST_BLOCKS = 4
-"""With fewer blocks than these, the work on each block is divided instead."""
+"""Blocks; with fewer, the work on each is divided instead."""
 
 
 def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None, each: Each = in_order) -> Any:

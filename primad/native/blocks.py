@@ -31,7 +31,7 @@ START, RUN = 6, 2
 REDUCTION = 2
 """Cycles to add the lanes of a vector of partial sums."""
 KIND = 0.02
-"""The part of the time that must be saved by blocks of one more size, which must be compiled."""
+"""Share of the time that blocks of one more size must save, since they must be compiled."""
 HIGHEST = WIDEST = 8
 """Rows of a block, and vectors in a row, at most."""
 

@@ -19,11 +19,11 @@ from primad.native.storage import VIEWS
 from primad.native.table import reason
 
 POINTWISE_SECONDS, LOOP_SECONDS = 0.15e-3, 0.5e-3
-"""How long compiling takes for a pointwise op, which is an instruction of a loop, and for any other."""
+"""Seconds that compiling takes for a pointwise op, which is an instruction of a loop, and for any other."""
 WORTH_CUTTING = 0.05
-"""Seconds of compiling, from which it is tried to find equal parts,"""
+"""Seconds of compiling, from which it is tried to find equal parts."""
 WORTHWHILE_SHARE = 0.6
-"""which pays where compiling takes at most such a share of the time then."""
+"""Share of the time of compiling, at most, that compiling equal parts once must take to be worth it."""
 LONG_PROGRAM = 0.4
 """Seconds of compiling, from which a program is cut in any case: one function takes longer than its parts together."""
 MOST_SECONDS = 10.0

@@ -21,9 +21,9 @@ from primad.native.vectors import WIDTH_BYTES, libmvec
 from primad.process import undisturbed
 
 CACHED_KERNELS = 1024
-"""How many kernels are cached at most,"""
+"""Kernels that are cached, at most."""
 CACHED_TEXT = 32 * 1024 * 1024
-"""and how many characters their texts have together; the code of a text is about as long."""
+"""Characters of their texts together, at most; the code of a text is about as long."""
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 

@@ -15,7 +15,7 @@ from primad.native.loops import View, contiguous, merged
 from primad.native.vectors import lanes_of
 
 GOOD = 1.2
-"""A product that takes so many times the least time of its arithmetic is left as it is."""
+"""Times the least time of its arithmetic: a product that takes no more is left as it is."""
 WORTH_COPYING, COPY = 0.95, 1
 """The part of the time, copy included, after which an operand is copied first; cycles to copy an element."""
 

@@ -9,7 +9,7 @@ from primad.native.loops import Code, View, merged, pointwise
 from primad.native.vectors import BY_SIZE, lanes_of
 
 LONGEST_SIDE = 8
-"""Larger blocks need more registers than there are, and much code."""
+"""Rows and columns of a block that is transposed: larger ones need more registers than there are, and much code."""
 Axis = tuple[int, ...]
 
 

@@ -29,12 +29,12 @@ import numpy as np
 from primad.native.builder import Builder
 
 TYPE = 8
-"""Place of the type in an object."""
+"""Bytes from the start of an object to the place of its type."""
 DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 16, 24, 32, 56, 64
 """Places in NumPy's array object, the same since NumPy 1.0 as part of its binary interface; DATA is also where the
 value of a float and of a NumPy scalar lies."""
 CONTIGUOUS = 0x0001 | 0x0100
-"""Row-major and aligned."""
+"""NumPy's flags of arrays that are row-major and aligned."""
 NEW_FROM_DESCR, SCALAR = 94, 60
 """Places in the table of NumPy's C functions."""
 EQUAL = 2

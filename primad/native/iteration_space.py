@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 LOOPS = "orc"
 """Outer loop, rows, columns; a layout names those along which an array varies: 'orc' is all, '' a single element."""
 NARROW = 8
-"""Fewer columns than this would make every vector a partly filled one."""
+"""Columns; fewer would make every vector a partly filled one."""
 
 
 class IterationSpace:

@@ -28,7 +28,7 @@ LONGEST_REPEATED = 1500
 LONGEST_PART = 400
 """Nodes of another part, at most: of a longer one the time to compile grows faster than its length."""
 NUMBER_BYTES = 8
-"""Memory of a number that is not in the text."""
+"""Bytes of a number that is not in the text."""
 
 ARGUMENT, BLOCK, NUMBERS = "argument", "block", "numbers"
 Base = tuple[str, int]

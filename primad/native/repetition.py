@@ -8,7 +8,7 @@ from itertools import pairwise
 GRAM = 4
 """Neighbours by which a place is recognised."""
 FEWEST_PIECES = 3
-"""A place must come back so often."""
+"""Times that a place must come back."""
 _MODULUS, _BASE = (1 << 61) - 1, 1_000_003
 Interval = tuple[int, int]
 

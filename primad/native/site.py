@@ -13,7 +13,7 @@ from primad.native.loops import Code, View
 
 INT64 = np.dtype(np.int64)
 FAILURE_BYTES = 16
-"""What an op that can fail has in the scratch memory: one more than the place, and the value there."""
+"""Bytes of the scratch memory that an op has which can fail: one more than the place, and the value there."""
 
 
 @dataclass(frozen=True)

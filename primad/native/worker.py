@@ -9,7 +9,7 @@ from primad.native.builder import Builder, module
 from primad.native.program_text import ProgramText
 
 SAID_BYTES = 32
-"""What a chunk has to say what failed: four i64."""
+"""Bytes in which a chunk says what failed: four i64."""
 
 
 class Job(ctypes.Structure):

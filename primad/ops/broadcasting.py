@@ -147,7 +147,7 @@ def widen(x: Any, size: int) -> Any:
 
 
 SHORT = 64
-"""So many elements at most are added one array after the other."""
+"""Elements that are added one array after the other, at most."""
 
 
 def _sum(x: Any, *, axes: Shape) -> Any:

@@ -14,15 +14,15 @@ from primad.native.compiler import Kernel
 from primad.process import forgets
 
 MOST_BYTES = 256 * 1024 * 1024
-"""What the values of a cache may hold together,"""
+"""Bytes that the values of a cache may hold together."""
 FEWEST = 4
-"""but so many stay, however much they hold."""
+"""Values that stay in a cache, however much they hold."""
 NODE_BYTES = 600
-"""Memory of a node, with its step in a plan,"""
+"""Bytes of a node with its step in a plan, of programs in the tests by tracemalloc."""
 ROW_BYTES = 200
-"""and of its row in a key."""
+"""Bytes of a node's row in a key, likewise."""
 KERNEL_BYTES = 32 * 1024
-"""Memory of a native function, whatever its length."""
+"""Bytes of a native function, whatever its length: pages of code and data of its own."""
 
 
 def held_bytes(value: Any) -> int:

@@ -19,7 +19,7 @@ from primad.machine import blas, processors
 from primad.process import Held, forgets, surely
 
 MOST_CHUNKS = 16
-"""Work is cut into at most so many chunks, whatever the number of threads."""
+"""Chunks that work is cut into, at most, whatever the number of threads."""
 
 
 def _default_threads() -> int:

@@ -28,6 +28,7 @@ MOST_WORK = 4_000_000
 """Elements computed (a function counts as eight, two flops of a product as a quarter): about a millisecond. In larger
 programs the interpreter's price does not show, while threads and a tuned BLAS library do."""
 MOST_BYTES = 4 * 1024 * 1024
+"""Bytes of a program's values together, from which tiles keep more of them in a cache."""
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 

@@ -26,7 +26,7 @@ from primad.runtime.recompute import recompute
 from primad.types import TupleType
 
 WORTHWHILE_SIZE = 4096
-"""Groups on fewer elements stay with NumPy: a kernel saves less than compiling it costs."""
+"""Elements of a group, below which it stays with NumPy: a kernel saves less than compiling it costs."""
 WORTHWHILE_OPS = 32
 """So many ops on so many elements, in all groups together, make kernels worth building; a function counts as eight."""
 

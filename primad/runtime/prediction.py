@@ -12,15 +12,16 @@ from dataclasses import dataclass
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
+from primad.machine import SECOND_CACHE
 from primad.native.pointwise import NEEDS
 from primad.runtime.native_steps import NativeStep
 
 IN_REGISTERS = 0.5
 """An op inside a kernel takes this share of a NumPy call's time per element: it neither loads nor stores."""
 FUNCTION_WORK = 8
-"""How a kernel's work counts a function's elements."""
-CACHED_BYTES = 1024 * 1024
-"""Larger arrays come from memory."""
+"""Times: so much more work than an op of arithmetic a function is in a kernel."""
+CACHED_BYTES = SECOND_CACHE.size
+"""Bytes; larger arrays come from memory."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from primad.ir.node import LITERAL, Node
 
 CHEAP = frozenset((ops.mul, ops.add, ops.sub, ops.neg))
 LONGEST = 4
-"""At most so many ops are repeated for one value."""
+"""Ops that are repeated for one value, at most."""
 OUTSIDE = -1
+"""The position, among the groups, of what uses a value and is in none: an output, or an op that no kernel does."""
 
 
 class _Groups:

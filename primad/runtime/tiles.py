@@ -38,15 +38,15 @@ from primad.types import ArrayType
 SCRATCH_BYTES = SECOND_CACHE.share(1)
 """Memory of a native tile."""
 SLICES_BYTES = 8 * 1024 * 1024
-"""What a native tile may read and write of whole arrays, of which a short last tile has copies."""
+"""Bytes that a native tile may read and write of whole arrays, of which a short last tile has copies."""
 NATIVE_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Lengths of native tiles. There are few, so that other numbers of points find their function compiled."""
 MIXED_LENGTHS = (256, 512, 1024, 2048)
 """Lengths of tiles of native functions and steps between them, which Python calls: shorter ones do not pay for that."""
 FEWEST_TILES = 12
-"""Native tiles are made shorter to have so many of them for threads to share,"""
+"""Tiles: native ones are made shorter to have so many of them for threads to share."""
 SHORT_LENGTH = 32
-"""but no shorter than this."""
+"""Rows of a native tile, below which it is not made shorter for that."""
 LARGEST_MATRIX = SECOND_CACHE.share(1, 4)
 """Bytes. Products with larger matrices are BLAS's, which reads them in blocks, unless its vectors are half as long."""
 LONGEST_TEXT = 1_000_000

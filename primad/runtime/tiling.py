@@ -39,17 +39,18 @@ from primad.transforms.lowering import calls, without_calls
 TILE_BYTES = SECOND_CACHE.share(1, 2)
 """Mean size of a tile's values: one of them fits into a core's second-level cache, all into the third."""
 SHORTEST_TILE = 64
-"""Shorter tiles cost more in calls than they save."""
+"""Rows of a tile, at least: the calls of shorter ones cost more than tiles save."""
 SHORT_TILE = 256
-"""Tiles up to this length are made longer though fewer than eight are left to share among threads."""
+"""Rows of a tile: up to so many it is made longer though fewer than eight are left to share among threads."""
 
 WORTHWHILE_BYTES = 4 * 1024 * 1024
-"""Programs whose tiled values are smaller than this together stay whole."""
+"""Bytes of all tiled values together, below which a program stays whole."""
 WORTHWHILE_RECOMPUTATION = 1.5
-"""Stages that start again with the inputs may cost so many times the flops of the whole program,"""
+"""Times the flops of the whole program that stages may cost which start again with the inputs."""
 LARGE_BYTES = 512 * 1024 * 1024
-"""unless its arrays would need so much memory."""
+"""Bytes of the program's arrays, from which such stages may cost more than that."""
 MAX_STAGES = 4
+"""Tiled stages of a program, at most."""
 MOST_IN_PLACE = 5000
 """Ops of a program and what it calls, at most, for tiles through calls: planning so many takes half a second."""
 

@@ -159,7 +159,7 @@ def native_call(step: NativeStep, places: Places) -> NativeCall:
 
 
 WHOLE_VECTORS = 64
-"""Pieces of a row begin at multiples of it, so that only the last has a vector that is not full."""
+"""Elements: pieces of a row begin at multiples, so that only the last has a vector that is not full."""
 CHUNK_WORK = 1 << 20
 """Elements times ops of a kernel for one chunk: fewer take less time than handing them to a thread does."""
 
