@@ -55,3 +55,8 @@ def test_versions_are_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert shown["primad"] == primad.__version__
     assert shown["PRIMAD_NUM_THREADS"] == "2"
     assert str(Path.home()) not in "".join(shown.values())
+
+
+def test_no_case_is_named_by_an_address(request: pytest.FixtureRequest) -> None:
+    """Processes that share the work must know a case by the same name."""
+    assert not [item.nodeid for item in request.session.items if " at 0x" in item.nodeid]

@@ -159,7 +159,7 @@ class Attempt:
         self.run(program, x, frozen)
         ahead, behind = (
             self.run(
-                program, [self.exact(a) + sign * self.step * self.exact(b) for a, b in zip(x, t, strict=True)], frozen
+                program, [self.exact(a) + self.exact(b) * (sign * self.step) for a, b in zip(x, t, strict=True)], frozen
             )
             for sign in (1, -1)
         )
