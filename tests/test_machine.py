@@ -84,7 +84,7 @@ print(products.BLOCK_BYTES, pieces.PIECE_BYTES, blocks.SECOND_BYTES, large_steps
 
 
 UNITS = re.compile(
-    r"\b(axes|blocks|bytes|calls?|characters|chains|chunks|columns|cycles|decorators|elements|entries|flags?|flops|functions|"
+    r"\b(axes|blocks|bytes|calls?|characters|chains|chunks|columns|cycles|decorators|elements|entries|flags?|flops|functions|instructions|"
     r"kernels?|lanes|leaves|level|matrices|neighbours|nodes|number|ops|parts|places?|position|products|programs?|rows|rules|seconds|"
     r"share|stages|steps|sums|threads|tiles|times|values|vectors)\b",
     re.IGNORECASE,

@@ -24,7 +24,7 @@ from primad.ops.contraction import split
 Elements = np.ndarray[Any, Any]
 """An object array of the names of an array's elements."""
 MOST_INSTRUCTIONS = 3000
-"""Longer code takes longer to compile (a tenth of a second) than loops take to run."""
+"""Instructions: longer code takes longer to compile (a tenth of a second) than loops take to run."""
 FUNCTION = 24
 """Instructions that a function of an element counts for."""
 TOGETHER = 3
