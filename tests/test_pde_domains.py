@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,13 @@ from primad.pde.sampling import Sequences
 
 SQUARE = pde.Box(x=(0, 2), y=(-1, 1))
 L_SHAPE = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
+GRID = [(i, j) for i in range(3) for j in range(3)]
+CELLS = [
+    cell for i in (0, 1) for j in (0, 1)
+    for cell in ((3 * i + j, 3 * i + j + 3, 3 * i + j + 4), (3 * i + j, 3 * i + j + 4, 3 * i + j + 1))
+]  # fmt: skip
+CUBE = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+TETRAHEDRA = [(0, 1, 3, 7), (0, 1, 5, 7), (0, 2, 3, 7), (0, 2, 6, 7), (0, 4, 5, 7), (0, 4, 6, 7)]
 DOMAINS = {
     "interval": (pde.Interval(-1, 3), 4.0, 2.0),
     "box": (pde.Box(x=(0, 1), y=(0, 2), z=(0, 3)), 6.0, 22.0),
@@ -26,6 +35,8 @@ DOMAINS = {
     "half of a disk": (pde.Disk() & pde.Box(x=(-2, 2), y=(0, 2)), np.pi / 2, np.pi + 2),
     "in time": ((SQUARE - pde.Disk((1, 0), 0.5)) * pde.Time(0, 3), 12 - 3 * np.pi / 4, None),
     "a family": (pde.Interval(0, 1) * pde.Time(0, 1) * pde.Parameters(nu=(1, 2)), 1.0, 3.0),
+    "a mesh": (pde.Mesh(GRID, CELLS, parts={"left": [(0, 1), (1, 2)]}), 4.0, 8.0),
+    "a mesh in space": (pde.Mesh(CUBE, TETRAHEDRA), 1.0, 6.0),
     "with names": (SQUARE.named(inlet=lambda x, y: (x == 0) & (y > 0), walls=lambda y: abs(y) == 1), 4.0, 8.0),
 }
 
@@ -99,7 +110,7 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
         inside = [dict(zip(domain.names, row, strict=True)) for row in domain.interior(20).at]
         if domain.vanishing(parts, inside[0]) is None:
             assert name in ("polygon", "polygon the other way round", "L of boxes", "two boxes that touch",
-                            "half of a disk", "with names")  # fmt: skip
+                            "half of a disk", "with names", "a mesh", "a mesh in space")  # fmt: skip
             continue
         assert all(abs(domain.vanishing(parts, point)) > 1e-6 for point in inside)
         for part in domain.parts:
@@ -130,9 +141,45 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
         (lambda: SQUARE.interior(0), "at least one point"),
         (lambda: SQUARE.interior(5, "halton"), "cannot be drawn in the order 'halton'"),
         (lambda: pde.Interval(0, 1, "x y"), "a name that can be an argument"),
+        (lambda: pde.Mesh(GRID, np.zeros((0, 3), int)), "consists of triangles"),
+        (lambda: pde.Mesh(GRID, [(0, 1, 9)]), "the corner 9"),
+        (lambda: pde.Mesh(GRID, [(0, 1, 2)]), "is flat"),
+        (lambda: pde.Mesh(GRID, CELLS, parts={"left": [(0, 4)]}), "no piece of the boundary"),
+        (lambda: pde.Mesh([(0.0, np.nan)], [(0, 0, 0)]), "in the plane or in space"),
         (lambda: SQUARE.interior(3)["z"], "no coordinate 'z'"),
     ],
 )
 def test_what_is_no_domain_is_named(make, words: str) -> None:
     with pytest.raises(ProblemError, match=words):
         make()
+
+
+def test_a_mesh_is_read_from_a_file_with_its_named_parts(tmp_path) -> None:
+    meshio = pytest.importorskip("meshio")
+    lines = [(0, 1), (1, 2), (6, 7)]
+    meshio.Mesh(
+        [(*point, 0.0) for point in GRID],
+        [("line", lines), ("triangle", CELLS)],
+        cell_data={
+            "gmsh:physical": [np.array([1, 1, 2]), np.full(8, 3)],
+            "gmsh:geometrical": [np.ones(3, int), np.ones(8, int)],
+        },
+        field_data={"inlet": np.array([1, 1]), "outlet": np.array([2, 1]), "fluid": np.array([3, 2])},
+    ).write(tmp_path / "square.msh", file_format="gmsh22")
+    mesh = pde.Mesh.read(tmp_path / "square.msh")
+    assert mesh.parts == ("inlet", "outlet", "boundary")
+    assert [mesh.part_measure(part) for part in mesh.parts] == [2, 1, 5]
+    assert np.all(mesh.boundary("inlet", 9).normals == [-1, 0])
+    (tmp_path / "bad.msh").write_text("no mesh")
+    for name in ("bad.msh", "missing.vtk"):
+        with pytest.raises(ProblemError, match="cannot be read"):
+            pde.Mesh.read(tmp_path / name)
+    meshio.Mesh(GRID, [("line", lines)]).write(tmp_path / "lines.vtk")
+    with pytest.raises(ProblemError, match="no triangles or tetrahedra"):
+        pde.Mesh.read(tmp_path / "lines.vtk")
+
+
+def test_without_meshio_the_extra_is_named(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "meshio", None)
+    with pytest.raises(ImportError, match=r"primad\[mesh\]"):
+        pde.Mesh.read("square.msh")

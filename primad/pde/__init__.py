@@ -6,6 +6,7 @@ from primad.pde import (
     domains,
     intervals,
     marching,
+    meshes,
     networks,
     plots,
     problem,
@@ -21,6 +22,7 @@ from primad.pde.domains import *
 from primad.pde.fields import Field, FieldAt
 from primad.pde.intervals import *
 from primad.pde.marching import *
+from primad.pde.meshes import *
 from primad.pde.networks import *
 from primad.pde.operators import (
     advection,
@@ -69,6 +71,7 @@ __all__ += conditions.__all__
 __all__ += domains.__all__
 __all__ += intervals.__all__
 __all__ += marching.__all__
+__all__ += meshes.__all__
 __all__ += networks.__all__
 __all__ += plots.__all__
 __all__ += problem.__all__

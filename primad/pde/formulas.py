@@ -175,10 +175,21 @@ def formulas(
     return [sympy.sympify(leaf).xreplace(written) for leaf in leaves]
 
 
-def latex_of(
-    equation: Any, function: Function, coordinates: Sequence[str], unknowns: Sequence[str], numbers: Any
-) -> list[str]:
-    """Return an equation in LaTeX, a line for each residual; nothing where it has no formula.
+def latex_of(*of: Any) -> list[str]:
+    """Return an equation in LaTeX, a line for each residual; nothing where it has no formula. See `shown`."""
+    return [str(sympy.latex(one)) for one in shown(*of)]
+
+
+def mathml_of(*of: Any) -> list[str]:
+    """Return an equation in MathML, an element for each residual; nothing where it has no formula. See `shown`."""
+    written = [sympy.mathml(one, printer="presentation") for one in shown(*of)]
+    return [f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{one}</math>' for one in written]
+
+
+def shown(
+    equation: Any, function: Function, coordinates: Sequence[str], unknowns: Sequence[str], numbers: Mapping[str, Any]
+) -> list[Any]:
+    """Return an equation as SymPy's, with derivatives as indices; nothing where it has no formula.
 
     Args:
         equation: as it was given.
@@ -188,22 +199,24 @@ def latex_of(
         numbers: coefficients and constants by name.
     """
     if is_symbolic(equation):
-        listed = equation if isinstance(equation, (list, tuple)) else [equation]
-        sides = [one if isinstance(one, sympy.Equality) else sympy.Eq(one, 0, evaluate=False) for one in listed]
-        return [_shown(side, coordinates) for side in sides]
-    try:
-        found = formulas(function, coordinates, unknowns, numbers)
-    except (PrimadError, TypeError, ValueError, AttributeError, IndexError):
-        return []  # what a user's function does with arrays may have no formula
-    return [_shown(sympy.Eq(one, 0, evaluate=False), coordinates) for one in found]
+        sides = [equation] if not isinstance(equation, (list, tuple)) else list(equation)
+    else:
+        try:
+            sides = formulas(function, coordinates, unknowns, numbers)
+        except (PrimadError, TypeError, ValueError, AttributeError, IndexError):
+            return []  # what a user's function does with arrays may have no formula
+    equations = [side if isinstance(side, sympy.Equality) else sympy.Eq(side, 0, evaluate=False) for side in sides]
+    return [_indexed(one, set(coordinates)) for one in equations]
 
 
-def _shown(equation: Any, coordinates: Sequence[str]) -> str:
-    """Return an equation in LaTeX, with unknowns without their arguments and derivatives as indices."""
-    names = set(coordinates)
+def _indexed(equation: Any, coordinates: set[str]) -> Any:
+    """Return an equation with unknowns without their arguments, and derivatives as indices."""
     replaced = {}
     for atom in _atoms(equation):
-        if all(str(a) in names for a in (atom.expr if isinstance(atom, sympy.Derivative) else atom).args):
-            name, along = _asked(atom, coordinates, "")
-            replaced[atom] = sympy.Symbol(f"{name}_{{{along}}}" if along else name, commutative=True)
-    return str(sympy.latex(equation.xreplace(replaced)))
+        place = (atom.expr if isinstance(atom, sympy.Derivative) else atom).args
+        if all(str(argument) in coordinates for argument in place):
+            name, along = _asked(atom, sorted(coordinates), "an equation")
+            parts = along.split()
+            index = "".join(parts) if all(len(part) == 1 for part in parts) else " ".join(parts)
+            replaced[atom] = sympy.Symbol(f"{name}_{index}" if index else name)
+    return equation.xreplace(replaced)

@@ -367,5 +367,10 @@ def animate(
     return needed("matplotlib.animation", "plot", "pictures").FuncAnimation(figure, frame, frames, interval=50)
 
 
+def close(figure: Any) -> None:
+    """Forget a figure."""
+    _pyplot().close(figure)
+
+
 def _axes(axes: Any) -> Any:
     return _pyplot().subplots(layout="constrained")[1] if axes is None else axes

@@ -10,12 +10,14 @@ import numpy as np
 
 from primad.errors import ProblemError, no_attribute, suggestion
 from primad.functional.compile import jit
-from primad.pde import plots
+from primad.optimize.vectors import Space
+from primad.pde import plots, report
 from primad.pde.calling import by_name
 from primad.pde.confidence import intervals
 
 if TYPE_CHECKING:
     from primad.pde.problem import Problem
+    from primad.pde.settings import Settings
 
 __all__ = ["History", "Solution"]
 
@@ -127,6 +129,7 @@ class Solution:
         reason: why it ended: "target", "stalled", "steps", "seconds", "patience", "callback", "interrupted" or
             "diverged".
         message: this in words.
+        settings: how it was searched for.
     """
 
     def __init__(
@@ -138,14 +141,20 @@ class Solution:
         history: History,
         reason: str = "",
         message: str = "",
+        settings: Settings | None = None,
     ) -> None:
         self.problem, self.params, self.state, self.points = problem, params, state, points
-        self.history, self.reason, self.message = history, reason, message
+        self.history, self.reason, self.message, self.settings = history, reason, message, settings
 
     @property
     def coefficients(self) -> dict[str, Any]:
         """The coefficients that were learned."""
         return {name: np.asarray(value)[()] for name, value in self.params["coefficients"].items()}
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        return Space.of(self.params).size
 
     @property
     def loss(self) -> float:
@@ -220,6 +229,7 @@ class Solution:
         """
         return intervals(self, level)
 
+    report = report.report
     plot, plot_error, plot_residual = plots.plot, plots.plot_error, plots.plot_residual
     plot_slices, plot_surface, animate = plots.plot_slices, plots.plot_surface, plots.animate
     plot_losses, plot_coefficients = plots.plot_losses, plots.plot_coefficients

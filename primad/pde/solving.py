@@ -174,10 +174,11 @@ class Run:
     def solution(self, reason: str = "", message: str = "") -> Solution:
         """Return what there is."""
         self.history.cut(self.now.done)
+        s = self.settings
         words = message or WORDS.get(reason, "")
         if self.unsaved:
             words += f"; the last checkpoint could not be written ({self.unsaved})"
-        return Solution(self.problem, self.now.params, self.now.state, self.now.points, self.history, reason, words)
+        return Solution(self.problem, self.now.params, self.now.state, self.now.points, self.history, reason, words, s)
 
     def go(self) -> Solution:
         """Make steps until a reason to stop comes up."""
