@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from primad import optimize, pde
 from primad.errors import ProblemError
+from primad.pde import grids
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -43,7 +45,8 @@ def room() -> pde.Solution:
 
 
 @pytest.fixture(autouse=True)
-def closed():
+def coarse_and_closed(monkeypatch):
+    monkeypatch.setattr(grids, "POINTS", 41)
     yield
     plt.close("all")
 
@@ -78,10 +81,10 @@ def test_a_picture_is_axes_with_something_on_them(name: str, flat: pde.Solution)
 
 def test_a_map_shows_the_solution_and_nothing_outside(room: pde.Solution) -> None:
     mesh = room.plot("u", t=0.25).collections[0]
-    values = np.ma.filled(mesh.get_array(), np.nan).reshape(201, 201)
-    assert np.isnan(values[100, 100]) and np.isfinite(values[2, 2])
-    x = np.linspace(0, 1, 201)
-    assert values[20, 150] == pytest.approx(room.u(x[20], x[150], 0.25), rel=1e-12)
+    values = np.ma.filled(mesh.get_array(), np.nan).reshape(41, 41)
+    assert np.isnan(values[20, 20]) and np.isfinite(values[1, 1])
+    x = np.linspace(0, 1, 41)
+    assert values[4, 30] == pytest.approx(room.u(x[4], x[30], 0.25), rel=1e-12)
     assert room.plot_residual("other", y=0.1).get_xlabel() == "x"
     assert room.plot_slices(unknown="v", along="y", x=0.1).get_ylabel() == "v"
 
@@ -108,6 +111,48 @@ def test_animations_have_frames(flat: pde.Solution, room: pde.Solution, tmp_path
 def test_what_cannot_be_drawn_is_named(call, words: str, flat: pde.Solution) -> None:
     with pytest.raises(ProblemError, match=words):
         call(flat)
+
+
+class Page(HTMLParser):
+    """What a page shows, and what it would load from elsewhere."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.text: list[str] = []
+        self.links: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append(tag)
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+        self.links += [value for key, value in attrs if key in ("src", "href") and not value.startswith("data:")]
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        self.text.append(data)
+
+
+def test_a_report_is_one_page_that_needs_nothing_else(flat: pde.Solution, room: pde.Solution, tmp_path) -> None:
+    _, own = plt.subplots()
+    file = flat.report(tmp_path / "run.html", exact={"u": exact}, pictures={"mine & <yours>": own}, title="A <rod>")
+    page = Page(file.read_text(encoding="utf-8"))
+    assert not page.links
+    assert page.tags.count("math") == 1 and page.tags.count("img") == 6
+    shown = " ".join(page.text)
+    for word in ("A <rod>", "mine & <yours>", "by construction", "LevenbergMarquardt", "relative error of u",
+                 "95 % confidence", "numpy", "MLP(width=4, depth=1)", "all steps were made"):  # fmt: skip
+        assert word in shown, word
+    assert not [other for other in tmp_path.iterdir() if other != file]
+    other = Page(room.report(tmp_path / "room.html").read_text(encoding="utf-8"))
+    assert other.tags.count("img") == 5 and "u at the start" in " ".join(other.text)
+    assert other.tags.count("math") == 2
+    assert plt.get_fignums() == [own.figure.number]
 
 
 def test_without_matplotlib_the_extra_is_named(flat: pde.Solution, monkeypatch) -> None:

@@ -177,7 +177,9 @@ def _settings(solution: Solution) -> list[str]:
     if solution.settings is None:
         return []
     shown = [(f.name, getattr(solution.settings, f.name)) for f in fields(solution.settings) if f.name not in QUIET]
-    rows = [(name, value if isinstance(value, (int, float)) else brief(value)) for name, value in shown if value is not None]
+    rows = [
+        (name, value if isinstance(value, (int, float)) else brief(value)) for name, value in shown if value is not None
+    ]
     return ["<h2>Settings</h2>", _table([("parameters", solution.size), *rows])]
 
 

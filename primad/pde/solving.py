@@ -6,7 +6,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -174,7 +174,7 @@ class Run:
     def solution(self, reason: str = "", message: str = "") -> Solution:
         """Return what there is."""
         self.history.cut(self.now.done)
-        s = self.settings
+        s = replace(self.settings, optimizer=self.rule)
         words = message or WORDS.get(reason, "")
         if self.unsaved:
             words += f"; the last checkpoint could not be written ({self.unsaved})"
