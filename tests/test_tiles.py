@@ -336,3 +336,45 @@ def test_tiles_of_large_slices_are_short(monkeypatch):
     assert check(f, x, y).tiles.length == 8
     monkeypatch.setattr(tiles, "SLICES_BYTES", 4 * (x.nbytes + y.nbytes + 40 * 35 * 8) // 40)
     assert check(f, x, y).tiles.length == 4
+
+
+@primad.opaque(result=lambda x: x)
+def smoothed(x):
+    return x * 0.5
+
+
+MIXING = {
+    "cumsum": lambda y, i: np.cumsum(y, axis=0),
+    "rows": lambda y, i: y[i],
+    "few rows": lambda y, i: y[i[:5]],
+    "sort": lambda y, i: np.sort(y, axis=0),
+    "opaque": lambda y, i: smoothed(y),
+    "turned": lambda y, i: y + y[::-1],
+}
+
+
+@pytest.mark.parametrize("mixing", MIXING)
+@pytest.mark.parametrize("points", [16, 31])
+def test_what_mixes_points_bounds_the_tiles(points, mixing):
+    """Layers before and after an op that mixes the points run in tiles; so do their gradients."""
+    w = normal(6, 6, seed=1)
+    i = np.random.default_rng(2).integers(0, points, points)
+
+    def f(x, w):
+        y = MIXING[mixing](np.tanh(np.tanh(x @ w) @ w), i)
+        return np.sum(np.tanh(y @ w) * y, axis=0), y
+
+    def gradient(x, w):
+        return primad.grad(lambda x: np.sum(f(x, w)[0] ** 2))(x)
+
+    for function in (f,) if mixing == "opaque" else (f, gradient):
+        program, given = prepared(function, normal(points, 6), w)
+        plan = tiling.make_plan(program)
+        assert isinstance(plan, tiling.TiledPlan) or plan.is_tiled
+        kept = None
+        for threads in (1, 3):
+            found = chunks.on_threads(threads, lambda: plan.run([np.array(x) for x in given]))  # noqa: B023
+            for got, want in zip(found, Plan(program).run(given), strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11)
+            kept = kept or [np.asarray(x).tobytes() for x in found]
+            assert [np.asarray(x).tobytes() for x in found] == kept

@@ -37,8 +37,6 @@ class Tileable:
 def tileable_dimensions(program: Program) -> list[Tileable]:
     """Return the dimensions that can be tiled, largest total size first."""
     nodes = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    if any(node.op.axes is None for node in nodes):
-        return []
     dimensions = Dimensions(program)
     bad = {
         dimension
@@ -61,6 +59,17 @@ def tileable_dimensions(program: Program) -> list[Tileable]:
         found.append(Tileable(dimension.length, axis, sums, frozenset(sources), mean))
     found.sort(key=lambda d: -sum(node.type.nbytes for node in d.axis))
     return found
+
+
+def mixers(program: Program) -> frozenset[Node]:
+    """Return what mixes the dimension that would be the largest to be cut but for that: it bounds what can be tiled."""
+    found = [dimension for dimension in Dimensions(program) if dimension.mixed and not dimension.twice]
+    largest = max(found, key=_bytes_along, default=None)
+    return frozenset() if largest is None else frozenset([node for node, _ in largest.mixed])
+
+
+def _bytes_along(dimension: Dimension) -> int:
+    return sum(node.type.nbytes for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views)
 
 
 def _can_be_cut(dimension: Dimension) -> bool:

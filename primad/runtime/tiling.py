@@ -30,10 +30,12 @@ from primad.runtime.interpreter import Plan
 from primad.runtime.memory import check_memory
 from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.tile_partition import partition_of
-from primad.runtime.tileable_axes import Tileable, tileable_dimensions
+from primad.runtime.tileable_axes import Tileable, mixers, tileable_dimensions
 from primad.runtime.tiles import InterpretedTiles, Tiles, mixed_tiles, native_tiles
 from primad.simplify.outer import outer_products
+from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import calls, without_calls
+from primad.types import TupleType
 
 # Lengths of interpreted tiles.
 TILE_BYTES = SECOND_CACHE.share(1, 2)
@@ -96,7 +98,7 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
     if is_pointwise(program.nodes):
         return Plan(program, WORTHWHILE_SIZE, donated)
     for dimension in tileable_dimensions(program) if chosen is None else chosen:
-        tiled = [node for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views]
+        tiled = [x for x in dimension.axis.keys() - dimension.sources if not isinstance(x.op, Leaf) and not x.op.views]
         if sum(node.type.nbytes for node in tiled) < WORTHWHILE_BYTES:
             continue
         length = tile_length(dimension)
@@ -108,7 +110,7 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
             if tiles is None and pays:
                 tiles = mixed_tiles(partition) or InterpretedTiles(partition, length)
             if tiles is not None:
-                return TiledPlan(tiles, donated)
+                return TiledPlan(tiles, stages, donated)
             continue
         if not pays:
             continue
@@ -117,7 +119,32 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
             staged, whole = StagedPlan(program, first, stages, donated, along), Plan(program, WORTHWHILE_SIZE, donated)
             recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * whole.flops
             return whole if recomputes and whole.peak_bytes < LARGE_BYTES else staged
-    return Plan(program, WORTHWHILE_SIZE, donated)
+    return _around_mixers(program, stages, donated, along) or Plan(program, WORTHWHILE_SIZE, donated)
+
+
+def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint | None) -> StagedPlan | None:
+    """Return a plan whose stages end before, and after, what mixes the elements along the largest dimension.
+
+    Returns:
+        None where nothing is tiled then, or too much is computed twice.
+    """
+    total = sum(node.type.nbytes for node in program.nodes if not isinstance(node.type, TupleType))
+    if stages < 2 or total < WORTHWHILE_BYTES:
+        return None
+    mixing = mixers(program)
+    behind = dependents(program.nodes, list(mixing))
+    frontier = [node for node in program.nodes if node in mixing and behind.isdisjoint(node.inputs)]
+    ends = [operand for node in frontier for operand in node.inputs if not isinstance(operand.op, Leaf)]
+    if not ends:  # a stage that does nothing else
+        made = {*frontier}
+        ends = [x for x in program.nodes if (x in made or made & {*x.inputs}) and not isinstance(x.type, TupleType)]
+        ends = [x for x in ends if x in made or isinstance(x.inputs[0].type, TupleType)]
+    first = list(dict.fromkeys(ends))
+    if not first or set(first) >= {node for node in program.outputs if not isinstance(node.op, Leaf)}:
+        return None
+    staged = StagedPlan(program, first, stages, donated, along)
+    recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops
+    return staged if staged.is_tiled and not recomputes else None
 
 
 def _chosen(program: Program, along: Hint) -> list[Tileable]:
@@ -182,6 +209,11 @@ class StagedPlan(Executable):
         self._kept_bytes = sum(node.type.nbytes for node in first)
 
     @property
+    def is_tiled(self) -> bool:
+        """Say whether something of it runs in tiles."""
+        return any(isinstance(x, TiledPlan) or (isinstance(x, StagedPlan) and x.is_tiled) for x in self.parts)
+
+    @property
     def peak_bytes(self) -> int:
         """Memory of the arrays that a run makes, when it is most; the first part's buffers may stay for the next."""
         return self._first.peak_bytes + self._kept_bytes + self._second.peak_bytes
@@ -199,7 +231,9 @@ class StagedPlan(Executable):
     @property
     def summary(self) -> str:
         """How it runs, in a line."""
-        return "two stages, one after the other: complete sums over the axis are needed along it again"
+        return (
+            "two stages, one after the other: what needs complete values or sums over the axis is used along it again"
+        )
 
     @property
     def details(self) -> list[str]:
@@ -228,7 +262,7 @@ class TiledPlan(Executable):
         tiles: what runs in tiles, and how.
     """
 
-    def __init__(self, tiles: Tiles, donated: Donated) -> None:
+    def __init__(self, tiles: Tiles, stages: int, donated: Donated) -> None:
         partition = tiles.partition
         program = partition.program
         self.program = program
@@ -246,16 +280,17 @@ class TiledPlan(Executable):
             for node in dict.fromkeys([*partition.inputs, *early, *program.outputs])
             if node in outer and node not in own and node.op is not LITERAL
         ]
-        self._prologue = Plan(subprogram(program, program.inputs, self._prologue_outputs), WORTHWHILE_SIZE)
+        before = subprogram(program, program.inputs, self._prologue_outputs)
+        self._prologue = _outside(before, stages)
         self._late_outputs = [
             node for node in dict.fromkeys(program.outputs) if node in partition.after or node.op is LITERAL
         ]
         self._late_inputs = [*program.inputs, *self._prologue_outputs, *partition.totals, *partition.sliced]
         epilogue = subprogram(program, self._late_inputs, self._late_outputs)
-        self._epilogue = Plan(epilogue, WORTHWHILE_SIZE, self._donated_late())
+        self._epilogue = _outside(epilogue, stages, self._donated_late())
 
     @property
-    def parts(self) -> tuple[Plan, Tiles, Plan]:
+    def parts(self) -> tuple[AnyPlan, Tiles, AnyPlan]:
         """The plans of what comes before the tiles, of the tiles, and of what comes after them."""
         return self._prologue, self.tiles, self._epilogue
 
@@ -289,9 +324,8 @@ class TiledPlan(Executable):
     @property
     def details(self) -> list[str]:
         """What runs before, in and after the tiles."""
-        lines = [f"before the tiles: {self._prologue.steps}"] if self._prologue.units else []
-        lines.append(f"each tile: {self.tiles.each}")
-        return [*lines, f"after the tiles: {self._epilogue.steps}"] if self._epilogue.units else lines
+        each = f"each tile: {self.tiles.each}"
+        return [*_outer("before the tiles", self._prologue), each, *_outer("after the tiles", self._epilogue)]
 
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes, on as many threads as there are now."""
@@ -336,6 +370,18 @@ class TiledPlan(Executable):
                 results.append(np.array(value) if node in seen or node in given else value)
             seen.add(node)
         return results
+
+
+def _outside(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
+    """Return a plan for what comes before or after tiles."""
+    return _plan(program, stages - 1, donated) if stages > 1 else Plan(program, WORTHWHILE_SIZE, donated)
+
+
+def _outer(when: str, plan: AnyPlan) -> list[str]:
+    """Return lines of what runs outside of tiles."""
+    if isinstance(plan, Plan):
+        return [f"{when}: {plan.steps}"] if plan.units else []
+    return [f"{when}: {plan.summary}", *[f"  {line}" for line in plan.details]]
 
 
 AnyPlan = Plan | TiledPlan | StagedPlan
