@@ -144,7 +144,7 @@ class _Given(NamedTuple):
     in_tree: Any
 
 
-class _Compiled(NamedTuple):
+class _Specialization(NamedTuple):
     """What was compiled for one combination of argument types.
 
     Attributes:
@@ -213,7 +213,7 @@ class _Compilation:
         """Return what was recorded for calls without static arguments, and which inputs were Python numbers."""
         return [(made.program, key[1]) for key, made in self._cache.items() if made is not None and not key[4]]
 
-    def _compile(self, given: _Given) -> _Compiled | None:
+    def _compile(self, given: _Given) -> _Specialization | None:
         """Record the function and compile the program; None where it is a part of another that is being recorded."""
         args, kwargs, fixed, types, weak, in_tree = given
         free = self._of_others(args, fixed)
@@ -240,7 +240,7 @@ class _Compilation:
             self.first = entry
         elif entry is not None and len(self.others) < MOST_ENTRIES - 1:
             self.others.append(entry)
-        return _Compiled(executable, captured, program, donated, _names(self.function, args, kwargs, fixed))
+        return _Specialization(executable, captured, program, donated, _names(self.function, args, kwargs, fixed))
 
     def _of_others(self, args: Sequence[Any], fixed: Sequence[int]) -> Function:
         """Return the function of the arguments that are not static."""
@@ -257,7 +257,7 @@ class _Compilation:
         free.__qualname__ = getattr(function, "__qualname__", "function")
         return free
 
-    def _run(self, made: _Compiled, leaves: list[Any], types: Sequence[ArrayType]) -> Any:
+    def _run(self, made: _Specialization, leaves: list[Any], types: Sequence[ArrayType]) -> Any:
         donated, run, threads = made.donated, made.executable.run, self.threads
         values = arrays(leaves)
         if donated:

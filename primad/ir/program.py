@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from primad.errors import ProgramError
+from primad.ir.key import Key, is_structural
 from primad.ir.node import CAPTURED, INPUT, LITERAL, PACK, Leaf, Node, Trace, literal_value, param_key, reachable
 from primad.ir.text import render
 from primad.types import ArrayType, TupleType
@@ -202,7 +203,7 @@ class Program:
                 leaves[node] = None
         sources = dict.fromkeys(self.captured)
         for node in leaves:
-            if node.op is CAPTURED or (node not in static and not _is_structural(node)):
+            if node.op is CAPTURED or (node not in static and not is_structural(node)):
                 sources[node] = None
         number: dict[Node, int] = {}
         for node in (*self.inputs, *sources):
@@ -253,27 +254,6 @@ class Program:
         hoisted.lines = lines
         trace.close()
         return hoisted
-
-
-def _is_structural(node: Node) -> bool:
-    value = literal_value(node)
-    return value in (0, 1, -1) or not node.type.is_float
-
-
-class Key:
-    """A hashable tuple that computes its hash once."""
-
-    __slots__ = ("_hash", "rows")
-
-    def __init__(self, rows: tuple[Any, ...]) -> None:
-        self.rows = rows
-        self._hash = hash(rows)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Key) and self._hash == other._hash and self.rows == other.rows)
 
 
 class ClosedProgram:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from primad.ir.key import Key
 from primad.ir.node import CAPTURED
-from primad.ir.program import Key, Program
+from primad.ir.program import Program
 from primad.native.compiler import Kernel
 from primad.process import forgets
 

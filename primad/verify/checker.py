@@ -38,12 +38,12 @@ def run(
     source = choices or Seeded
     found = subjects(things, examples, domain, symbolic)
     with shown(len(found)) as (show_row, show_subject):
+        told = [tell for tell in (show_row, on_row) if tell is not None]
         for subject in found:
             for row in rows(subject, source):
                 report.rows.append(row)
-                for tell in (show_row, on_row):
-                    if tell is not None:
-                        tell(row)
+                for tell in told:
+                    tell(row)
             if show_subject is not None:
                 show_subject()
     report.seconds = time.perf_counter() - started
