@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from primad.pde.intervals import Time
 from primad.pde.problem import Problem
 from primad.pde.solution import Solution
 
-__all__ = ["Marched", "march", "trigonometric"]
+__all__ = ["Marched", "chebyshev", "march", "trigonometric"]
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
+MOST = 64
+"""Points of a polynomial: each is a step of its recurrence."""
 
 
 def trigonometric(values: Array, low: float, high: float, accuracy: float = 1e-14) -> Function:
@@ -49,6 +52,43 @@ def trigonometric(values: Array, low: float, high: float, accuracy: float = 1e-1
     def interpolant(x: Any) -> Any:
         phase = k * expand_dims(x - low, -1)
         return mean + np.cos(phase) @ cosines + np.sin(phase) @ sines
+
+    return interpolant
+
+
+def chebyshev(values: Array, low: float, high: float, accuracy: float = 1e-14) -> Function:
+    """Return the polynomial that has given values at Chebyshev's points, the highest first, both ends included.
+
+    It is a sum of Chebyshev's polynomials, written with NumPy, so it can be differentiated.
+
+    Args:
+        values: at the points (low + high)/2 + (high − low)/2·cos(iπ/n), i = 0, …, n.
+        low: where the interval begins.
+        high: where it ends.
+        accuracy: the largest size, relative to the largest one, of high orders that are left out.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> s = np.cos(np.linspace(0, np.pi, 25))
+        >>> f = primad.pde.chebyshev(np.exp(1 + s), 0.0, 2.0)
+        >>> np.allclose([f(0.3), primad.grad(f)(2.0)], [np.exp(0.3), np.exp(2.0)])
+        True
+    """
+    from scipy.fft import dct  # loads when a march goes on
+
+    c = dct(np.asarray(values, np.float64), type=1) / (len(values) - 1)
+    c[[0, -1]] /= 2
+    last = int(np.max(np.flatnonzero(np.abs(c) > accuracy * np.max(np.abs(c))), initial=1))
+    coefficients = c[: last + 1]
+
+    def interpolant(x: Any) -> Any:
+        s = (x - (low + high) / 2) * (2 / (high - low))
+        before, now = 1.0 + 0.0 * s, s
+        total = float(coefficients[0]) * before + float(coefficients[1]) * now
+        for coefficient in coefficients[2:]:
+            before, now = now, 2.0 * s * now - before
+            total = total + float(coefficient) * now
+        return total
 
     return interpolant
 
@@ -90,15 +130,19 @@ def march(
     points: int = 256,
     **settings: Any,
 ) -> Marched:
-    """Solve a problem that is periodic in one coordinate of space, in window after window of time.
+    """Solve a problem with one coordinate of space in window after window of time.
+
+    A window begins with the function through values at the end of the last one: a sum of sines and cosines where the
+    problem is periodic, else a polynomial through Chebyshev's points.
 
     Args:
         problem: a function that returns the problem in a window: of the time, and of what the unknowns are at its
             start, functions by name.
         start: what they are at the first time.
         times: where windows begin and end, increasing.
-        points: how many values of each unknown the next window gets; it begins with the function through them.
-        **settings: of `Problem.solve`; every window begins with the parameters of the last one.
+        points: how many values of each unknown the next window gets; 64 at most where the problem is not periodic.
+        **settings: of `Problem.solve`; every window begins with the parameters of the last one, and has a checkpoint in
+            a folder of its own.
 
     Returns:
         the solution in all windows; those that were reached, if Ctrl-C or a value that is not finite ended one.
@@ -112,15 +156,26 @@ def march(
             "march: times are where windows begin and end, increasing", fix="pass np.linspace(0, 1, 11)."
         )
     found: list[Solution] = []
-    for begin, end in pairwise(times):
+    for number, (begin, end) in enumerate(pairwise(times)):
         window = problem(Time(float(begin), float(end)), start)
         if window.domain.dimension != 2:
             raise ProblemError(f"march: one coordinate of space, got the problem in {', '.join(window.domain.names)}")
-        solution = window.solve(**{**settings, **({"params": found[-1].params} if found else {})})
+        own: dict[str, Any] = {"params": found[-1].params} if found else {}
+        if settings.get("checkpoint") is not None:
+            own["checkpoint"] = Path(settings["checkpoint"]) / f"window {number}"
+        solution = window.solve(**{**settings, **own})
         found.append(solution)
         if solution.reason in ("interrupted", "diverged"):
             break
-        low, high = window.domain.bounds[0]
-        x = np.linspace(low, high, points, endpoint=False)
-        start = {name: trigonometric(getattr(solution, name)(x, end), low, high) for name in window.unknowns}
+        start = {name: _continued(window, solution, name, float(end), points) for name in window.unknowns}
     return Marched(found, times[: len(found) + 1])
+
+
+def _continued(window: Problem, solution: Solution, name: str, end: float, points: int) -> Function:
+    """Return what an unknown is at the end of a window, as a function."""
+    low, high = (float(bound) for bound in window.domain.bounds[0])
+    unknown = getattr(solution, name)
+    if window.domain.names[0] in next(group.inputs.periodic for group in window.groups if name in group.names):
+        return trigonometric(unknown(np.linspace(low, high, points, endpoint=False), end), low, high)
+    s = np.cos(np.linspace(0.0, np.pi, min(points, MOST)))
+    return chebyshev(unknown((low + high) / 2 + (high - low) / 2 * s, end), low, high)
