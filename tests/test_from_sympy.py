@@ -349,6 +349,24 @@ def test_residuals_are_those_written_by_hand(name: str, params: Any) -> None:
     np.testing.assert_allclose(slope[1], numeric, rtol=1e-6, atol=1e-9)
 
 
+PLANE = w(x, y, t).diff(t) - w(x, y, t).diff(x, 2) / 3 - w(x, y, t).diff(y, 2) / 3
+
+
+def test_terms_of_an_equation_are_one_operator(params: Any) -> None:
+    """The value, the slopes in the plane, and ∂t − Δ/3: four passes, recorded or not."""
+    wide = [(np.vstack([params[0][0], [[0.5] * 8]]), params[0][1]), *params[1:]]
+    residual = primad.residual_of(PLANE, {w: first}, (x, y, t))
+    points = np.random.default_rng(1).normal(size=(3, 10))
+    forward = primad.simplify(
+        primad.trace(lambda p, *q: primad.vmap(lambda *z: first(p, *z))(*q))(wide, *points)
+    ).cost()
+    found = primad.simplify(primad.trace(residual)(wide, *points)).cost()
+    assert found.matmul_flops <= 4 * forward.matmul_flops
+    slopes = [along(lambda *q: first(wide, *q), i, order) for i, order in ((2, 1), (0, 2), (1, 2))]
+    expected = [slopes[0](*q) - slopes[1](*q) / 3 - slopes[2](*q) / 3 for q in points.T]
+    np.testing.assert_allclose(residual(wide, *points), expected, rtol=1e-9, atol=1e-10)
+
+
 @pytest.mark.parametrize(("name", "streams"), [("heat", 4), ("Burgers", 4), ("KdV", 5)])
 def test_each_derivative_is_computed_once(name: str, streams: int, params: Any) -> None:
     """u, u_t and u_x, u_xx, … pass through the network once each, however many terms use them."""

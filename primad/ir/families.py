@@ -1,6 +1,7 @@
 """Which families of laws apply to the programs that are being built: all of them.
 
-Only `primad.explain` leaves some out for a while, in its own thread, to show what each is worth.
+Only `primad.explain` leaves some out for a while, in its own thread, to show what each is worth, and what writes
+formulas or proves them.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from primad.pde import (
     comparison,
     conditions,
     domains,
+    equations,
     intervals,
     marching,
     meshes,
@@ -19,6 +20,8 @@ from primad.pde import references as references
 from primad.pde.comparison import *
 from primad.pde.conditions import *
 from primad.pde.domains import *
+from primad.pde.equation import Equation, manufactured
+from primad.pde.equations import *
 from primad.pde.fields import Field, FieldAt
 from primad.pde.intervals import *
 from primad.pde.marching import *
@@ -48,6 +51,7 @@ from primad.pde.systems import CoordinateSystem, cylindrical, polar, spherical
 
 __all__ = [
     "CoordinateSystem",
+    "Equation",
     "Field",
     "FieldAt",
     "advection",
@@ -60,6 +64,7 @@ __all__ = [
     "gradient",
     "hessian",
     "laplacian",
+    "manufactured",
     "material_derivative",
     "normal_derivative",
     "polar",
@@ -69,6 +74,7 @@ __all__ = [
 __all__ += comparison.__all__
 __all__ += conditions.__all__
 __all__ += domains.__all__
+__all__ += equations.__all__
 __all__ += intervals.__all__
 __all__ += marching.__all__
 __all__ += meshes.__all__

@@ -16,7 +16,7 @@ from typing import Any
 
 from primad import ops
 from primad.ir.families import DIRECTIONS, LEFT_OUT
-from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
+from primad.ir.node import LITERAL, Leaf, Node, Trace
 from primad.ir.program import Program, replay
 from primad.primitive import apply
 from primad.transforms.lowering import finish
@@ -117,12 +117,13 @@ class _Sums:
         return found
 
     def _number(self, node: Node) -> tuple[Node, Node] | None:
-        """Return the number by which a product multiplies the same everywhere, in the new program, and the rest."""
+        """Return the number, one for all elements, by which a product multiplies, in the new program, and the rest.
+
+        Literal factors are none: they would be multiplied by each other, and π · π would be 9.87.
+        """
         if node.op is not ops.mul:
             return None
         for number, rest in (node.inputs, node.inputs[::-1]):
-            if number.op is LITERAL:
-                return self.trace.literal(literal_value(number), ArrayType((), number.type.dtype)), rest
             if number.op is ops.broadcast and not number.inputs[0].type.shape:
                 return self.values.get(number.inputs[0], number.inputs[0]), rest
         return None
@@ -140,7 +141,9 @@ class _Sums:
         """Return what two terms must have in common: a linear op, and the operands but for those it is linear in."""
         if self.uses[node] > 1 or isinstance(node.op, Leaf) or any(isinstance(x.type, TupleType) for x in node.inputs):
             return []
-        return list(dict.fromkeys(_common(node, group) for group in node.op.linear_groups(len(node.inputs))))
+        groups = node.op.linear_groups(len(node.inputs))
+        moving = [group for group in groups if all(node.inputs[i].op is not LITERAL for i in group)]
+        return list(dict.fromkeys(_common(node, group) for group in moving))
 
     def _inside(self, key: Any, terms: Sequence[Term], depth: int) -> Node:
         """Return the sum of equal linear ops as the op of sums."""

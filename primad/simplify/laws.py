@@ -301,8 +301,11 @@ _GATHER = (
     Law(
         "a multiple of a linear op in a sum is the op of the multiple",
         "real",
-        lambda x, y: (ops.add(ops.mul(_total(x), 2.0), _total(y)), _total(ops.add(ops.mul(x, 2.0), y))),
-        ((2, 3), (2, 3)),
+        lambda x, y, z: (
+            ops.add(ops.mul(_total(x), ops.broadcast(z, shape=(3,), axes=(0,))), _total(y)),
+            _total(ops.add(ops.mul(x, ops.broadcast(z, shape=(2, 3), axes=(0, 1))), y)),
+        ),
+        ((2, 3), (2, 3), ()),
     ),
 )
 

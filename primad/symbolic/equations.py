@@ -10,7 +10,9 @@ import sympy
 
 from primad import tree
 from primad.errors import TracingError
+from primad.functional.calls import run_once
 from primad.symbolic.functions import Compiled
+from primad.trace import is_traced
 
 
 def residual_of(
@@ -50,7 +52,7 @@ def residual_of(
         >>> residual(2.0, np.array([0.5, 1.0]), 0.0, 2.0)
         array([0., 0.])
     """
-    sides = tree.map(_difference, equation)
+    sides = tree.map(difference, equation)
     known = dict(functions or {})
     symbols = [*_listed(coordinates), *_listed(coefficients)]
     compiled = Compiled(sides, symbols, [*unknowns, *known], "residual_of")
@@ -71,20 +73,28 @@ def _residual(
     params: Any,
     *values: Any,
 ) -> Any:
-    return compiled(values, [*(partial(unknown, params) for unknown in unknowns), *known])
+    callables = [*(partial(unknown, params) for unknown in unknowns), *known]
+    if is_traced(*tree.leaves((params, values))):
+        return compiled(values, callables)
+    # Recorded, so that the terms are one program: what they share is computed once.
+    return run_once(lambda *values: compiled(values, callables), values)
 
 
 def _listed(symbols: Any) -> Sequence[Any]:
     return symbols if isinstance(symbols, (list, tuple)) else [symbols]
 
 
-def _difference(equation: Any) -> Any:
-    """Return what is zero where an equation holds."""
+def difference(equation: Any, caller: str = "residual_of") -> Any:
+    """Return what is zero where an equation holds.
+
+    Raises:
+        TracingError: for what is no equation.
+    """
     if isinstance(equation, sympy.Equality):
         return equation.lhs - equation.rhs
     if isinstance(equation, (bool, sympy.logic.boolalg.Boolean)) and not isinstance(equation, sympy.Symbol):
         raise TracingError(
-            f"residual_of: {equation} is no equation",
+            f"{caller}: {equation} is no equation",
             why="SymPy makes True or False of an equation that holds always or never; inequalities have no residual.",
             fix="write the equation as sympy.Eq(left, right), or as the expression that is to be zero.",
         )

@@ -7,8 +7,9 @@ from typing import Any
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
-from primad.functional.derivatives import jvp
+from primad.functional.calls import Call
 from primad.functional.mapping import vmap
+from primad.programs.partials import Term, partial_
 from primad.symbolic.values import common, like
 
 Orders = tuple[int, ...]
@@ -19,9 +20,9 @@ Wanted = tuple[int | None, Orders]
 class Jet:
     """A step that computes derivatives of a supplied function at one point, or at many.
 
-    The function takes numbers, one for each argument, and is mapped over points. Each derivative is the one of lower
-    order differentiated once more, the last argument outermost, so that all of them share their lower orders: `u_xx`
-    and `u_t` cost four passes through u together, and `u_xxx` four.
+    The function takes numbers, one for each argument, and is mapped over points. Each derivative is a node of the
+    function that it is of (see `primad.programs.partials`), so sums of them are one differential operator, and what
+    they are made of is computed once: `u_xx` and `u_t` cost four passes through u together, and `u_t - u_xx` three.
 
     Args:
         name: the function, for messages.
@@ -38,48 +39,35 @@ class Jet:
     def __call__(self, function: Callable[..., Any], *point: Any) -> list[Any]:
         """Compute all the wanted derivatives, each with the common shape of the points' coordinates."""
         whole = common(point)
+        shape = pnp.shape(whole)
         point = tuple([like(x, whole) for x in point])
-        if not pnp.shape(whole):
-            return self._at(function, *point)
-        found = vmap(lambda *one: self._at(function, *one))(*[pnp.reshape(x, (-1,)) for x in point])
-        return [pnp.reshape(x, pnp.shape(whole)) for x in found]
 
-    def _at(self, function: Callable[..., Any], *point: Any) -> list[Any]:
-        known: dict[Orders, Callable[..., Any]] = {(0,) * len(point): function}
-        values: dict[Orders, Any] = {}
+        def components(*one: Any) -> Any:
+            return self._components(function(*one))
+
+        flat = [pnp.reshape(x, (-1,)) for x in point] if shape else point
+        call = Call(vmap(components) if shape else components, flat)
         results = []
         for component, orders in self.wanted:
-            if orders not in values:
-                values[orders] = differentiated(known, orders)(*point)
-            results.append(self._part(values[orders], component))
+            term: Term = tuple([(place, None) for place, times in enumerate(orders) for _ in range(times)])
+            (found,) = call.run(
+                partial_, output=0, component=component or 0, groups=((1, (term,)),), points=int(bool(shape))
+            )
+            results.append(pnp.reshape(found, shape))
         return results
 
-    def _part(self, value: Any, component: int | None) -> Any:
-        part = value if component is None else value[component]
-        if pnp.shape(part) != ():
+    def _components(self, value: Any) -> Any:
+        """Return what the function gives at a point as an array, of one element where it is a number."""
+        if all(component is None for component, _ in self.wanted):
+            return pnp.reshape(self._number(value), (1,))
+        count = 1 + max(component or 0 for component, _ in self.wanted)
+        return pnp.stack([self._number(value[i]) for i in range(count)])
+
+    def _number(self, value: Any) -> Any:
+        if pnp.shape(value) != ():
             raise ShapeError(
-                f"the function given for {self.name} has a result of shape {pnp.shape(part)} at a single point",
+                f"the function given for {self.name} has a result of shape {pnp.shape(value)} at a single point",
                 why="It is called with one number for each coordinate and mapped over points.",
                 fix="return a number, f(x, y)[0] for instance.",
             )
-        return part
-
-
-def differentiated(known: dict[Orders, Callable[..., Any]], orders: Orders) -> Callable[..., Any]:
-    """Return a derivative of the function that `known` has for no orders, made of the one that is one order lower."""
-    if orders not in known:
-        position = max(i for i, order in enumerate(orders) if order)
-        lower = tuple([order - (i == position) for i, order in enumerate(orders)])
-        known[orders] = _along(differentiated(known, lower), position)
-    return known[orders]
-
-
-def _along(function: Callable[..., Any], position: int) -> Callable[..., Any]:
-    def derivative(*point: Any) -> Any:
-        def moved(x: Any) -> Any:
-            return function(*point[:position], x, *point[position + 1 :])
-
-        x = point[position]
-        return jvp(moved, (x,), (pnp.ones_like(x),))[1]
-
-    return derivative
+        return value

@@ -11,6 +11,7 @@ import sympy
 
 from primad import tree
 from primad.errors import PrimadError, ShapeError
+from primad.ir.families import DIRECTIONS, without
 from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.quantities import several
@@ -130,7 +131,8 @@ def short_latex(program: Program) -> str | None:
 
 
 def _formulas(program: Program, arguments: Sequence[Any]) -> Any:
-    results = Writer().run(lower_except(program, is_known), arguments)
+    with without(DIRECTIONS):  # sums as they are written: π²·f − f would become 8.87·f
+        results = Writer().run(lower_except(program, is_known), arguments)
     found = [_result(value) for value in results]
     return found[0] if program.out_tree is None and len(found) == 1 else _in_tree(program, found)
 
