@@ -28,6 +28,7 @@ from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs import stepping
 from primad.programs.derived import cost, derived
 from primad.programs.stepping import Body, Made
+from primad.programs.stepping_apart import linearized
 from primad.programs.stepping_back import LinearLoop, Transposed
 from primad.programs.stepping_stacks import Batched, chosen, guarded, swapped
 from primad.recording import program_of
@@ -174,7 +175,7 @@ def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedPr
     flags = derived("moving", of, (active, form), lambda: stepping.moving(body, active))
     t_carried, t_rows, t_fixed = stepping.by_part(body, flags, [x for x, on in zip(given, flags, strict=True) if on])
     if residuals:
-        apart = derived("linearized", of, (flags, form), lambda: stepping.linearized(body, flags, form.counted))
+        apart = derived("linearized", of, (flags, form), lambda: linearized(body, flags, form.counted))
         fixed = apart.fixed(fixed)
         finals, stacks = apply_scan(apart.early, carried, rows, fixed, count, form)
         kept = apart.residuals(stacks, rows, fixed)

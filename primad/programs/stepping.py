@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from primad.ir.node import INPUT, Leaf, Node, is_literal
-from primad.ir.program import ClosedProgram, Program, subprogram
+from primad.ir.node import Node, is_literal
+from primad.ir.program import ClosedProgram, Program
 from primad.ops.broadcasting import widen
 from primad.transforms import forward
-from primad.transforms.lowering import active_nodes, expand, inline
-from primad.transforms.partial import split
-from primad.types import ArrayType, TupleType, Zero
+from primad.transforms.lowering import active_nodes, expand
+from primad.types import ArrayType, Zero
 
 Item = TypeVar("Item")
 
@@ -165,7 +164,7 @@ def moving(body: Body, active: Sequence[bool]) -> tuple[bool, ...]:
 
 def pushed(body: Body, flags: Sequence[bool], counted: bool) -> Made:
     """Return the body of values and tangents: of each group of operands, first the values."""
-    found, tangents, out, out_tangents = _tangents(body, flags, residuals=False)
+    found, tangents, out, out_tangents = tangents_of(body, flags, residuals=False)
     own, moved = body.parts(found.inputs[: len(flags)]), by_part(body, flags, tangents)
     inputs = [node for values, along in zip(own, moved, strict=True) for node in (*values, *along)]
     count = len(moved[0])
@@ -174,7 +173,9 @@ def pushed(body: Body, flags: Sequence[bool], counted: bool) -> Made:
     return Made(Body(Program(found.trace, inputs, outputs), carry, stacked), counted)
 
 
-def _tangents(body: Body, flags: Sequence[bool], residuals: bool) -> tuple[Program, list[Node], list[Node], list[Node]]:
+def tangents_of(
+    body: Body, flags: Sequence[bool], residuals: bool
+) -> tuple[Program, list[Node], list[Node], list[Node]]:
     """Return the tangent program, the inputs that are tangents, the outputs, and their tangents.
 
     These are those of the carried values that move, and of all results that are floats.
@@ -191,134 +192,6 @@ def by_part(body: Body, flags: Sequence[bool], values: Sequence[Item]) -> tuple[
     given = iter(values)
     carried, rows, fixed = body.parts(flags)
     return tuple([[next(given) for on in part if on] for part in (carried, rows, fixed)])  # type: ignore[return-value]
-
-
-# -- what is linear, apart ---------------------------------------------------------------------------------------------
-
-
-class Residuals(NamedTuple):
-    """What the linear part of a loop needs of the other: stacked arrays, and what is the same in all steps."""
-
-    rows: list[Any]
-    fixed: list[Any]
-
-
-class Apart:
-    """A loop as two: what some late inputs (tangents, say) do not change, and the rest, which is linear in them.
-
-    Attributes:
-        early: the first loop's body; its results are those that the loop has without the late inputs, and residuals.
-        late: the second's: (late carried values; residual rows, late rows; fixed residuals, late fixed ones).
-        kept: how many rows, and how many fixed operands, are residuals.
-
-    Args:
-        program: of a step; what is late stands among its inputs and outputs wherever it is.
-        body: says what the inputs that are not late are.
-        late: which inputs are late.
-        late_carry: how many of the outputs, the first of those that are late, are carried.
-        late_outputs: which outputs are late.
-        parts: where the late inputs are: carried values, rows, the rest.
-        counted: whether not all steps may be taken.
-    """
-
-    def __init__(
-        self,
-        program: Program,
-        body: Body,
-        late: Sequence[bool],
-        late_outputs: Sequence[bool],
-        parts: tuple[list[int], list[int], list[int]],
-        counted: bool,
-    ) -> None:
-        own = [not on for on in late[: len(body.program.inputs)]]
-        carry = sum(own[: body.carry])
-        stacked = sum(own[body.carry : body.carry + body.stacked])
-        others = carry + stacked
-        fixed_inputs = [i for i, on in enumerate(late) if not on][others:]
-        before, program = (None, program) if counted else _hoisted(program, fixed_inputs)
-        self._before = before
-        late = [*late, *[False] * (len(program.inputs) - len(late))]
-        early, rest = split(program, late, late_outputs)
-        count = late_outputs.count(False)
-        inputs = {node: i for i, node in enumerate(early.inputs)}
-        self._rows: list[tuple[bool, int]] = []
-        self._fixed: list[int] = []
-        stacks: dict[Node, int] = {}
-        rows, fixed = [], []
-        for node, place in zip(early.outputs[count:], rest.inputs, strict=False):
-            number = inputs.get(node, -1)
-            if number >= others:
-                self._fixed.append(number - others)
-                fixed.append(place)
-                continue
-            is_row = number >= carry
-            self._rows.append((is_row, number - carry if is_row else stacks.setdefault(node, len(stacks))))
-            rows.append(place)
-        outputs = [*early.outputs[:count], *stacks]
-        self.early = Made(Body(Program(early.trace, early.inputs, outputs), carry, stacked), counted)
-        self.results = count - carry
-        given = dict(zip(places(late), rest.inputs[len(rows) + len(fixed) :], strict=True))
-        moved = [[given[i] for i in part] for part in parts]
-        self.kept = len(rows), len(fixed)
-        self.late = Body(
-            Program(rest.trace, [*moved[0], *rows, *moved[1], *fixed, *moved[2]], rest.outputs),
-            len(moved[0]),
-            len(rows) + len(moved[1]),
-        )
-        self.made = Made(self.late, counted)
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory."""
-        return self.early, self.made
-
-    def fixed(self, fixed: Sequence[Any]) -> list[Any]:
-        """Return what is the same in all steps, with what follows from that alone."""
-        return [*fixed, *inline(self._before, fixed)] if self._before is not None else list(fixed)
-
-    def residuals(self, stacks: Sequence[Any], rows: Sequence[Any], fixed: Sequence[Any]) -> Residuals:
-        """Choose the second loop's operands among the results, the rows and the fixed operands of the first."""
-        return Residuals(
-            [rows[i] if is_row else stacks[self.results + i] for is_row, i in self._rows],
-            [fixed[i] for i in self._fixed],
-        )
-
-
-def _hoisted(program: Program, fixed: Sequence[int]) -> tuple[Program | None, Program]:
-    """Take out of a step what depends on its fixed inputs alone; it becomes further inputs.
-
-    What is only a larger view stays, and so does what may fail, since perhaps there are no steps.
-    """
-    known = {program.inputs[i] for i in fixed}
-    for node in program.nodes:
-        if not isinstance(node.op, Leaf) and all(x in known or isinstance(x.op, Leaf) for x in node.inputs):
-            if any(x.op is INPUT and x not in known for x in node.inputs) or not node.inputs:
-                continue
-            grows = node.op.views and node.type.size > sum(x.type.size for x in node.inputs)
-            if not grows and node.op.domain is None and not node.op.holds_program:
-                known.add(node)
-    found: dict[Node, None] = {}
-    for node in program.nodes:
-        if node not in known:
-            found.update((x, None) for x in node.inputs if x in known)
-    found.update((node, None) for node in program.outputs if node in known)
-    taken = [x for x in found if x not in set(program.inputs) and not isinstance(x.type, TupleType)]
-    if not taken:
-        return None, program
-    inputs = [program.inputs[i] for i in fixed]
-    before = subprogram(program, inputs, taken)
-    return before, subprogram(program, [*program.inputs, *taken], program.outputs)
-
-
-def linearized(body: Body, flags: Sequence[bool], counted: bool) -> Apart:
-    """Return a loop as values with residuals, and what is linear in the tangents."""
-    found, _, out, after = _tangents(body, flags, residuals=True)
-    program = Program(found.trace, found.inputs, [*out, *after])
-    count = len(found.inputs)
-    late = [i >= len(flags) for i in range(count)]
-    late_outputs = [i >= len(out) for i in range(len(program.outputs))]
-    parts = by_part(body, flags, range(len(flags), count))
-    return Apart(program, body, late, late_outputs, parts, counted)
 
 
 def with_flag(items: Sequence[Item], flags: Sequence[bool]) -> list[Item]:

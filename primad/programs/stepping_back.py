@@ -7,7 +7,8 @@ from typing import Any
 
 from primad.ir.node import Node, is_literal
 from primad.ir.program import Program
-from primad.programs.stepping import Apart, Body, Item, Made, by_part, places, until_stable, with_flag, without_flag
+from primad.programs.stepping import Body, Item, Made, by_part, places, until_stable, with_flag, without_flag
+from primad.programs.stepping_apart import Apart
 from primad.recording import program_of
 from primad.trace import TracedArray
 from primad.transforms import reverse

@@ -26,6 +26,7 @@ from primad.programs import stepping
 from primad.programs.derived import cost, derived
 from primad.programs.scan import Form, apply_scan, rows_of, with_zeros
 from primad.programs.stepping import Body, Made
+from primad.programs.stepping_apart import linearized
 from primad.programs.stepping_stacks import Batched, chosen, swapped
 from primad.recording import program_of
 from primad.runtime.loops import run_while
@@ -110,7 +111,7 @@ def _push(tangents: Sequence[Any], go: Any, *operands: Any, residuals: bool, of:
     flags = derived("moving in a while", of, (active, carry), lambda: stepping.moving(body, active))
     t_carried, _, t_fixed = stepping.by_part(body, flags, [x for x, on in zip(given, flags, strict=True) if on])
     if residuals:
-        apart = derived("linearized while", of, (flags, carry), lambda: stepping.linearized(body, flags, True))
+        apart = derived("linearized while", of, (flags, carry), lambda: linearized(body, flags, True))
         fixed = apart.fixed(fixed)
         count, finals, stacks = apply_while(apart.early, go, carried, fixed, most)
         kept = apart.residuals([go, *stacks], (), fixed)
