@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import primad
+from primad.programs import chunks, derived
+from primad.programs import ops as ops_module
+from primad.programs import scan as scan_module
 from primad.programs.scan import scan as scan_op
-from primad.runtime import loops
+from primad.runtime import executors, loops
 from primad.runtime.cache import Cache
 from primad.transforms import jvp, vjp, vmap
 from primad.transforms.lowering import inline
@@ -361,3 +364,62 @@ def test_an_op_that_fails_in_a_native_loop_is_named() -> None:
 
     with pytest.raises(primad.IndexShapeError, match="7"):
         primad.jit(f)(X)
+
+
+@pytest.fixture
+def small_budget(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Loops keep 5000 bytes at most; returns how many steps each loop takes that runs."""
+    taken: list[int] = []
+
+    def counted(*args: Any) -> Any:
+        taken.append(args[5])
+        return run_scan(*args)
+
+    run_scan = loops.run_scan
+    monkeypatch.setattr(scan_module, "run_scan", counted)
+    monkeypatch.setattr(chunks, "BUDGET", 5000)
+    monkeypatch.setattr(derived, "BUILT", Cache(512))
+    monkeypatch.setattr(ops_module, "BUILT", Cache(512))
+    monkeypatch.setattr(executors, "EXECUTABLES", Cache(512))
+    return taken
+
+
+def test_long_loops_take_their_steps_once_more_in_chunks(small_budget: list[int]) -> None:
+    """Forward, once more, and back: three times n, and a step for each chunk forward and back."""
+    p, n = np.array([0.7, 0.2]), 150
+    found = primad.grad(pendulum(primad.scan, n))(p)
+    longest = max(small_budget)
+    assert 3 * n <= sum(small_budget) <= 3 * n + 2 * (n // longest + 20)
+    assert longest <= 30
+    close(found, primad.grad(pendulum(unrolled, n))(p))
+
+
+def test_loops_in_chunks_have_all_derivatives(small_budget: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows both ways and left over, results, and levels of chunks: 300 bytes hold a few steps."""
+    monkeypatch.setattr(chunks, "BUDGET", 300)
+
+    def f(p: Any, loop: Function, n: int, reverse: bool) -> Any:
+        xs = np.sin(np.arange(3.0 * n)).reshape(n, 3)
+
+        def step(c: Any, x: Any) -> Any:
+            c = np.sin(c * p + x) + 0.1 * np.flip(c)
+            return c, c * x
+
+        c, ys = loop(step, p[0] * np.ones(3), xs, reverse=reverse)
+        return np.sum(c) + np.sum(ys**2)
+
+    p, v = np.array([0.7, 0.2, 0.4]), np.array([1.0, -0.5, 0.3])
+    for n, reverse in ((83, False), (61, True)):
+
+        def looped(p: Any, n: int = n, reverse: bool = reverse) -> Any:
+            return f(p, primad.scan, n, reverse)
+
+        def plain(p: Any, n: int = n, reverse: bool = reverse) -> Any:
+            return f(p, unrolled, n, reverse)
+
+        small_budget.clear()
+        close(primad.grad(looped)(p), primad.grad(plain)(p))
+        assert max(small_budget) <= n // 2
+        close(primad.hvp(looped, p, v), primad.hvp(plain, p, v), 1e-8)
+        expected = np.stack([primad.grad(plain)(x) for x in (p, v)])
+        close(primad.vmap(primad.grad(looped))(np.stack([p, v])), expected, 1e-8)

@@ -26,6 +26,7 @@ from primad.numpy.shaping import stack
 from primad.ops.broadcasting import widen
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs import stepping
+from primad.programs.chunks import chunk_length, chunked
 from primad.programs.derived import cost, derived
 from primad.programs.stepping import Body, Made
 from primad.programs.stepping_apart import linearized
@@ -34,8 +35,9 @@ from primad.programs.stepping_stacks import Batched, chosen, guarded, swapped
 from primad.recording import program_of
 from primad.runtime.loops import run_scan
 from primad.trace import TracedArray, lift
+from primad.transforms import forward
 from primad.transforms.forward import zero_node
-from primad.transforms.lowering import apply_program_op, inline
+from primad.transforms.lowering import apply_program_op, expand, inline
 from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
 
 
@@ -176,6 +178,9 @@ def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedPr
     t_carried, t_rows, t_fixed = stepping.by_part(body, flags, [x for x, on in zip(given, flags, strict=True) if on])
     if residuals:
         apart = derived("linearized", of, (flags, form), lambda: linearized(body, flags, form.counted))
+        chunk = 0 if form.counted else chunk_length(apart, body, form.length)
+        if chunk:
+            return _push_chunks(chunk, active, given, operands, of, form)
         fixed = apart.fixed(fixed)
         finals, stacks = apply_scan(apart.early, carried, rows, fixed, count, form)
         kept = apart.residuals(stacks, rows, fixed)
@@ -190,6 +195,26 @@ def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedPr
     along = [next(moves) if on else Zero(x.type) for x, on in zip(finals, flags, strict=False)]
     along += [next(back) if y.type.is_float else Zero(y.type) for y in out[form.carry :]]
     return one_or_all(out), one_or_all(along)
+
+
+def _push_chunks(
+    chunk: int,
+    active: tuple[bool, ...],
+    tangents: Sequence[Any],
+    operands: Sequence[Any],
+    of: ClosedProgram,
+    form: Form,
+) -> Any:
+    """Return what `_push` returns, of the loop in chunks."""
+
+    def make() -> Program:
+        whole = chunked(body_of(of, form), [x.type for x in operands], chunk, scan, form)
+        return expand(forward.jvp(whole, active, residuals=True))
+
+    pushed = derived("in chunks", of, (chunk, active, form), make)
+    found = inline(pushed, [*operands, *(x for x in tangents if not isinstance(x, Zero))])
+    out, along = found[: len(found) // 2], found[len(found) // 2 :]
+    return one_or_all(out), one_or_all([t if t.type.is_float else Zero(t.type) for t in along])
 
 
 def _pull(cotangent: Any, *operands: Any, of: ClosedProgram, **params: Any) -> list[Any]:

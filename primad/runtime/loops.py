@@ -17,6 +17,7 @@ from primad.native.memory import ALIGNMENT, aligned
 from primad.native.steps import driver_text
 from primad.native.straight import MOST_INSTRUCTIONS, length_of, loop_text
 from primad.runtime.cache import EXECUTABLES
+from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import CompiledProgram
 from primad.runtime.executor import Executable
 from primad.runtime.executors import prepared, prepared_function
@@ -192,7 +193,7 @@ def steps_of(of: ClosedProgram, carry: int, stacked: int, reverse: bool, ends: b
 
 
 def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool]) -> Steps:
-    program = simplify(of.hoisted)
+    program = without_barriers(simplify(of.hoisted))
     length = None if compiler() is None else length_of(program)
     if length is not None and length <= MOST_INSTRUCTIONS:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from primad.ir.node import CAPTURED, LITERAL, Node
 from primad.ir.program import Program, subprogram
+from primad.ops.barrier import barrier
 
 
 def split(program: Program, late: Sequence[bool], late_outputs: Sequence[bool]) -> tuple[Program, Program]:
@@ -20,7 +21,9 @@ def split(program: Program, late: Sequence[bool], late_outputs: Sequence[bool]) 
         early: (early inputs) -> (the other outputs, residuals);
         rest: (residuals, late inputs) -> (the late outputs).
     """
+    # What lies behind a barrier is computed again: by the part that needs it.
     depends = {node for node, on in zip(program.inputs, late, strict=True) if on}
+    depends.update([node for node in program.nodes if node.op is barrier])
     for node in program.nodes:
         if not depends.isdisjoint(node.inputs):
             depends.add(node)
