@@ -58,7 +58,7 @@ class Apart:
         before, program = (None, program) if counted else _hoisted(program, fixed_inputs)
         self._before = before
         late = [*late, *[False] * (len(program.inputs) - len(late))]
-        early, rest = split(program, late, late_outputs)
+        early, rest = split(program, late, late_outputs, (ops.barrier,))
         count = late_outputs.count(False)
         inputs = {node: i for i, node in enumerate(early.inputs)}
         awaited = dict(zip(early.outputs[count:], rest.inputs, strict=False))

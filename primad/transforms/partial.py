@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from primad.ir.node import CAPTURED, LITERAL, Node
 from primad.ir.program import Program, subprogram
-from primad.ops.barrier import barrier
 
 
-def split(program: Program, late: Sequence[bool], late_outputs: Sequence[bool]) -> tuple[Program, Program]:
+def split(
+    program: Program, late: Sequence[bool], late_outputs: Sequence[bool], again: Collection[Any] = ()
+) -> tuple[Program, Program]:
     """Split a program into an early and a late part.
 
     Args:
         program: a lowered program.
         late: which inputs are known only later (tangents, cotangents).
         late_outputs: which outputs the late part returns.
+        again: ops behind which values are computed by each part that needs them.
 
     Returns:
         early: (early inputs) -> (the other outputs, residuals);
         rest: (residuals, late inputs) -> (the late outputs).
     """
-    # What lies behind a barrier is computed again: by the part that needs it.
     depends = {node for node, on in zip(program.inputs, late, strict=True) if on}
-    depends.update([node for node in program.nodes if node.op is barrier])
+    depends.update([node for node in program.nodes if node.op in again])
     for node in program.nodes:
         if not depends.isdisjoint(node.inputs):
             depends.add(node)
