@@ -27,7 +27,9 @@ from primad.ops.windows import first_inside
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import REFERENCE
 from primad.simplify import simplify
+from primad.transforms import vjp
 from primad.verify.cases import Seeded
+from primad.verify.programs import draw_program
 from primad.verify.trial import Trial
 
 needs_llvm = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
@@ -115,6 +117,21 @@ def agree(program: Any, arguments: list[Any], at_end: bool = True, exact: bool =
 def check(function: Any, *arguments: Any, at_end: bool = True, exact: bool = False) -> None:
     with np.errstate(all="ignore"):
         agree(simplify(primad.trace(function)(*arguments)), list(arguments), at_end, exact)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+def test_random_programs_stay_within_their_memory() -> None:
+    found = 0
+    for seed in range(200, 250):
+        program = draw_program(Seeded(seed))
+        arguments = [np.random.default_rng(seed).uniform(0.2, 0.8, type.shape) for type in program.in_types]
+        for derived in map(simplify, (program, vjp(program))):
+            if not any(map(reason, derived.nodes)):
+                cotangents = [np.ones(type.shape, type.dtype) for type in derived.in_types[len(arguments) :]]
+                agree(derived, [*arguments, *cotangents], bool(seed % 2))
+                found += 1
+    assert found > 60
 
 
 # -- what is drawn -----------------------------------------------------------------------------------------------------

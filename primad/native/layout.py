@@ -165,7 +165,7 @@ class Layout:
             source = self.places[node.inputs[0]]
             if frame_of(node) is not None or isinstance(source, Splat):
                 self._put_alone(node)
-                source = framed_in(node, node)
+                source = framed_in(node)
             self.places[node] = windows_of(node, source)
         else:
             self.places[node] = self._home(node)
@@ -214,7 +214,7 @@ class Layout:
             for node in unit.results:
                 buffer = self.view(node).buffer
                 framed = NATIVE[node.op] is Way.FRAME
-                unit.writes[buffer] = framed_in(node, node).nbytes if framed else buffer.type.nbytes
+                unit.writes[buffer] = framed_in(node).nbytes if framed else buffer.type.nbytes
             for node in unit.nodes:
                 for operand in node.inputs:
                     place = self.places[operand]

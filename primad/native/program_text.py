@@ -319,13 +319,13 @@ class ProgramWriter:
 
     def _write_frame(self, code: Code, node: Node) -> None:
         """Write a copy of an array with zeros around it, of which windows are views."""
-        framed = framed_in(node, node)
+        framed = framed_in(node)
         (operand,) = node.inputs
         shape = operand.type.shape
         low, high = frame_of(node) or ((0,) * len(shape), (0,) * len(shape))
         _fill_margins(code, low, high, framed)
         offset = sum(n * s for n, s in zip(low, framed.strides, strict=True))
-        _copy(code, self.layout.places[operand], View(node, offset, shape, framed.strides, framed.dtype))
+        _copy(code, self.layout.places[operand], View(framed.buffer, offset, shape, framed.strides, framed.dtype))
 
     def _write_group(self, code: Code, unit: Unit) -> None:
         places = self.layout.places

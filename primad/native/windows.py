@@ -43,12 +43,12 @@ def windows_of(node: Node, framed: View) -> View:
     return View(framed.buffer, offset, node.type.shape, (*strides, *elements), framed.dtype)
 
 
-def framed_in(node: Node, buffer: Any) -> View:
-    """Return the place of the array with zeros around it in a buffer."""
+def framed_in(node: Node) -> View:
+    """Return the place of the array with zeros around it, in a buffer of its own."""
     shape = node.inputs[0].type.shape
     low, high = frame_of(node) or ((0,) * len(shape), (0,) * len(shape))
     wide = tuple([a + n + b for a, n, b in zip(low, shape, high, strict=True)])
-    return View(buffer, 0, wide, contiguous(wide), node.type.dtype)
+    return View(("frame", node), 0, wide, contiguous(wide), node.type.dtype)
 
 
 # -- overlap-add -------------------------------------------------------------------------------------------------------
