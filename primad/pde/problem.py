@@ -166,14 +166,14 @@ class Problem:
         return {"networks": networks, "coefficients": dict(self.statement.coefficients)}
 
     def points(
-        self, count: int = 1000, boundary: int | None = None, seed: Sequence[int] = (0,), weights: Any = None
+        self, count: int = 1000, boundary: int | None = None, seed: int | Sequence[int] = 0, weights: Any = None
     ) -> dict[str, dict[str, Array]]:
         """Draw points for all terms.
 
         Args:
             count: how many for each equation.
             boundary: how many for each condition that is fitted; by default a fifth of those.
-            seed: integers: the same ones give the same points.
+            seed: an integer, or several: the same ones give the same points.
             weights: of the terms by name; by default those of the conditions.
 
         Returns:
@@ -181,9 +181,10 @@ class Problem:
             the weighted sum of mean squares.
         """
         found = {}
+        seeds = (seed,) if isinstance(seed, int) else tuple(seed)
         for place, (name, term) in enumerate(self.terms.items()):
             many = count if term.kind == "equation" else boundary or max(20, count // 5)
-            arrays = term.draw(many, (*seed, place))
+            arrays = term.draw(many, (*seeds, place))
             rows = 1 if term.kind == "integral" else len(arrays["at"])
             weight = (weights or {}).get(name, term.weight)
             found[name] = {**arrays, "scale": np.full((rows, len(self.labels[name])), np.sqrt(weight / rows))}
