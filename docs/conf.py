@@ -1,4 +1,7 @@
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+import jupytext
 
 project = "primad"
 author = "the primad developers"
@@ -12,7 +15,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints", "tutorials/notebooks"]
 
 # The tutorials are run when the site is built: what they print and draw is what primad does. A cell that raises ends
 # the build. Pages without code cells are not touched.
@@ -50,5 +53,17 @@ def as_restructured_text(app, what, name, object, options, lines):
                 lines[i] = "".join(parts)
 
 
+NOTEBOOKS = ("first_ten_minutes", "equation_to_picture", "inverse_problems")
+
+
+def write_notebooks(app):
+    """Write these tutorials as notebooks too, which their pages offer for download."""
+    folder = Path(app.srcdir) / "tutorials"
+    (folder / "notebooks").mkdir(exist_ok=True)
+    for name in NOTEBOOKS:
+        jupytext.write(jupytext.read(folder / f"{name}.md"), folder / "notebooks" / f"{name}.ipynb")
+
+
 def setup(app):
+    app.connect("builder-inited", write_notebooks)
     app.connect("autodoc-process-docstring", as_restructured_text, priority=400)  # before napoleon reads the sections
