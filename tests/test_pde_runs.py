@@ -210,3 +210,13 @@ def test_what_is_shown_before_and_while_a_run(capsys) -> None:
     shown = capsys.readouterr().err
     for word in ("MLP(width=4, depth=1)", "by construction", "parameters", "1 of them coefficients", "streams", "3/3"):
         assert word in shown
+
+
+def test_a_solution_is_saved_and_loaded(tmp_path: Path) -> None:
+    solution = problem().solve(points=20, steps=2, progress=False)
+    solution.save(tmp_path / "u.safetensors")
+    loaded = problem().load(tmp_path / "u.safetensors")
+    assert same(loaded.params, solution.params)
+    assert loaded.u(0.3, 0.4) == solution.u(0.3, 0.4)
+    with pytest.raises(ShapeError, match="expected"):
+        problem(5).load(tmp_path / "u.safetensors")

@@ -5,6 +5,7 @@ from primad.pde import (
     conditions,
     domains,
     equations,
+    history,
     intervals,
     marching,
     meshes,
@@ -23,6 +24,7 @@ from primad.pde.domains import *
 from primad.pde.equation import Equation, manufactured
 from primad.pde.equations import *
 from primad.pde.fields import Field, FieldAt
+from primad.pde.history import *
 from primad.pde.intervals import *
 from primad.pde.marching import *
 from primad.pde.meshes import *
@@ -75,6 +77,7 @@ __all__ += comparison.__all__
 __all__ += conditions.__all__
 __all__ += domains.__all__
 __all__ += equations.__all__
+__all__ += history.__all__
 __all__ += intervals.__all__
 __all__ += marching.__all__
 __all__ += meshes.__all__

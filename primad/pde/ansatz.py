@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,13 @@ class Imposed:
     Attributes:
         domain: of the problem.
         values: for each part of the boundary the values there.
-        velocity: the derivative in time at the start; None if it is not given.
+        velocities: of the beginning, the derivatives in time there.
         slopes: for each part of the boundary the derivatives along the normal there, where they are E's own.
     """
 
     domain: Domain
     values: Mapping[str, Function] = field(default_factory=dict)
-    velocity: Function | None = None
+    velocities: Mapping[str, Function] = field(default_factory=dict)
     slopes: Mapping[str, Function] = field(default_factory=dict)
 
     def around(self, network: Callable[[], Any], point: Point) -> Any:
@@ -42,16 +42,16 @@ class Imposed:
         if not self.values:
             return network()
         base, factor = self.domain.extended(self.values, point), self.domain.vanishing(list(self.values), point)
-        if self.velocity is not None:
+        for velocity in self.velocities.values():
             time = clock(self.domain)
             name, start = time.names[0], time.low
             passed = point[name] - start
 
-            def extension(t: Any) -> Any:
+            def extension(t: Any, name: str = name) -> Any:
                 return self.domain.extended(self.values, {**point, name: t}) + 0.0 * t
 
             rate = jvp(extension, (start,), (1.0,))[1]
-            base = base + passed * (self.velocity({**point, name: start}) - rate)
+            base = base + passed * (velocity({**point, name: start}) - rate)
             factor = factor * (passed / time.measure)
         if self.slopes:
             factor = factor * self.domain.vanishing(list(self.slopes), point)
@@ -110,52 +110,41 @@ def imposed(name: str, domain: Domain, conditions: Sequence[Condition]) -> tuple
     Raises:
         ProblemError: if a condition insists on it and it cannot be.
     """
-    values: dict[str, Function] = {}
-    slopes: dict[str, Function] = {}
-    velocity: Function | None = None
-    kinds: dict[str, list[Condition]] = {"values": [], "velocity": [], "slopes": []}
-    for condition in conditions:
-        if not isinstance(condition, (Dirichlet, Initial, Neumann)) or name not in condition.values:
-            continue
-        if condition.hard is False:
-            continue
-        value = as_function(condition.values[name])
-        if isinstance(condition, Initial) and condition.order:
-            velocity = value
-            kinds["velocity"].append(condition)
-        elif isinstance(condition, Neumann):
-            slopes.update(dict.fromkeys(condition.parts(domain), value))
-            kinds["slopes"].append(condition)
-        else:
-            values.update(dict.fromkeys(condition.parts(domain), value))
-            kinds["values"].append(condition)
-    wishes = [kinds["values"], kinds["velocity"], kinds["slopes"]]
     found, used = Imposed(domain), list[Condition]()
     # One after the other: values alone may be possible where a velocity, or a slope, is not.
-    for kind, more in enumerate((Imposed(domain, values), None, None)):
-        if not wishes[kind]:
+    for kind, belongs in STAGES.items():
+        wished: list[Any] = [c for c in conditions if belongs(c)]
+        wished = [c for c in wished if name in c.values and c.hard is not False]
+        given: Any = {part: value for c in wished for part, value in _by_part(c, name, domain).items()}
+        if not given:
             continue
-        if kind == 1:
-            more = Imposed(domain, found.values, velocity) if "initial" in found.values else None
-        elif kind == 2:
-            more = Imposed(domain, found.values, found.velocity, slopes) if set(slopes) <= set(found.values) else None
-        obstacle = _obstacle(more) if more is not None else "the values there do not hold by construction"
-        if more is None or obstacle:
-            _refuse(name, wishes[kind], obstacle)
-        else:
-            found, used = more, used + wishes[kind]
+        more = replace(found, **{kind: given})
+        alone = kind != "values" and not set(given) <= set(found.values)
+        why = "the values there do not hold by construction" if alone else _obstacle(more)
+        if not why:
+            found, used = more, [*used, *wished]
+            continue
+        for condition in wished:
+            if condition.hard:
+                raise ProblemError(
+                    f"{condition.what} cannot hold by construction",
+                    why=f"For {name}: {why}.",
+                    fix="leave `hard` out: then it is fitted at points.",
+                )
     return found, used
 
 
-def _refuse(name: str, wished: Sequence[Condition], why: str) -> None:
-    """Raise if a condition that cannot hold by construction insists on it."""
-    for condition in wished:
-        if getattr(condition, "hard", None):
-            raise ProblemError(
-                f"{condition.what} cannot hold by construction",
-                why=f"For {name}: {why}.",
-                fix="leave `hard` out: then it is fitted at points.",
-            )
+STAGES: dict[str, Callable[[Any], bool]] = {
+    "values": lambda c: isinstance(c, Dirichlet) or (isinstance(c, Initial) and not c.order),
+    "velocities": lambda c: isinstance(c, Initial) and c.order == 1,
+    "slopes": lambda c: isinstance(c, Neumann),
+}
+"""What can hold by construction, and which conditions say it."""
+
+
+def _by_part(condition: Any, name: str, domain: Domain) -> dict[str, Function]:
+    value = as_function(condition.values[name])
+    return dict.fromkeys(condition.parts(domain), value)
 
 
 def _obstacle(found: Imposed) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from primad import tree
 from primad.errors import ProblemError
 from primad.functional.compile import jit
+from primad.nn.saving import load
 from primad.numpy.shaping import reshape, stack
 from primad.optimize.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.newton_cg import GaussNewtonCG
@@ -18,6 +20,7 @@ from primad.pde.conditions import Condition
 from primad.pde.domains import Domain
 from primad.pde.fields import Field, FieldAt
 from primad.pde.formulas import latex_of
+from primad.pde.history import History
 from primad.pde.networks import MLP, Inputs, Network
 from primad.pde.sampling import Array
 from primad.pde.settings import settings_of
@@ -274,6 +277,19 @@ class Problem:
             return (term.name,)
         paths = tree.paths(program.out_tree)
         return tuple([f"{term.name} {' '.join(str(part) for part in path)}" for path in paths])
+
+    def load(self, path: str | os.PathLike[str]) -> Solution:
+        """Return the solution whose parameters `Solution.save` wrote.
+
+        Args:
+            path: the file.
+
+        Raises:
+            ShapeError: if the file holds something else, or parameters of another problem.
+        """
+        return Solution(
+            self, load(path, self.init()), None, self.points(), History(()), "loaded", f"loaded from {path}"
+        )
 
     def solve(self, **settings: Any) -> Solution:
         """Find parameters for which the residuals are small. See `Settings` for the arguments.

@@ -16,9 +16,10 @@ from primad.errors import NotFiniteError, ProblemError
 from primad.optimize.vectors import Space
 from primad.pde.checkpoints import Checkpoint, restored
 from primad.pde.divergence import first_not_finite
+from primad.pde.history import History
 from primad.pde.sampling import Array
 from primad.pde.settings import Settings
-from primad.pde.solution import History, Solution
+from primad.pde.solution import Solution
 from primad.pde.summary import summary
 from primad.pde.watching import Bar, Log
 from primad.pde.weighting import Balance, causal_weights, refined, scaled

@@ -12,6 +12,7 @@ from primad.ir.program import Cost
 from primad.optimize.vectors import Space
 from primad.pde.intervals import Parameters
 from primad.pde.settings import Settings
+from primad.pde.watching import console
 from primad.quantities import count, seconds
 from primad.recording import trace
 from primad.simplify import simplify
@@ -100,10 +101,8 @@ class Summary:
 
     def show(self) -> None:
         """Show it on standard error."""
-        from rich.console import Console  # loads when there is something to show
-        from rich.table import Table
+        from rich.table import Table  # loads when there is something to show
 
-        console = Console(stderr=True)
         facts = Table(show_header=False, box=None, pad_edge=False)
         for name, value in self._facts():
             facts.add_row(f"[dim]{name}[/dim]", value)
@@ -112,8 +111,9 @@ class Summary:
             table.add_column(column, justify="right")
         for t in self.terms:
             table.add_row(t.name, str(t.points), str(t.residuals), f"{t.weight:.3g}", f"{t.streams:.3g}")
-        console.print(facts)
-        console.print(table)
+        to = console()
+        to.print(facts)
+        to.print(table)
 
 
 def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from primad.pde.history import History
 from primad.pde.settings import Settings
-from primad.pde.solution import History
 
 SHOWN = 4
 """Losses of terms that a bar shows, the largest first."""
+
+
+def console() -> Any:
+    """Return what is written to: standard error, in notebooks without widgets as well."""
+    from rich.console import Console  # loads when there is something to show
+
+    return Console(stderr=True, force_jupyter=None if find_spec("ipywidgets") else False)
 
 
 class Bar:
@@ -24,7 +32,7 @@ class Bar:
     """
 
     def __init__(self, settings: Settings, done: int) -> None:
-        from rich.console import Console, Group  # loads when there is something to show
+        from rich.console import Group  # loads when there is something to show
         from rich.live import Live
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
         from rich.text import Text
@@ -40,7 +48,7 @@ class Bar:
         )
         self._task = self._bar.add_task("", total=settings.steps, completed=done, loss="", rate="", left="")
         self._terms = Text(style="dim", no_wrap=True, overflow="ellipsis")
-        self._live = Live(Group(self._bar, self._terms), console=Console(stderr=True))
+        self._live = Live(Group(self._bar, self._terms), console=console())
 
     def start(self) -> None:
         """Show it."""
