@@ -236,6 +236,18 @@ def test_an_equation_of_sympy_is_the_function_that_says_the_same(name: str) -> N
         assert "u" in line and line.endswith("= 0")
 
 
+def test_equations_by_name_are_problems() -> None:
+    rod, settings = INTERVAL * TIME, {"coefficients": {"k": 0.5}, "network": NETWORK}
+    named = pde.Problem(pde.heat("k"), rod, pde.Free("u"), **settings)
+    written = pde.Problem(lambda u, k: u.t - k * u.xx, rod, pde.Free("u"), **settings)
+    assert named.latex()["equation"] == ["- k u_{xx} + u_{t} = 0"] == written.latex()["equation"]
+    params, points = named.init(), named.points(9)
+    found, same = (one.evaluated(params, points)["equation"] for one in (named, written))
+    np.testing.assert_allclose(found, same, rtol=1e-12, atol=1e-14)
+    system = pde.Problem(pde.stokes(), SQUARE, pde.Free("u", "v", "p"), unknowns="u v p", network=NETWORK)
+    assert len(system.labels["equation"]) == len(system.latex()["equation"]) == 3
+
+
 def test_formulas_of_functions_are_what_they_compute() -> None:
     from primad.pde.formulas import formulas
 
@@ -254,11 +266,12 @@ def test_formulas_of_functions_are_what_they_compute() -> None:
 @pytest.mark.parametrize(
     ("equation", "words"),
     [
-        (sympy.Eq(x, x), "holds always or never"),
-        (sympy.Function("u")(0, t) - U, "at another place"),
+        (sympy.Eq(x, x), "no equation"),
+        (sympy.Function("u")(0, t) - U, "taken at"),
+        (sympy.Function("u")(sympy.Symbol("r"), t), "unknown functions of r, which is no coordinate"),
         (sympy.Function("w")(x, t), "asks for 'w'"),
         (U - nu, "asks for 'nu'"),
-        (x < U, "holds always or never"),
+        (x < U, "no equation"),
     ],
 )
 def test_what_is_no_equation_is_named(equation, words: str) -> None:

@@ -1,8 +1,7 @@
-"""Equations as formulas, both ways: SymPy's as functions of what they ask for, and functions as SymPy's."""
+"""Equations as formulas: what functions of unknowns compute, as SymPy's expressions, in LaTeX and in MathML."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,10 +10,10 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from primad import tree
-from primad.errors import PrimadError, ProblemError
+from primad.errors import PrimadError
 from primad.pde.calling import by_name
+from primad.pde.equation import Equation
 from primad.pde.fields import Field, FieldAt
-from primad.symbolic.functions import from_sympy
 from primad.symbolic.programs import to_sympy
 
 Function = Callable[..., Any]
@@ -25,82 +24,6 @@ def is_symbolic(equation: Any) -> bool:
     if isinstance(equation, (list, tuple)):
         return bool(equation) and all(is_symbolic(one) for one in equation)
     return isinstance(equation, (sympy.Basic, sympy.MatrixBase, bool))
-
-
-def as_function(equation: Any, coordinates: Sequence[str], what: str) -> Function:
-    """Return a function of what an equation of SymPy's contains, by name: unknowns, coordinates, other symbols.
-
-    Args:
-        equation: an `Eq`, an expression that is to be zero, or a list, tuple or matrix of these.
-        coordinates: names, which unknown functions must be functions of.
-        what: whose equation it is, for messages.
-
-    Raises:
-        ProblemError: for equations that hold always or never, and for unknowns at other places than the point.
-    """
-    sides = [_difference(one, what) for one in _listed(equation)]
-    values = {atom: _asked(atom, coordinates, what) for side in sides for atom in _atoms(side)}
-    symbols = {atom: sympy.Dummy(f"{name}_{derivative}") for atom, (name, derivative) in values.items()}
-    plain = [side.xreplace(symbols) for side in sides]
-    free = sorted({str(s) for side in plain for s in side.free_symbols if s not in symbols.values()})
-    others = {name: next(s for side in plain for s in side.free_symbols if str(s) == name) for name in free}
-    compiled = from_sympy(plain, [*symbols.values(), *others.values()])
-    unknowns = sorted({name for name, _ in values.values()})
-
-    def residual(**given: Any) -> Any:
-        asked = [given[name].d(derivative) if derivative else given[name].value for name, derivative in values.values()]
-        found = compiled(*asked, *[given[name] for name in others])
-        return found[0] if len(found) == 1 else tuple(found)
-
-    parameters = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in (*unknowns, *others)]
-    residual.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return residual
-
-
-def _listed(equation: Any) -> list[Any]:
-    if isinstance(equation, sympy.Equality) and isinstance(equation.lhs, sympy.MatrixBase):
-        return list(equation.lhs - equation.rhs)
-    if isinstance(equation, sympy.MatrixBase):
-        return list(equation)
-    return [part for one in equation for part in _listed(one)] if isinstance(equation, (list, tuple)) else [equation]
-
-
-def _difference(equation: Any, what: str) -> Any:
-    """Return what is zero where an equation holds, with derivatives carried out as far as they can be."""
-    if isinstance(equation, sympy.Equality):
-        return (equation.lhs - equation.rhs).doit()
-    if isinstance(equation, bool) or not isinstance(equation, sympy.Expr):
-        raise ProblemError(
-            f"{what}: {equation} is no equation",
-            why="SymPy makes True or False of an equation that holds always or never; inequalities have no residual.",
-            fix="write it as sympy.Eq(left, right), or as the expression that is to be zero.",
-        )
-    return equation.doit()
-
-
-def _atoms(side: Any) -> list[Any]:
-    """Return unknown functions and derivatives of them, the outermost ones, in a fixed order."""
-    found = side.atoms(AppliedUndef, sympy.Derivative)
-    return sorted(found, key=lambda atom: (-atom.count_ops(), str(atom)))
-
-
-def _asked(atom: Any, coordinates: Sequence[str], what: str) -> tuple[str, str]:
-    """Return the unknown and the derivative that an atom stands for, by names."""
-    function = atom.expr if isinstance(atom, sympy.Derivative) else atom
-    if not isinstance(function, AppliedUndef):
-        raise ProblemError(f"{what}: {atom} is no derivative of an unknown function")
-    for argument in function.args:
-        if not isinstance(argument, sympy.Symbol) or str(argument) not in coordinates:
-            raise ProblemError(
-                f"{what}: {function} is an unknown at another place than the point",
-                why=f"The coordinates are {', '.join(coordinates)}.",
-                fix="say what holds at the boundary or the start by conditions.",
-            )
-    times = atom.variable_count if isinstance(atom, sympy.Derivative) else ()
-    return str(function.func), " ".join(str(variable) for variable, count in times for _ in range(int(count)))
-
-
-# -- functions as formulas ---------------------------------------------------------------------------------------------
 
 
 class _Symbolic(FieldAt):
@@ -199,7 +122,9 @@ def shown(
         numbers: coefficients and constants by name.
     """
     if is_symbolic(equation):
-        sides = [equation] if not isinstance(equation, (list, tuple)) else list(equation)
+        sides = _listed(equation)
+    elif isinstance(equation, Equation):
+        sides = _listed(tree.leaves(equation.residuals))
     else:
         try:
             sides = formulas(function, coordinates, unknowns, numbers)
@@ -209,14 +134,22 @@ def shown(
     return [_indexed(one, set(coordinates)) for one in equations]
 
 
+def _listed(equation: Any) -> list[Any]:
+    """Return the single equations of lists and matrices."""
+    if isinstance(equation, (list, tuple, sympy.MatrixBase)):
+        return [part for one in equation for part in _listed(one)]
+    if isinstance(equation, sympy.Equality) and isinstance(equation.lhs, sympy.MatrixBase):
+        return list(equation.lhs - equation.rhs)
+    return [equation]
+
+
 def _indexed(equation: Any, coordinates: set[str]) -> Any:
     """Return an equation with unknowns without their arguments, and derivatives as indices."""
     replaced = {}
-    for atom in _atoms(equation):
-        place = (atom.expr if isinstance(atom, sympy.Derivative) else atom).args
-        if all(str(argument) in coordinates for argument in place):
-            name, along = _asked(atom, sorted(coordinates), "an equation")
-            parts = along.split()
+    for atom in equation.atoms(AppliedUndef, sympy.Derivative):
+        function, times = (atom.expr, atom.variable_count) if isinstance(atom, sympy.Derivative) else (atom, ())
+        if isinstance(function, AppliedUndef) and all(str(argument) in coordinates for argument in function.args):
+            parts = [str(symbol) for symbol, count in times for _ in range(int(count))]
             index = "".join(parts) if all(len(part) == 1 for part in parts) else " ".join(parts)
-            replaced[atom] = sympy.Symbol(f"{name}_{index}" if index else name)
+            replaced[atom] = sympy.Symbol(f"{function.func}_{index}" if index else str(function.func))
     return equation.xreplace(replaced)

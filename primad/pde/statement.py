@@ -12,13 +12,14 @@ from primad.errors import ProblemError, TracingError, suggestion
 from primad.pde.calling import check_arguments
 from primad.pde.conditions import Condition, Data, Free, Initial, Integral, Interface, Periodic, Robin, Within
 from primad.pde.domains import Domain, Product
+from primad.pde.equation import Equation
 from primad.pde.fields import FieldAt
-from primad.pde.formulas import as_function, is_symbolic
+from primad.pde.formulas import is_symbolic
 from primad.pde.intervals import Interval
 from primad.pde.networks import Network
 
 
-class Equation(NamedTuple):
+class Part(NamedTuple):
     """An equation of a problem.
 
     Attributes:
@@ -51,7 +52,7 @@ class Statement:
     """
 
     domain: Domain
-    equations: tuple[Equation, ...]
+    equations: tuple[Part, ...]
     conditions: tuple[Condition, ...]
     networks: dict[str, Network]
     groups: tuple[tuple[tuple[str, ...], Network], ...]
@@ -157,7 +158,7 @@ def _known(
     return found
 
 
-def _equations(equations: Any, domain: Domain) -> tuple[Equation, ...]:
+def _equations(equations: Any, domain: Domain) -> tuple[Part, ...]:
     if isinstance(equations, Mapping):
         named = dict(equations)
     elif isinstance(equations, (list, tuple)):  # of functions, or of SymPy's equations
@@ -170,7 +171,9 @@ def _equations(equations: Any, domain: Domain) -> tuple[Equation, ...]:
             (one.domain, one.equation, one.weight) if isinstance(one, Within) else (domain, one, 1.0)
         )
         if is_symbolic(function):
-            function = as_function(function, domain.names, f"the equation {name!r}")
+            function = Equation(function, name=name)
+        if isinstance(function, Equation):
+            _check_coordinates(function, domain, name)
         if not callable(function):
             raise TracingError(
                 f"the equation {name!r} is a function that returns what is to be zero, got {type(function).__name__}",
@@ -178,10 +181,21 @@ def _equations(equations: Any, domain: Domain) -> tuple[Equation, ...]:
             )
         if where.names != domain.names:
             raise ProblemError(f"the equation {name!r} holds in a domain with other coordinates than the problem's")
-        found.append(Equation(name, function, where, weight, one.equation if isinstance(one, Within) else one))
+        found.append(Part(name, function, where, weight, one.equation if isinstance(one, Within) else one))
     if not found:
         raise ProblemError("a problem has at least one equation")
     return tuple(found)
+
+
+def _check_coordinates(equation: Equation, domain: Domain, name: str) -> None:
+    """Raise if the unknown functions of an equation are functions of something else than coordinates."""
+    for symbol in equation.coordinates:
+        if str(symbol) not in domain.names:
+            raise ProblemError(
+                f"the equation {name!r} has unknown functions of {symbol}, which is no coordinate",
+                why=f"The coordinates are {', '.join(domain.names)}.",
+                fix="name the coordinates of the domain as in the equation.",
+            )
 
 
 def _check_used(statement: Statement) -> None:
