@@ -17,6 +17,7 @@ from typing import Any
 from weakref import ref
 
 from primad.native.builder import DECLARATIONS
+from primad.native.pointers import named
 from primad.native.vectors import WIDTH_BYTES, libmvec
 from primad.process import undisturbed
 
@@ -101,6 +102,8 @@ class _Compiler:
             body, _, declarations = text.partition(DECLARATIONS)
             bodies.append(body.replace("@KERNEL", f"@kernel{i}"))
             declared.update(dict.fromkeys(declarations.splitlines()))
+        for name, address in named(declared).items():
+            llvm.add_symbol(name, address)
         # What LLVM knows of the processor is 0.8 MB for each machine that has compiled. So one machine compiles all,
         # and an engine, which keeps the code, has another that never does.
         with llvm.parse_assembly("\n".join([*declared, *bodies])) as module:

@@ -18,7 +18,7 @@ from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.loops import View, contiguous
 from primad.native.pointwise import Pointwise
 from primad.native.storage import VIEWS, Place, Splat, part_of, view_of
-from primad.native.table import NATIVE, Way, reason
+from primad.native.table import Way, reason, way_of
 from primad.native.windows import frame_of, framed_in, windows_of
 
 MOST_CONSTANTS = 4096
@@ -80,12 +80,12 @@ def layout_of(program: Program, slices: Slices = NO_SLICES) -> Layout | None:
 
 def reads_memory(node: Node) -> bool:
     """Say whether a loop reads all operands of an op where they lie: so that even literals must lie somewhere."""
-    return not isinstance(NATIVE[node.op], Pointwise) and NATIVE[node.op] not in (Way.VIEW, Way.JOIN, Way.FRAME)
+    return not isinstance(way_of(node), Pointwise) and way_of(node) not in (Way.VIEW, Way.JOIN, Way.FRAME)
 
 
 def is_constant(node: Node) -> bool:
     """Say whether a value is an array that becomes a part of the text."""
-    return node.op is CAPTURED or NATIVE.get(node.op) is Way.CONSTANT
+    return node.op is CAPTURED or way_of(node) is Way.CONSTANT
 
 
 class Layout:
@@ -125,18 +125,18 @@ class Layout:
             for node in self.steps
             if node.op is ops.concatenate or (node.op is ops.pad and not any(dict(node.params)["interior"]))
             for i, operand in enumerate(node.inputs)
-            if uses[operand] == 1 and operand in made and NATIVE[operand.op] not in (Way.VIEW, Way.FRAME)
+            if uses[operand] == 1 and operand in made and way_of(operand) not in (Way.VIEW, Way.FRAME)
         }
 
     def _arrange(self) -> None:
         """Find units and places."""
         keys: dict[Node, Key] = {}
         for node in self.steps:
-            if isinstance(NATIVE[node.op], Pointwise):
+            if isinstance(way_of(node), Pointwise):
                 keys[node] = key_of(node, keys) or (node.type.shape, FLOAT64)
         for members in components(self.steps, keys):
             self.units.append(Unit(members, keys[members[0]][1]))
-        alone = [node for node in self.steps if node not in keys and NATIVE[node.op] not in (Way.VIEW, Way.FRAME)]
+        alone = [node for node in self.steps if node not in keys and way_of(node) not in (Way.VIEW, Way.FRAME)]
         self.units += [Unit([node]) for node in alone]
         for unit in self.units:
             self.maker.update(dict.fromkeys(unit.nodes, unit))
@@ -161,7 +161,7 @@ class Layout:
                 self._put_alone(node)
                 found = self._home(node)
             self.places[node] = found
-        elif NATIVE.get(node.op) is Way.FRAME:
+        elif way_of(node) is Way.FRAME:
             source = self.places[node.inputs[0]]
             if frame_of(node) is not None or isinstance(source, Splat):
                 self._put_alone(node)
@@ -213,7 +213,7 @@ class Layout:
             unit.results = [node for node in unit.nodes if node in needed]
             for node in unit.results:
                 buffer = self.view(node).buffer
-                framed = NATIVE[node.op] is Way.FRAME
+                framed = way_of(node) is Way.FRAME
                 unit.writes[buffer] = framed_in(node).nbytes if framed else buffer.type.nbytes
             for node in unit.nodes:
                 for operand in node.inputs:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from primad import ops
-from primad.ir.node import Node
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Params, literal_value
 from primad.native import functions
-from primad.native.vectors import BOOL, Vector
+from primad.native.pointers import MARK, address_of
+from primad.native.vectors import BOOL, CELLS, Vector
 from primad.primitive import Primitive
+from primad.recording import trace
+from primad.simplify import simplify
+from primad.types import ArrayType
 
 Emit = Callable[..., str]
 """(vector, *operands, **params) -> value; the vector is of the operands' type, of those that are no conditions."""
@@ -26,13 +31,13 @@ class Pointwise:
         emit: writes it.
         kinds: of the operands that are no conditions: f(loats), i(ntegers), u(nsigned), b(ooleans).
         function: whether it takes as long as exp: then it is worth a loop of its own.
-        between: (dtype of the operands, of the result) -> whether it is written for them; None for all of these kinds.
+        limit: (node) -> why it is not written so for this node; '' where it is.
     """
 
     emit: Emit
     kinds: str = "f"
     function: bool = False
-    between: Callable[[np.dtype[Any], np.dtype[Any]], bool] | None = None
+    limit: Callable[[Node], str] = lambda node: ""
 
 
 def operand_dtype(node: Node) -> np.dtype[Any]:
@@ -42,7 +47,48 @@ def operand_dtype(node: Node) -> np.dtype[Any]:
 
 def written(vector: Vector, node: Node, operands: Sequence[str]) -> str:
     """Write an op that has native code, and return its value."""
-    return POINTWISE[node.op].emit(vector.of(operand_dtype(node)), *operands, **dict(node.params))
+    how = POINTWISE.get(node.op) or recorded_way(node)
+    assert how is not None
+    return how.emit(vector.of(operand_dtype(node)), *operands, **dict(node.params))
+
+
+# -- a user's own op ---------------------------------------------------------------------------------------------------
+
+
+def recorded_way(node: Node) -> Pointwise | None:
+    """Return how a user's own op is written: as the pointwise ops that its definition is made of; None if it is not."""
+    op = node.op
+    if not isinstance(op, Primitive) or not op.pointwise or op.views or ops.BY_NAME.get(op.name) is op:
+        return None
+    return _recorded(op, tuple([x.type for x in node.inputs]), node.type, node.params)
+
+
+@lru_cache(maxsize=256)
+def _recorded(op: Primitive, types: tuple[ArrayType, ...], result: ArrayType, params: Params) -> Pointwise | None:
+    try:
+        program = simplify(trace(partial(op.numpy, **dict(params)))(*types))
+    except Exception:  # any: what a user's definition does with traced arrays is not known
+        return None
+    steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    hows = [POINTWISE.get(node.op) or recorded_way(node) for node in steps]
+    largest = max([type.dtype.itemsize for type in types], default=0)
+    if list(program.out_types) != [result] or any(node.op is CAPTURED for node in program.nodes):
+        return None
+    for node, how in zip(steps, hows, strict=True):
+        small = all(x.type.dtype.itemsize <= largest and x.type.dtype.str in CELLS for x in (node, *node.inputs))
+        if how is None or not small or operand_dtype(node).kind not in how.kinds or how.limit(node):
+            return None
+
+    def emit(v: Vector, *operands: str, **_: Any) -> str:
+        known = dict(zip(program.inputs, operands, strict=True))
+        for node in program.nodes:
+            if node.op is LITERAL:
+                known[node] = v.of(node.type.dtype).constant(literal_value(node))
+            elif node not in known:
+                known[node] = written(v, node, [known[x] for x in node.inputs])
+        return known[program.outputs[0]]
+
+    return Pointwise(emit, "fiub", any(how is not None and how.function for how in hows))
 
 
 # -- arithmetic --------------------------------------------------------------------------------------------------------
@@ -196,8 +242,10 @@ def _rounded_towards_zero(v: Vector, x: str, target: Vector) -> str:
     return target.choose(fits, whole, target.constant(int(least)))
 
 
-def _truncates(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    return source.kind != "f" or target == BOOL or target in (np.int64, np.int32)
+def _no_truncation(node: Node) -> str:
+    source, target = operand_dtype(node), node.type.dtype
+    written = source.kind != "f" or target == BOOL or target in (np.int64, np.int32)
+    return "" if written else f"what of {source} does not fit {target} is for the C compiler of NumPy to say"
 
 
 # -- bits --------------------------------------------------------------------------------------------------------------
@@ -222,6 +270,28 @@ def _right_shift(v: Vector, x: str, y: str) -> str:
     if not v.signed:
         return _shifted(v, x, y, "lshr", zero)
     return _shifted(v, x, y, "ashr", v.choose(v.order("lt", x, zero), v.constant(-1), zero))
+
+
+# -- functions of SciPy ------------------------------------------------------------------------------------------------
+
+SPECIAL = "scipy.special.cython_special"
+
+
+def _exported(name: str) -> Pointwise:
+    """Return how a function of SciPy's is called, in double precision."""
+
+    def emit(v: Vector, x: str, **params: Any) -> str:
+        wide = v.of(np.float64)
+        value = x if wide is v else v.changed("fpext", x, wide)
+        found = wide.each(f"{MARK}{SPECIAL}.{name}", value, then=[("i32", "0")])
+        return found if wide is v else wide.changed("fptrunc", found, v)
+
+    def limit(node: Node) -> str:
+        if dict(node.params).get("n", 0):
+            return "SciPy exports no derivative of the digamma function for native code"
+        return "" if address_of(SPECIAL, name) else f"SciPy does not export {name} for native code"
+
+    return Pointwise(emit, function=True, limit=limit)
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
@@ -259,7 +329,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.select: Pointwise(lambda v, c, x, y: v.choose(c, x, y), ALL),
     ops.mask: Pointwise(lambda v, c, x: v.choose(c, x, v.constant(0)), ALL),
     ops.cast: Pointwise(_cast, ALL),
-    ops.truncate: Pointwise(_truncate, ALL, between=_truncates),
+    ops.truncate: Pointwise(_truncate, ALL, limit=_no_truncation),
     ops.leg: Pointwise(functions.leg),
     **{
         ops.BY_NAME[name]: Pointwise(_called(C_NAMES.get(name, name)), function=True)
@@ -268,6 +338,9 @@ POINTWISE: dict[Primitive, Pointwise] = {
             "erf", "erfc", "cbrt", *C_NAMES,
         )
     },
+    ops.gammaln: _exported("gammaln"),
+    ops.polygamma: _exported("__pyx_fuse_1psi"),
+    ops.erfinv: _exported("__pyx_fuse_0erfinv"),
     ops.direction: Pointwise(functions.direction, function=True),
     ops.tanh: Pointwise(functions.tanh, function=True),
     ops.sech2: Pointwise(functions.sech2, function=True),

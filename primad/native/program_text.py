@@ -25,7 +25,7 @@ from primad.native.pointwise import Pointwise, written
 from primad.native.products import COUNT, write_contraction
 from primad.native.site import FAILURE_BYTES, Loops, Site, failure_of
 from primad.native.storage import Place, Splat, part_of
-from primad.native.table import NATIVE, Way
+from primad.native.table import Way, way_of
 from primad.native.vectors import BY_SIZE, CELLS, Vector, number_text
 from primad.native.windows import frame_of, framed_in
 from primad.ops.contraction import ALPHABET
@@ -105,7 +105,7 @@ class ProgramWriter:
                 self._pointers[node] = f"%out{k}"
         self._sums = frozenset(outputs[: layout.slices.sums])
         assert self._sums <= self._direct.keys()
-        self._products = {unit: self._product(unit) for unit in layout.units if NATIVE[unit.nodes[0].op] is Way.SUM}
+        self._products = {unit: self._product(unit) for unit in layout.units if way_of(unit.nodes[0]) is Way.SUM}
         constants = sorted(layout.constants, key=lambda node: node.index)
         self._pointers.update({node: f"@KERNEL.constant{i}" for i, node in enumerate(constants)})
         self._arrays = [_array_text(self._pointers[node], _array_of(node)) for node in constants]
@@ -287,7 +287,7 @@ class ProgramWriter:
     def _write_unit(self, code: Code, unit: Unit) -> None:
         layout = self.layout
         (node, *_) = unit.nodes
-        how = NATIVE[node.op]
+        how = way_of(node)
         if unit in self._products:
             write_contraction(code, self._products[unit].form, node.type.dtype)
         elif isinstance(how, Pointwise):

@@ -17,7 +17,7 @@ from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, leaf_value
 from primad.ir.program import Program
 from primad.native.builder import Builder, module
 from primad.native.pointwise import POINTWISE, Pointwise, larger, operand_dtype, written
-from primad.native.table import NATIVE, Way, reason
+from primad.native.table import Way, reason, way_of
 from primad.native.vectors import CELLS, Vector, lanes_of
 from primad.ops.contraction import split
 
@@ -40,7 +40,7 @@ def length_of(program: Program) -> int | None:
         if node.op is CAPTURED:
             total += node.type.size
             continue
-        how = NATIVE.get(node.op)
+        how = way_of(node)
         if isinstance(how, Pointwise):
             total += node.type.size * (FUNCTION if how.function else 1)
         elif node.op is ops.contract:
@@ -99,7 +99,7 @@ class Straight:
         params, dtype = dict(node.params), node.type.dtype
         if node.op is LITERAL or node.op is CAPTURED:
             return self._constants(np.asarray(leaf_value(node), dtype))
-        how = NATIVE[node.op]
+        how = way_of(node)
         if how is Way.CONSTANT:
             return self._constants(np.asarray(node.op.numpy(**params), dtype))
         if isinstance(how, Pointwise):

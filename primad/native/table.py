@@ -10,7 +10,7 @@ from primad import ops
 from primad.ir.node import Leaf, Node
 from primad.native.compiler import compiler
 from primad.native.indexing import write_gather, write_scatter_add
-from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype
+from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way
 from primad.native.reductions import LONGEST_SORT, write_argsort, write_cumsum, write_extremum
 from primad.native.site import Loops
 from primad.native.storage import VIEWS
@@ -69,34 +69,34 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     **dict.fromkeys(
         (ops.cholesky, ops.lu, ops.qr, ops.solve_triangular), Missing("factorizations are LAPACK's, called by SciPy")
     ),
-    **dict.fromkeys((ops.gammaln, ops.polygamma, ops.erfinv), Missing("special functions are SciPy's")),
     ops.draw: Missing("random words are those of NumPy's generator"),
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""
+
+
+def way_of(node: Node) -> Pointwise | Loops | Way | Missing | None:
+    """Return how an op is written; None for leaves, and for an op of a user's own that nothing is known of."""
+    return NATIVE.get(node.op) or recorded_way(node)
 
 
 def reason(node: Node) -> str:
     """Return why there is no native code for an op on these types; '' where there is."""
     if isinstance(node.op, Leaf):
         return ""
-    how = NATIVE.get(node.op)
+    how = way_of(node)
     if how is None:
-        return f"{node.op.name} is an op of one's own"
+        return f"{node.op.name} is an op of one's own whose definition cannot be recorded"
     if isinstance(how, Missing):
         return how.reason
     for type in (node.type, *[x.type for x in node.inputs]):
         if isinstance(type, ArrayType) and type.dtype.str not in CELLS:
             return f"there are no vectors of {type.dtype}"
-    if isinstance(how, Pointwise):
-        dtype = operand_dtype(node)
-        written = dtype.kind in how.kinds and (how.between is None or how.between(dtype, node.type.dtype))
-        return "" if written else f"{node.op.name} is not written for {dtype}"
-    if isinstance(how, Loops):
-        dtype = node.inputs[0].type.dtype
-        return how.limit(node) if dtype.kind in how.kinds else f"{node.op.name} is not written for {dtype}"
-    return ""
+    if not isinstance(how, (Pointwise, Loops)):
+        return ""
+    dtype = operand_dtype(node) if isinstance(how, Pointwise) else node.inputs[0].type.dtype
+    return how.limit(node) if dtype.kind in how.kinds else f"{node.op.name} is not written for {dtype}"
 
 
 def has_code(node: Node) -> bool:
     """Say whether an op that works on each element alone can be part of a kernel on this machine."""
-    return compiler() is not None and isinstance(NATIVE.get(node.op), Pointwise) and not reason(node)
+    return compiler() is not None and isinstance(way_of(node), Pointwise) and not reason(node)
