@@ -101,7 +101,7 @@ REVERSE: list[Callable[[Program], Program]] = [vjp, lambda p: vjp(vjp(p)), lambd
 """What a rule for reverse mode only allows."""
 
 
-@pytest.mark.parametrize("seed", [*range(12), 156])  # a pullback in a checkpoint in a pushforward: transposed as one
+@pytest.mark.parametrize("seed", [*range(12), 156])  # a loop that is read again
 def test_programs_inside_programs_change_nothing(seed: int) -> None:
     rng = random.Random(seed)
     program = draw_program(Seeded(seed), most=3)
@@ -137,3 +137,22 @@ def test_programs_inside_programs_read_back(seed: int) -> None:
             if not isinstance(node.op, Leaf):
                 assert not node.op.is_composite
                 stack += [of.hoisted for of in node.op.held(node.params)]
+
+
+@pytest.mark.parametrize("mark", ["call", "checkpoint", "scan"])
+@pytest.mark.parametrize("stacked", [False, True])
+def test_a_rule_may_take_the_derivative_of_what_holds_programs(mark: str, stacked: bool) -> None:
+    """Values that a rule's own `jvp` computes beside tangents, and reads again, do not depend on the tangents."""
+    inner = primad.trace(lambda x: np.sin(x) * x)(primad.ArrayType((3,), float))
+
+    def held(x: Any) -> Any:
+        if mark == "scan":
+            return primad.scan(lambda c, row: (np.sin(c) * row, c), x, x)[0]
+        return MARKS[mark](inner)(x)[0]
+
+    program = primad.trace(lambda x: np.exp(np.sin(held(x))))(primad.ArrayType((3,), float))
+    marked = nested(program, ["custom_jvp"])
+    if stacked:
+        program, marked = vmap(program, [True], 2), vmap(marked, [True], 2)
+    for change in (vjp, lambda p: vjp(jvp(p)), lambda p: vjp(vjp(p))):
+        agree(change(program), change(marked), 1)

@@ -22,9 +22,10 @@ from primad.functional.rules import Rule
 from primad.functional.transformed import name_of, not_pickled
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive, as_tuple, one_or_all
-from primad.programs.ops import program_op
-from primad.recording import check_function
+from primad.programs.ops import program_op, with_residuals
+from primad.recording import check_function, program_of
 from primad.trace import TracedArray, lift
+from primad.transforms.lowering import inline
 from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
 
 Function = Callable[..., Any]
@@ -232,15 +233,23 @@ def _push(tangents: Sequence[Any], *inputs: Any, residuals: bool, of: ClosedProg
     out = custom_jvp_(*inputs, of=of, rule=rule)
     count = rule.in_tree.num_leaves
     _check_captured(rule.name, tangents, count)
-    assert rule.jvp is not None
     like = as_tuple(out)[0]
-    primals = tree.unflatten(rule.in_tree, inputs[:count])
-    moving = tree.unflatten(rule.in_tree, [_instantiate(t, like) for t in tangents[:count]])
-    result = rule.jvp(primals, moving)
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
-    what = f"tangent returned by the rule of {rule.name}"
-    return out, _floating(_matching_leaves(rule.out_tree, of.out_types, result[1], what, like))
+    moving = [_instantiate(tangent, like) for tangent in tangents[:count]]
+    push = rule.jvp
+    assert push is not None
+
+    def pushed(*xs: TracedArray) -> list[TracedArray]:
+        found = push(*(tree.unflatten(rule.in_tree, part) for part in (xs[:count], xs[count:])))
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
+        what = f"tangent returned by the rule of {rule.name}"
+        return _matching_leaves(rule.out_tree, of.out_types, found[1], what, xs[0])
+
+    operands = [*inputs[:count], *moving]
+    if not residuals:
+        return out, _floating(pushed(*operands))
+    apart = with_residuals(program_of([x.type for x in operands], pushed))
+    return out, _floating(inline(apart, operands))
 
 
 custom_jvp_: Primitive = program_op(

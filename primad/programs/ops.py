@@ -28,7 +28,7 @@ from primad.runtime.cache import BUILT
 from primad.runtime.executors import prepare
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
-from primad.transforms.lowering import alone, apply_program_op, expand, extended, inline, lower
+from primad.transforms.lowering import alone, apply_program_op, expand, extended, inline, lower, replaced, rewritten
 from primad.types import ArrayType, TupleType, type_of_results
 
 Types = list[ArrayType]
@@ -131,6 +131,29 @@ jvp_: Primitive = program_op(
     out_types=lambda of, *, active: [*of.out_types, *of.out_types],
     doc="Outputs of the program, and their tangents for tangents of the active arguments.",
 )
+
+
+def with_residuals(program: Program) -> Program:
+    """Return a program in which derivatives taken forwards stand in two parts, so that it can be transposed.
+
+    One part computes values, and the other is linear in the tangents: where one op computed both, values that are
+    read again would seem to depend on the tangents.
+    """
+
+    def change(node: Node, mapping: dict[Node, Node], trace: Trace) -> Node | None:
+        return replaced(node, mapping, trace, _in_two_parts) if node.op in (jvp_, vmap_) else None
+
+    return rewritten(program, change)
+
+
+def _in_two_parts(node: Node, xs: Sequence[TracedArray]) -> Any:
+    params = dict(node.params)
+    of: Program = params["of"].hoisted
+    if node.op is vmap_:
+        flags = extended(params["batched"], of)
+        return one_or_all(inline(batching.vmap(with_residuals(of), flags, params["size"]), xs))
+    return one_or_all(inline(expand(forward.jvp(of, extended(params["active"], of), residuals=True)), xs))
+
 
 vjp_: Primitive = program_op(
     "vjp",

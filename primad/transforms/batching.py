@@ -123,7 +123,7 @@ def _mapped_tangent(
 ) -> Any:
     """Batching and differentiation commute: the tangents of a stack are a stack of tangents."""
     active = [not isinstance(tangent, Zero) for tangent in tangents]
-    pushed = jvp(of.hoisted, active)
+    pushed = jvp(of.hoisted, active, residuals=True)  # so that a stack of it can be transposed
     flags = [*batched, *(flag for flag, on in zip(batched, active, strict=True) if on)]
     stacked = vmap(Program(pushed.trace, pushed.inputs, pushed.outputs[len(of.out_types) :]), flags, size)
     moving = [tangent for tangent in tangents if not isinstance(tangent, Zero)]
