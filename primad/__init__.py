@@ -46,12 +46,12 @@ from primad.functional.loops import associative_scan as associative_scan
 from primad.functional.loops import fori_loop as fori_loop
 from primad.functional.loops import map as map
 from primad.functional.loops import scan as scan
-from primad.functional.loops import while_loop as while_loop
 from primad.functional.mapping import vmap as vmap
 from primad.functional.opaque import opaque as opaque
 from primad.functional.reading import parse as parse
 from primad.functional.values import stop_gradient as stop_gradient
 from primad.functional.values import value as value
+from primad.functional.while_loops import while_loop as while_loop
 from primad.ir.program import Cost as Cost
 from primad.ir.program import Program as Program
 from primad.kinds import composite as composite

@@ -15,7 +15,8 @@ import numpy as np
 from primad import ops, tree
 from primad.errors import ShapeError
 from primad.functional.calls import run_once
-from primad.functional.loops import as_type, function_name, is_any_traced, predicate
+from primad.functional.loops import as_type, function_name, is_any_traced
+from primad.functional.while_loops import predicate
 from primad.ir.program import ClosedProgram, Program
 from primad.primitive import as_tuple
 from primad.programs.scan import Form, scan

@@ -1,4 +1,4 @@
-"""Loops for users: scan, fori_loop, while_loop, map, associative_scan. Their bodies are recorded once.
+"""Loops for users: scan, fori_loop, map, associative_scan. Their bodies are recorded once.
 
 Names, arguments and trees are those that users of `jax.lax` know. A body is plain NumPy; what it closes over, traced or
 not, becomes an operand.
@@ -20,7 +20,6 @@ from primad.ir.program import ClosedProgram, Program
 from primad.primitive import as_tuple
 from primad.programs.scan import Form
 from primad.programs.scan import scan as scan_
-from primad.programs.while_loop import while_loop as while_
 from primad.recording import check_function, is_number, record, type_of
 from primad.runtime.programs import source_values, traced_operands
 from primad.trace import TracedArray
@@ -76,7 +75,7 @@ def _scanned(f: Function, init: Any, xs: Any, length: int | None, reverse: bool)
     length = _length(rows, length)
     types = [type_of(x) for x in start]
     row_types = [ArrayType(of.shape[1:], of.dtype) for of in [type_of(row) for row in rows]]
-    step = _Step(f, function_name(f), "scan", carry_tree)
+    step = Step(f, function_name(f), "scan", carry_tree)
     program, types = step.recorded(types, [is_number(x) for x in start], row_types, xs)
     converted = [as_type(x, type) for x, type in zip(start, types, strict=True)]
     form = Form(len(types), len(rows), length, bool(reverse), False)
@@ -124,7 +123,7 @@ def as_type(x: Any, type: ArrayType) -> Any:
     return ops.cast(x, dtype=str(type.dtype)) if isinstance(x, TracedArray) else np.asarray(x, type.dtype)
 
 
-class _Step:
+class Step:
     """A user's body, and how it is recorded.
 
     Args:
@@ -204,76 +203,6 @@ def _adopts(leaf: Any, type: ArrayType) -> bool:
 
 def _described(value: Any) -> str:
     return f"a tuple of {len(value)}" if isinstance(value, tuple) else f"a {type(value).__name__}"
-
-
-def while_loop(cond_fun: Function, body_fun: Function, init_val: Any, max_steps: int = 100_000) -> Any:
-    """Apply a step again and again while a condition holds.
-
-    Args:
-        cond_fun: of what is carried; returns a boolean without axes.
-        body_fun: `carry -> carry`. Both are recorded once.
-        init_val: what is carried before the first step: a tree of arrays.
-        max_steps: the most steps that may be taken. Reverse mode keeps what it needs of each step in arrays that would
-            hold so many; memory is used for as many as are taken.
-
-    Returns:
-        what is carried when the condition does not hold any more.
-
-    Raises:
-        ShapeError: if the body changes the types of what it carries; if the condition is no boolean without axes.
-        StepsError: if the condition still holds after `max_steps` steps.
-
-    Example:
-        >>> import primad
-        >>> root = lambda a: primad.while_loop(lambda x: abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
-        >>> round(root(2.0), 12), round(primad.grad(root)(2.0), 12)
-        (np.float64(1.414213562373), np.float64(0.353553390593))
-    """
-    check_function(cond_fun, "while_loop: ")
-    check_function(body_fun, "while_loop: ")
-    try:
-        most = operator.index(max_steps)
-    except TypeError:
-        raise TracingError(f"while_loop: max_steps must be an integer, got {type(max_steps).__name__}") from None
-    if not is_any_traced(init_val):
-        return run_once(lambda init: _while(cond_fun, body_fun, init, most), (init_val,))
-    return _while(cond_fun, body_fun, init_val, most)
-
-
-def _while(cond_fun: Function, body_fun: Function, init: Any, most: int) -> Any:
-    start, carry_tree = tree.flatten(init)
-
-    def step(carry: Any, _: Any) -> Any:
-        after = body_fun(carry)
-        _, structure = tree.flatten(after)
-        return after, predicate(cond_fun(after), "while_loop: the condition") if structure == carry_tree else True
-
-    body = _Step(step, function_name(body_fun), "while_loop", carry_tree)
-    program, types = body.recorded([type_of(x) for x in start], [is_number(x) for x in start], [], None)
-    converted = [as_type(x, type) for x, type in zip(start, types, strict=True)]
-    given = tree.unflatten(carry_tree, converted)
-    go = predicate(cond_fun(given), "while_loop: the condition")
-    operands = traced_operands([go, *converted, *program.sources])
-    found = while_(*operands, of=ClosedProgram(program), carry=len(types), most=most)
-    return tree.unflatten(carry_tree, found[1 : 1 + len(types)])
-
-
-def predicate(value: Any, what: str) -> Any:
-    """Return a truth value, traced or not.
-
-    Raises:
-        ShapeError: if it is not one.
-    """
-    if isinstance(value, (bool, np.bool_)):
-        return np.bool_(value)
-    leaves, _ = tree.flatten(value)
-    if len(leaves) == 1 and leaves[0] is value and type_of(value) == ArrayType((), np.bool_):
-        return value
-    got = type_of(value) if len(leaves) == 1 and leaves[0] is value else f"a {type(value).__name__}"
-    raise ShapeError(
-        f"{what} must be a boolean without axes, got {got}",
-        fix="compare (x > 0), and join conditions with np.all or np.any.",
-    )
 
 
 def map(f: Function, xs: Any) -> Any:
