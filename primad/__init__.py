@@ -112,6 +112,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "integrate",
     "jacfwd",
     "jacobian",
     "jacrev",
@@ -163,6 +164,7 @@ _LATE = {
 """What is imported when it is first asked for: most programs never do, and SymPy takes longer than all the rest."""
 
 if TYPE_CHECKING:
+    from primad import integrate as integrate
     from primad import optimize as optimize
     from primad import pde as pde
     from primad.explanation import Explanation as Explanation
@@ -175,7 +177,7 @@ else:
 
     def __getattr__(name: str) -> object:
         """Import what is asked for late."""
-        if name in ("optimize", "pde"):
+        if name in ("integrate", "optimize", "pde"):
             return import_module(f"primad.{name}")
         if name in _LATE:
             return getattr(import_module(_LATE[name]), name)

@@ -1,0 +1,134 @@
+"""The loop of adaptive steps, and of steps of equal length, with what values between the steps are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primad import numpy as pnp
+from primad.functional.loops import scan
+from primad.functional.mapping import vmap
+from primad.functional.values import stop_gradient
+from primad.functional.while_loops import while_rows
+from primad.integrate.methods import METHODS, Method, first_step
+
+Function = Callable[..., Any]
+SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
+"""A step is so much shorter than the estimate says, and at most so many times as long as the one before."""
+
+
+class Path(NamedTuple):
+    """The steps that were taken, as rows; those that were refused have no length.
+
+    Attributes:
+        count: how many rows there are.
+        status: 0, or −1 where the steps became too short.
+        t: where the steps begin.
+        h: their lengths.
+        end: where they end.
+        y: the values at their beginnings.
+        inside: what the values inside are computed from.
+        last: the value at the end of the last step.
+    """
+
+    count: Any
+    status: Any
+    t: Any
+    h: Any
+    end: Any
+    y: Any
+    inside: Any
+    last: Any
+
+
+def adaptive(
+    fun: Function, start: Any, stop: Any, y0: Any, method: Method, rtol: float, atol: float, first: Any, options: Any
+) -> Path:
+    """Take steps whose errors stay below the tolerances.
+
+    Where they end is a constant to derivatives, but for the last one, which ends at `stop`.
+    """
+    longest, most = options
+    direction = stop_gradient(np.sign(stop - start))
+    slope = fun(start, y0)
+    if first is None:
+        first = first_step(fun, start, y0, slope, stop - start, method.order, atol, rtol, longest)
+    begun = {
+        "t": start, "y": y0, "slope": slope, "h": np.minimum(first, longest),
+        "refused": np.bool_(False), "status": np.int64(0),
+    }  # fmt: skip
+
+    def goes_on(state: Any) -> Any:
+        return (direction * (stop - state["t"]) > 0) & (state["status"] == 0)
+
+    def step(state: Any) -> Any:
+        t, y, h = state["t"], state["y"], state["h"]
+        shortest = 10 * np.finfo(np.float64).eps * np.abs(t) + 1e-300
+        is_last = direction * (t + direction * h - stop) >= 0
+        end = np.where(is_last, stop, t + stop_gradient(direction * h))
+        found = method.step(fun, t, y, state["slope"], end - t)
+        error = stop_gradient(found.error(atol, rtol))
+        good = error < 1
+        wanted = SAFETY * np.where(error > 0, error, 1.0) ** (-1.0 / (method.order + 1))
+        growth = np.where(error == 0, LARGEST, np.minimum(LARGEST, wanted))
+        growth = np.where(state["refused"], np.minimum(1.0, growth), growth)
+        shrink = np.maximum(SMALLEST, np.where(np.isfinite(wanted), wanted, SMALLEST))
+        taken = stop_gradient(np.abs(end - t))
+        length = np.minimum(taken * np.where(good, growth, shrink), longest)
+        after = {
+            "t": np.where(good, end, t),
+            "y": np.where(good, found.y, y),
+            "slope": np.where(good, found.slope, state["slope"]),
+            "h": stop_gradient(length),
+            "refused": ~good,
+            "status": np.where(~good & (length < shortest), -1, 0),
+        }
+        return after, (t, np.where(good, end - t, 0.0), after["t"], y, found.inside)
+
+    count, state, (t, h, end, y, inside) = while_rows(goes_on, step, begun, most)
+    return Path(count, state["status"], t, h, end, y, inside, state["y"])
+
+
+def equal(fun: Function, start: Any, stop: Any, y0: Any, steps: int) -> Path:
+    """Take so many steps of equal lengths by the classical method of order 4."""
+    h = (stop - start) / steps
+
+    def step(state: Any, i: Any) -> Any:
+        y, slope = state
+        t = start + i * h
+        k2 = fun(t + h / 2, y + h / 2 * slope)
+        k3 = fun(t + h / 2, y + h / 2 * k2)
+        k4 = fun(t + h, y + h * k3)
+        new = y + h / 6 * (slope + 2 * k2 + 2 * k3 + k4)
+        after = fun(t + h, new)
+        return (new, after), (t, t + h, y, pnp.stack([slope, after, new]))
+
+    (last, _), (t, end, y, inside) = scan(step, (y0, fun(start, y0)), np.arange(float(steps)))
+    return Path(np.int64(steps), np.int64(0), t, end - t, end, y, inside, last)
+
+
+def _between_equal(inside: Any, y: Any, h: Any, x: Any) -> Any:
+    """Hermite's cubic through both values and slopes."""
+    first, last, new = inside[0], inside[1], inside[2]
+    cubic = x * (x - 1) * ((1 - 2 * x) * (new - y) + (x - 1) * h * first + x * h * last)
+    return (1 - x) * y + x * new + cubic
+
+
+def values(path: Path, method: str, times: Any, direction: Any) -> Any:
+    """Return the values at times, one row for each; NaN where the path does not come."""
+    between = _between_equal if method == "RK4" else METHODS[method].between
+    rows = path.t.shape[0]
+    done = np.arange(rows) < path.count
+
+    def at(time: Any) -> Any:
+        before = done & (direction * (path.end - time) < 0)
+        k = stop_gradient(np.sum(before * 1.0)).astype(np.int64)
+        inside = k < path.count
+        k = np.minimum(k, np.maximum(path.count - 1, 0))
+        t, h, y, part = (pnp.take(x, k, axis=0) for x in (path.t, path.h, path.y, path.inside))
+        x = (time - t) / np.where(h == 0, 1.0, h)
+        return np.where(inside, between(part, y, h, x), np.nan)
+
+    return vmap(at)(times)

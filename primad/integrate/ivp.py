@@ -1,0 +1,157 @@
+"""solve_ivp: SciPy's arguments and result, differentiable in initial values, parameters and times."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from primad.errors import NotDifferentiableError, ShapeError, TracingError, suggestion
+from primad.functional.values import stop_gradient
+from primad.integrate.adaptive import Path, adaptive, equal, values
+from primad.integrate.methods import METHODS
+from primad.recording import check_function
+from primad.trace import TracedArray
+
+__all__ = ["solve_ivp"]
+
+Function = Callable[..., Any]
+REACHED = "The solver successfully reached the end of the integration interval."
+
+
+def solve_ivp(
+    fun: Function,
+    t_span: Sequence[Any],
+    y0: Any,
+    method: str = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    args: Sequence[Any] | None = None,
+    *,
+    rtol: float = 1e-3,
+    atol: float = 1e-6,
+    first_step: float | None = None,
+    max_step: float = np.inf,
+    steps: int | None = None,
+    max_steps: int = 10_000,
+) -> OptimizeResult:
+    """Integrate y′ = f(t, y) from a value at the beginning.
+
+    It is differentiable in `y0`, `t_span`, `t_eval`, `args` and what `fun` closes over, in both modes and to any order.
+    What is differentiated is what was computed: lengths of accepted steps are constants, but for the last one, which
+    ends at the end of `t_span`.
+
+    Args:
+        fun: `(t, y, *args) -> slope`, in NumPy; it is recorded once.
+        t_span: the times at which to begin and to end.
+        y0: the value at the beginning, an array with one axis.
+        method: "RK45", "DOP853" (with SciPy's tableaux), "ROS23" for stiff systems (L-stable, by Rosenbrock; its
+            Jacobian is exact), or "RK4": the classical method in `steps` steps of equal length.
+        t_eval: times at which values are wanted. Inside of a transform it has to be given.
+        dense_output: whether `sol` of the result is a function of time.
+        args: further arguments of `fun`.
+        rtol: relative tolerance of the adaptive methods.
+        atol: absolute tolerance.
+        first_step: length of the first step; by default it is estimated.
+        max_step: length of the longest step.
+        steps: how many steps "RK4" takes.
+        max_steps: the most steps, refused ones included, that an adaptive method may take.
+
+    Returns:
+        `t`, `y` (a column for each time), `sol`, `nfev`, `status`, `message` and `success`, as SciPy has them. Inside
+        of a transform, values after a time at which the steps became too short are NaN.
+
+    Raises:
+        ShapeError: for a `y0` that has not one axis, or a slope of another shape.
+        StepsError: if the end is not reached in `max_steps` steps.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> from primad.integrate import solve_ivp
+        >>> def final(rate):
+        ...     return solve_ivp(lambda t, y: -rate * y, (0.0, 2.0), np.ones(1), t_eval=[2.0], rtol=1e-9).y[0, 0]
+        >>> round(final(0.5), 6), round(primad.grad(final)(0.5), 6)
+        (np.float64(0.367879), np.float64(-0.735759))
+    """
+    check_function(fun, "solve_ivp: ")
+    start, stop, y0 = _checked(t_span, y0)
+    if method not in (*METHODS, "RK4"):
+        near = suggestion(method, [*METHODS, "RK4"]) if isinstance(method, str) else ""
+        raise TracingError(f"solve_ivp: there is no method {method!r}", fix=near or f"choose from {[*METHODS, 'RK4']}.")
+
+    def slope(t: Any, y: Any) -> Any:
+        found = fun(t, y, *(args or ()))
+        found = found if isinstance(found, TracedArray) else np.asarray(found, np.float64)
+        if found.shape != y.shape:
+            raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
+        return found
+
+    if method == "RK4":
+        path = equal(slope, start, stop, y0, _count(steps))
+        evaluations = 4 * path.count
+    else:
+        options = float(max_step), operator.index(max_steps)
+        path = adaptive(slope, start, stop, y0, METHODS[method], float(rtol), float(atol), first_step, options)
+        evaluations = METHODS[method].evaluations * path.count + 2
+    return _result(path, method, start, stop, t_eval, dense_output, evaluations, slope)
+
+
+def _checked(t_span: Sequence[Any], y0: Any) -> tuple[Any, Any, Any]:
+    start, stop = (t if isinstance(t, TracedArray) else np.float64(t) for t in t_span)
+    y0 = y0 if isinstance(y0, TracedArray) else np.asarray(y0, np.float64)
+    if len(y0.shape) != 1:
+        raise ShapeError(f"solve_ivp: y0 must have one axis, its shape is {y0.shape}", fix="np.ravel joins its axes.")
+    return start, stop, y0
+
+
+def _count(steps: int | None) -> int:
+    if steps is None or operator.index(steps) < 1:
+        raise ShapeError(
+            f"solve_ivp: the method RK4 needs the number of steps, got {steps}", fix="pass steps=100, say."
+        )
+    return operator.index(steps)
+
+
+def _result(
+    path: Path, method: str, start: Any, stop: Any, t_eval: Any, dense_output: bool, evaluations: Any, slope: Function
+) -> OptimizeResult:
+    traced = any(isinstance(x, TracedArray) for x in (path.last, path.status, stop))
+    direction = stop_gradient(np.sign(stop - start))
+
+    def sol(t: Any) -> Any:
+        times = t if isinstance(t, TracedArray) else np.asarray(t, np.float64)
+        found = values(path, method, times.reshape(-1), direction)
+        return found[0] if not times.shape else found.T
+
+    if t_eval is not None:
+        times = t_eval if isinstance(t_eval, TracedArray) else np.asarray(t_eval, np.float64)
+        y = sol(times)
+    elif traced:
+        raise NotDifferentiableError(
+            "solve_ivp: t_eval has to be given inside of a transform",
+            why="How many steps are taken depends on values, and the shape of the result with it.",
+            fix="pass t_eval=np.linspace(t0, t1, 100), or [t1] for the end.",
+        )
+    else:
+        taken = np.flatnonzero(path.h[: path.count])
+        times = np.concatenate([[start], path.end[taken]])
+        y = np.concatenate([path.y[taken], path.last[None]]).T
+    result = OptimizeResult(t=times, y=y, sol=sol if dense_output else None, nfev=evaluations, status=path.status)
+    result.success, result.message = path.status == 0, REACHED
+    if not traced and path.status != 0:
+        result.message = _why(path, slope)
+    return result
+
+
+def _why(path: Path, slope: Function) -> str:
+    """Say where the steps became too short, and which component is to blame."""
+    t = float(path.end[path.count - 1])
+    found = np.asarray(slope(np.float64(t), path.last))
+    bad = np.flatnonzero(~np.isfinite(found))
+    if len(bad):
+        return f"Required step size is too small at t = {t:.16g}: component {bad[0]} of the slope is {found[bad[0]]}."
+    worst = int(np.argmax(np.abs(found) / (1.0 + np.abs(path.last))))
+    return f"Required step size is too small at t = {t:.16g}: component {worst} changes fastest."
