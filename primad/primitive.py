@@ -175,9 +175,12 @@ class Primitive:
 
     def rewrite(self, trace: Trace, inputs: tuple[Node, ...], params: Params) -> Node | None:
         """Try the constructor laws in order; return the first replacement."""
-        context: tuple[Any, ...] = tuple([node.op for node in inputs])
-        if len(inputs) == 2 and inputs[0] is inputs[1]:
-            context = (*context, SAME)
+        context: tuple[Any, ...]
+        if len(inputs) == 2:
+            first, second = inputs
+            context = (first.op, second.op) if first is not second else (first.op, second.op, SAME)
+        else:
+            context = tuple([node.op for node in inputs])
         rewriters = self._contexts.get(context)
         if rewriters is None:
             rewriters = self._contexts[context] = self._laws_in(context)

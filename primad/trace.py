@@ -295,6 +295,12 @@ def escaped(node: Node) -> TracingError:
 
 def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Apply a primitive: in the newest trace among the operands, or with NumPy where nothing is traced."""
+    if len(operands) == 1 and type(operands[0]) is TracedArray:
+        only = operands[0].node
+        if only.trace.closed:
+            raise escaped(only)
+        named = tuple(sorted(params.items())) if params else ()
+        return TracedArray(only.trace.build(primitive, (only,), named))
     trace: Trace | None = None
     first: Node | None = None
     inputs: list[Any] = []

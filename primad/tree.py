@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import optree
 
 from primad.errors import ShapeError
@@ -33,12 +34,13 @@ def _register(cls: type) -> None:
 
 
 _registered: set[type] = set()
+_PLAIN = frozenset((np.ndarray, float, int, np.float64))
 
 
 def _register_new(leaves: list[Any]) -> bool:
     """Register the dataclasses among leaves, and say whether there were any."""
     found = False
-    for cls in {type(leaf) for leaf in leaves}:
+    for cls in {type(leaf) for leaf in leaves} - _PLAIN:
         if dataclasses.is_dataclass(cls) and cls not in _registered and not hasattr(cls, "__array_function__"):
             _registered.add(cls)
             _register(cls)

@@ -189,15 +189,17 @@ class Program:
     def _structure(self) -> tuple[Key, list[Node]]:
         """The canonical key, and the leaves that it abstracts from (in the order of their holes)."""
         static: set[Node] = set()
-        for node in self.nodes:
-            for position in getattr(node.op, "static_operands", ()):
-                static.add(node.inputs[position])
         # Leaves count in the order of their first use, which does not depend on when they were made.
         leaves: dict[Node, None] = {}
         for node in self.nodes:
-            for operand in node.inputs:
+            inputs = node.inputs
+            if not inputs:
+                continue
+            for operand in inputs:
                 if operand.op is LITERAL or operand.op is CAPTURED:
                     leaves[operand] = None
+            for position in node.op.static_operands:
+                static.add(inputs[position])
         for node in self.outputs:
             if node.op is LITERAL or node.op is CAPTURED:
                 leaves[node] = None

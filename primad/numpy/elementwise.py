@@ -60,7 +60,8 @@ def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any
     name = ufuncs[0].__name__
 
     def function(x: Any, y: Any, /, out: Any = None) -> Any:
-        refuse_out(name, out)
+        if out is not None:
+            refuse_out(name, out)
         if not agree(x, y, floats):
             x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
         return bind(primitive, (x, y), {})
@@ -73,7 +74,8 @@ def unary(primitive: Primitive, *ufuncs: Any) -> Any:
     name = ufuncs[0].__name__
 
     def function(x: Any, /, out: Any = None) -> Any:
-        refuse_out(name, out)
+        if out is not None:
+            refuse_out(name, out)
         if not is_float(x.dtype):
             x = convert(x, loop_dtype(ufuncs[0], x))
         return bind(primitive, (x,), {})
@@ -131,6 +133,8 @@ def power(x: Any, y: Any, /, out: Any = None) -> Any:
     Integer arrays to negative powers are refused, as by NumPy.
     """
     refuse_out("power", out)
+    if type(x) is TracedArray and (y.__class__ is int or y.__class__ is float) and is_float(x.dtype):
+        return ops.power(x, float(y))
     constant = type(x) is TracedArray and type(y) is not TracedArray and np.ndim(y) == 0 and is_float(x.dtype)
     if constant and result_dtype(x, y) == x.dtype:
         return ops.power(x, float(y))

@@ -92,7 +92,8 @@ def getitem(x: TracedArray, index: Any) -> Any:
         entries.append(item)
         shape.append(x.shape[axis])
         axis += 1
-    x = ops.reshape(x, shape=tuple(shape))
+    if len(shape) != len(x.shape) or tuple(shape) != x.shape:
+        x = ops.reshape(x, shape=tuple(shape))
     advanced = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
     if advanced:
         advanced = [i for i, item in enumerate(entries) if not isinstance(item, slice)]
@@ -125,7 +126,7 @@ def _basic(x: TracedArray, entries: list[Any], advanced: set[int]) -> tuple[Trac
         stop.append(bounds[1])
         step.append(bounds[2])
     x = ops.slice_(x, start=tuple(start), stop=tuple(stop), step=tuple(step))
-    return ops.flip(x, axes=tuple(reversed_axes)), dropped
+    return ops.flip(x, axes=tuple(reversed_axes)) if reversed_axes else x, dropped
 
 
 def _advanced(x: TracedArray, indices: list[Any], axes: list[int]) -> Any:

@@ -205,6 +205,8 @@ class Plan(Executable):
 
     def _take_workspace(self) -> Workspace:
         """Return buffers that no other run holds: those of an earlier run, or new ones."""
+        if not self.buffers and not self._calls:
+            return _NO_BUFFERS
         return SPARE_WORKSPACES.take(self._spare) or Workspace(self.buffers, self._calls)
 
 
@@ -216,6 +218,7 @@ def wanted_of(node: Node, function: Any, known: Iterable[Node]) -> dict[str, Any
     return {"wanted": tuple([i in used for i in range(len(node.type.types))])}
 
 
+_NO_BUFFERS = Workspace([], [])
 SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.add: operator.add,
     np.subtract: operator.sub,
