@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -82,19 +83,23 @@ def way_of(node: Node) -> Pointwise | Loops | Way | Missing | None:
 def reason(node: Node) -> str:
     """Return why there is no native code for an op on these types; '' where there is."""
     if isinstance(node.op, Leaf):
-        return ""
+        return _without_vectors([node])
     how = way_of(node)
     if how is None:
         return f"{node.op.name} is an op of one's own whose definition cannot be recorded"
     if isinstance(how, Missing):
         return how.reason
-    for type in (node.type, *[x.type for x in node.inputs]):
-        if isinstance(type, ArrayType) and type.dtype.str not in CELLS:
-            return f"there are no vectors of {type.dtype}"
-    if not isinstance(how, (Pointwise, Loops)):
-        return ""
+    missing = _without_vectors([node, *node.inputs])
+    if missing or not isinstance(how, (Pointwise, Loops)):
+        return missing
     dtype = operand_dtype(node) if isinstance(how, Pointwise) else node.inputs[0].type.dtype
     return how.limit(node) if dtype.kind in how.kinds else f"{node.op.name} is not written for {dtype}"
+
+
+def _without_vectors(nodes: Sequence[Node]) -> str:
+    """Return what is wrong with the first type that native code has no vectors of; '' if it has all."""
+    types = [x.type for x in nodes if isinstance(x.type, ArrayType) and x.type.dtype.str not in CELLS]
+    return f"there are no vectors of {types[0].dtype}" if types else ""
 
 
 def has_code(node: Node) -> bool:
