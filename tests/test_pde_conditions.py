@@ -200,6 +200,27 @@ def test_materials_have_equations_of_their_own() -> None:
     assert solution.v(0.75) == pytest.approx(0.875, abs=1e-4)
 
 
+@pytest.mark.parametrize("size", [9, 12])
+def test_many_coordinates_are_one_array(size: int) -> None:
+    """Few coordinates are arguments of their own, many an array: with the same residuals as `primad.laplacian`."""
+    ball = pde.Ball(np.full(size, 0.5), 2.0)
+    problem = pde.Problem(
+        lambda u, points, x3: pde.laplacian(u) - np.sum(points**2, axis=-1) * x3,
+        ball,
+        pde.Dirichlet(u=1),
+        network=NETWORK,
+    )
+    params, points = problem.init(1), problem.points(5)
+    (group,) = problem.groups
+    rows = points["equation"]["at"]
+
+    def u(row):
+        return group.at(params["networks"]["u"], dict(zip(ball.names, row, strict=True)))
+
+    wanted = [primad.laplacian(lambda row: u(np.stack(list(row))))(row) - np.sum(row**2) * row[3] for row in rows]
+    np.testing.assert_allclose(problem.evaluated(params, points)["equation"][:, 0], wanted, rtol=1e-9)
+
+
 x, t, nu = sympy.symbols("x t nu")
 U, V = sympy.Function("u")(x, t), sympy.Function("v")(x, t)
 EQUATIONS = {

@@ -15,6 +15,7 @@ from primad.errors import ProblemError, suggestion
 from primad.nn.activations import silu, softmax
 from primad.nn.initializers import xavier_normal
 from primad.numpy.shaping import concatenate, reshape
+from primad.pde.domains import as_vector
 from primad.pde.sampling import Array, generator
 
 __all__ = ["MLP", "Fourier", "Mixture", "Network", "Separable"]
@@ -244,6 +245,9 @@ class Inputs:
 
     def of(self, point: Any) -> Any:
         """Return the numbers of a point, which is a mapping from names to numbers."""
+        if not self.periodic:
+            low, high = self.bounds.T
+            return (as_vector(point, self.names) - (low + high) / 2) / ((high - low) / 2)
         found = []
         for name, (low, high) in zip(self.names, self.bounds, strict=True):
             middle, half = (low + high) / 2, (high - low) / 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from primad.optimize.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.newton_cg import GaussNewtonCG
 from primad.pde.ansatz import Group, imposed
 from primad.pde.conditions import Condition
-from primad.pde.domains import Domain
+from primad.pde.domains import FEW, Domain, Place
 from primad.pde.fields import Field, FieldAt
 from primad.pde.formulas import latex_of
 from primad.pde.history import History
@@ -43,7 +44,7 @@ class Problem:
     """Equations in a domain with conditions, and networks for the unknowns.
 
     Functions take what they ask for by name: unknowns (`primad.pde.FieldAt`: derivatives have names), coordinates,
-    coefficients, constants. They are given arrays of points.
+    coefficients, constants; or for `points`, all coordinates in one array, a point a row. All are arrays over points.
 
     Args:
         equations: a function that returns what is to be zero, or a tuple of it; an equation of SymPy (`Eq`, or an
@@ -229,35 +230,37 @@ class Problem:
             self._compiled[rule] = rule.compile(self.residuals if isinstance(rule, RESIDUAL_RULES) else self.loss)
         return self._compiled[rule]
 
-    def known(self, params: Tree, row: Row) -> dict[str, Any]:
+    def known(self, params: Tree, row: Row) -> Mapping[str, Any]:
         """Return all that functions may ask for by name, at the points of a term."""
-        names = self.domain.names
-        columns = {name: row["at"][:, i] for i, name in enumerate(names)}
-        found = {**columns, **self.statement.constants, **params["coefficients"], **self.fields(params, columns)}
+        names, statement = self.domain.names, self.statement
+        found = {**statement.constants, **params["coefficients"], **self.fields(params, row["at"]), "points": row["at"]}
         if "normal" in row:
             found["n"] = normal_of(row, names)
-        return found
+        return ChainMap(found, Place(names, row["at"]))  # type: ignore[arg-type]
 
-    def fields(self, params: Tree, columns: Mapping[str, Any]) -> dict[str, FieldAt]:
+    def fields(self, params: Tree, at: Any) -> dict[str, FieldAt]:
         """Return the unknowns at points.
 
         Args:
             params: as `init` returns them.
-            columns: an array for each coordinate.
+            at: the points, one a row.
         """
         found: dict[str, FieldAt] = {}
         for group in self.groups:
-            at = self._field(group, params["networks"][group.key])(*[columns[name] for name in self.domain.names])
-            found.update({group.names[0]: at} if len(group.names) == 1 else dict(zip(group.names, at, strict=True)))
+            u = self._field(group, params["networks"][group.key]).on(at)
+            found.update({group.names[0]: u} if len(group.names) == 1 else dict(zip(group.names, u, strict=True)))
         return {name: found[name] for name in self.unknowns}
 
     def _field(self, group: Group, params: Tree) -> Field:
         names = self.domain.names
+        components = None if len(group.names) == 1 else group.names
+        if len(names) > FEW:
+            return Field(lambda x: group.at(params, Place(names, x)), f"({' '.join(names)})", components)
 
         def unknowns(*coordinates: Any) -> Any:
             return group.at(params, dict(zip(names, coordinates, strict=True)))
 
-        return Field(unknowns, names, None if len(group.names) == 1 else group.names)
+        return Field(unknowns, names, components)
 
     def _labels(self, term: Term) -> tuple[str, ...]:
         """Return the names of a term's residuals; check that they are one number a point each."""

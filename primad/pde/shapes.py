@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError
-from primad.numpy.shaping import stack
-from primad.pde.domains import Domain, Image, Point, check_names
+from primad.pde.domains import Domain, Image, Point, as_vector, check_names
 from primad.pde.sampling import Array, Points
 
 __all__ = ["Ball", "Disk", "Polygon"]
@@ -104,7 +103,7 @@ class Ball(Domain):
 
     def vanishing(self, parts: Collection[str], point: Point) -> Any:
         """Return 1 − r²/R², which is a paraboloid."""
-        moved = stack([point[name] for name in self.names]) - self.center
+        moved = as_vector(point, self.names) - self.center
         return 1.0 - (moved @ moved) / self.radius**2 if parts else 1.0
 
     def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from primad.optimize.vectors import Space
 from primad.pde import plots, report
 from primad.pde.calling import by_name
 from primad.pde.confidence import intervals
+from primad.pde.domains import Place
 from primad.pde.history import History
 
 if TYPE_CHECKING:
@@ -149,8 +151,8 @@ class Solution:
             raise ProblemError(f"the error of one unknown at a time, got {', '.join(exact) or 'none'}")
         ((name, function),) = exact.items()
         at = self.problem.domain.interior(points).at if isinstance(points, int) else np.asarray(points)
-        columns = {key: at[:, i] for i, key in enumerate(self.problem.domain.names)}
-        right = np.broadcast_to(by_name(function, columns), len(at))
+        known = ChainMap({"points": at}, Place(self.problem.domain.names, at))  # type: ignore[arg-type]
+        right = np.broadcast_to(by_name(function, known), len(at))
         return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -197,10 +199,9 @@ def _evaluator(problem: Problem, unknown: str, derivative: str) -> Callable[[Tre
     if unknown not in problem.unknowns:
         raise ProblemError(f"{unknown!r} is no unknown", fix=suggestion(unknown, problem.unknowns))
     if (unknown, derivative) not in kept:
-        names = problem.domain.names
 
         def evaluate(params: Tree, at: Any) -> Any:
-            field = problem.fields(params, {name: at[:, i] for i, name in enumerate(names)})[unknown]
+            field = problem.fields(params, at)[unknown]
             return field.d(derivative) if derivative else field.value
 
         kept[unknown, derivative] = jit(evaluate)

@@ -141,7 +141,7 @@ def _known(
     domain: Domain, networks: Mapping[str, Any], coefficients: Mapping[str, Any], constants: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return what functions may ask for, and what kind of thing it is."""
-    found: dict[str, str] = {}
+    found: dict[str, str] = {"points": "points"}
     kinds = (
         ("coordinates", domain.names),
         ("unknowns", networks),
@@ -202,7 +202,7 @@ def _check_used(statement: Statement) -> None:
     """Raise for an unknown or a coefficient that no function asks for."""
     asked: set[str] = set()
     everything = dict.fromkeys(
-        [*statement.domain.names, *statement.networks, *statement.coefficients, *statement.constants, "n"], ""
+        [*statement.domain.names, *statement.networks, *statement.coefficients, *statement.constants, "n", "points"], ""
     )
     for _, function, *_ in statement.equations:
         asked |= set(check_arguments(function, everything, "an equation"))
@@ -315,7 +315,7 @@ def _concerned(condition: Condition, statement: Statement) -> Sequence[str]:
     if isinstance(condition, Periodic):
         return tuple(statement.networks)
     everything = dict.fromkeys([*statement.networks, *statement.coefficients, *statement.constants], "")
-    everything |= dict.fromkeys([*statement.domain.names, "n"], "")
+    everything |= dict.fromkeys([*statement.domain.names, "n", "points"], "")
     asked = check_arguments(condition.residual, everything, condition.what)
     return [name for name in statement.networks if name in asked]
 

@@ -187,8 +187,7 @@ def _of_a_step(rule: Any, size: int, rows: int, value: Cost, slope: Cost) -> tup
 
 def _networks(problem: Problem) -> Any:
     def unknowns(params: Any, row: Any) -> Any:
-        columns = {name: row["at"][:, i] for i, name in enumerate(problem.domain.names)}
-        return {name: field.value for name, field in problem.fields(params, columns).items()}
+        return {name: field.value for name, field in problem.fields(params, row["at"]).items()}
 
     return unknowns
 
