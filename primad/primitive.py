@@ -20,6 +20,7 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `programs`: the params that are programs (`ClosedProgram`s); an op that has some is of the kind "program".
 - `called`: whether a plan runs the programs that the op holds. Otherwise it stands for the program that it builds, and
   lowering replaces it by that one. An op that is called may have a `lower` too: what it stands for, where it is asked.
+- `runs(node)`: how an application of an op that is called runs, in words, where it can run in several ways.
 - `build(program, **options)`: for ops that hold one program, the program that they stand for, of the same operands.
 - `linearize(tangents, *inputs, residuals, **params)`: for ops that hold programs, instead of `jvp`: the results again,
   of an application that may have more of them, and their tangents. With `residuals` the tangents come from an
@@ -151,6 +152,7 @@ class Primitive:
     views: bool = False
     programs: tuple[str, ...] = ()
     called: bool = False
+    runs: Callable[..., str] | None = None
     build: Callable[..., Any] | None = None
     linearize: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None

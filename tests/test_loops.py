@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -423,3 +424,38 @@ def test_loops_in_chunks_have_all_derivatives(small_budget: list[int], monkeypat
         close(primad.hvp(looped, p, v), primad.hvp(plain, p, v), 1e-8)
         expected = np.stack([primad.grad(plain)(x) for x in (p, v)])
         close(primad.vmap(primad.grad(looped))(np.stack([p, v])), expected, 1e-8)
+
+
+def test_explain_says_how_loops_run() -> None:
+    def f(p: Any) -> Any:
+        return primad.scan(lambda c, _: (np.sin(c) * p, None), p, length=20)[0]
+
+    def g(m: Any) -> Any:
+        return primad.scan(lambda c, _: (np.linalg.solve(c, np.eye(2)), None), m, length=4)[0]
+
+    text = str(primad.explain(f, 0.5))
+    assert "a loop of 20 steps: one native function, its carried values in registers" in text
+    assert "20 times" in text
+    assert "a loop of 4 steps: step by step from Python" in (text := str(primad.explain(g, 2 * np.eye(2))))
+    assert "LAPACK" in text
+
+
+class Alarm(Exception):
+    pass
+
+
+def test_a_long_native_loop_sees_signals() -> None:
+    """Without that it would take minutes."""
+
+    def ring(*_: Any) -> None:
+        raise Alarm
+
+    f = primad.jit(lambda x: primad.scan(lambda c, _: (c * 0.999 + 0.1, None), x, length=10**11)[0])
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
+        with pytest.raises(Alarm):
+            f(0.5)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)

@@ -45,7 +45,10 @@ def called_by(program: Program) -> tuple[Called, ...]:
 
 def _count(program: Program, runs: int, times: Counter[Any], found: dict[Any, tuple[ClosedProgram, Cost]]) -> None:
     """Count the calls of a program that is run so many times."""
-    own = Counter([of.key for node in calls(program) for of in _held(node, found)])
+    own: Counter[Any] = Counter()
+    for node in calls(program):
+        for of in _held(node, found):
+            own[of.key] += dict(node.params).get("length", 1)  # of a loop, each step
     for key, count in own.items():
         times[key] += runs * count
         _count(found[key][0].hoisted, runs * count, times, found)

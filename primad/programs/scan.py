@@ -32,8 +32,9 @@ from primad.programs.stepping import Body, Made
 from primad.programs.stepping_apart import linearized
 from primad.programs.stepping_back import LinearLoop, Transposed
 from primad.programs.stepping_stacks import Batched, chosen, guarded, swapped
+from primad.quantities import several
 from primad.recording import program_of
-from primad.runtime.loops import run_scan
+from primad.runtime.loops import run_scan, steps_of
 from primad.trace import TracedArray, lift
 from primad.transforms import forward
 from primad.transforms.forward import zero_node
@@ -271,6 +272,13 @@ def _cost(node: Node) -> Cost:
     return Cost(one.flops * length, one.matmul_flops * length, one.bytes * length, one.nodes)
 
 
+def _how(node: Node) -> str:
+    params = dict(node.params)
+    form = Form(**{name: params[name] for name in Form._fields})
+    loop = steps_of(params["of"], form.carry, form.stacked, form.reverse, False)
+    return f"a loop of {several(form.length, 'step')}: {loop.summary}"
+
+
 scan: Primitive = Primitive(
     "scan",
     "program",
@@ -286,6 +294,7 @@ scan: Primitive = Primitive(
     build=_unrolled,
     programs=("of",),
     called=True,
+    runs=_how,
     linearize=_push,
     batch=_batch,
 )

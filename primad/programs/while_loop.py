@@ -28,8 +28,9 @@ from primad.programs.scan import Form, apply_scan, rows_of, with_zeros
 from primad.programs.stepping import Body, Made
 from primad.programs.stepping_apart import linearized
 from primad.programs.stepping_stacks import Batched, chosen, swapped
+from primad.quantities import several
 from primad.recording import program_of
-from primad.runtime.loops import run_while
+from primad.runtime.loops import run_while, steps_of
 from primad.trace import TracedArray
 from primad.transforms import batching
 from primad.transforms.forward import zero_node
@@ -191,6 +192,12 @@ def _cost(node: Node) -> Cost:
     return cost(dict(node.params)["of"])
 
 
+def _how(node: Node) -> str:
+    params = dict(node.params)
+    loop = steps_of(params["of"], params["carry"], 0, False, True)
+    return f"a loop of at most {several(params['most'], 'step')}: {loop.summary}"
+
+
 while_loop: Primitive = Primitive(
     "while_loop",
     "program",
@@ -206,6 +213,7 @@ while_loop: Primitive = Primitive(
     build=_unrolled,
     programs=("of",),
     called=True,
+    runs=_how,
     linearize=_push,
     batch=_batch,
 )

@@ -129,8 +129,9 @@ class Plan(Executable):
 
     @property
     def details(self) -> list[str]:
-        """What its steps are."""
-        return [self.steps]
+        """What its steps are, and how those run that run programs."""
+        nodes = [unit for unit in self._units if not isinstance(unit, NativeStep)]
+        return [self.steps, *dict.fromkeys([node.op.runs(node) for node in nodes if node.op.runs is not None])]
 
     @property
     def steps(self) -> str:

@@ -16,6 +16,7 @@ from primad.native.compiler import Kernel, compiler
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.steps import driver_text
 from primad.native.straight import MOST_INSTRUCTIONS, length_of, loop_text
+from primad.native.table import reason
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import CompiledProgram
@@ -161,7 +162,8 @@ class _OneByOne(Steps):
     def __init__(self, executable: Executable, shape: tuple[int, int, bool, bool]) -> None:
         self._executable = executable
         self.program = self._executable.program
-        self.summary = f"step by step from Python, each {self._executable.summary}"
+        missing = next(filter(None, map(reason, self.program.nodes)), "its steps are large")
+        self.summary = f"step by step from Python, each {executable.summary} ({missing})"
         self._carry, _, self._reverse, self._ends = shape
 
     @property
