@@ -82,16 +82,17 @@ def test_the_divergence_theorem_holds(name: str) -> None:
     domain, *_ = DOMAINS[name]
     if "t" in domain.names:
         return
-    exact = name in ("interval", "box", "disk")
+    exact = name in ("interval", "box", "disk", "polygon", "polygon the other way round", "a mesh")
     inside = domain.quadrature(12 if exact else 64 if domain.dimension < 4 else 9)
     x = inside.at[:, 0]
     volume = np.sum(inside.weights * (2 * x + (domain.dimension - 1) * x))
     flux = 0.0
     for part in domain.parts:
-        edge = domain.boundary(part, 4096, "sobol")
+        edge = domain.boundary_quadrature(part, 64 if domain.dimension < 4 else 9)
         flow = np.concatenate([edge.at[:, :1] ** 2, edge.at[:, :1] * edge.at[:, 1:]], axis=1)
         flux += np.sum(edge.weights * np.sum(flow * edge.normals, axis=1))
-    assert flux == pytest.approx(volume, abs=2e-2 * domain.measure)
+    smooth = exact and name != "a mesh"  # whose edges have no map without kinks
+    assert flux == pytest.approx(volume, abs=(1e-10 if smooth else 2e-2) * domain.measure)
 
 
 def test_product_rules_integrate_polynomials_exactly() -> None:

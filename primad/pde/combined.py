@@ -11,7 +11,7 @@ from primad.errors import ProblemError
 from primad.pde.calling import by_name, check_arguments
 from primad.pde.domains import Domain, Image, Point
 from primad.pde.intervals import Box
-from primad.pde.sampling import Array, generator, unit_points
+from primad.pde.sampling import Array, Points, generator, unit_points
 
 __all__: list[str] = []
 PROBES = 2**14
@@ -216,6 +216,6 @@ class Named(Domain):
             return None
         return self.domain.extended({part: values[pieces[0]] for part, pieces in whole.items()}, point)
 
-    def quadrature(self, order: int = 20) -> Any:
+    def quadrature(self, order: int = 20) -> Points:
         """Return the domain's points and weights."""
         return self.domain.quadrature(order)

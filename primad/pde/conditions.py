@@ -292,8 +292,7 @@ class Integral(Condition):
         """Return the points and weights of the sum that stands for the integral."""
         if self.on is None:
             return domain.quadrature(self.order)
-        domain.check_part(self.on[0])
-        return domain.boundary(self.on[0], self.order ** max(1, domain.dimension - 1), "grid")
+        return domain.boundary_quadrature(self.on[0], self.order)
 
 
 class Data(Condition):

@@ -12,7 +12,7 @@ import numpy as np
 
 from primad.errors import ProblemError, suggestion
 from primad.numpy.shaping import stack
-from primad.pde.sampling import Array, Points, generator, joined, unit_points
+from primad.pde.sampling import Array, Points, gauss, generator, joined, unit_points
 
 __all__ = ["Domain"]
 
@@ -207,6 +207,23 @@ class Domain(ABC):
                 points of Sobol's sequence with equal weights.
         """
         return self.interior(order**self.dimension)
+
+    def boundary_quadrature(self, part: str, order: int = 20) -> Points:
+        """Return points, weights and normals of a sum that approximates integrals over a part of the boundary.
+
+        Args:
+            part: of the boundary.
+            order: points of Gauss and Legendre for each dimension of it; where the part has no smooth map, order to the
+                power of the domain's dimension points of Sobol's sequence with equal weights.
+        """
+        self.check_part(part)
+        spread = self.edge_spread(part)
+        if spread == self.dimension - 1:
+            unit, weights = gauss(order, spread)
+            found = self.edge(part, unit)
+            if np.all(found.keeps):
+                return Points(self.names, found.at, found.normals, self.part_measure(part) * weights)
+        return self.boundary(part, order**self.dimension)
 
     def check_part(self, part: str) -> None:
         """Raise unless the boundary has a part.

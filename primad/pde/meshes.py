@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from primad.errors import ProblemError
 from primad.pde.domains import Domain, Image, check_names
 from primad.pde.extras import needed
-from primad.pde.sampling import Array
+from primad.pde.sampling import Array, Points, in_triangles
 
 __all__ = ["Mesh"]
 
@@ -145,6 +146,13 @@ class Mesh(Domain):
         ends, normals = self._facets[part]
         which = _chosen(_areas(ends), unit[:, 0])
         return Image(_inside(ends[which], unit[:, 1:]), normals[which])
+
+    def quadrature(self, order: int = 20) -> Points:
+        """Return the points and weights of Gauss and Legendre in each triangle; Sobol's points in space."""
+        if self.dimension != 2:
+            return super().quadrature(order)
+        at, weights = in_triangles(self._cells, max(2, math.ceil(order / math.sqrt(len(self._cells)))))
+        return Points(self.names, at, None, weights)
 
     def edge_spread(self, part: str) -> int:
         """Return the dimension of the cube that is mapped to a part of the boundary."""

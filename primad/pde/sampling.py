@@ -109,5 +109,24 @@ def unit_points(how: str, count: int, dimension: int, rng: np.random.Generator) 
     raise ProblemError(f"points cannot be drawn in the order {how!r}", fix=suggestion(how, Sequences) or _orders())
 
 
+def gauss(order: int, dimension: int) -> tuple[Array, Array]:
+    """Return points of the unit cube, one a row, and weights that add up to 1: products of Gauss and Legendre's."""
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    points = np.meshgrid(*[(nodes + 1) / 2] * dimension, indexing="ij")
+    shares = np.meshgrid(*[weights / 2] * dimension, indexing="ij")
+    at = np.stack([axis.ravel() for axis in points], axis=1) if dimension else np.zeros((1, 0))
+    return at, np.prod([share.ravel() for share in shares], axis=0) if dimension else np.ones(1)
+
+
+def in_triangles(corners: Array, order: int) -> tuple[Array, Array]:
+    """Return points and weights for integrals over triangles: Gauss and Legendre's, with an edge drawn to a corner."""
+    unit, weights = gauss(order, 2)
+    s, t = unit[:, :1], unit[:, 1:]
+    a, b, c = (corners[:, None, i] for i in range(3))
+    at = a + s * (b - a) + s * t * (c - b)
+    area = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])) / 2
+    return at.reshape(-1, 2), (area[:, None] * 2 * unit[:, 0] * weights).ravel()
+
+
 def _orders() -> str:
     return "choose " + ", ".join(repr(name) for name in Sequences) + "."

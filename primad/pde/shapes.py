@@ -10,7 +10,7 @@ import numpy as np
 
 from primad.errors import ProblemError
 from primad.pde.domains import Domain, Image, Point, as_vector, check_names
-from primad.pde.sampling import Array, Points
+from primad.pde.sampling import Array, Points, in_triangles
 
 __all__ = ["Ball", "Disk", "Polygon"]
 
@@ -197,6 +197,11 @@ class Polygon(Domain):
         a, b = self._ends(part)
         normal = np.array([b[1] - a[1], a[0] - b[0]]) / np.linalg.norm(b - a)
         return Image(a + unit * (b - a), np.broadcast_to(normal, (len(unit), 2)).copy())
+
+    def quadrature(self, order: int = 20) -> Points:
+        """Return the points and weights of Gauss and Legendre in each triangle."""
+        at, weights = in_triangles(self._triangles, max(3, math.ceil(order / math.sqrt(len(self._triangles)))))
+        return Points(self.names, at, None, weights)
 
     def edge_spread(self, part: str) -> int:
         """Return 1."""
