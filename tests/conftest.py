@@ -17,6 +17,12 @@ def width(request, monkeypatch):
     monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
 
 
+@pytest.fixture(params=sorted({16, 32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
+def any_width(request, monkeypatch):
+    """Every width of vectors for which there is code; short ones run on every host."""
+    monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
+
+
 @pytest.fixture
 def planned(monkeypatch):
     """The programs that were planned: what is found in a cache is none of them."""

@@ -122,7 +122,7 @@ def check(function: Any, *arguments: Any, at_end: bool = True, exact: bool = Fal
 
 
 @needs_llvm
-@pytest.mark.usefixtures("width")
+@pytest.mark.usefixtures("any_width")
 def test_random_programs_stay_within_their_memory() -> None:
     found = 0
     for seed in range(200, 250):

@@ -60,7 +60,7 @@ class _Compiler:
         llvm.initialize_native_asmprinter()
         self._llvm = llvm
         self._features = llvm.get_host_cpu_features()
-        wanted = ("avx512f",) if WIDTH_BYTES == 64 else ("avx2", "fma")
+        wanted = {64: ("avx512f",), 32: ("avx2", "fma"), 16: ()}[WIDTH_BYTES]
         self.has_vectors = all(self._features.get(name) for name in wanted)
         self._cache: OrderedDict[str, Kernel] = OrderedDict()
         self._engines: dict[Any, Any] = {}
@@ -158,7 +158,7 @@ def _wait_at_exit() -> None:
 
 @lru_cache(maxsize=1)
 def compiler() -> _Compiler | None:
-    """Return the compiler; None without llvmlite, on processors without AVX2, or if the variable PRIMAD_NATIVE is 0."""
+    """Return the compiler; None without llvmlite, on an x86 without AVX2, or if the variable PRIMAD_NATIVE is 0."""
     if os.environ.get("PRIMAD_NATIVE") == "0":
         return None
     try:

@@ -139,6 +139,6 @@ def packing(
 
 def blocks_for(form: Contraction, dtype: np.dtype[Any]) -> tuple[float, Blocks]:
     """Return the blocks for a contraction, and their time."""
-    lanes, registers = lanes_of(dtype), 32 if vectors.WIDTH_BYTES == 64 else 16
+    lanes, registers = lanes_of(dtype), 16 if vectors.WIDTH_BYTES == 32 else 32
     options = (form.counted, form.accumulate)
     return best_blocks(len(form.operands), form.kept, form.summed, *options, lanes, dtype.itemsize, registers)

@@ -8,38 +8,23 @@ from __future__ import annotations
 
 import math
 
+from primad.native.elementary import OWN, own_function, polynomial
 from primad.native.vectors import Vector, libmvec, symbol_of
 
 
 def function(v: Vector, name: str, *operands: str) -> str:
-    """Apply a function of the C library to vectors."""
+    """Apply a function of the C library: its own for vectors, one of ours, or for each lane that of one number."""
     symbol = symbol_of(name, v.scalar, v.lanes * v.dtype.itemsize)
     if symbol in libmvec():
         return v.call(symbol, *operands)
+    if name in OWN and v.lanes > 1:
+        return own_function(v, name, *operands)
     return v.each(name if v.scalar == "double" else f"{name}f", *operands)
 
 
 def exp_below_zero(v: Vector, x: str) -> str:
     """Return exp(x) for x ≤ 0 within about 1 ulp, for functions that add errors of their own; libmvec's has up to 3."""
-    if v.scalar == "float":
-        return function(v, "exp", x)
-    x = v.choose(v.compare("olt", x, v.constant(-800)), v.constant(-800), x)
-    magic = v.constant(1.5 * 2.0**52)  # adding it rounds to an integer, whose bits are then the lowest ones
-
-    def power_of_two(shifted: str) -> str:
-        i = v.integers
-        exponent = i.op("add", i.op("shl", v.changed("bitcast", shifted, i), i.constant(52)), i.constant(1023 << 52))
-        return i.changed("bitcast", exponent, v)
-
-    n = v.op("fsub", v.op("fadd", v.op("fmul", x, v.constant(1 / math.log(2))), magic), magic)
-    rest = v.intrinsic("fma", n, v.constant(-6.93147180369123816490e-01), x)
-    rest = v.intrinsic("fma", n, v.constant(-1.90821492927058770002e-10), rest)
-    tail = _polynomial(v, rest, *[1 / math.factorial(k) for k in range(13, 1, -1)])
-    near_one = v.op("fadd", v.intrinsic("fma", v.op("fmul", rest, rest), tail, rest), v.constant(1))
-    # In two steps, since the whole power may lie below the smallest normal number.
-    first = v.op("fadd", v.op("fmul", n, v.constant(0.5)), magic)
-    second = v.op("fadd", v.op("fsub", n, v.op("fsub", first, magic)), magic)
-    return v.op("fmul", v.op("fmul", near_one, power_of_two(first)), power_of_two(second))
+    return function(v, "exp", x) if v.scalar == "float" else OWN["exp"](v, x)
 
 
 def _decay(v: Vector, x: str) -> tuple[str, str]:
@@ -48,27 +33,16 @@ def _decay(v: Vector, x: str) -> tuple[str, str]:
     return size, exp_below_zero(v, v.op("fmul", size, v.constant(-2)))
 
 
-def _polynomial(v: Vector, x: str, *coefficients: float) -> str:
-    """Evaluate a polynomial, highest power first, by Estrin's scheme: pairs side by side, then pairs of pairs."""
-    terms = [v.constant(coefficient) for coefficient in reversed(coefficients)]
-    while len(terms) > 1:
-        odd = [terms.pop()] if len(terms) % 2 else []
-        terms = [v.intrinsic("fma", high, x, low) for low, high in zip(terms[::2], terms[1::2], strict=True)] + odd
-        if len(terms) > 1:
-            x = v.op("fmul", x, x)
-    return terms[0]
-
-
 def tanh(v: Vector, x: str) -> str:
     """|x| + |x|³·P(x²)/Q(x²) near 0 (the fractions of the Cephes library), 1 − 2e/(1 + e) elsewhere, e = exp(−2|x|)."""
     size, e = _decay(v, x)
     square = v.op("fmul", size, size)
     cube = v.op("fmul", size, square)
     if v.scalar == "double":
-        p = _polynomial(v, square, -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3)
-        q = _polynomial(v, square, 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3)
+        p = polynomial(v, square, -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3)
+        q = polynomial(v, square, 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3)
     else:
-        p = _polynomial(
+        p = polynomial(
             v, square, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1
         )
         q = v.constant(1)
