@@ -167,7 +167,9 @@ def test_quantities():
 
 
 def test_more_than_the_machines_speed_is_remarked_upon(explained):
+    explained = replace(explained, load=0.0)
     assert "busy" not in str(replace(explained, machine=replace(explained.machine, peak=1e15)))
+    assert "busy: 9.0 programs" in str(replace(explained, load=9.0))
     assert "the machine was busy" in str(replace(explained, machine=replace(explained.machine, peak=1e3)))
 
 
@@ -261,3 +263,23 @@ def test_traced_arguments_are_refused():
         primad.grad(lambda x: primad.explain(np.sum, x) and np.sum(x))(np.ones(3))
     with pytest.raises(TracingError, match="closes over"):
         primad.grad(lambda x: primad.explain(lambda y: np.sum(y * x), np.ones(3)) and np.sum(x))(np.ones(3))
+
+
+@primad.opaque(result=lambda x: x)
+def rounded(x):
+    return np.round(x, 3)
+
+
+def test_what_has_no_native_code_is_named_with_its_reason():
+    """Ops of one's own and ops without loops: which, why, how often, what to write instead."""
+
+    def f(x):
+        for _ in range(3):
+            x = rounded(np.tanh(x) * 1.5 + np.cos(x) * x - 0.25)
+        return np.sum(np.linalg.solve(np.outer(x, x) + np.eye(4), x))
+
+    report = primad.explain(f, np.linspace(0.1, 0.4, 4))
+    text = str(report)
+    assert "rounded runs with NumPy" in text and "3 steps" in text and "would be native" in text
+    assert "lu runs with NumPy: factorizations are LAPACK's" in text
+    assert primad.explain(lambda x: np.sum(np.sin(x)), np.ones(4)).causes == ()

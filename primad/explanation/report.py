@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 from primad import tree
 from primad.errors import TracingError
 from primad.explanation.called import Called, called_by
+from primad.explanation.causes import causes
 from primad.explanation.coupled import coupled
 from primad.explanation.families import Stage, forward_pass, stages
 from primad.explanation.machine import machine
@@ -24,6 +26,10 @@ from primad.runtime.programs import arrays, compiled
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
+SHORTEST_MEASURED = 20e-6
+"""Seconds; what runs shorter is run several times for each reading of the clock."""
+BUSY_LOAD = 1.5
+"""Programs for each processor from which on times say little."""
 MEASURED_SECONDS = 0.3
 """Runs are repeated for about so long."""
 
@@ -44,6 +50,9 @@ class Explanation:
             are called, the first run, which plans them.
         coupled: what couples the rows of a Jacobian, which then takes more than one pullback for all points.
         calls: the distinct programs that the program calls, such as the step of a simulation and its pullback.
+        causes: what keeps a part of the program from native code, what that costs, and what to write instead.
+        load: programs that wanted the processors while this was measured, for each processor; 0 if the system does not
+            say.
     """
 
     name: str
@@ -56,6 +65,8 @@ class Explanation:
     planning: float
     coupled: tuple[str, ...] = ()
     calls: tuple[Called, ...] = ()
+    causes: tuple[str, ...] = ()
+    load: float = 0.0
 
     @property
     def program(self) -> Program:
@@ -91,7 +102,7 @@ class Explanation:
     def _plan(self) -> list[str]:
         memory = f"peak memory of its arrays {size(self.plan.peak_bytes)}, planned in {seconds(self.planning)}"
         calls = [f"calls {entry}" for entry in self.calls]
-        further = (*self.plan.details, *calls, memory, *self.coupled)
+        further = (*self.plan.details, *calls, *self.causes, memory, *self.coupled)
         return [f"plan: {self.plan.summary}", *[f"  {line}" for line in further]]
 
     def _times(self) -> list[str]:
@@ -107,6 +118,10 @@ class Explanation:
             f"predicted {seconds(self.predicted.total)}: {parts}",
             f"measured  {seconds(self.measured)}, {ratio:.1f} times the prediction",
         ]
+        if self.load > BUSY_LOAD:
+            lines.append(
+                f"          the machine is busy: {self.load:.1f} programs want each processor, so times are long"
+            )
         flops = self.program.cost().matmul_flops
         if flops:
             reached, peak = quantity(flops / self.measured, "flop/s"), quantity(self.machine.peak, "flop/s")
@@ -215,6 +230,10 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         plan.run(values)
     planning = time.perf_counter() - start
     speeds = machine(_dtype(plan.program))
+    measured = _measure(_runner(plan, values, args, further))
+    if plan.program.cost().matmul_flops > measured * speeds.peak:  # it was busy when its speeds were measured
+        machine.cache_clear()
+        speeds = machine(_dtype(plan.program))
     hoisted = program.hoisted(scalars=False)
     return Explanation(
         name=getattr(function, "__name__", type(function).__name__),
@@ -223,11 +242,26 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         plan=plan,
         machine=speeds,
         predicted=plan.predicted(speeds),
-        measured=_measure(plan, values),
+        measured=measured,
         planning=planning,
         coupled=coupled(hoisted),
         calls=calls,
+        causes=tuple(causes(plan, speeds)),
+        load=_load(),
     )
+
+
+def _load() -> float:
+    """Return how many programs want each processor, in the last minute."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 0.0
+
+
+def _runner(plan: Executable, values: list[Any], args: tuple[Any, ...], further: list[Any]) -> Callable[[], Any]:
+    """Return what a call of the jitted function comes to."""
+    entry = plan.entry(further)
+    if entry is None or entry(*args) is NotImplemented:
+        return lambda: plan.run(values)
+    return lambda: entry(*args)
 
 
 def _dtype(program: Program) -> str:
@@ -235,10 +269,15 @@ def _dtype(program: Program) -> str:
     return max(set(floats), key=floats.count) if floats else "float64"
 
 
-def _measure(plan: Executable, values: list[Any]) -> float:
-    best, begin = float("inf"), time.perf_counter()
+def _measure(run: Callable[[], Any]) -> float:
+    run()  # which may import what it needs
+    best, begin, times = float("inf"), time.perf_counter(), 1
     while time.perf_counter() - begin < MEASURED_SECONDS:
         start = time.perf_counter()
-        plan.run(values)
-        best = min(best, time.perf_counter() - start)
+        for _ in range(times):
+            run()
+        spent = time.perf_counter() - start
+        best = min(best, spent / times)
+        if spent < SHORTEST_MEASURED:
+            times *= 2
     return best

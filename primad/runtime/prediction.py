@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from primad.deferred import loaded
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.machine import SECOND_CACHE
@@ -20,6 +23,11 @@ IN_REGISTERS = 0.5
 """An op inside a kernel takes this share of a NumPy call's time per element: it neither loads nor stores."""
 FUNCTION_WORK = 8
 """Times: so much more work than an op of arithmetic a function is in a kernel."""
+LATENCY_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.7e-9, 8e-9, 6e-9
+"""Seconds that an op, a function and a loop of native code take, however small their arrays are."""
+STEP_CALLS, DEFINITION_CALLS, PART_CALLS, ENTRY_CALLS = 2, 15, 15, 0.2
+"""Calls of a NumPy function that these take as long as: a step that is a ufunc, one whose definition is Python's, a
+native part, a program that Python calls itself."""
 CACHED_BYTES = SECOND_CACHE.size
 """Bytes; larger arrays come from memory."""
 
@@ -84,7 +92,7 @@ def by_steps(units: Sequence[Node | NativeStep], machine: Machine, peak: float) 
     for unit in units:
         if isinstance(unit, NativeStep):
             kernels = unit.work * IN_REGISTERS * machine.arithmetic
-            total = total + Prediction(unit.flops / machine.peak_alone, kernels, calls=machine.call)
+            total = total + Prediction(unit.flops / machine.peak_alone, kernels, calls=PART_CALLS * machine.call)
         else:
             total = total + by_numpy(unit, machine, peak)
     return total
@@ -93,25 +101,32 @@ def by_steps(units: Sequence[Node | NativeStep], machine: Machine, peak: float) 
 def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
     """Predict how long a call of an op's NumPy definition takes."""
     cost = node.op.cost(node)
+    ufunc = isinstance(loaded(node.op.numpy), np.ufunc)
+    call = machine.call * (STEP_CALLS if ufunc else DEFINITION_CALLS)
     if node.op.views:
-        return Prediction(calls=machine.call)
+        return Prediction(calls=call)
     if cost.matmul_flops:
-        return Prediction(products=cost.matmul_flops / peak, calls=machine.call)
+        return Prediction(products=cost.matmul_flops / peak, calls=call)
     size = max([node.type.size, *[operand.type.size for operand in node.inputs]])
     seconds = size * (machine.function if node.op.name in NEEDS else machine.arithmetic)
     moved = node.type.nbytes + sum(operand.type.nbytes for operand in node.inputs)
     if moved > CACHED_BYTES:
         seconds = max(seconds, moved / machine.bandwidth)
-    return Prediction(elements=seconds, calls=machine.call)
+    return Prediction(elements=seconds, calls=call)
 
 
 def as_one_function(program: Program, machine: Machine) -> Prediction:
     """Predict how long a program takes that runs as one native function, on one thread."""
-    work = products = 0
+    products = kernels = 0.0
     for node in program.nodes:
         if not isinstance(node.op, Leaf) and not node.op.views:
-            cost = node.op.cost(node)
-            products += cost.matmul_flops
-            work += 0 if cost.matmul_flops else node.type.size * (FUNCTION_WORK if node.op.name in NEEDS else 1)
-    kernels = work * IN_REGISTERS * machine.arithmetic
-    return Prediction(products / machine.peak_alone, kernels, 0.0, machine.call)
+            flops = node.op.cost(node).matmul_flops
+            if flops:
+                products += flops / machine.peak_alone + LOOP_SECONDS
+                continue
+            function = node.op.name in NEEDS
+            seconds = node.type.size * (FUNCTION_WORK if function else 1) * IN_REGISTERS * machine.arithmetic
+            if not node.op.pointwise:
+                seconds += LOOP_SECONDS
+            kernels += max(seconds, FUNCTION_SECONDS if function else LATENCY_SECONDS)
+    return Prediction(products, kernels, 0.0, ENTRY_CALLS * machine.call)

@@ -1,0 +1,59 @@
+"""What keeps a part of a program from native code: which ops and types, what that costs, what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from primad import ops
+from primad.ir.node import Node
+from primad.native.compiler import compiler
+from primad.native.table import reason
+from primad.quantities import seconds, several
+from primad.runtime.executor import Executable
+from primad.runtime.interpreter import Plan
+from primad.runtime.native_steps import NativeStep
+from primad.runtime.prediction import Machine, by_numpy
+from primad.runtime.tiles import InterpretedTiles
+from primad.runtime.tiling import StagedPlan, TiledPlan
+
+MOST_CAUSES = 6
+"""Lines that are shown, the costliest first."""
+
+
+def causes(plan: Executable, machine: Machine) -> list[str]:
+    """Say what of a plan runs by NumPy's definitions, why, and what each costs in a run, as predicted."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for node, times in _alone(plan):
+        if node.op.views or not node.inputs:
+            continue
+        why = reason(node) or ("llvmlite is not there" if compiler() is None else "")
+        if why:
+            found.setdefault((node.op.name, why), []).append(times * by_numpy(node, machine, machine.peak).total)
+    ordered = sorted(found.items(), key=lambda entry: -sum(entry[1]))
+    lines = [
+        f"{name} runs with NumPy: {why} ({several(len(spent), 'step')}, predicted {seconds(sum(spent))}){_way(name)}"
+        for (name, why), spent in ordered[:MOST_CAUSES]
+    ]
+    if len(ordered) > MOST_CAUSES:
+        lines.append(f"{several(len(ordered) - MOST_CAUSES, 'other op')} of less cost")
+    return lines
+
+
+def _alone(plan: Executable) -> Iterator[tuple[Node, float]]:
+    """Yield the steps that NumPy runs, and how often a run of the plan does each."""
+    if isinstance(plan, Plan):
+        yield from ((unit, 1.0) for unit in plan.units if not isinstance(unit, NativeStep))
+    elif isinstance(plan, StagedPlan):
+        for part in plan.parts:
+            yield from _alone(part)
+    elif isinstance(plan, TiledPlan):
+        before, tiles, after = plan.parts
+        yield from _alone(before)
+        if isinstance(tiles, InterpretedTiles):
+            yield from ((node, times * tiles.count) for node, times in _alone(tiles.plan))
+        yield from _alone(after)
+
+
+def _way(name: str) -> str:
+    """Return what to write instead of an op of one's own."""
+    return "" if name in ops.BY_NAME else "; written with NumPy's functions it would be native"
