@@ -11,6 +11,7 @@ from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.kinds import custom, linear, multilinear, same_type
 from primad.ops.broadcasting import broadcast, sum
+from primad.ops.generators import eye, identity
 from primad.ops.slicing import concatenate, pad
 from primad.primitive import SAME, Law, Outermost, Primitive, Rewrite, apply, full
 from primad.types import ArrayType, Zero
@@ -279,6 +280,13 @@ def _mul_literals(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return None
 
 
+def _mul_identities(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    for x, y in (inputs, inputs[::-1]):
+        if y.op is eye and (x is y or (x.op is mul and y in x.inputs)):
+            return x
+    return None
+
+
 mul: Primitive = multilinear(
     "mul",
     numpy=np.multiply,
@@ -286,6 +294,14 @@ mul: Primitive = multilinear(
     transpose=[lambda ct, x, y: ct * y, lambda ct, x, y: x * ct],
     doc="x · y.",
     laws=[
+        Law(
+            "the identity times itself is itself, element by element",
+            "bitwise",
+            lambda x: (mul(mul(x, identity(x, 3)), identity(x, 3)), mul(x, identity(x, 3))),
+            ((3, 3),),
+            _mul_identities,
+            ("eye",),
+        ),
         _of_literals("literals multiply", lambda: mul, np.multiply, 2, 3, 6),
         Law("x · 1 = x, x · (−1) = −x", "bitwise", lambda x: (mul(x, 1.0), x), ((3,),), _mul_one, ("literal",)),
         Law("x · y = y · x", "bitwise", lambda x, y: (mul(x, y), mul(y, x)), ((3,), (3,)), _commute(lambda: mul)),

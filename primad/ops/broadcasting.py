@@ -14,6 +14,7 @@ from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
 from primad.kinds import linear
+from primad.ops.generators import eye, identity
 from primad.primitive import Law, Outermost, Primitive, Rewrite, apply
 from primad.trace import TracedArray
 from primad.types import ArrayType
@@ -222,6 +223,24 @@ def _sum_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
     return apply(trace, sum, smaller, axes=tuple([shift[axis] for axis in params["axes"] if axis not in both]))
 
 
+def _sum_identity(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    (x,), axes = inputs, params["axes"]
+    if x.op is not eye or not axes:
+        return None
+    n, dtype = x.type.shape[0], x.type.dtype
+    return trace.literal(float(n) if len(axes) == 2 else 1.0, ArrayType((n,) * (2 - len(axes)), dtype))
+
+
+def _sum_diagonal(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """The zeros beside the diagonal are those of the seeds."""
+    axes = params["axes"]
+    for x, y in (inputs[0].inputs, inputs[0].inputs[::-1]) if len(inputs[0].inputs) == 2 else ():
+        if x.op is eye and y.op is broadcast and len(dict(y.params)["axes"]) == 1 and axes:
+            vector = y.inputs[0]
+            return vector if len(axes) == 1 else apply(trace, sum, vector, axes=(0,))
+    return None
+
+
 sum: Primitive = linear(
     "sum",
     numpy=_sum,
@@ -248,6 +267,22 @@ sum: Primitive = linear(
             ((3,),),
             _sum_broadcast,
             ("broadcast", "literal"),
+        ),
+        Law(
+            "rows and columns of the identity add up to one",
+            "bitwise",
+            lambda x: (sum(identity(x, 3), axes=(0,)) * x, x),
+            ((3,),),
+            _sum_identity,
+            ("eye",),
+        ),
+        Law(
+            "a diagonal matrix adds up to its diagonal",
+            "finite",
+            lambda x: (sum(broadcast(x, shape=(3, 3), axes=(0,)) * identity(x, 3), axes=(0,)), x),
+            ((3,),),
+            _sum_diagonal,
+            ("mul",),
         ),
     ],
 )

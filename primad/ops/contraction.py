@@ -21,7 +21,7 @@ from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
 from primad.kinds import multilinear
 from primad.ops.broadcasting import broadcast, sum
-from primad.ops.generators import eye
+from primad.ops.generators import eye, identity
 from primad.ops.shaping import permute
 from primad.primitive import Law, Primitive, apply, full
 from primad.trace import TracedArray
@@ -207,6 +207,16 @@ def _contract_identity(trace: Trace, inputs: tuple[Node, ...], params: dict[str,
     return None
 
 
+def _contract_identities(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """Element by element, an identity matrix times itself is itself."""
+    in_x, in_y, out = split(params["labels"])
+    if inputs[0].op is not eye or inputs[0] is not inputs[1] or set(in_x) != set(in_y):
+        return None
+    kept = [letter for letter in in_x if letter in out]
+    total = apply(trace, sum, inputs[0], axes=tuple([i for i, letter in enumerate(in_x) if letter not in out]))
+    return apply(trace, permute, total, order=tuple([kept.index(letter) for letter in out]))
+
+
 def _contract_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
     """An axis along which an operand is constant, and that the other lacks, is broadcast after the product."""
     parts = list(split(params["labels"]))
@@ -296,9 +306,17 @@ contract: Primitive = multilinear(
         Law(
             "contracting with the identity renames an axis",
             "finite",
-            lambda x: (contract(_identity(x, 3), x, labels="ab,bc->ac"), x),
+            lambda x: (contract(identity(x, 3), x, labels="ab,bc->ac"), x),
             ((3, 2),),
             _contract_identity,
+            ("eye",),
+        ),
+        Law(
+            "identity matrices meet on their diagonals",
+            "bitwise",
+            lambda x: (contract(identity(x, 3), identity(x, 3), labels="ab,ab->a") * x, x),
+            ((3,),),
+            _contract_identities,
             ("eye",),
         ),
         Law(
@@ -333,10 +351,3 @@ contract: Primitive = multilinear(
         ),
     ],
 )
-
-
-def _identity(like: Any, n: int) -> Any:
-    """The identity matrix, traced where `like` is (for the statements of laws)."""
-    if hasattr(like, "node"):
-        return like.__class__(apply(like.node.trace, eye, n=n, dtype=str(like.dtype)))
-    return eye(n=n, dtype="float64")

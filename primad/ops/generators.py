@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from primad.axes import AxisMap
 from primad.kinds import piecewise_constant
-from primad.primitive import Primitive
+from primad.primitive import Primitive, apply
+from primad.trace import TracedArray
 from primad.types import ArrayType
 
 __all__ = ["eye", "iota"]
@@ -18,6 +21,14 @@ eye: Primitive = piecewise_constant(
     axes=lambda *, n, dtype: AxisMap((), ((None, None),)),
     doc="The identity matrix: the seeds of a Jacobian.",
 )
+
+
+def identity(like: Any, n: int) -> Any:
+    """Return the identity matrix, traced where `like` is (for the statements of laws)."""
+    if isinstance(like, TracedArray):
+        return TracedArray(apply(like.node.trace, eye, n=n, dtype=str(like.dtype)))
+    return eye(n=n, dtype="float64")
+
 
 iota: Primitive = piecewise_constant(
     "iota",

@@ -9,6 +9,7 @@ from primad import ops
 from primad.ir.node import Trace
 from primad.ir.program import Program, applications
 from primad.primitive import Primitive
+from primad.programs.compression import compressed_laplacian
 from primad.programs.narrowing import narrowed
 from primad.programs.ops import program_op
 from primad.programs.rows import is_single, pull_rows
@@ -211,7 +212,19 @@ def build_hessian_diagonal(program: Program, *, output: int, argument: int, tota
         return [ops.sum(found, axes=(0,)) if total else ops.permute(found, order=(*range(1, found.ndim), 0))]
 
     built = program_of(program.in_types, diagonal, program.names)
-    return collapse(expand(built)) if total else built
+    if not total:
+        return built
+    narrow = (
+        None
+        if 0 in (x.size, y.size)
+        else compressed_laplacian(
+            _restricted(program, output, whole(y.shape)),
+            argument,
+            lambda of, i: build_jacobian(of, output=i, argument=argument, mode="auto"),
+            lambda of, i: build_hessian_diagonal(of, output=i, argument=argument, total=True),
+        )
+    )
+    return collapse(expand(built)) if narrow is None else narrow
 
 
 # -- products with derivatives, and diagonals ------------------------------------------------------------------------

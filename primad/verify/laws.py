@@ -327,7 +327,9 @@ def _forms(x: Any, z: Any, first: Any, second: Any) -> list[Any]:
         row = ops.reshape(ops.slice_(z, start=(0, 0), stop=(1, shape[1]), step=ones), shape=shape[1:])
         forms.append(ops.contract(column, row, labels="a,b->ab"))
     if ndim == 2 and shape[0] == shape[1]:
-        forms.append(TracedArray(node.trace.build(ops.eye, (), (("dtype", str(x.dtype)), ("n", shape[0])))))
+        identity = TracedArray(node.trace.build(ops.eye, (), (("dtype", str(x.dtype)), ("n", shape[0]))))
+        row = ops.reshape(ops.slice_(x, start=(0, 0), stop=(1, shape[1]), step=ones), shape=shape[1:])
+        forms += [identity, ops.mul(ops.broadcast(row, shape=shape, axes=(0,)), identity)]
     return forms
 
 

@@ -88,9 +88,9 @@ def _axes(choose: Choices, ndim: int, least: int = 1) -> tuple[int, ...]:
     return tuple(axis for axis, on in enumerate(flags) if on)
 
 
-def _reduction(least: int = 1, **params: Any) -> Any:
+def _reduction(least: int = 1, shapes: tuple[tuple[int, ...], ...] = SMALL, **params: Any) -> Any:
     def draw(choose: Choices) -> Example:
-        common = choose.among(SMALL)
+        common = choose.among(shapes)
         return Example((floats(common),), {"axes": _axes(choose, len(common), least), **params})
 
     return draw
@@ -282,7 +282,7 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.select: _select,
     ops.mask: _mask,
     ops.broadcast: _broadcast,
-    ops.sum: _reduction(0),
+    ops.sum: _reduction(0, (*SMALL, (2, 2), (2, 2))),
     ops.reshape: _reshape,
     ops.permute: _permute,
     ops.slice_: _slice,
