@@ -31,9 +31,6 @@ from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import expand, inline
 from primad.types import ArrayType
 
-POINTS = 16
-"""Points at which a Laplacian is assumed to be taken with the same weights, whose products are computed once."""
-
 Jacobian = Callable[[Program, int], Program]
 
 
@@ -64,7 +61,7 @@ def narrow_place(program: Program, argument: int) -> list[Node]:
 def compressed_laplacian(
     program: Program, argument: int, jacobian: Jacobian, laplacian: Callable[[Program, int], Program]
 ) -> Program | None:
-    """Build the Laplacian of the only output of a program through the narrow place on the way, if that takes less.
+    """Build the Laplacian of the only output of a program through a narrow place, if that takes less at one point.
 
     Args:
         program: any program with one output.
@@ -84,8 +81,8 @@ def compressed_laplacian(
     varies = [_depends(slope, argument) for slope in slopes]
     fixed = sum(node.type.size for node, on in zip(place, varies, strict=True) if not on)
     size, narrow = program.in_types[argument].size, sum(node.type.size for node in place)
-    saved = POINTS * (size - 2 * narrow - 1) * outer.cost().flops
-    if saved <= 2 * size * (fixed**2 + POINTS * (narrow - fixed) * narrow):
+    saved = (size - 2 * narrow - 1) * outer.cost().flops
+    if saved <= 2 * size * (fixed**2 + (narrow - fixed) * narrow):
         return None
     through, linear = _through(outer, len(program.inputs)), _slope(outer, len(program.inputs))
 
