@@ -224,11 +224,10 @@ def _sum_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
 
 
 def _sum_identity(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
-    (x,), axes = inputs, params["axes"]
-    if x.op is not eye or not axes:
+    (x,) = inputs
+    if x.op is not eye or len(params["axes"]) != 2:
         return None
-    n, dtype = x.type.shape[0], x.type.dtype
-    return trace.literal(float(n) if len(axes) == 2 else 1.0, ArrayType((n,) * (2 - len(axes)), dtype))
+    return trace.literal(float(x.type.shape[0]), ArrayType((), x.type.dtype))
 
 
 def _sum_diagonal(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -269,10 +268,10 @@ sum: Primitive = linear(
             ("broadcast", "literal"),
         ),
         Law(
-            "rows and columns of the identity add up to one",
+            "the identity matrix adds up to its length",
             "bitwise",
-            lambda x: (sum(identity(x, 3), axes=(0,)) * x, x),
-            ((3,),),
+            lambda x: (sum(identity(x, 3), axes=(0, 1)) * x, 3.0 * x),
+            ((),),
             _sum_identity,
             ("eye",),
         ),
