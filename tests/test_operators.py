@@ -226,3 +226,22 @@ def test_mistakes_are_named(wrong, message):
     v = pde.Field(lambda x, y: np.stack([x, y]), "x y")(1.0, 2.0)
     with pytest.raises(primad.PrimadError, match=message):
         wrong(u, v)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_laplacian_in_many_dimensions_is_one_stack(batched):
+    rng = np.random.default_rng(0)
+    first, last = rng.normal(size=(200, 6)) / 14, rng.normal(size=(6, 2))
+
+    def body(x, t):
+        return np.tanh(x @ first) @ last * (t[..., None] if batched else t)
+
+    u = pde.Field(body, "x[200] t", "u v", batched=batched)
+    x, t = rng.normal(size=(3, 5, 200)), rng.normal(size=(3, 5))
+    found = pde.laplacian(u(x, t))
+    slope = np.tanh(x @ first)
+    expected = (-2 * slope * (1 - slope**2) * np.sum(first**2, axis=0)) @ last * t[..., None]
+    assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(pde.laplacian(u(x, t).v), expected[..., 1], rtol=1e-10, atol=1e-12)
+    program = primad.simplify(primad.trace(lambda x, t: pde.laplacian(u(x, t)))(x, t))
+    assert len(program.nodes) < 200

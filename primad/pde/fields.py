@@ -11,6 +11,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import NotDifferentiableError, ShapeError, TracingError, no_attribute
 from primad.functional.calls import Call
+from primad.functional.higher_order import laplacian
 from primad.functional.mapping import vmap
 from primad.pde.names import Coordinates, coordinates
 from primad.programs.partials import Term, grouped, partial_
@@ -226,6 +227,17 @@ class FieldAt:
         """
         known = self.field.coordinates
         return self._combined([(number, known.directions_of(names)) for number, names in terms])
+
+    def laplacian(self, argument: int) -> Any:
+        """Return the sum of the second derivatives by all coordinates in an argument that is an array, however many."""
+        function = self.field.function
+
+        def single(*point: Any) -> Any:
+            return function(*[x[None] for x in point])[0] if self.field.batched else function(*point)
+
+        (found,) = Call(vmap(laplacian(single, argument)), self._call.leaves, known=False).evaluate()
+        found = found if self.component is None else found[:, self.component]
+        return _reshaped(found, (*self.shape_of_points, *pnp.shape(found)[1:]))
 
     def coordinate(self, name: str) -> Any:
         """Return the values of a coordinate at the points."""

@@ -15,6 +15,8 @@ from primad.pde.systems import CoordinateSystem
 from primad.symbolic.functions import from_sympy
 
 Names = str | Sequence[str] | None
+FEW = 4
+"""Coordinates whose second derivatives are terms of an operator; more, if they are all of an array, are one stack."""
 
 
 def space(u: FieldAt, wrt: Names = None) -> tuple[str, ...]:
@@ -118,7 +120,11 @@ def laplacian(u: FieldAt, wrt: Names = None, system: CoordinateSystem | None = N
                 "laplacian: of a vector in other coordinates", fix="∇(∇·v) − ∇×(∇×v) holds in all; take components."
             )
         return _in_system(u, system, system.laplacian)
-    return u.combination([(1.0, (name, name)) for name in space(u, wrt)])
+    names, known = space(u, wrt), u.field.coordinates
+    argument, index = known.directions[names[0]]
+    if len(names) > FEW and index is not None and set(names) == set(known.arguments[argument]):
+        return u.laplacian(argument)
+    return u.combination([(1.0, (name, name)) for name in names])
 
 
 def biharmonic(u: FieldAt, wrt: Names = None) -> Any:
