@@ -197,6 +197,20 @@ def test_an_interrupt_at_any_place_leaves_what_was_done(monkeypatch) -> None:
         assert solution.history.values[-1] == solution.state.value
 
 
+def test_a_callback_that_fails_loses_nothing(tmp_path: Path) -> None:
+    def fail(solution: pde.Solution) -> None:
+        if len(solution.history) == 3:
+            raise RuntimeError("mine")
+
+    settings = {"points": 20, "steps": 5, "progress": False}
+    with pytest.raises(RuntimeError, match="mine"):
+        problem().solve(**settings, checkpoint=tmp_path, callback=fail)
+    steps: list[int] = []
+    found = problem().solve(**settings, checkpoint=tmp_path, callback=lambda one: steps.append(len(one.history)))
+    assert steps == [4, 5]
+    assert found.history.values == problem().solve(**settings).history.values
+
+
 def test_parameters_to_begin_with_must_fit() -> None:
     one = problem()
     found = one.solve(points=20, steps=2, progress=False, params=one.init(5))

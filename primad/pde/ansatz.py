@@ -13,9 +13,10 @@ from primad.functional.derivatives import jvp
 from primad.numpy.shaping import stack
 from primad.pde.calling import by_name
 from primad.pde.conditions import Condition, Dirichlet, Initial, Neumann, Value
-from primad.pde.domains import Domain, Point
+from primad.pde.domains import Domain
 from primad.pde.intervals import clock
 from primad.pde.networks import Inputs, Network
+from primad.pde.places import Point
 
 Tree = Any
 Function = Callable[[Point], Any]

@@ -9,8 +9,9 @@ import numpy as np
 
 from primad.errors import ProblemError
 from primad.pde.calling import by_name, check_arguments
-from primad.pde.domains import Domain, Image, Point
+from primad.pde.domains import Domain, Image
 from primad.pde.intervals import Box
+from primad.pde.places import Point
 from primad.pde.sampling import Array, Points, generator, unit_points
 
 __all__: list[str] = []

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError
-from primad.pde.domains import Domain, Image, Point, Product, check_names
+from primad.pde.domains import Domain, Image, Product, check_names
+from primad.pde.places import Point
 from primad.pde.sampling import Array, Points
 
 __all__ = ["Box", "Interval", "Parameters", "Time"]

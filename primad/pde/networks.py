@@ -15,7 +15,7 @@ from primad.errors import ProblemError, suggestion
 from primad.nn.activations import silu, softmax
 from primad.nn.initializers import xavier_normal
 from primad.numpy.shaping import concatenate, reshape
-from primad.pde.domains import as_vector
+from primad.pde.places import as_vector
 from primad.pde.sampling import Array, generator
 
 __all__ = ["MLP", "Fourier", "Mixture", "Network", "Separable"]

@@ -18,11 +18,12 @@ from primad.optimize.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.newton_cg import GaussNewtonCG
 from primad.pde.ansatz import Group, imposed
 from primad.pde.conditions import Condition
-from primad.pde.domains import FEW, Domain, Place
+from primad.pde.domains import Domain
 from primad.pde.fields import Field, FieldAt
 from primad.pde.formulas import latex_of
 from primad.pde.history import History
 from primad.pde.networks import MLP, Inputs, Network
+from primad.pde.places import FEW, Place
 from primad.pde.sampling import Array
 from primad.pde.settings import settings_of
 from primad.pde.solution import Solution

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError
-from primad.pde.domains import Domain, Image, Point, as_vector, check_names
+from primad.pde.domains import Domain, Image, check_names
+from primad.pde.places import Point, as_vector
 from primad.pde.sampling import Array, Points, in_triangles
 
 __all__ = ["Ball", "Disk", "Polygon"]

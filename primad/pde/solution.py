@@ -16,8 +16,8 @@ from primad.optimize.vectors import Space
 from primad.pde import plots, report
 from primad.pde.calling import by_name
 from primad.pde.confidence import intervals
-from primad.pde.domains import Place
 from primad.pde.history import History
+from primad.pde.places import Place
 
 if TYPE_CHECKING:
     from primad.pde.problem import Problem

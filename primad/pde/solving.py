@@ -196,7 +196,7 @@ class Run:
         finally:
             if bar is not None:
                 bar.stop()
-        self._save()
+            self._save()  # also where a callback fails
         found = self.solution(reason, message)
         if log is not None:
             log.end(found.reason, found.message)
