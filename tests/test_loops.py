@@ -459,3 +459,52 @@ def test_a_long_native_loop_sees_signals() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_rules_of_a_users_own_checkpoints_calls_and_opaque_functions_in_bodies() -> None:
+    """With rules that are wrong on purpose one sees whether they are used, at every order."""
+
+    @primad.custom_jvp
+    def f(x: Any) -> Any:
+        return np.sin(x)
+
+    @f.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        return f(primals[0]), 3.0 * f(primals[0]) * tangents[0]
+
+    @primad.custom_vjp
+    def h(x: Any) -> Any:
+        return np.sin(x)
+
+    h.defvjp(lambda x: (h(x), x), lambda x, ct: (3.0 * h(x) * ct,))
+
+    for inner in (f, h, primad.checkpoint(f), primad.jit(f), lambda x: f(primad.stop_gradient(x) * 0 + x)):
+
+        def through(x: Any, inner: Any = inner) -> Any:
+            return primad.scan(lambda c, _: (inner(c), None), x, length=1)[0]
+
+        assert through(0.5) == pytest.approx(np.sin(0.5))
+        assert primad.grad(through)(0.5) == pytest.approx(3.0 * np.sin(0.5))
+        assert primad.grad(primad.grad(through))(0.5) == pytest.approx(9.0 * np.sin(0.5))
+        assert primad.vmap(primad.grad(through))(np.array([0.5, 0.7])) == pytest.approx(3.0 * np.sin([0.5, 0.7]))
+
+        def twice(x: Any, inner: Any = inner) -> Any:
+            return primad.scan(lambda c, _: (inner(c), None), x, length=2)[0]
+
+        assert primad.grad(twice)(0.5) == pytest.approx(9.0 * np.sin(0.5) * np.sin(np.sin(0.5)))
+
+    double = primad.opaque(lambda x: x * 2.0, result=primad.ArrayType((), float))
+    assert primad.scan(lambda c, _: (double(c), None), 0.5, length=3)[0] == 4.0
+    long = primad.jit(lambda x: [x := np.sin(x) * 1.1 for _ in range(100)][-1])
+
+    def repeated(x: Any) -> Any:
+        return primad.scan(lambda c, _: (long(long(long(long(long(long(long(c))))))), None), x, length=2)[0]
+
+    x = 0.4
+    expected = x
+    for _ in range(1400):
+        expected = np.sin(expected) * 1.1
+    assert repeated(x) == pytest.approx(expected)
+    step = 1e-6
+    slope = (repeated(x + step) - repeated(x - step)) / (2 * step)
+    assert primad.grad(repeated)(x) == pytest.approx(slope, rel=1e-4, abs=1e-9)

@@ -84,6 +84,8 @@ def reason(node: Node) -> str:
     """Return why there is no native code for an op on these types; '' where there is."""
     if isinstance(node.op, Leaf):
         return _without_vectors([node])
+    if node.op.called:
+        return f"{node.op.name} runs a program by its own plan"
     how = way_of(node)
     if how is None:
         return f"{node.op.name} is an op of one's own whose definition cannot be recorded"
