@@ -192,3 +192,13 @@ def test_mistakes_are_named_with_the_line(call: Function, message: str) -> None:
     with pytest.raises(primad.PrimadError, match=message) as caught:
         call()
     assert f"in {__file__}:" in str(caught.value)
+
+
+def test_stacks_without_elements() -> None:
+    empty = np.ones(0)
+
+    def chosen(x: Any) -> Any:
+        return primad.cond(x > 0, np.sqrt, lambda x: 0.0 * x, x)
+
+    for f in (newton, primad.grad(newton), chosen, primad.grad(chosen)):
+        assert primad.vmap(f)(empty).shape == (0,)

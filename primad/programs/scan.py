@@ -247,7 +247,8 @@ def _batch(flags: tuple[bool, ...], size: int, *operands: TracedArray, of: Close
     if form.counted and flags[0]:  # each element takes its own number of steps; what is done stays as it is
         body = derived("guarded", of, form, lambda: guarded(body_of(of, form)))
         numbers = ops.cast(count[0], dtype="float64")
-        count = [ops.truncate(ops.reduce_max(numbers, axes=(0,)), dtype="int64")]
+        some = ops.concatenate(numbers, TracedArray(zero_node(trace, ArrayType((1,), np.float64))), axis=0)
+        count = [ops.truncate(ops.reduce_max(some, axes=(0,)), dtype="int64")]  # 0 for a stack without elements
         rows = [*rows, TracedArray(lift(np.arange(form.length, dtype=float), trace))]
         fixed = [*fixed, numbers]
         wide = (*wide[: form.carry + form.stacked], False, *wide[form.carry + form.stacked :], True)

@@ -155,7 +155,7 @@ def _batch(flags: tuple[bool, ...], size: int, go: Any, *operands: Any, of: Clos
 
 
 def _any(go: Any) -> Any:
-    return ops.less(0.5, ops.reduce_max(ops.cast(go, dtype="float64"), axes=(0,)))
+    return ops.less(0.5, ops.sum(ops.cast(go, dtype="float64"), axes=(0,)))
 
 
 def _guarded(body: Body, wide: Sequence[bool], size: int) -> Made:
