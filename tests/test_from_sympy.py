@@ -450,3 +450,23 @@ def test_the_order_of_the_arguments_is_asked_for() -> None:
         primad.from_sympy([sympy.sin(x), {"u": t}])
     with pytest.raises(TracingError, match=r"from_sympy\(expression, \(x,\)\)"):
         primad.from_sympy(x**2)
+
+
+def test_integrals_are_sums_over_nodes(params: Any) -> None:
+    """∫₀ˣ s u(s, t) ds and a double one, with the derivative of the unknown under the integral."""
+    s, r = sympy.symbols("s r")
+    equation = {
+        "memory": U - sympy.Integral(s * u(s, t), (s, 0, x)),
+        "slope": sympy.Integral(u(s, t).diff(s), (s, x, 2)) - u(2, t) + U,
+        "square": sympy.Integral(s * r * u(s, t), (s, 0, 1), (r, 0, 2)),
+    }
+    known = {u: lambda _, x, t: np.exp(x) * t}
+    found = primad.residual_of(equation, known, (x, t), quadrature=12)(None, np.array([0.5, 1.5]), 2.0)
+    a = np.array([0.5, 1.5])
+    np.testing.assert_allclose(found["memory"], 2 * np.exp(a) - 2 * (np.exp(a) * (a - 1) + 1), rtol=1e-12)
+    np.testing.assert_allclose(found["slope"], 0.0, atol=1e-12)
+    np.testing.assert_allclose(found["square"], 4.0, rtol=1e-12)
+    with pytest.raises(TracingError, match="the integral over s has no limits"):
+        primad.residual_of(U - sympy.Integral(u(s, t), s), known, (x, t), quadrature=3)
+    with pytest.raises(TracingError, match="is not carried out"):
+        primad.residual_of(equation["memory"], known, (x, t))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import sympy
 
 from primad import tree
@@ -22,6 +23,7 @@ def residual_of(
     coefficients: Any = (),
     *,
     functions: Mapping[Any, Callable[..., Any]] | None = None,
+    quadrature: int = 0,
 ) -> Callable[..., Any]:
     """Return the residual of a differential equation, left minus right side, as a function of parameters and points.
 
@@ -35,6 +37,7 @@ def residual_of(
         coordinates: the symbols of the coordinates.
         coefficients: the symbols of further arguments: constants, or values at the points.
         functions: known functions of coordinates that have no parameters, `(x, t) -> number`.
+        quadrature: nodes of the Gauss–Legendre rule by which integrals of the equation are sums, over each variable.
 
     Returns:
         a function `(params, *coordinates, *coefficients)` with the tree of the equation.
@@ -53,6 +56,8 @@ def residual_of(
         array([0., 0.])
     """
     sides = tree.map(difference, equation)
+    if quadrature:
+        sides = tree.map(lambda side: side.replace(sympy.Integral, partial(_summed, quadrature)), sides)
     known = dict(functions or {})
     symbols = [*_listed(coordinates), *_listed(coefficients)]
     compiled = Compiled(sides, symbols, [*unknowns, *known], "residual_of")
@@ -82,6 +87,22 @@ def _residual(
 
 def _listed(symbols: Any) -> Sequence[Any]:
     return symbols if isinstance(symbols, (list, tuple)) else [symbols]
+
+
+def _summed(nodes: int, integrand: Any, *limits: Any) -> Any:
+    """Return an integral as a sum over the nodes of Gauss and Legendre."""
+    for limit in limits:
+        if len(limit) != 3:
+            raise TracingError(f"residual_of: the integral over {limit[0]} has no limits", fix="give them: (s, 0, 1).")
+        variable, low, high = limit
+        places, weights = np.polynomial.legendre.leggauss(nodes)
+        middle, half = (low + high) / 2, (high - low) / 2
+        terms = [
+            weight * integrand.subs(variable, middle + half * place)
+            for place, weight in zip(places.tolist(), weights.tolist(), strict=True)
+        ]
+        integrand = half * sympy.Add(*terms)
+    return integrand
 
 
 def difference(equation: Any, caller: str = "residual_of") -> Any:
