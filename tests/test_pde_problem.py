@@ -71,6 +71,12 @@ def test_a_coefficient_is_found_from_data() -> None:
         (lambda: pde.Problem(lambda u, w: u.xx, SQUARE, pde.Dirichlet(u=0)), "asks for 'w'"),
         (lambda: pde.Problem(poisson, SQUARE, pde.Dirichlet(u=0), unknowns="u w"), "asks for the unknown 'w'"),
         (lambda: pde.Problem(poisson, SQUARE, pde.Dirichlet(u=0), coefficients={"k": 1}), "the coefficient 'k'"),
+        (
+            lambda: pde.Problem(lambda u, n: u.xx - n, SQUARE, pde.Dirichlet(u=0), constants={"n": 1}),
+            "'n' among the con",
+        ),
+        (lambda: pde.Problem(poisson, SQUARE, pde.Dirichlet(u=0), constants={"x": 1}), "'x' is among the coordinates"),
+        (lambda: pde.Problem(poisson, SQUARE, pde.Dirichlet(u=0), unknowns="u d"), "'d' is taken"),
         (lambda: pde.Problem(lambda u: u.z, SQUARE, pde.Dirichlet(u=0)), "'z'"),
         (lambda: pde.Problem(lambda u: np.sum(u.xx), SQUARE, pde.Dirichlet(u=0)), "one number at each point"),
         (lambda: pde.Dirichlet(u=np.nan), "is a number or a function"),

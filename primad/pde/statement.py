@@ -150,6 +150,11 @@ def _known(
     )
     for kind, names in kinds:
         for name in names:
+            if name == "n":
+                raise ProblemError(
+                    f"the name 'n' among the {kind} is taken: conditions ask for the outward normal by it",
+                    fix="choose another name.",
+                )
             if name in found:
                 raise ProblemError(f"{name!r} is among the {found[name]} and the {kind}", fix="rename one of them.")
             if kind != "coefficients" and hasattr(FieldAt, name):
