@@ -157,7 +157,7 @@ def _known(
                 )
             if name in found:
                 raise ProblemError(f"{name!r} is among the {found[name]} and the {kind}", fix="rename one of them.")
-            if kind != "coefficients" and hasattr(FieldAt, name):
+            if kind in ("coordinates", "unknowns") and hasattr(FieldAt, name):
                 raise ProblemError(f"the name {name!r} is taken: fields have an attribute of that name")
             found[name] = kind
     return found
