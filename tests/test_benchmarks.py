@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import sweep
 from benchmarks.measure import DisagreementError, check_agreement
 from benchmarks.report import merged, page, table, target_ratio, write
 from benchmarks.workloads import WORKLOADS
@@ -69,3 +70,15 @@ def test_pages_are_written_whole(tmp_path):
     write(tmp_path / "page.md", "two")
     assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
     assert (tmp_path / "page.md").read_text() == "two"
+
+
+def test_a_sweep_marks_cliffs_and_draws_all_kinds(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sweep, "SECONDS", 0.001)
+    monkeypatch.setattr(sweep, "BY_ELEMENTS", {"pointwise": sweep.BY_ELEMENTS["pointwise"]})
+    found = tmp_path / "sweep.svg"
+    sweep.main(["--nodes", "40", "--elements", "40", "--picture", str(found)])
+    text, printed = found.read_text(), capsys.readouterr().out
+    assert text.count("<polyline") == len(sweep.BY_NODES) + 1 and "own op inside" in printed
+    flat = [sweep.Point(10**k, 0.0, 1e-6 * 10**k) for k in range(4)]
+    assert sweep.cliffs(flat) == []
+    assert sweep.cliffs([*flat, sweep.Point(10**4, 0.0, 1.0)]) == [10**4]

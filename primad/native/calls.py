@@ -13,13 +13,14 @@ from primad.native.builder import Builder
 from primad.native.layout import layout_of
 from primad.native.memory import aligned
 from primad.native.parts import ARGUMENT, BLOCK, NUMBERS, PartedProgram
+from primad.native.pointwise import NEEDS
 from primad.native.program_text import ProgramText, ProgramWriter
 from primad.native.site import FAILURE_BYTES
 from primad.native.storage import VIEWS
 from primad.native.table import reason
 
-POINTWISE_SECONDS, LOOP_SECONDS = 0.15e-3, 0.5e-3
-"""Seconds that compiling takes for a pointwise op, which is an instruction of a loop, and for any other."""
+POINTWISE_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.15e-3, 1e-3, 0.5e-3
+"""Seconds that compiling takes for a pointwise op, which is an instruction of a loop, a function, and any other op."""
 WORTH_CUTTING = 0.05
 """Seconds of compiling, from which it is tried to find equal parts."""
 WORTHWHILE_SHARE = 0.6
@@ -52,7 +53,10 @@ def text_of(program: Program) -> ProgramText | None:
 def _compile_seconds(program: Program) -> float:
     """Predict how long a program takes to compile as one part."""
     nodes = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op not in VIEWS]
-    return sum(POINTWISE_SECONDS if node.op.pointwise else LOOP_SECONDS for node in nodes)
+    return sum(
+        FUNCTION_SECONDS if node.op.name in NEEDS else POINTWISE_SECONDS if node.op.pointwise else LOOP_SECONDS
+        for node in nodes
+    )
 
 
 def text_of_calls(parted: PartedProgram) -> ProgramText | None:
