@@ -294,6 +294,11 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.qr: matrices.qr,
     ops.lu: matrices.lu,
     ops.cholesky: matrices.cholesky,
+    ops.eigh: matrices.eigh,
+    ops.svd: matrices.svd,
+    ops.gaps: matrices.gaps,
+    ops.slopes: lambda n, s, x, **params: np.diagonal(s, axis1=-2, axis2=-1).copy(),
+    ops.spread: lambda n, ct, x, **params: np.where(np.eye(x.shape[-1], dtype=bool), ct[..., None, :], n.number(0)),
 }
 """What primitives mean where their NumPy function does not run on object arrays."""
 

@@ -68,8 +68,10 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.overlap_add: Loops(write_overlap_add, "fiu", limit=has_many_elements),
     ops.window_argmax: Loops(write_window_argmax),
     **dict.fromkeys(
-        (ops.cholesky, ops.lu, ops.qr, ops.solve_triangular), Missing("factorizations are LAPACK's, called by SciPy")
+        (ops.cholesky, ops.lu, ops.qr, ops.solve_triangular, ops.eigh, ops.svd),
+        Missing("factorizations are LAPACK's, called by NumPy and SciPy"),
     ),
+    **dict.fromkeys((ops.gaps, ops.slopes, ops.spread), Missing("equal values are looked for by NumPy")),
     ops.draw: Missing("random words are those of NumPy's generator"),
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""

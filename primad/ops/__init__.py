@@ -27,6 +27,7 @@ from primad.ops.shaping import *
 from primad.ops.slicing import *
 from primad.ops.sorting import *
 from primad.ops.special import *
+from primad.ops.spectral import *
 from primad.ops.windows import *
 from primad.primitive import Primitive
 from primad.primitive import project as project

@@ -178,6 +178,9 @@ REFUSED: dict[Primitive, str] = {
     ops.right_shift: "SymPy's integers have no bits.",
     ops.lu: "Which row is the pivot depends on values.",
     ops.qr: "The factors' signs depend on values, and their formulas are too long to be of use.",
+    ops.eigh: "Eigenvalues are roots of polynomials, for which there is no formula.",
+    ops.svd: "Singular values are roots of polynomials, for which there is no formula.",
+    **dict.fromkeys((ops.gaps, ops.slopes, ops.spread), "Which eigenvalues are equal depends on values."),
 }
 """Ops that have no formula, where their operands depend on symbols, and why."""
 

@@ -66,7 +66,10 @@ def check_axis_map(trial: Trial) -> How | None:
         return None
     operands = trial.operands(trial.values)
     _check(trial, operands)
-    _check(trial, [_coarse(trial, x) for x in operands])
+    coarse = [_coarse(trial, x) for x in operands]
+    domain = trial.op.domain
+    if domain is None or domain.find(*coarse, **trial.example.params) is None:
+        _check(trial, coarse)
     return "tested"
 
 

@@ -12,7 +12,7 @@ from primad import ops
 from primad.axes import stacks
 from primad.backends import matrices
 from primad.kinds import composite, linear
-from primad.numpy import linalg
+from primad.numpy import spectra, systems
 from primad.ops.factorization import matrix_product, transposed
 from primad.primitive import Primitive
 from primad.types import TupleType, Zero
@@ -41,6 +41,24 @@ LARGER = _square((1, 1), (3, 3), (2, 2, 2))
 def _solve(choose: Choices) -> Example:
     (a,) = SMALL(choose).operands
     return Example((a, floats((*a.type.shape[:-1], 1))))
+
+
+def _matrix(choose: Choices) -> Example:
+    return Example((replace(floats(choose.among(((2, 2), (3, 2), (2, 3), (2, 1, 1)))), independent=True),))
+
+
+def _values(choose: Choices) -> Example:
+    return Example((replace(floats(choose.among(((2,), (3,), (2, 2)))), independent=True),))
+
+
+def _changes(choose: Choices) -> Example:
+    (values,) = _values(choose).operands
+    return Example((floats((*values.type.shape, values.type.shape[-1])), values), {"singular": False})
+
+
+def _cotangents(choose: Choices) -> Example:
+    (values,) = _values(choose).operands
+    return Example((floats(values.type.shape), values), {"singular": bool(choose.integer(0, 1))})
 
 
 def _pair(choose: Choices) -> Example:
@@ -76,9 +94,14 @@ FACTORIZATION_CASES: tuple[Case, ...] = (
     Case(ops.qr, _qr, 6, matrices.qr, numeric=True),
     Case(ops.lu, LARGER, 6, matrices.lu, numeric=True),
     Case(ops.cholesky, LARGER, 6, matrices.cholesky, numeric=True, through=GRAM),
-    Case(linalg.solve_, _solve, 3, matrices.solve),
-    Case(linalg.inv_, SMALL, 4, matrices.inv),
-    Case(linalg.logabsdet_, SMALL, 4, matrices.logabsdet),
-    Case(linalg.det_, SMALL, 4, matrices.det),
+    Case(ops.eigh, LARGER, 6, matrices.eigh, numeric=True, through=GRAM),
+    Case(ops.svd, _matrix, 8, matrices.svd, numeric=True),
+    Case(ops.gaps, _values, 4, matrices.gaps),
+    Case(ops.slopes, _changes, 4),
+    Case(ops.spread, _cotangents, 4),
+    Case(systems.solve_, _solve, 3, matrices.solve),
+    Case(systems.inv_, SMALL, 4, matrices.inv),
+    Case(systems.logabsdet_, SMALL, 4, matrices.logabsdet),
+    Case(systems.det_, SMALL, 4, matrices.det),
     Case(ops.project, _pair, 4, lambda n, several, *, index: several[index], through=PAIR),
 )

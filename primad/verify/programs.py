@@ -30,7 +30,8 @@ Shape = tuple[int, ...]
 
 def is_drawn(case: Case) -> bool:
     """Say whether programs may contain the op."""
-    return not case.op.only_transposed and not case.op.holds_program and case.through is None
+    through = case.through is None or case.through.is_composite
+    return not case.op.only_transposed and not case.op.holds_program and through
 
 
 @cache
@@ -97,6 +98,8 @@ def step(pool: Pool, case: Case) -> Any:
     """Apply an op to values of the pool, as one of its examples does; the result is a float of 64 bits again."""
     example, like = case.draw(pool.choose), pool.any()
     operands = [pool.operand(operand, like) for operand in example.operands]
+    if case.through is not None:
+        operands = [case.through(*operands)]
     if operands:
         result = case.op(*operands, **example.params)
     else:

@@ -15,6 +15,7 @@ import numpy as np
 from primad import ops
 from primad.deferred import Deferred
 from primad.errors import TracingError
+from primad.ops.spectral import ROUNDING
 from primad.xla.philox import draw
 from primad.xla.sliding import overlap_add, window_argmax, windows
 
@@ -137,6 +138,48 @@ def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool, unit: boo
     return lax.linalg.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=transpose, unit_diagonal=unit)
 
 
+def _slopes(s: Any, x: Any, *, singular: bool) -> Any:
+    """Return the diagonal, or where values are equal the eigenvalues of their blocks, moved apart to keep the order."""
+    import jax.numpy as jnp
+
+    alike = _near(x)
+    starts = ~jnp.pad(jnp.diagonal(alike, 1, -2, -1), [(0, 0)] * (x.ndim - 1) + [(1, 0)])
+    block = jnp.cumsum(starts, axis=-1)
+    same = block[..., None, :] == block[..., :, None]
+    inside = jnp.where(same, (s + jnp.swapaxes(s, -1, -2)) / 2, 0)
+    apart = 2 * jnp.max(jnp.sum(jnp.abs(inside), axis=-1), axis=-1, keepdims=True, initial=0)
+    sign = -1 if singular else 1
+    moved = sign * inside + (apart * block)[..., None, :] * jnp.eye(x.shape[-1], dtype=x.dtype)
+    found = sign * (jnp.linalg.eigvalsh(moved) - apart * block) if x.shape[-1] else x
+    several = jnp.any(jnp.sum(same, axis=-1) > 1, axis=-1, keepdims=True)
+    return jnp.where(several, found, jnp.diagonal(s, axis1=-2, axis2=-1)).astype(x.dtype)
+
+
+def _spread(ct: Any, x: Any, *, singular: bool) -> Any:
+    import jax.numpy as jnp
+
+    return ct[..., None, :] * jnp.eye(x.shape[-1], dtype=x.dtype)
+
+
+def _gaps(x: Any) -> Any:
+    import jax.numpy as jnp
+
+    one = jnp.eye(x.shape[-1], dtype=x.dtype)
+    return (1 - one) / (x[..., None, :] - x[..., :, None] + one)
+
+
+def _rounding(x: Any) -> Any:
+    import jax.numpy as jnp
+
+    return ROUNDING * x.shape[-1] * jnp.finfo(x.dtype).eps * jnp.max(jnp.abs(x), axis=-1, keepdims=True, initial=0)
+
+
+def _near(x: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.abs(x[..., None, :] - x[..., :, None]) <= _rounding(x)[..., None]
+
+
 @cache
 def functions() -> dict[str, Function]:
     """Return the function of each op, by its name: NumPy's own functions have the same names in JAX."""
@@ -184,6 +227,11 @@ def functions() -> dict[str, Function]:
         "qr": lambda a: tuple(jnp.linalg.qr(a)),
         "cholesky": jnp.linalg.cholesky,
         "solve_triangular": _solve_triangular,
+        "eigh": lambda a: tuple(jnp.linalg.eigh(a, symmetrize_input=False)),
+        "svd": lambda a: tuple(jnp.linalg.svd(a, full_matrices=False)),
+        "gaps": _gaps,
+        "slopes": _slopes,
+        "spread": _spread,
         "project": lambda results, *, index: results[index],
     }
 
@@ -215,7 +263,23 @@ def failures() -> dict[str, Function]:
     def singular(a: Any, b: Any, *, unit: bool, **params: Any) -> Any:
         return jnp.any(jnp.diagonal(a, axis1=-2, axis2=-1) == 0) if b.size and not unit else jnp.array(False)
 
+    def zeros(x: Any, singular: bool) -> Any:
+        return (jnp.abs(x) <= _rounding(x)) & singular
+
+    def steep(s: Any, x: Any, *, singular: bool) -> Any:
+        zero = zeros(x, singular)
+        return jnp.any(zero[..., None, :] & zero[..., :, None] & (s != 0))
+
+    def uneven(ct: Any, x: Any, *, singular: bool) -> Any:
+        largest = jnp.max(jnp.abs(ct), axis=-1, keepdims=True, initial=0)
+        allowed = jnp.sqrt(jnp.finfo(ct.dtype).eps) * largest
+        apart = jnp.abs(ct[..., None, :] - ct[..., :, None]) > allowed[..., None]
+        return jnp.any(_near(x) & apart) | jnp.any(zeros(x, singular) & (jnp.abs(ct) > allowed))
+
     return {
+        "gaps": lambda x: jnp.any(jnp.triu(_near(x), 1)),
+        "slopes": steep,
+        "spread": uneven,
         "gather": lambda x, indices, *, axis, **params: outside(indices, x.shape[axis]),
         "scatter_add": lambda x, indices, *, size, **params: outside(indices, size),
         "solve_triangular": singular,

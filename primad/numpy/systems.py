@@ -1,4 +1,4 @@
-"""numpy.linalg: systems of equations, inverses, determinants and factorizations of matrices."""
+"""Of numpy.linalg: systems of equations, inverses, determinants and factorizations of matrices."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from primad.kinds import composite
 from primad.numpy.elementwise import sign
 from primad.numpy.products import diagonal_
 from primad.numpy.promotion import as_float, as_traced, first_traced, implements
-from primad.numpy.reductions import norm, prod_
+from primad.numpy.reductions import prod_
 from primad.numpy.shaping import broadcast_to
 from primad.ops.factorization import matrix_product, transposed
 from primad.primitive import Primitive
 
-__all__ = ["QRResult", "SlogdetResult", "cholesky", "det", "inv", "norm", "qr", "slogdet", "solve"]
+__all__ = ["QRResult", "SlogdetResult", "cholesky", "det", "inv", "qr", "slogdet", "solve"]
 
 
 class QRResult(NamedTuple):
@@ -104,7 +104,7 @@ COMPOSITES = (solve_, inv_, logabsdet_, det_)
 # -- functions ---------------------------------------------------------------------------------------------------------
 
 
-def _matrices(name: str, a: Any) -> Any:
+def matrices(name: str, a: Any) -> Any:
     a = as_float(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ShapeError(f"np.linalg.{name} takes square matrices, the last two axes; got shape {a.shape}")
@@ -133,7 +133,7 @@ def solve(a: Any, b: Any) -> Any:
         array([0.5 , 0.25])
     """
     like = first_traced([a, b])
-    a, b = _matrices("solve", as_traced(a, like)), as_float(as_traced(b, like))
+    a, b = matrices("solve", as_traced(a, like)), as_float(as_traced(b, like))
     vector = b.ndim == 1
     b = b[:, None] if vector else b
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if b.ndim >= 2 else ()
@@ -148,7 +148,7 @@ def solve(a: Any, b: Any) -> Any:
 @implements(np.linalg.inv)
 def inv(a: Any) -> Any:
     """np.linalg.inv: the inverses of matrices of shape (…, n, n); LinAlgError for singular ones."""
-    return inv_(_matrices("inv", a))
+    return inv_(matrices("inv", a))
 
 
 @implements(np.linalg.det)
@@ -157,7 +157,7 @@ def det(a: Any) -> Any:
 
     Derivatives need the inverse: they raise numpy.linalg.LinAlgError where a matrix is singular.
     """
-    return det_(_matrices("det", a))
+    return det_(matrices("det", a))
 
 
 @implements(np.linalg.slogdet)
@@ -170,7 +170,7 @@ def slogdet(a: Any) -> SlogdetResult:
         array([[0.5 , 0.  ],
                [0.  , 0.25]])
     """
-    a = _matrices("slogdet", a)
+    a = matrices("slogdet", a)
     factors, _, parity = ops.lu(a)
     signs = prod_(sign(_pivots(factors)), axes=(a.ndim - 2,))
     return SlogdetResult(parity * signs, logabsdet_(a))
@@ -189,7 +189,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     Raises:
         numpy.linalg.LinAlgError: if a matrix is not positive definite.
     """
-    found = ops.cholesky(_matrices("cholesky", a))
+    found = ops.cholesky(matrices("cholesky", a))
     return transposed(found) if upper else found
 
 
