@@ -42,10 +42,19 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "weights": (np.ones(3), None),
     "shape": ((2, 2), None),
     "device": ("cpu",),
+    "UPLO": ("L", "l", "X"),
+    "full_matrices": (True, False),
+    "compute_uv": (True, False),
+    "hermitian": (True, False),
+    "rcond": (0.5, None),
+    "rtol": (0.5, None),
+    "tol": (0.5, None),
+    "p": (None, 2, -2, 1, "fro", "nuc", np.inf),
+    "ind": (1, 2),
     "y": (2.0,),
 }
 """What to pass for an option; a missing one makes the test fail."""
-LINALG = {f.__name__: f for f in FUNCTIONS if getattr(f, "__module__", "") == "numpy.linalg"}
+LINALG = {f"linalg.{f.__name__}": f for f in FUNCTIONS if getattr(f, "__module__", "") == "numpy.linalg"}
 NAMED: dict[str, Any] = {**{name: getattr(np, name) for name in CASES if hasattr(np, name)}, **LINALG}
 RNG = np.random.default_rng(3)
 OPERANDS = {"x", "y", "arrays", "shape", "sections", "values", "subscripts"}

@@ -188,3 +188,14 @@ def gaps(n: Any, x: Any) -> Any:
         row = x[tuple(place)]
         out[(*place, i, j)] = n.number(0) if i == j else n.divide(1, row[j] - row[i])
     return out
+
+
+def pinv(n: Any, a: Any, *, cutoff: float) -> Any:
+    """Multiply by the inverse of aᵀ a, or of a aᵀ, for matrices of full rank."""
+    swapped = np.swapaxes(a, -1, -2)
+    return inv(n, swapped @ a) @ swapped if a.shape[-1] <= a.shape[-2] else swapped @ inv(n, a @ swapped)
+
+
+def lstsq(n: Any, a: Any, b: Any, *, cutoff: float) -> Any:
+    """Multiply by the pseudo-inverse."""
+    return pinv(n, a, cutoff=cutoff) @ b

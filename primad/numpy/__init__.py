@@ -13,6 +13,7 @@ from primad.numpy.logic import *
 from primad.numpy.products import *
 from primad.numpy.reductions import *
 from primad.numpy.shaping import *
+from primad.numpy.spectra import norm as norm
 
 abs = absolute
 
@@ -25,7 +26,7 @@ COMPOSITES = (
 )
 """The composite ops of this layer, for `primad.verify`."""
 
-__all__ = ["abs", "linalg", "special"]
+__all__ = ["abs", "linalg", "norm", "special"]
 __all__ += einstein.__all__
 __all__ += elementwise.__all__
 __all__ += indexing.__all__

@@ -34,7 +34,7 @@ from primad.types import is_float
 
 __all__ = [
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "average", "cumsum", "diff", "max",
-    "mean", "median", "min", "norm", "prod", "ptp", "sort", "std", "sum", "trapezoid", "var",
+    "mean", "median", "min", "prod", "ptp", "sort", "std", "sum", "trapezoid", "var",
 ]  # fmt: skip
 
 Axes = tuple[int, ...]
@@ -352,25 +352,6 @@ def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     middle = 0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2]
     middle = where(isnan(ordered[n - 1]), math.nan, middle)  # NaNs are sorted last
     return keep_axes(middle, x, (place,), keepdims)
-
-
-@implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.linalg.norm: Euclidean (Frobenius) norm, or the vector norms of order 1, inf and −inf.
-
-    At 0 the derivative is 0; large and small elements neither overflow nor vanish.
-    """
-    x = as_float(x)
-    axes = normalize_axes("norm", axis, x.ndim)
-    if ord is None or (ord == 2 and len(axes) == 1) or (ord == "fro" and len(axes) == 2):
-        result = norm_(x, axes=axes)
-    elif len(axes) == 1 and ord == 1:
-        result = ops.sum(ops.abs(x), axes=axes)
-    elif len(axes) == 1 and ord in (math.inf, -math.inf):
-        result = (ops.reduce_max if ord > 0 else ops.reduce_min)(ops.abs(x), axes=axes)
-    else:
-        raise TracingError(f"norm: order {ord!r} over {len(axes)} axes is not supported on traced arrays")
-    return keep_axes(result, x, axes, keepdims)
 
 
 @implements(np.trapezoid)

@@ -104,7 +104,8 @@ COMPOSITES = (solve_, inv_, logabsdet_, det_)
 # -- functions ---------------------------------------------------------------------------------------------------------
 
 
-def matrices(name: str, a: Any) -> Any:
+def square_matrices(name: str, a: Any) -> Any:
+    """Return a stack of matrices as floats; raise unless they are square."""
     a = as_float(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ShapeError(f"np.linalg.{name} takes square matrices, the last two axes; got shape {a.shape}")
@@ -133,7 +134,7 @@ def solve(a: Any, b: Any) -> Any:
         array([0.5 , 0.25])
     """
     like = first_traced([a, b])
-    a, b = matrices("solve", as_traced(a, like)), as_float(as_traced(b, like))
+    a, b = square_matrices("solve", as_traced(a, like)), as_float(as_traced(b, like))
     vector = b.ndim == 1
     b = b[:, None] if vector else b
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if b.ndim >= 2 else ()
@@ -148,7 +149,7 @@ def solve(a: Any, b: Any) -> Any:
 @implements(np.linalg.inv)
 def inv(a: Any) -> Any:
     """np.linalg.inv: the inverses of matrices of shape (…, n, n); LinAlgError for singular ones."""
-    return inv_(matrices("inv", a))
+    return inv_(square_matrices("inv", a))
 
 
 @implements(np.linalg.det)
@@ -157,7 +158,7 @@ def det(a: Any) -> Any:
 
     Derivatives need the inverse: they raise numpy.linalg.LinAlgError where a matrix is singular.
     """
-    return det_(matrices("det", a))
+    return det_(square_matrices("det", a))
 
 
 @implements(np.linalg.slogdet)
@@ -170,7 +171,7 @@ def slogdet(a: Any) -> SlogdetResult:
         array([[0.5 , 0.  ],
                [0.  , 0.25]])
     """
-    a = matrices("slogdet", a)
+    a = square_matrices("slogdet", a)
     factors, _, parity = ops.lu(a)
     signs = prod_(sign(_pivots(factors)), axes=(a.ndim - 2,))
     return SlogdetResult(parity * signs, logabsdet_(a))
@@ -189,7 +190,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     Raises:
         numpy.linalg.LinAlgError: if a matrix is not positive definite.
     """
-    found = ops.cholesky(matrices("cholesky", a))
+    found = ops.cholesky(square_matrices("cholesky", a))
     return transposed(found) if upper else found
 
 

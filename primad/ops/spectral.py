@@ -31,7 +31,8 @@ ROUNDING = 8
 
 def near(x: Any) -> Any:
     """Say which values of each spectrum are equal to rounding, as stacks of square arrays."""
-    return np.abs(x[..., None, :] - x[..., :, None]) <= rounding_of(x)[..., None]
+    with np.errstate(invalid="ignore"):
+        return np.abs(x[..., None, :] - x[..., :, None]) <= rounding_of(x)[..., None]
 
 
 def rounding_of(x: Any) -> Any:
@@ -84,8 +85,10 @@ gaps: Primitive = custom(
         operand_name="the stack of matrices",
         own_axes=1,
         find=_equal,
-        say=lambda i, *types, **params: f"the values {i} and {i + 1} of a matrix are equal (or the last is 0, of one "
-        "that is not square), so that their vectors are any basis of a space, without a derivative",
+        say=lambda i, *types, **params: (
+            f"the values {i} and {i + 1} of a matrix are equal (or the last is 0, of one "
+            "that is not square), so that their vectors are any basis of a space, without a derivative"
+        ),
         fix="ask for what does not depend on the basis: sums over eigvalsh or svdvals have derivatives, and "
         "primad.numpy.linalg.matrix_norm and det, also where values are equal.",
         called="a derivative of vectors (np.linalg.eigh, svd, or second derivatives of values)",
@@ -145,15 +148,16 @@ slopes: Primitive = custom(
         fix="write what is wanted with the matrix itself: np.sum(a**2) for the sum of squares.",
         called="a derivative of singular values (np.linalg.svd, svdvals, norm)",
     ),
-    doc="How fast the values of a spectrum rise where the matrix changes by s in the basis of its vectors: the diagonal "
-    "of s, and among equal values the eigenvalues of their block, in order.",
+    doc="How fast the values of a spectrum rise where the matrix changes by s in the basis of its vectors: the "
+    "diagonal of s, and among equal values the eigenvalues of their block, in order.",
 )
 
 
 def _uneven(ct: Any, x: Any, *, singular: bool) -> tuple[tuple[int, ...], int] | None:
     """Return the first value whose cotangent is not that of an equal value, or, for a singular value of 0, not 0."""
     allowed = np.sqrt(np.finfo(ct.dtype).eps) * np.max(np.abs(ct), axis=-1, keepdims=True, initial=0)
-    apart = np.abs(ct[..., None, :] - ct[..., :, None]) > allowed[..., None]
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(ct[..., None, :] - ct[..., :, None]) > allowed[..., None]
     kinks = _zeros(x, singular) & (np.abs(ct) > allowed)
     return _first(np.any(near(x) & apart, axis=-1) | kinks)
 
@@ -186,9 +190,11 @@ spread: Primitive = custom(
         operand_name="the stack of matrices",
         own_axes=1,
         find=_uneven,
-        say=lambda i, *types, singular, **params: f"the value {i} of a matrix "
-        + ("is 0, or equal to another one" if singular else "is equal to another one")
-        + ", and what is differentiated tells it apart, so that it has a kink there",
+        say=lambda i, *types, singular, **params: (
+            f"the value {i} of a matrix "
+            + ("is 0, or equal to another one" if singular else "is equal to another one")
+            + ", and what is differentiated tells it apart, so that it has a kink there"
+        ),
         fix="sums over the spectrum that treat equal values alike have derivatives, such as np.sum(np.exp(w)).",
         called="a derivative of eigenvalues or singular values (np.linalg.eigvalsh, svdvals, norm)",
     ),

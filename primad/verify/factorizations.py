@@ -47,6 +47,15 @@ def _matrix(choose: Choices) -> Example:
     return Example((replace(floats(choose.among(((2, 2), (3, 2), (2, 3), (2, 1, 1)))), independent=True),))
 
 
+def _tall(choose: Choices) -> Example:
+    return Example(_matrix(choose).operands, {"cutoff": 1e-15})
+
+
+def _fitted(choose: Choices) -> Example:
+    (a,) = _matrix(choose).operands
+    return Example((a, floats((*a.type.shape[:-1], 1))), {"cutoff": 1e-15})
+
+
 def _values(choose: Choices) -> Example:
     return Example((replace(floats(choose.among(((2,), (3,), (2, 2)))), independent=True),))
 
@@ -99,6 +108,8 @@ FACTORIZATION_CASES: tuple[Case, ...] = (
     Case(ops.gaps, _values, 4, matrices.gaps),
     Case(ops.slopes, _changes, 4),
     Case(ops.spread, _cotangents, 4),
+    Case(spectra.pinv_, _tall, 4, matrices.pinv, numeric=True),
+    Case(spectra.lstsq_, _fitted, 4, matrices.lstsq, numeric=True),
     Case(systems.solve_, _solve, 3, matrices.solve),
     Case(systems.inv_, SMALL, 4, matrices.inv),
     Case(systems.logabsdet_, SMALL, 4, matrices.logabsdet),
