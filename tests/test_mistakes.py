@@ -258,8 +258,8 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: np.exp(np.cumsum(np.log(x))),
     ),
     "a function that is missing": (
-        lambda x: np.linalg.pinv(x[:, None]),
-        "np.linalg.pinv has no implementation for traced arrays\n"
+        lambda x: np.linalg.eigvals(x[:, None] * x),
+        "np.linalg.eigvals has no implementation for traced arrays\n"
         "  primad can differentiate only what it records; docs/limitations.md lists what is missing.\n"
         "  Fix: write it with functions that dir(primad.numpy) lists, or have it called as it is: primad.opaque, "
         "with a rule by primad.custom_jvp (docs/adding_a_primitive.md).",

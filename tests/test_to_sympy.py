@@ -21,7 +21,20 @@ from primad.verify.trial import one_op, run_floats
 x, y = sympy.symbols("x y", real=True)
 v = sympy.Array(sympy.symbols("v:3", real=True))
 
-NO_FORMULA = {"argsort", "sort", "window_argmax", "qr", "lu", "max_pool", "adaptive_max_pool"}
+NO_FORMULA = {
+    "argsort",
+    "sort",
+    "window_argmax",
+    "qr",
+    "slopes",
+    "spread",
+    "svd",
+    "eigh",
+    "gaps",
+    "lu",
+    "max_pool",
+    "adaptive_max_pool",
+}
 """Cases whose result is decided by comparing symbols in ways that are no formula."""
 
 
