@@ -21,6 +21,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 """What a method or an indexing of a traced array records."""
 
+REFUSED: dict[Any, str] = {}
+"""Why a function of NumPy's records nothing."""
+
 _HARMLESS: dict[str, Any] = {
     "where": (True,),
     "dtype": (None,),
@@ -78,6 +81,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
     if recorded is None:
         raise TracingError(
             f"the ufunc {name} has no primitive, so it cannot be traced",
+            why=REFUSED.get(ufunc, ""),
             fix="build it from supported functions, or make it a primitive with primad.elementwise.",
         )
     return called(recorded, f"np.{name}", inputs, kwargs)
@@ -91,9 +95,9 @@ def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
         name = f"{module}.{getattr(function, '__name__', function)}"
         raise TracingError(
             f"{name} has no implementation for traced arrays",
-            why="primad can differentiate only what it records; docs/limitations.md lists what is missing.",
-            fix="write it with functions that dir(primad.numpy) lists, or have it called as it is: primad.opaque, "
-            "with a rule by primad.custom_jvp (docs/adding_a_primitive.md).",
+            why=REFUSED.get(function, "primad can differentiate only what it records."),
+            fix="write it with functions that docs/numpy_functions.md lists, or have it called as it is: "
+            "primad.opaque, with a rule by primad.custom_jvp (docs/adding_a_primitive.md).",
         )
     if kwargs.get("out") is not None:
         raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")

@@ -195,8 +195,8 @@ def _way_out(now: Doing) -> str:
     if listed and module.startswith("numpy"):
         return f"pass an array, not a list: primad.numpy.stack({listed[0]})."
     return (
-        f"write {now.called} with functions that dir(primad.numpy) lists, or have it called as it is: primad.opaque, "
-        f"with a rule by primad.custom_jvp; {_READ}."
+        f"write {now.called} with functions that docs/numpy_functions.md lists, or have it called as it is: "
+        f"primad.opaque, with a rule by primad.custom_jvp; {_READ}."
     )
 
 

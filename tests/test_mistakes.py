@@ -95,8 +95,8 @@ def needs(what: str, kind: str, fix: str) -> str:
 
 def elsewhere(what: str, kind: str, name: str) -> str:
     fix = (
-        f"write {name} with functions that dir(primad.numpy) lists, or have it called as it is: primad.opaque, with a "
-        "rule by primad.custom_jvp; "
+        f"write {name} with functions that docs/numpy_functions.md lists, or have it called as it is: "
+        "primad.opaque, with a rule by primad.custom_jvp; "
     )
     return needs(what, kind, fix + READ)
 
@@ -252,16 +252,16 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: x.mean(),
     ),
     "a method that is missing": (
-        lambda x: x.cumprod(),
-        "a traced array has no attribute 'cumprod'\n  Fix: primad.value(x).cumprod is that of the plain array, without "
+        lambda x: x.tobytes(),
+        "a traced array has no attribute 'tobytes'\n  Fix: primad.value(x).tobytes is that of the plain array, without "
         "a derivative; dir(x) lists what traced ones have.",
-        lambda x: np.exp(np.cumsum(np.log(x))),
+        lambda x: x.astype(np.float32),
     ),
     "a function that is missing": (
         lambda x: np.linalg.eigvals(x[:, None] * x),
         "np.linalg.eigvals has no implementation for traced arrays\n"
-        "  primad can differentiate only what it records; docs/limitations.md lists what is missing.\n"
-        "  Fix: write it with functions that dir(primad.numpy) lists, or have it called as it is: primad.opaque, "
+        "  primad can differentiate only what it records.\n"
+        "  Fix: write it with functions that docs/numpy_functions.md lists, or have it called as it is: primad.opaque, "
         "with a rule by primad.custom_jvp (docs/adding_a_primitive.md).",
         lambda x: solve(A, x),
     ),

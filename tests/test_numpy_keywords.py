@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_numpy_surface import CASES
+from numpy_cases import OF_VALUES
+from test_numpy_surface import CASES as SURFACE
 
 import primad
 from primad.protocols import FUNCTIONS, METHODS, UFUNCS
 
+CASES = {**SURFACE, **{name: [case] for name, case in OF_VALUES.items()}}
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning", "ignore::DeprecationWarning")
 UFUNC_OPTIONS = ("where", "axes", "axis", "keepdims", "casting", "order", "dtype", "subok", "signature")
 SAMPLES: dict[str, tuple[Any, ...]] = {
@@ -52,6 +54,21 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "p": (None, 2, -2, 1, "fro", "nuc", np.inf),
     "ind": (1, 2),
     "y": (2.0,),
+    **dict.fromkeys(("decimals", "minlength", "edge_order", "m", "ndmin", "ndmax", "start"), (1, 2)),
+    **dict.fromkeys(("endpoint", "retstep", "sparse", "increasing", "rowvar", "bias", "deg", "right"), (True, False)),
+    **dict.fromkeys(("equal_nan", "include_initial", "assume_unique", "invert", "sorted"), (True, False)),
+    **dict.fromkeys(("return_index", "return_inverse", "return_counts", "return_indices"), (True, False)),
+    **dict.fromkeys(("nan", "posinf", "neginf", "left", "base", "default", "to_end", "to_begin", "discont"), (0.5,)),
+    **dict.fromkeys(("rtol", "atol", "tol", "period"), (0.1, 3.0)),
+    **dict.fromkeys(("fweights", "aweights"), (np.array([1, 2, 1, 1, 3]),)),
+    "indexing": ("ij", "xy"),
+    "method": ("linear", "lower", "higher", "midpoint", "nearest", "hazen"),
+    "side": ("left", "right"),
+    "sorter": (np.arange(5),),
+    "N": (2,),
+    "num": (3,),
+    "trim": ("f", "b"),
+    "like": (np.ones(1),),
 }
 """What to pass for an option; a missing one makes the test fail."""
 LINALG = {f"linalg.{f.__name__}": f for f in FUNCTIONS if getattr(f, "__module__", "") == "numpy.linalg"}
@@ -126,7 +143,9 @@ def test_no_option_is_dropped(name: str) -> None:
 def test_nothing_is_written_elsewhere(name: str) -> None:
     if name not in LINALG and (isinstance(NAMED[name], np.ufunc) or "out" in options(NAMED[name])):
         case, args = CASES[name][0]
-        out = np.empty_like(case(np, *args))
+        out: Any = np.empty_like(case(np, *args))
+        if isinstance(NAMED[name], np.ufunc):
+            out = (out,) * NAMED[name].nout
         with pytest.raises(primad.PrimadError):
             primad.trace(lambda *xs: case(WithOption(name, out=out), *xs))(*args)
 

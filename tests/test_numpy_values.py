@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -111,18 +112,31 @@ BEYOND = "NumPy does not take a Python integer beyond 64 bits; its truth is know
 HALVES = "x**0.5 of NumPy is √x, −0 at −0, but its function makes 0 of it in half precision"
 HALF = {dtype: 0.5 if dtype.itemsize == 2 else 3 for dtype in FLOATS}
 ZEROS = "x + 0 is x and 0 − x is −x, laws that are equal in exact arithmetic: a zero may have the other sign"
+EITHER = "which of 0.0 and −0.0 NumPy's function returns depends on the length of the array"
+CANCELS = "near 0 it is a difference of nearly equal terms"
 EXCEPTIONS: dict[str, tuple[str, Callable[..., bool]]] = {
     "add": (ZEROS, lambda what, x, y: _is_one_of(y, 0) or _is_one_of(x, 0)),
     "subtract": (ZEROS, lambda what, x, y: _is_one_of(x, 0)),
     "reciprocal": (UNDEFINED, lambda what, x: x.dtype.kind in "iu"),
     "power": (CUBES + "; " + HALVES, lambda what, x, y: x.dtype.kind == "f" and _is_one_of(y, 3, HALF[x.dtype])),
     "float_power": (CUBES + "; " + SQUARE_ROOTS, lambda what, x, y: _is_one_of(y, 3, 0.5)),
+    "logaddexp2": (CANCELS, lambda what, x, y: nearly(what, 8)),
+    **dict.fromkeys(("fmax", "fmin"), (EITHER, lambda what, x, y: _is_one_of(x, 0) or _is_one_of(y, 0))),
     **dict.fromkeys(
         ("logical_and", "logical_or", "logical_xor"), (BEYOND, lambda what, *args: any(type(x) is int for x in args))
     ),
 }
 """Where a ufunc's result may differ from NumPy's: the reason, and (difference, *arguments) -> whether it is one."""
 SCALARS = (0, 1, 2, 3, -1, 5, 64, 300, 2**63, True, 0.5, -2.0, 0.0, -0.0, np.inf, np.nan, 1e300)
+
+
+def nearly(what: str, eps: float) -> bool:
+    """Say whether numbers differ by so many eps of their dtype, or (below 1) by this, relative to max(1, |b|)."""
+    found = re.findall(r"np\.(float\d+)\(([^)]*)\)", what)
+    if len(found) != 2 or found[0][0] != found[1][0]:
+        return False
+    a, b = (float(number) for _, number in found)
+    return abs(a - b) <= (float(np.finfo(found[0][0]).eps) * eps if eps >= 1 else eps) * max(1.0, abs(b))
 
 
 def _is_one_of(arg: Any, *numbers: float) -> bool:
@@ -258,16 +272,29 @@ def test_operator_of_one_operand(function: Any) -> None:
 SUMS = "sums and products of many elements are made in another order, and from another start"
 SCALED = "squares neither overflow nor vanish"
 TIES = "which of two zeros is the middle one is left open"
+STEPS = "what is made of differences is made in another order"
 INEXACT = {
     **dict.fromkeys(("dot", "inner", "vdot", "vecdot", "matmul", "tensordot", "einsum", "trace", "prod"), SUMS),
     **dict.fromkeys(("sum", "mean", "var", "std", "cumsum", "average", "trapezoid"), SUMS),
+    **dict.fromkeys(("cumprod", "cumulative_sum", "cumulative_prod", "nancumsum", "nancumprod"), SUMS),
+    **dict.fromkeys(("nansum", "nanprod", "nanmean", "nanvar", "nanstd", "cov", "corrcoef"), SUMS),
+    **dict.fromkeys(("convolve", "correlate", "polyval", "polymul", "poly"), SUMS),
+    **dict.fromkeys(("interp", "gradient", "unwrap", "linspace", "logspace", "geomspace"), STEPS),
     "norm": SCALED,
     "median": TIES,
 }
 """Functions whose floats may differ from NumPy's, by rounding errors of the sum of magnitudes; and why."""
 NUMBERS = "a result without axes is a scalar, as a ufunc's is; NumPy's views without axes are arrays"
 WEIGHTS = "weights that sum to 0 are known when the program runs only: the average is NaN"
+LEADING = "whether leading coefficients are 0 is a question of values: they stay"
+POWERS = "an error in an exponent is multiplied by it"
+NO_ROOT = "an end that is 0 is known when the program runs only"
 ALLOWED: dict[str, tuple[str, Callable[[str], bool]]] = {
+    "cov": (NUMBERS + "; " + WEIGHTS, lambda what: what.endswith(" for ndarray") or what == "not refused"),
+    "logspace": (POWERS, lambda what: nearly(what, 1e-11)),
+    "polymul": (LEADING, lambda what: "(4,) for" in what),
+    "geomspace": (NO_ROOT, lambda what: what == "not refused" or nearly(what, 1e-11)),
+    "argpartition": (TIES, lambda what: what.startswith("np.int64")),
     "reshape": (NUMBERS, lambda what: what.endswith(" for ndarray")),
     "average": (WEIGHTS, lambda what: what == "not refused"),
 }
@@ -275,6 +302,11 @@ ALLOWED: dict[str, tuple[str, Callable[[str], bool]]] = {
 LARGEST = 8.0
 """The largest finite element of inexact functions: whether a partial sum overflows depends on the order, as does what
 becomes of infinities in einsum's products of three."""
+
+FINITE = {"einsum", "polyval", "gradient", "convolve", "correlate", "polymul", "poly", "unwrap", "interp"}
+"""Functions of which only finite elements are compared: where sums meet infinities they make NaN of them or not."""
+PADDED = {"convolve", "correlate", "polymul"}
+"""Functions that multiply with zeros outside of an array, where NumPy's leave these out: a NaN is seen farther."""
 
 
 def functions() -> list[str]:
@@ -286,7 +318,8 @@ def drawn(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray
     """Return an array of special values that a function of this name can be given."""
     choice = VALUES[dtype]
     if name in INEXACT and dtype.kind == "f":
-        choice = choice[(np.isinf(choice) & (name != "einsum")) | ~(np.abs(choice) > LARGEST)]
+        choice = choice[~(np.isnan(choice) & (name in PADDED))]
+        choice = choice[(np.isinf(choice) & (name not in FINITE)) | ~(np.abs(choice) > LARGEST)]
     return np.asarray(RNG.choice(choice, shape))
 
 

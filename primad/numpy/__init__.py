@@ -2,23 +2,59 @@
 
 Each function computes with NumPy on plain arrays and records on traced arrays; plain `np.sin(x)` on a traced array
 finds the same implementation through NumPy's protocols, so user code need not change its imports. Which names are
-public is said in the `__all__` of the file that has them.
+public is said in the `__all__` of the file that has them. All others of NumPy's names are NumPy's own.
 """
 
-from primad.numpy import einstein, elementwise, indexing, linalg, logic, products, reductions, shaping, special
+from typing import Any
+
+import numpy as _numpy
+
+from primad.numpy import (
+    arranging,
+    creation,
+    einstein,
+    elementwise,
+    indexing,
+    linalg,
+    logic,
+    names,
+    nans,
+    order,
+    polynomials,
+    products,
+    quantiles,
+    reductions,
+    rounding,
+    shaping,
+    signals,
+    special,
+)
+from primad.numpy.arranging import *
+from primad.numpy.creation import *
 from primad.numpy.einstein import *
 from primad.numpy.elementwise import *
 from primad.numpy.indexing import *
 from primad.numpy.logic import *
+from primad.numpy.nans import *
+from primad.numpy.order import *
+from primad.numpy.polynomials import *
 from primad.numpy.products import *
+from primad.numpy.quantiles import *
 from primad.numpy.reductions import *
+from primad.numpy.rounding import *
 from primad.numpy.shaping import *
+from primad.numpy.signals import *
 from primad.numpy.spectra import norm as norm
 
 abs = absolute
+acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
+bitwise_invert = bitwise_not = invert
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+concat, permute_dims, pow, row_stack = concatenate, transpose, power, vstack
 
 COMPOSITES = (
     *elementwise.COMPOSITES,
+    *rounding.COMPOSITES,
     *reductions.COMPOSITES,
     *products.COMPOSITES,
     *linalg.COMPOSITES,
@@ -26,14 +62,29 @@ COMPOSITES = (
 )
 """The composite ops of this layer, for `primad.verify`."""
 
-__all__ = ["abs", "linalg", "norm", "special"]
-__all__ += einstein.__all__
-__all__ += elementwise.__all__
-__all__ += indexing.__all__
-__all__ += logic.__all__
-__all__ += products.__all__
-__all__ += reductions.__all__
-__all__ += shaping.__all__
+TRACEABLE = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_invert", "bitwise_left_shift",
+    "bitwise_not", "bitwise_right_shift", "concat", "norm", "permute_dims", "pow", "row_stack",
+]  # fmt: skip
+"""The names that this package defines: those of functions that record traced arrays."""
+for _module in (
+    arranging, creation, einstein, elementwise, indexing, logic, nans, order, polynomials, products, quantiles,
+    reductions, rounding, shaping, signals,
+):  # fmt: skip
+    TRACEABLE += _module.__all__
+
+_NUMPYS = frozenset(names.numpys_own({*TRACEABLE, "linalg"}))
+
+__all__ = ["linalg", "special"]
+__all__ += TRACEABLE
+__all__ += sorted(_NUMPYS)
+
+
+def __getattr__(name: str) -> Any:
+    """Return what NumPy has by this name, a module (`random`, `fft`) too."""
+    if name in _NUMPYS or name in _numpy.__all__:
+        return getattr(_numpy, name)
+    raise AttributeError(f"module 'primad.numpy' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.numpy.elementwise import AS_NUMPY, agree
+from primad.numpy.elementwise import AS_NUMPY, absolute, agree
 from primad.numpy.promotion import (
     as_float,
     as_traced,
@@ -24,14 +24,16 @@ from primad.numpy.promotion import (
     loop_dtype,
     refuse_out,
     result_dtype,
+    traced_operands,
 )
 from primad.primitive import Primitive, full
 from primad.trace import TracedArray, bind
 from primad.types import is_float
 
 __all__ = [
-    "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "greater", "greater_equal", "invert", "isfinite", "isinf",
-    "isnan", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal",
+    "allclose", "array_equal", "array_equiv", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "greater",
+    "greater_equal", "invert", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "not_equal",
 ]  # fmt: skip
 
 
@@ -170,3 +172,47 @@ def isfinite(x: Any, /) -> Any:
 def isinf(x: Any, /) -> Any:
     """np.isinf."""
     return ops.equal(ops.abs(as_float(x)), math.inf)
+
+
+# -- nearly equal ------------------------------------------------------------------------------------------------------
+
+
+@implements(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """np.isclose."""
+    x, y = traced_operands(a, b)
+    y = as_float(y)
+    near = less_equal(absolute(x - y), atol + rtol * absolute(y)) & isfinite(y) | equal(x, y)
+    return near | (isnan(x) & isnan(y)) if equal_nan else near
+
+
+@implements(np.allclose)
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """np.allclose: a traced truth value."""
+    return _everywhere(isclose(a, b, rtol, atol, equal_nan))
+
+
+@implements(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """np.array_equal: a traced truth value; False where shapes differ."""
+    x, y = traced_operands(a1, a2)
+    if x.shape != y.shape:
+        return False
+    same = equal(x, y)
+    return _everywhere(same | (isnan(x) & isnan(y)) if equal_nan else same)
+
+
+@implements(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """np.array_equiv: a traced truth value; False where shapes do not broadcast."""
+    x, y = traced_operands(a1, a2)
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return False
+    return _everywhere(equal(x, y))
+
+
+def _everywhere(truth: Any) -> Any:
+    missing = ops.sum(convert(ops.logical_not(truth), np.int64), axes=tuple(range(truth.ndim)))
+    return ops.equal(missing, 0)

@@ -101,6 +101,13 @@ def first_traced(values: Sequence[Any]) -> TracedArray:
     return found
 
 
+def traced_operands(*values: Any) -> list[TracedArray]:
+    """Return traced arrays for operands, at least one of which is, or holds, one; others are arrays as NumPy's."""
+    values = tuple([joined(value) for value in values])
+    like = first_traced(values)
+    return [as_traced(value if type(value) is TracedArray else np.asarray(value), like) for value in values]
+
+
 def _promotes_as(value: Any) -> Any:
     """Return what NumPy's promotion sees: a dtype, or a Python scalar, which adopts the other's dtype."""
     if type(value) is TracedArray:

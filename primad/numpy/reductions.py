@@ -33,8 +33,8 @@ from primad.trace import TracedArray
 from primad.types import is_float
 
 __all__ = [
-    "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "average", "cumsum", "diff", "max",
-    "mean", "median", "min", "prod", "ptp", "sort", "std", "sum", "trapezoid", "var",
+    "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "average", "cumprod", "cumsum", "diff",
+    "max", "mean", "median", "min", "prod", "ptp", "sort", "std", "sum", "trapezoid", "var",
 ]  # fmt: skip
 
 Axes = tuple[int, ...]
@@ -153,8 +153,6 @@ sort_: Primitive = composite(
     "sort", numpy=lambda x, *, axis: np.sort(x, axis=axis, kind="stable"), lower=_sort, doc="Sorted copy."
 )
 
-COMPOSITES = [mean_, var_, std_, prod_, norm_, logsumexp_, sort_]
-
 
 @implements(np.sum, method="sum")
 def sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
@@ -265,6 +263,34 @@ def cumsum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return ops.cumsum(x, axis=normalize_axis("cumsum", axis, x.ndim), reverse=False)
 
 
+def scanned(combine: Any, x: Any, axis: int) -> Any:
+    """Return what an associative function makes of the first elements along an axis, by doubling."""
+    moved = moveaxis(x, axis, 0)
+    shift = 1
+    while shift < moved.shape[0]:
+        moved = ops.concatenate(moved[:shift], combine(moved[shift:], moved[:-shift]), axis=0)
+        shift *= 2
+    return moveaxis(moved, 0, axis)
+
+
+cumprod_: Primitive = composite(
+    "cumprod",
+    numpy=lambda x, *, axis: np.cumprod(x, axis=axis),
+    lower=lambda x, *, axis: scanned(ops.mul, x, axis),
+    doc="Products of the first elements, without division, so zeros are harmless at every order.",
+)
+
+
+@implements(np.cumprod, method="cumprod")
+def cumprod(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """np.cumprod."""
+    refuse_out("cumprod", out)
+    x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
+    if axis is None:
+        x, axis = ravel(x), 0
+    return cumprod_(x, axis=normalize_axis("cumprod", axis, x.ndim))
+
+
 @implements(np.diff)
 def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
     """np.diff: differences of neighbours, n times."""
@@ -372,3 +398,6 @@ def append(x: Any, values: Any, axis: Any = None) -> Any:
     """np.append."""
     parts = [part if any_traced([part]) else np.asarray(part) for part in (x, values)]
     return concatenate([joined(part) for part in parts], axis)
+
+
+COMPOSITES = [mean_, var_, std_, prod_, norm_, logsumexp_, sort_, cumprod_]

@@ -28,9 +28,9 @@ from primad.protocols import METHODS
 from primad.trace import TracedArray
 
 __all__ = [
-    "array_split", "atleast_1d", "atleast_2d", "broadcast_to", "column_stack", "concatenate", "copy",
-    "expand_dims", "flip", "full_like", "hstack", "moveaxis", "ndim", "ones_like", "pad", "ravel", "repeat",
-    "reshape", "roll", "shape", "size", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "vstack",
+    "array_split", "atleast_1d", "atleast_2d", "broadcast_to", "column_stack", "concatenate", "copy", "expand_dims",
+    "flip", "full_like", "hstack", "moveaxis", "ndim", "ones_like", "pad", "ravel", "repeat", "reshape",
+    "result_type", "roll", "shape", "size", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "vstack",
     "zeros_like",
 ]  # fmt: skip
 

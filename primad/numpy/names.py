@@ -1,0 +1,53 @@
+"""Which of NumPy's names are NumPy's own here, and why a traced array has none of its functions there."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+
+from primad.protocols import FUNCTIONS, REFUSED, UFUNCS
+
+NOTHING_TO_RECORD: dict[str, str] = {
+    "It reads or writes files, text or buffers.": """
+        array2string array_repr array_str base_repr binary_repr datetime_as_string format_float_positional
+        format_float_scientific frombuffer fromfile fromiter fromregex fromstring from_dlpack genfromtxt load loadtxt
+        save savetxt savez savez_compressed""",
+    "It is about NumPy itself, its settings, types, dates and matrices.": """
+        asmatrix bmat busday_count busday_offset can_cast common_type datetime_data einsum_path frompyfunc get_include
+        get_printoptions getbufsize geterr geterrcall info is_busday isdtype isnat isscalar issubdtype iterable
+        min_scalar_type mintypecode nested_iters printoptions promote_types set_printoptions setbufsize seterr
+        seterrcall show_config show_runtime test typename""",
+    "It makes plain arrays, of lengths and positions.": """
+        arange bartlett blackman broadcast_shapes diag_indices diag_indices_from empty empty_like eye fromfunction
+        hamming hanning identity indices ix_ kaiser mask_indices ones ravel_multi_index tri tril_indices
+        tril_indices_from triu_indices triu_indices_from unravel_index zeros""",
+}
+"""Functions of NumPy's that take no values with derivatives: they are NumPy's own."""
+REASONS: dict[str, str] = {
+    "It is about places in memory, which traced arrays have none of.": """
+        asarray_chkfinite asfortranarray isfortran may_share_memory require shares_memory""",
+    "It writes into an array; primad.numpy.set_at and add_at return a changed copy.": """
+        copyto fill_diagonal place put put_along_axis putmask""",
+    "It is about the bits of numbers, or about integers.": """
+        bitwise_count frexp gcd lcm ldexp nextafter packbits spacing unpackbits""",
+    "It computes with complex numbers, or as a matrix problem.": "polydiv polyfit roots sort_complex",
+    "Its counts have no derivative; call it with primad.value(x).": """
+        histogram histogram2d histogram_bin_edges histogramdd""",
+    "It has no primitive.": "i0 matvec vecmat",
+}
+"""Why a function of NumPy's has no implementation for traced arrays."""
+
+
+def _own(name: str) -> bool:
+    return name in vars(np) and not name.startswith("_") and not isinstance(vars(np)[name], ModuleType)
+
+
+def numpys_own(taken: set[str]) -> list[str]:
+    """Return NumPy's names, of no module, that this package does not define; and say why functions are refused."""
+    for reason, names in (*NOTHING_TO_RECORD.items(), *REASONS.items()):
+        for name in names.split():
+            function = getattr(np, name, None)
+            if function is not None and function not in FUNCTIONS and function not in UFUNCS:
+                REFUSED[function] = reason
+    return [name for name in np.__all__ if name not in taken and _own(name)]

@@ -1,0 +1,191 @@
+"""NumPy's quantiles, and how variables vary together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import DomainError, ShapeError, TracingError
+from primad.numpy.elementwise import clip, maximum, sqrt, where
+from primad.numpy.indexing import take, take_along_axis
+from primad.numpy.logic import isnan
+from primad.numpy.nans import without_nan
+from primad.numpy.products import diagonal, dot
+from primad.numpy.promotion import convert, implements, normalize_axes, refuse_out, traced_operands
+from primad.numpy.reductions import average, median, sort, sum
+from primad.numpy.shaping import atleast_2d, concatenate, reshape, squeeze, transpose
+from primad.trace import TracedArray
+from primad.types import is_float
+
+__all__ = ["corrcoef", "cov", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
+
+# -- quantiles ---------------------------------------------------------------------------------------------------------
+
+
+def _rows(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return the elements over some axes, sorted, along a first axis; and the lengths of the others with them kept."""
+    axes = normalize_axes("quantile", axis, x.ndim)
+    kept = [i for i in range(x.ndim) if i not in axes]
+    flat = transpose(x, (*axes, *kept)) if x.ndim else x
+    rows = sort(reshape(flat, (-1, *[x.shape[i] for i in kept])), 0)
+    if not rows.shape[0]:
+        raise ShapeError("quantile: no elements")
+    return rows, tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
+
+
+def _between(low: Any, high: Any, part: Any) -> Any:
+    """Interpolate from the nearer end, as NumPy does."""
+    step = high - low
+    return where(part >= 0.5, high - step * (1 - part), low + step * part)
+
+
+def _order_of(q: Any, scale: float) -> tuple[Any, Any]:
+    """Return q as a fraction, and as NumPy's promotion sees it."""
+    if isinstance(q, TracedArray):
+        raise TracingError(
+            "quantiles at a traced q are not supported", fix="np.interp of the sorted values has a derivative there."
+        )
+    fraction = np.true_divide(q, scale) if scale != 1.0 else np.asanyarray(q)
+    if np.any(fraction < 0) or np.any(fraction > 1) or np.any(np.isnan(fraction)):
+        raise DomainError(f"quantiles lie between 0 and 1, percentiles between 0 and 100, got {q!r}")
+    return fraction, type(q) in (int, float)
+
+
+def _quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool) -> Any:
+    fraction, weak = _order_of(q, scale)
+    rows, shape = _rows(x, axis)
+    position = (rows.shape[0] - 1) * fraction
+    whole = {"lower": np.floor, "higher": np.ceil}.get(method)
+    if whole is not None:
+        found = take(rows, whole(position).astype(int), 0)
+    elif method in ("linear", "midpoint"):
+        below = np.floor(position).astype(int)
+        part = position - below
+        if method == "midpoint":
+            part = np.where(part % 1 == 0, 0.0, 0.5)
+        part = float(part) if weak else part.reshape(part.shape + (1,) * (rows.ndim - 1))
+        low, high = (take(rows, np.minimum(i, rows.shape[0] - 1), 0) for i in (below, below + 1))
+        found = _between(low, high, part)
+    else:
+        raise TracingError(
+            f"quantiles by method={method!r} are not supported on traced arrays",
+            fix="use 'linear', 'lower', 'higher' or 'midpoint'.",
+        )
+    if is_float(x.dtype):
+        found = where(isnan(rows[-1]), rows[-1], found).astype(found.dtype)
+    return reshape(found, np.shape(fraction) + shape) if keepdims else found
+
+
+@implements(np.quantile)
+def quantile(
+    x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """np.quantile, by method 'linear', 'lower', 'higher' or 'midpoint'; q must not be traced."""
+    refuse_out("quantile", out)
+    return _quantile(x, q, 1.0, axis, method, keepdims)
+
+
+@implements(np.percentile)
+def percentile(
+    x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """np.percentile, as quantile."""
+    refuse_out("percentile", out)
+    return _quantile(x, q, 100.0, axis, method, keepdims)
+
+
+def _nan_quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool) -> Any:
+    """Of the numbers only; how many there are is known when the program runs."""
+    if method != "linear":
+        raise TracingError(f"nanquantile by method={method!r} is not supported on traced arrays", fix="use 'linear'.")
+    fraction, weak = _order_of(q, scale)
+    rows, shape = _rows(x, axis)
+    count = sum((~isnan(rows)).astype(np.int64), 0, keepdims=True)
+    flat = np.reshape(fraction, (-1,) + (1,) * (rows.ndim - 1))
+    position = maximum(count - 1, 0) * flat.astype(np.float64)
+    below = position.astype(np.int64)
+    part = (position - below).astype(x.dtype if weak else np.result_type(x.dtype, fraction.dtype))
+    above = ops.minimum(below + 1, maximum(count - 1, 0) + 0 * below)
+    found = _between(take_along_axis(rows, below, 0), take_along_axis(rows, above, 0), part)
+    found = reshape(found, np.shape(fraction) + rows.shape[1:])
+    return reshape(found, np.shape(fraction) + shape) if keepdims else found
+
+
+@without_nan(np.nanquantile, quantile)
+def nanquantile(
+    x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """np.nanquantile, by method 'linear'; NaN where there is no number."""
+    refuse_out("nanquantile", out)
+    return _nan_quantile(x, q, 1.0, axis, method, keepdims)
+
+
+@without_nan(np.nanpercentile, percentile)
+def nanpercentile(
+    x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """np.nanpercentile, as nanquantile."""
+    refuse_out("nanpercentile", out)
+    return _nan_quantile(x, q, 100.0, axis, method, keepdims)
+
+
+@without_nan(np.nanmedian, median)
+def nanmedian(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """np.nanmedian: of the numbers; NaN where there are none."""
+    refuse_out("nanmedian", out)
+    return _nan_quantile(x, 0.5, 1.0, axis, "linear", keepdims)
+
+
+# -- how variables vary together ---------------------------------------------------------------------------------------
+
+
+@implements(np.cov)
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
+    aweights: Any = None, *, dtype: Any = None,
+) -> Any:  # fmt: skip
+    """np.cov."""
+    given = traced_operands(m) if y is None else traced_operands(m, y)
+    if max(x.ndim for x in given) > 2:
+        raise ShapeError("cov: more than two axes")
+    dtype = np.result_type(*[x.dtype for x in given], np.float64) if dtype is None else dtype
+    variables = concatenate([_variables(convert(x, dtype), rowvar) for x in given])
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    weights: Any = None
+    for some in (fweights, aweights):
+        if some is not None:
+            some = convert(traced_operands(some, m if y is None else given[0])[0], np.float64)
+            weights = some if weights is None else weights * some
+    if weights is None:
+        total: Any = variables.shape[1] - ddof
+        if total <= 0:
+            raise ShapeError(f"cov: {variables.shape[1]} observations leave no degrees of freedom with ddof={ddof}")
+    else:
+        total = sum(weights)
+        total = total - (ddof if aweights is None else ddof * sum(weights * aweights) / total)
+    variables = variables - average(variables, 1, weights)[:, None]
+    weighted = variables if weights is None else variables * weights
+    return squeeze(dot(variables, transpose(weighted)) * (1.0 / total))
+
+
+def _variables(x: Any, rowvar: bool) -> Any:
+    vector = x.ndim < 2
+    x = atleast_2d(x)
+    return x if rowvar or vector else transpose(x)
+
+
+@implements(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """np.corrcoef."""
+    found = cov(x, y, rowvar, dtype=dtype)
+    if not found.ndim:
+        return found / found
+    spread = sqrt(diagonal(found))
+    return clip(found / spread[:, None] / spread[None, :], -1, 1)

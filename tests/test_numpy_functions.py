@@ -1,0 +1,123 @@
+"""primad.numpy has all of NumPy's names, and docs/numpy_functions.md says of each function what traced arrays can do.
+
+`python tests/test_numpy_functions.py` writes the page.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+import primad.numpy as pnp
+from primad.numpy.names import NOTHING_TO_RECORD, REASONS
+from primad.protocols import FUNCTIONS, UFUNCS
+
+PAGE = Path(__file__).parent.parent / "docs" / "numpy_functions.md"
+NAMES = sorted(
+    name for name in np.__all__ if callable(getattr(np, name)) and not isinstance(getattr(np, name), (type, ModuleType))
+)
+REFUSED, OWN = (
+    {name: reason for reason, names in table.items() for name in names.split() if name in NAMES}
+    for table in (REASONS, NOTHING_TO_RECORD)
+)
+SAY_NOTHING = {"out", "order", "subok", "like", "device", "copy", "casting", "signature", "args", "kwargs", "kind"}
+"""Options of NumPy's that are about memory, or that say how and not what."""
+HEAD = """# NumPy's functions
+
+What NumPy's functions do with traced arrays, made by `tests/test_numpy_functions.py` from what is registered. On plain
+arrays every function of `primad.numpy` is NumPy's own; constants, dtypes and classes are NumPy's too. An option that a
+function does not take is refused with an error, never dropped; `out=` is refused everywhere.
+
+"""
+
+
+def recorded(name: str) -> Any:
+    """Return what a traced call of a NumPy function runs."""
+    function = getattr(np, name)
+    return FUNCTIONS.get(function) or UFUNCS.get(function) or vars(pnp).get(name)
+
+
+def parameters(function: Any) -> set[str]:
+    return {p.name for p in inspect.signature(function).parameters.values() if p.default is not p.empty}
+
+
+def missing(name: str) -> list[str]:
+    """Return the options of a NumPy function that the recording one does not take."""
+    function = getattr(np, name)
+    if isinstance(function, np.ufunc):
+        return []
+    return sorted(parameters(function) - parameters(inspect.unwrap(recorded(name))) - SAY_NOTHING)
+
+
+def row(name: str) -> str:
+    for status, reasons in (("refused", REFUSED), ("NumPy's own", OWN)):
+        if name in reasons:
+            return f"| `{name}` | {status} | {reasons[name]} |"
+    lacking = missing(name)
+    said = " ".join((recorded(name).__doc__ or "").split("\n\n")[0].split())
+    said = re.sub(r"^(np\.\w+)?[.:;, ]*", "", said).replace("|", "\\|")
+    said += f" Not: {', '.join(f'`{option}`' for option in lacking)}." if lacking else ""
+    said = said.strip()
+    return f"| `{name}` | works{', with limits' if lacking else ''} | {said[:1].upper() + said[1:]} |"
+
+
+def page() -> str:
+    rows = [row(name) for name in NAMES]
+    limited = sum("| works, with limits |" in line for line in rows)
+    records = len(rows) - len(REFUSED) - len(OWN)
+    count = (
+        f"Of {len(rows)} functions, {records} record ({limited} of them without some option), {len(OWN)} are\n"
+        f"NumPy's own, since they take nothing that could have a derivative, and {len(REFUSED)} are refused.\n\n"
+    )
+    return HEAD + count + "| function | traced arrays | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def test_every_function_works_or_is_refused_with_a_reason() -> None:
+    tables = (set(pnp.TRACEABLE), set(REFUSED), set(OWN))
+    assert [name for name in NAMES if sum(name in table for table in tables) != 1] == []
+
+
+@pytest.mark.skipif(not np.__version__.startswith("2.4"), reason="the page is made with NumPy 2.4")
+def test_the_page_says_what_holds() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python tests/test_numpy_functions.py"
+
+
+def test_every_name_of_numpy_is_here() -> None:
+    lacking = [name for name in np.__all__ if not hasattr(pnp, name)]
+    assert not lacking
+    assert {"pi", "float64", "newaxis", "inf", "finfo", "errstate", "ndarray", "bool", "r_"} <= set(dir(pnp))
+    with pytest.raises(AttributeError, match="no attribute 'sine'"):
+        getattr(pnp, "sine")  # noqa: B009
+
+
+def operands(function: Any) -> Iterator[Callable[[Any], Any]]:
+    """Yield calls of a function with one to four traced operands."""
+    for count in (1, 2, 3, 4):
+        yield lambda x, n=count: function(*[x] * n)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_says_so(name: str) -> None:
+    said = []
+    for call in operands(getattr(pnp, name)):
+        try:
+            found = primad.trace(call)(np.ones(3))
+        except primad.PrimadError as error:
+            said.append(str(error))
+        except TypeError:
+            continue  # another number of arguments
+        else:
+            raise AssertionError(f"np.{name} gives {found}")
+    assert said and "Fix: " in said[0]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
