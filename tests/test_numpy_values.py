@@ -302,7 +302,8 @@ ALLOWED: dict[str, tuple[str, Callable[[str], bool]]] = {
 LARGEST = 8.0
 """The largest finite element of inexact functions: whether a partial sum overflows depends on the order, as does what
 becomes of infinities in einsum's products of three."""
-
+SMALLEST = 1e-2
+"""The smallest element but 0 of products: where a partial product underflows depends on the order."""
 FINITE = {"einsum", "polyval", "gradient", "convolve", "correlate", "polymul", "poly", "unwrap", "interp"}
 """Functions of which only finite elements are compared: where sums meet infinities they make NaN of them or not."""
 PADDED = {"convolve", "correlate", "polymul"}
@@ -319,6 +320,7 @@ def drawn(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray
     choice = VALUES[dtype]
     if name in INEXACT and dtype.kind == "f":
         choice = choice[~(np.isnan(choice) & (name in PADDED))]
+        choice = choice[(choice == 0) | ~((np.abs(choice) < SMALLEST) & name.endswith("prod"))]
         choice = choice[(np.isinf(choice) & (name not in FINITE)) | ~(np.abs(choice) > LARGEST)]
     return np.asarray(RNG.choice(choice, shape))
 

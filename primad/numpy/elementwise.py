@@ -218,8 +218,8 @@ logaddexp: Primitive = composite(
     numpy=np.logaddexp,
     lower=lambda x, y: _logaddexp(x, y),
     jvp=[
-        lambda t, out, x, y: t * ops.logistic(_difference(x, y)),
-        lambda t, out, x, y: t * ops.logistic(-_difference(x, y)),
+        lambda t, out, x, y: t * ops.logistic(difference(x, y)),
+        lambda t, out, x, y: t * ops.logistic(-difference(x, y)),
     ],
     doc="log(eˣ + eʸ), without overflow; where both are the same infinity each has half of the derivative.",
 )
@@ -231,7 +231,7 @@ def _reciprocal(x: Any) -> Any:
     return ops.select(ops.equal(ops.abs(x), 1), x, x - x)
 
 
-def _difference(x: Any, y: Any) -> Any:
+def difference(x: Any, y: Any) -> Any:
     """The difference, and 0 where both are the same infinity."""
     same = ops.equal(x, y) & ops.equal(ops.abs(x), math.inf)
     return ops.select(same, full(0.0, x), x - y)
@@ -242,7 +242,7 @@ def _logaddexp(x: Any, y: Any) -> Any:
     if x.dtype == np.float16:  # rounded once, as by NumPy
         wide = [ops.cast(operand, dtype="float32") for operand in (x, y)]
         return ops.cast(_logaddexp(*wide), dtype="float16")
-    d = _difference(x, y)
+    d = difference(x, y)
     return ops.select(d > 0, x + ops.softplus(-d), y + ops.softplus(d))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from primad import ops
 from primad.errors import TracingError
 from primad.kinds import composite
-from primad.numpy.elementwise import arctan2, ceil, maximum, minimum, where
+from primad.numpy.elementwise import arctan2, ceil, difference, maximum, minimum, where
 from primad.numpy.logic import isnan
 from primad.numpy.promotion import as_float, as_ufunc, convert, harmonize, implements, loop_dtype, refuse_out
 from primad.primitive import Primitive, full
@@ -166,7 +166,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 # -- functions by definition -------------------------------------------------------------------------------------------
 
-LOG2_E = 1 / math.log(2.0)
+LOG_2 = math.log(2.0)
 
 
 def _logaddexp2(x: Any, y: Any) -> Any:
@@ -174,20 +174,26 @@ def _logaddexp2(x: Any, y: Any) -> Any:
     if x.dtype == np.float16:  # rounded once, as by NumPy
         wide = [ops.cast(operand, dtype="float32") for operand in (x, y)]
         return ops.cast(_logaddexp2(*wide), dtype="float16")
-    same = ops.equal(x, y) & ops.equal(ops.abs(x), math.inf)
-    d = ops.select(same, full(0.0, x), x - y)
-    beyond = [part + ops.log1p(ops.exp2(-ops.abs(d))) * LOG2_E for part in (x, y)]
+    d = difference(x, y)
+    beyond = [part + ops.log1p(ops.exp2(-ops.abs(d))) / LOG_2 for part in (x, y)]
     return ops.select(d > 0, *beyond)
 
 
 logaddexp2_: Primitive = composite(
-    "logaddexp2", numpy=np.logaddexp2, lower=_logaddexp2, doc="log₂(2ˣ + 2ʸ), without overflow."
+    "logaddexp2",
+    numpy=np.logaddexp2,
+    lower=_logaddexp2,
+    jvp=[
+        lambda t, out, x, y: t * ops.logistic(difference(x, y) * LOG_2),
+        lambda t, out, x, y: t * ops.logistic(difference(x, y) * -LOG_2),
+    ],
+    doc="log₂(2ˣ + 2ʸ), without overflow; where both are the same infinity each has half of the derivative.",
 )
 
 
 @implements(np.logaddexp2, ufunc=True)
 def logaddexp2(x: Any, y: Any, /, out: Any = None) -> Any:
-    """np.logaddexp2: log₂(2ˣ + 2ʸ), without overflow."""
+    """np.logaddexp2: log₂(2ˣ + 2ʸ), without overflow; where both are the same infinity each has half."""
     refuse_out("logaddexp2", out)
     return logaddexp2_(*harmonize("logaddexp2", x, y, dtype=loop_dtype(np.logaddexp2, x, y)))
 

@@ -139,6 +139,7 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "right_shift": pointwise(lambda n, x, y: int(x) // 2 ** int(y), np.int64),
     "reciprocal": pointwise(lambda n, x: 1 / x),
     "logaddexp": pointwise(lambda n, x, y: n.log(n.exp(x) + n.exp(y))),
+    "logaddexp2": pointwise(lambda n, x, y: n.log(2**x + 2**y) / n.log(2)),
     "mean": _mean,
     "var": _var,
     "std": lambda n, x, *, axes, ddof: _each(n.sqrt, _var(n, x, axes=axes, ddof=ddof)),
