@@ -35,7 +35,7 @@ from primad.verify.trial import Trial
 needs_llvm = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
 EXCEPTIONS = {
-    "cholesky", "draw", "eigh", "gaps", "lu", "project", "qr", "slopes", "solve_triangular", "spread", "svd",
+    "draw", "eigh", "gaps", "lu", "project", "qr", "slopes", "spread", "svd",
 }  # fmt: skip
 """The primitives without native code."""
 PARTLY = {"polygamma"}
@@ -459,3 +459,59 @@ def test_an_op_of_ones_own_is_written_as_it_is_defined() -> None:
 def test_an_op_of_ones_own_that_is_no_recorded_pointwise_function(definition: Any) -> None:
     (node,) = primad.trace(own(definition))(np.ones(3)).outputs
     assert "own" in reason(node)
+
+
+# -- matrices ----------------------------------------------------------------------------------------------------------
+
+
+@needs_llvm
+@drawn
+def test_matrices(data: st.DataObject, at_end: bool) -> None:
+    choose = Drawn(data)
+    batch, n, m = draw_shape(choose, 0, 2)[:2], choose.integer(1, 9), choose.integer(1, 5)
+    batch = tuple(min(k, 4) for k in batch)
+    rng = np.random.default_rng(choose.integer(0, 99))
+    dtype = choose.among(["float64", "float32"])
+    a = (rng.normal(size=(*batch, n, n)) + 2 * n * np.eye(n)).astype(dtype)
+    b = rng.normal(size=(*batch, n, m)).astype(dtype)
+    turned = (*reversed(range(len(batch))), len(batch) + 1, len(batch)) if choose.integer(0, 1) else range(a.ndim)
+    params = {name: bool(choose.integer(0, 1)) for name in ("lower", "transpose", "unit")}
+
+    def f(a: Any, b: Any) -> Any:
+        a, b = (ops.permute(x, order=tuple(turned)) for x in (a, b))
+        solved = ops.solve_triangular(
+            a, ops.permute(b, order=(*range(len(batch)), b.ndim - 1, b.ndim - 2)) * 1.0, **params
+        )
+        return solved, ops.cholesky(a @ np.swapaxes(a, -1, -2)), ops.pad(solved, **widths(solved.ndim))
+
+    def widths(ndim: int) -> dict[str, tuple[int, ...]]:
+        return {"low": (1,) * ndim, "high": (0,) * ndim, "interior": (0,) * ndim}
+
+    back = np.argsort(turned)
+    given = [np.ascontiguousarray(np.transpose(x, back)) for x in (a, np.swapaxes(b, -1, -2))]
+    check(f, *given, at_end=at_end)
+
+
+@needs_llvm
+def test_values_outside_of_domains_are_named() -> None:
+    """Each op that can fail says the same in native code as by its definition: what, where, and for which value."""
+    a = np.stack([np.eye(3)] * 5)
+    a[3, 1, 1] = 0.0
+    b = np.ones((5, 3, 2))
+    cases = [
+        (lambda a, b: ops.solve_triangular(a, b, lower=True, transpose=False, unit=False), (a, b)),
+        (lambda a, b: ops.cholesky(a) @ b, (a, b)),
+        (lambda a, b: ops.gather(b, ops.truncate(a[:, 0, 0] * 7, dtype="int64"), axis=0, batch=0), (a, b)),
+        (
+            lambda a, b: ops.scatter_add(b, ops.truncate(-a[:, 1, 1] * 7, dtype="int64"), axis=0, batch=0, size=2),
+            (a, b),
+        ),
+    ]
+    for function, arguments in cases:
+        said = []
+        for backend in ("native", "reference"):
+            with pytest.raises(primad.PrimadError) as caught:
+                primad.jit(function, backend=backend)(*arguments)
+            said.append(str(caught.value))
+        assert said[0] == said[1]
+        assert text_of(simplify(primad.trace(function)(*arguments))).failing

@@ -17,6 +17,7 @@ from primad.ir.program import Program
 from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.loops import View, contiguous
 from primad.native.pointwise import Pointwise
+from primad.native.site import Loops, own_of
 from primad.native.storage import VIEWS, Place, Splat, part_of, view_of
 from primad.native.table import Way, reason, way_of
 from primad.native.windows import frame_of, framed_in, windows_of
@@ -83,6 +84,12 @@ def reads_memory(node: Node) -> bool:
     return not isinstance(way_of(node), Pointwise) and way_of(node) not in (Way.VIEW, Way.JOIN, Way.FRAME)
 
 
+def _lies_anywhere(node: Node) -> bool:
+    """Say whether a value can be computed in any place."""
+    how = way_of(node)
+    return how.anywhere if isinstance(how, Loops) else how not in (Way.VIEW, Way.FRAME)
+
+
 def is_constant(node: Node) -> bool:
     """Say whether a value is an array that becomes a part of the text."""
     return node.op is CAPTURED or way_of(node) is Way.CONSTANT
@@ -125,7 +132,7 @@ class Layout:
             for node in self.steps
             if node.op is ops.concatenate or (node.op is ops.pad and not any(dict(node.params)["interior"]))
             for i, operand in enumerate(node.inputs)
-            if uses[operand] == 1 and operand in made and way_of(operand) not in (Way.VIEW, Way.FRAME)
+            if uses[operand] == 1 and operand in made and _lies_anywhere(operand)
         }
 
     def _arrange(self) -> None:
@@ -215,6 +222,9 @@ class Layout:
                 buffer = self.view(node).buffer
                 framed = way_of(node) is Way.FRAME
                 unit.writes[buffer] = framed_in(node).nbytes if framed else buffer.type.nbytes
+            how = way_of(unit.nodes[0])
+            if isinstance(how, Loops) and how.memory(unit.nodes[0]):
+                unit.writes[own_of(unit.nodes[0])] = how.memory(unit.nodes[0])
             for node in unit.nodes:
                 for operand in node.inputs:
                     place = self.places[operand]

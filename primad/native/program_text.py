@@ -23,7 +23,7 @@ from primad.native.loops import Code, View, contiguous, pointwise
 from primad.native.memory import Memory
 from primad.native.pointwise import Pointwise, written
 from primad.native.products import COUNT, write_contraction
-from primad.native.site import FAILURE_BYTES, Loops, Site, failure_of
+from primad.native.site import FAILURE_BYTES, Loops, Site, failure_of, own_of
 from primad.native.storage import Place, Splat, part_of
 from primad.native.table import Way, way_of
 from primad.native.vectors import BY_SIZE, CELLS, Vector, number_text
@@ -299,7 +299,7 @@ class ProgramWriter:
         elif how is Way.FRAME:
             self._write_frame(code, node)
         elif isinstance(how, Loops):
-            how.write(Site(code, node, tuple(map(layout.view, node.inputs)), (layout.view(node),)))
+            how.write(Site(code, node, tuple(map(layout.view, node.inputs)), (layout.view(node),), own_of(node)))
         else:
             self._write_container(code, node)
 

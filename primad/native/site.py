@@ -25,14 +25,14 @@ class Site:
         node: the op with its params.
         operands: where its operands lie.
         results: where its results go, one or several.
-        own: memory of its own, if it wants any.
+        own: the buffer of its own memory, if it wants any.
     """
 
     code: Code
     node: Node
     operands: tuple[View, ...]
     results: tuple[View, ...]
-    own: View | None = None
+    own: Any = None
 
     @property
     def params(self) -> dict[str, Any]:
@@ -54,6 +54,11 @@ class Site:
             with code.when(new):
                 code.store("i64", code.emit(f"add i64 {place()}, 1"), record)
                 code.store("i64", value, code.place("i64", record, 1))
+
+
+def own_of(node: Node) -> Any:
+    """Return the buffer of an op's own memory."""
+    return ("own", node)
 
 
 def failure_of(node: Node) -> Any:

@@ -11,6 +11,14 @@ from primad import ops
 from primad.ir.node import Leaf, Node
 from primad.native.compiler import compiler
 from primad.native.indexing import write_gather, write_scatter_add
+from primad.native.matrices import (
+    BLAS,
+    LAPACK,
+    copied_matrices,
+    not_exported,
+    write_cholesky,
+    write_solve_triangular,
+)
 from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way
 from primad.native.reductions import LONGEST_SORT, write_argsort, write_cumsum, write_extremum
 from primad.native.site import Loops
@@ -67,9 +75,12 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.windows: Way.FRAME,
     ops.overlap_add: Loops(write_overlap_add, "fiu", limit=has_many_elements),
     ops.window_argmax: Loops(write_window_argmax),
+    ops.solve_triangular: Loops(
+        write_solve_triangular, limit=not_exported(BLAS, "trsm"), anywhere=False, memory=copied_matrices
+    ),
+    ops.cholesky: Loops(write_cholesky, limit=not_exported(LAPACK, "potrf"), anywhere=False),
     **dict.fromkeys(
-        (ops.cholesky, ops.lu, ops.qr, ops.solve_triangular, ops.eigh, ops.svd),
-        Missing("factorizations are LAPACK's, called by NumPy and SciPy"),
+        (ops.lu, ops.qr, ops.eigh, ops.svd), Missing("they have several results, which native code does not lay out")
     ),
     **dict.fromkeys((ops.gaps, ops.slopes, ops.spread), Missing("equal values are looked for by NumPy")),
     ops.draw: Missing("random words are those of NumPy's generator"),

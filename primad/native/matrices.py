@@ -1,0 +1,146 @@
+"""Loops over stacks of matrices, each of which LAPACK or BLAS works on: by the addresses that SciPy exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from primad.ir.node import Node
+from primad.native.copies import write_copy
+from primad.native.loops import Code, View, contiguous
+from primad.native.pointers import MARK, address_of
+from primad.native.site import Site
+
+BLAS, LAPACK = "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"
+_LETTER = {8: "d", 4: "s"}
+
+
+def not_exported(module: str, name: str) -> Callable[[Node], str]:
+    """Return what says why SciPy's function cannot be called for a node; '' where it can."""
+
+    def limit(node: Node) -> str:
+        full = _LETTER[node.inputs[0].type.dtype.itemsize] + name
+        return "" if address_of(module, full) else f"SciPy does not export {full} for native code"
+
+    return limit
+
+
+def copied_matrices(node: Node) -> int:
+    """Return the bytes of the first operand, of which there may be a copy whose matrices lie row by row."""
+    return int(node.inputs[0].type.nbytes)
+
+
+def _by_rows(view: View) -> bool:
+    """Say whether each matrix of a stack lies row by row."""
+    return view.strides[-2:] == contiguous(view.shape[-2:])
+
+
+class _Stack:
+    """Calls for each matrix of a stack; in the languages of LAPACK, all operands are addresses."""
+
+    def __init__(self, site: Site, views: list[View]) -> None:
+        self.site, self.code, self.views = site, site.code, views
+        self.dtype = views[0].dtype
+        self.cell = views[0].cell
+
+    def number(self, value: int) -> tuple[str, str]:
+        """Return an operand that is an integer."""
+        return self._operand("i32", str(value))
+
+    def letter(self, value: str) -> tuple[str, str]:
+        """Return an operand that is a letter."""
+        return self._operand("i8", str(ord(value)))
+
+    def _operand(self, cell: str, value: str) -> tuple[str, str]:
+        room = self.code.room(cell)
+        self.code.store(cell, value, room)
+        return "ptr", room
+
+    def call(self, module: str, name: str, *operands: tuple[str, str]) -> None:
+        """Call a function of the matrices' precision."""
+        self.code.run(f"{MARK}{module}.{_LETTER[self.dtype.itemsize]}{name}", *operands)
+
+    def over(self, body: Callable[[list[str], Callable[[], str]], None]) -> None:
+        """Write the loop over the stack: body(addresses of the matrices, what writes the number of this one)."""
+        code, batch = self.code, self.views[0].shape[:-2]
+        counter = View(None, 0, batch, contiguous(batch), np.dtype(np.int8))
+        axes = [(n, *[view.strides[i] for view in self.views], counter.strides[i]) for i, n in enumerate(batch)]
+
+        def turn(pointers: list[str]) -> None:
+            *matrices, place = pointers
+            body(matrices, lambda: code.emit(f"ptrtoint ptr {place} to i64"))
+
+        if 0 not in batch:
+            code.over([*self.views, counter], [*map(code.start, self.views), "null"], axes, turn)
+
+
+def _matrices_by_rows(site: Site) -> View:
+    """Return the matrices of the first operand, copied if they do not lie row by row."""
+    x = site.operands[0]
+    if _by_rows(x):
+        return x
+    assert site.own is not None
+    copy = View(site.own, 0, x.shape, contiguous(x.shape), x.dtype)
+    write_copy(site.code, x, copy)
+    return copy
+
+
+def write_solve_triangular(site: Site) -> None:
+    """Write the loops of triangular solves; matrices with a zero on their diagonal are said to fail."""
+    (out,) = site.results
+    params = site.params
+    write_copy(site.code, site.operands[1], out)
+    a = _matrices_by_rows(site)
+    *_, n, m = out.shape
+    if 0 in out.shape:
+        return
+    stack = _Stack(site, [a, out])
+    # Row by row, a matrix is what LAPACK takes for its transpose: xᵀ aᵀ = bᵀ.
+    letters = [stack.letter(c) for c in ("R", "U" if params["lower"] else "L", "T" if params["transpose"] else "N")]
+    unit = stack.letter("U" if params["unit"] else "N")
+    columns, rows, one = stack.number(m), stack.number(n), site.code.room(a.cell)
+    site.code.store(a.cell, "1.0", one)
+
+    def solve(matrices: list[str], place: Callable[[], str]) -> None:
+        if not params["unit"]:
+            site.code.loop(n, lambda i, _: _require_nonzero(site, a, matrices[0], i, place))
+        source, target = (("ptr", matrix) for matrix in matrices)
+        stack.call(BLAS, "trsm", *letters, unit, columns, rows, ("ptr", one), source, rows, target, columns)
+
+    stack.over(solve)
+
+
+def _require_nonzero(site: Site, a: View, matrix: str, i: str, place: Callable[[], str]) -> None:
+    (at,) = site.code.step([a], [matrix], i, [a.strides[-2] + a.strides[-1]])
+    value = site.code.emit(f"load {a.cell}, ptr {at}, align 1")
+    site.fail(site.code.emit(f"fcmp oeq {a.cell} {value}, 0.0"), place, i)
+
+
+def write_cholesky(site: Site) -> None:
+    """Write the loops of Cholesky's factorization, in the place of the result."""
+    (x,), (out,) = site.operands, site.results
+    code, n = site.code, out.shape[-1]
+    write_copy(code, x, out)
+    if 0 in out.shape:
+        return
+    stack = _Stack(site, [out])
+    upper, size, info = stack.letter("U"), stack.number(n), code.room("i32")
+
+    def factor(matrices: list[str], place: Callable[[], str]) -> None:
+        (matrix,) = matrices
+        stack.call(LAPACK, "potrf", upper, size, ("ptr", matrix), size, ("ptr", info))
+        order = code.emit(f"sext i32 {code.emit(f'load i32, ptr {info}')} to i64")
+        site.fail(code.emit(f"icmp ne i64 {order}, 0"), place, order)
+        if n > 1:
+            code.loop(n - 1, lambda i, _: _clear_behind_diagonal(code, out, matrix, i))
+
+    stack.over(factor)
+
+
+def _clear_behind_diagonal(code: Code, out: View, matrix: str, i: str) -> None:
+    """Write zeros behind the diagonal of a row."""
+    n = out.shape[-1]
+    (row,) = code.step([out], [matrix], i, [n])
+    first = code.emit(f"add i64 {i}, 1")
+    code.loop(n, lambda j, _: code.store(out.cell, "0.0", code.place(out.cell, row, j)), start=first)
