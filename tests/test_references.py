@@ -99,3 +99,36 @@ def test_allen_and_cahn_is_the_published_solution():
 def test_times_that_do_not_increase_are_refused(times):
     with pytest.raises(ShapeError, match="must increase, from 0 on"):
         references.periodic(np.ones(8), 1.0, times, lambda k: -(k**2), lambda u: 0 * u)
+
+
+def test_a_system_is_solved_as_its_parts_where_they_do_not_meet():
+    x, times = np.linspace(0, 2 * np.pi, 32, endpoint=False), [0.0, 0.5]
+    parts = [np.sin(x), np.cos(2 * x)]
+    alone = [references.periodic(u, 2 * np.pi, times, lambda k: -(k**2), lambda u: -(u**3), step=0.01) for u in parts]
+    both = references.periodic(
+        np.stack(parts), 2 * np.pi, times, lambda k: -np.stack([k, k]) ** 2, lambda u: -(u**3), step=0.01
+    )
+    np.testing.assert_allclose(both, np.stack(alone), atol=1e-14)
+
+
+def test_heat_and_waves_on_a_square_follow_the_lowest_mode():
+    line = np.linspace(0, 1, 41)
+    x, y = np.meshgrid(line, line, indexing="ij")
+    inside = (x > 0) & (x < 1) & (y > 0) & (y < 1)
+    start, times = (np.sin(np.pi * x) * np.sin(np.pi * y))[inside], np.linspace(0, 0.1, 3)
+    matrix = references.masked_laplacian(inside, line[1])
+    rate = 2 * (2 - 2 * np.cos(np.pi * line[1])) / line[1] ** 2  # the lowest eigenvalue of the five-point Laplacian
+    heat, wave = (references.evolved(matrix, start, times, wave) for wave in (False, True))
+    np.testing.assert_allclose(heat, start[:, None] * np.exp(-rate * times), atol=1e-10)
+    np.testing.assert_allclose(wave, start[:, None] * np.cos(np.sqrt(rate) * times), atol=1e-10)
+
+
+def test_the_laplacian_of_a_ring_is_of_second_order():
+    def error(across):
+        r, angle, matrix = references.ring_laplacian(0.5, 1.0, across, 2 * across)
+        u = (r - 0.5) * (1 - r) * r * np.cos(angle)  # Δu = (∂rr + ∂r / r − 1/r²) of the radial part times the cosine
+        right = np.cos(angle) * (4.5 - 8 * r)
+        return np.abs(matrix @ u - right).max()
+
+    errors = [error(across) for across in (19, 39, 79)]
+    assert all(3.3 < coarse / fine < 4.7 for coarse, fine in pairwise(errors)), errors

@@ -11,7 +11,7 @@ from primad.errors import ShapeError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["burgers", "periodic"]
+__all__ = ["burgers", "evolved", "masked_laplacian", "periodic", "ring_laplacian"]
 
 
 def burgers(x: Array, t: Array, nu: float, nodes: int = 100) -> Array:
@@ -53,7 +53,8 @@ def periodic(
     (2005) 1214). The upper third of the wave numbers of N(u) is left out.
 
     Args:
-        start: u at time 0 at equidistant points; real or complex.
+        start: u at time 0 at equidistant points; real or complex; of a system an array with the shape (unknowns, points),
+            and then L and N return such arrays.
         length: of the interval.
         times: when the solution is wanted, increasing, from 0 on.
         linear: L of the wave numbers.
@@ -62,7 +63,7 @@ def periodic(
         step: of time, at most.
 
     Returns:
-        an array with the shape (points, times).
+        an array with the shape (points, times), or (unknowns, points, times).
 
     Raises:
         ShapeError: if the times do not increase from 0 on.
@@ -77,7 +78,7 @@ def periodic(
     times = np.asarray(times, np.float64)
     if times.ndim != 1 or np.any(np.diff(times) <= 0) or (times.size and times[0] < 0):
         raise ShapeError("the times of a solution must increase, from 0 on")
-    count = len(start)
+    count = np.shape(start)[-1]
     k = 2 * np.pi / length * np.fft.fftfreq(count, 1 / count)
     rate, factor = np.asarray(linear(k), complex), np.asarray(outer(k), complex)
     kept = np.abs(np.fft.fftfreq(count)) < 1 / 3
@@ -100,17 +101,17 @@ def periodic(
         now = end
         u = np.fft.ifft(v)
         found.append(u.real if real else u)
-    return np.stack(found, axis=1)
+    return np.stack(found, axis=-1)
 
 
 def _coefficients(rate: Array, h: float) -> tuple[Array, ...]:
     """Return exp(hL), exp(hL/2) and the four weights of a step."""
     circle = np.exp(2j * np.pi * (np.arange(64) + 0.5) / 64)
-    z = h * rate[:, None] + circle
-    half = h * np.mean((np.exp(z / 2) - 1) / z, axis=1)
-    first = h * np.mean((-4 - z + np.exp(z) * (4 - 3 * z + z**2)) / z**3, axis=1)
-    middle = h * np.mean((2 + z + np.exp(z) * (z - 2)) / z**3, axis=1)
-    last = h * np.mean((-4 - 3 * z - z**2 + np.exp(z) * (4 - z)) / z**3, axis=1)
+    z = h * rate[..., None] + circle
+    half = h * np.mean((np.exp(z / 2) - 1) / z, axis=-1)
+    first = h * np.mean((-4 - z + np.exp(z) * (4 - 3 * z + z**2)) / z**3, axis=-1)
+    middle = h * np.mean((2 + z + np.exp(z) * (z - 2)) / z**3, axis=-1)
+    last = h * np.mean((-4 - 3 * z - z**2 + np.exp(z) * (4 - z)) / z**3, axis=-1)
     return np.exp(h * rate), np.exp(h * rate / 2), half, first, middle, last
 
 
@@ -124,3 +125,74 @@ def _stepped(v: Array, bent: Callable[[Array], Array], coefficients: tuple[Array
     n_b = bent(b)
     c = half * a + weight * (2 * n_b - n)
     return np.asarray(whole * v + first * n + 2 * middle * (n_a + n_b) + last * bent(c))
+
+
+def masked_laplacian(inside: Array, spacing: float) -> Any:
+    """Return the matrix of the five-point Laplacian on those points of a grid that are inside; it is 0 outside.
+
+    Args:
+        inside: a mask of a grid with two axes.
+        spacing: of the grid.
+
+    Returns:
+        a sparse matrix; its rows are the points inside, in the order of `values[inside]`.
+    """
+    from scipy import sparse  # loads when it is called
+
+    n, m = inside.shape
+    lines = [sparse.diags([1.0, -2.0, 1.0], [-1, 0, 1], shape=(k, k)) for k in (n, m)]
+    whole = sparse.kron(lines[0], sparse.eye(m)) + sparse.kron(sparse.eye(n), lines[1])
+    kept = np.flatnonzero(inside)
+    return (whole.tocsr()[kept][:, kept] / spacing**2).tocsr()
+
+
+def ring_laplacian(inner: float, outer: float, across: int, around: int) -> tuple[Array, Array, Any]:
+    """Return polar coordinates of points in a ring, and the matrix of the Laplacian there; it is 0 on the circles.
+
+    Args:
+        inner: radius of the inner circle.
+        outer: radius of the outer one.
+        across: points between them.
+        around: points around.
+
+    Returns:
+        radii, angles, and a sparse matrix for values in the order of both.
+    """
+    from scipy import sparse  # loads when it is called
+
+    h = (outer - inner) / (across + 1)
+    r = inner + h * np.arange(1, across + 1)
+    radial = sparse.diags([(1 - h / (2 * r[1:])), np.full(across, -2.0), 1 + h / (2 * r[:-1])], [-1, 0, 1]) / h**2
+    k = 2 * np.pi / around
+    turning = (
+        sparse.diags([1.0, 1.0, -2.0, 1.0, 1.0], [1 - around, -1, 0, 1, around - 1], shape=(around, around)) / k**2
+    )
+    matrix = sparse.kron(radial, sparse.eye(around)) + sparse.kron(sparse.diags(1 / r**2), turning)
+    radii, angles = np.meshgrid(r, k * np.arange(around), indexing="ij")
+    return radii.ravel(), angles.ravel(), matrix.tocsr()
+
+
+def evolved(laplacian: Any, start: Array, times: Array, wave: bool = False) -> Array:
+    """Return the solution of u_t = L u, or of u_tt = L u from rest, at equidistant times from 0 on.
+
+    Args:
+        laplacian: the sparse matrix L.
+        start: the values at time 0.
+        times: 0, τ, 2τ, …
+        wave: whether it is the wave equation.
+
+    Returns:
+        an array with the shape (points, times).
+    """
+    from scipy import sparse  # loads when it is called
+    from scipy.sparse.linalg import expm_multiply
+
+    count = len(start)
+    matrix, first = laplacian, np.asarray(start, np.float64)
+    if wave:
+        matrix = sparse.block_array([[None, sparse.eye(count)], [laplacian, None]]).tocsr()
+        first = np.concatenate([first, np.zeros(count)])
+    found = expm_multiply(
+        matrix, first, start=times[0], stop=times[-1], num=len(times), endpoint=True, traceA=matrix.trace()
+    )
+    return np.asarray(found[:, :count].T)
