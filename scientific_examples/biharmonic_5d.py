@@ -84,7 +84,7 @@ def draw(streams):
     plt.figure(figsize=(7, 3))
     bars = plt.barh(list(streams), list(streams.values()), color=["C0", "C0", "C7", "C7"])
     plt.bar_label(bars, fmt="%.0f")
-    plt.gca().set(title="Biharmonic in five dimensions", xlabel="passes through the network")
+    plt.gca().set(title="Biharmonic in five dimensions", xlabel="passes through the network", xlim=(0, 120))
     plt.gca().invert_yaxis()
 
 

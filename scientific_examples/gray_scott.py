@@ -5,7 +5,6 @@
 Reference: a spectral method with 256 points and exponential time differencing (`primad.pde.references`).
 Reach: error 1e-3, error_v 1e-3, seconds 300
 Toy: error 0.02
-Published: error 8e-2 at best among the methods of PINNacle's comparison (in two dimensions)
 """
 
 import numpy as np

@@ -88,8 +88,9 @@ def draw(times, shown):
 
     figure, rows = plt.subplots(len(shown), 4, figsize=(13, 3.2 * len(shown)), squeeze=False)
     for row, (name, x, y, values, right) in zip(rows, shown, strict=True):
+        top = np.max(np.abs(right[:, 1:]))
         for axes, k in zip(row[:3], (1, 2, 4), strict=True):
-            mesh = axes.scatter(x, y, c=values[:, k], s=2, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True)
+            mesh = axes.scatter(x, y, c=values[:, k], s=2, cmap="RdBu_r", vmin=-top, vmax=top, rasterized=True)
             axes.set(title=f"{name}, t = {times[k]:.2f}", aspect="equal", xticks=[], yticks=[])
         figure.colorbar(mesh, ax=row[2])
         mesh = row[3].scatter(x, y, c=abs(values - right)[:, -1], s=2, cmap="magma", rasterized=True)

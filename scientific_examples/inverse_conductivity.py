@@ -8,7 +8,6 @@ fields that the data were made with.
 Reference: u = sin πx sin πy, k = 1 / (1 + x² + y² + (x − 1)² + (y − 1)²).
 Reach: error 0.02, error_u 0.02, seconds 60
 Toy: error 0.3
-Published: error 1.6e-2 to 1.3e-1 among the methods of PINNacle's comparison
 """
 
 import numpy as np

@@ -5,7 +5,7 @@
 Reference: a spectral method with 512 points and exponential time differencing (`primad.pde.references`).
 Reach: error 1e-5, seconds 180
 Toy: error 0.02
-Published: error 2.2e-6 with quasi-Newton steps; 4.3e-4 with Adam and causal weights
+Published: error 2.2e-6 with quasi-Newton steps
 """
 
 import numpy as np

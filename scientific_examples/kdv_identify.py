@@ -8,7 +8,6 @@ determine them is read off the Hessian.
 Reference: a = 1, b = 0.0025, with which the data were made, by a spectral method.
 Reach: error_a 0.005, error_b 0.005, seconds 120
 Toy: error_a 0.2, error_b 0.5
-Published: errors 5e-4 to 2e-3 with 1 % noise and 20 000 parameters (M. Raissi et al., 2019, two snapshots)
 """
 
 import numpy as np

@@ -106,7 +106,7 @@ def test_a_system_is_solved_as_its_parts_where_they_do_not_meet():
     parts = [np.sin(x), np.cos(2 * x)]
     alone = [references.periodic(u, 2 * np.pi, times, lambda k: -(k**2), lambda u: -(u**3), step=0.01) for u in parts]
     both = references.periodic(
-        np.stack(parts), 2 * np.pi, times, lambda k: -np.stack([k, k]) ** 2, lambda u: -(u**3), step=0.01
+        np.stack(parts), 2 * np.pi, times, lambda k: -(np.stack([k, k]) ** 2), lambda u: -(u**3), step=0.01
     )
     np.testing.assert_allclose(both, np.stack(alone), atol=1e-14)
 

@@ -53,8 +53,8 @@ def periodic(
     (2005) 1214). The upper third of the wave numbers of N(u) is left out.
 
     Args:
-        start: u at time 0 at equidistant points; real or complex; of a system an array with the shape (unknowns, points),
-            and then L and N return such arrays.
+        start: u at time 0 at equidistant points; real or complex; of a system an array with the shape (unknowns,
+            points), and then L and N return such arrays.
         length: of the interval.
         times: when the solution is wanted, increasing, from 0 on.
         linear: L of the wave numbers.

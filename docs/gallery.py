@@ -1,0 +1,80 @@
+"""Write the table of reached figures into the gallery's page, and copy the pictures beside it.
+
+`python docs/gallery.py FOLDER`, with a folder that `primad examples run --all --out FOLDER` filled. What stands between
+the two marks of `docs/gallery.md` is replaced; what was not run, or at toy size only, is said to be missing.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from primad.gallery import Example, examples
+
+HERE = Path(__file__).resolve().parent
+BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
+
+
+def figures(record: dict) -> str:
+    """Return what was reached, with the limit where it was missed."""
+    missed = set(record["missed"])
+    return ", ".join(
+        f"**{name} {value:.2g}** (missed)" if name in missed else f"{name} {value:.2g}"
+        for name, value in record["figures"].items()
+    )
+
+
+def row(example: Example, record: dict | None) -> str:
+    """Return the row of an example."""
+    said = example.said
+    reached = "not run" if record is None else figures(record)
+    seed = "" if record is None or "seed" not in record else f"{record['seed']}"
+    cells = (
+        f"[{example.name}](#{example.name.replace('_', '-')})",
+        reached,
+        said.get("Reach", ""),
+        said.get("Published", ""),
+        seed,
+    )
+    return "| " + " | ".join(cell.replace("|", "∣") for cell in cells) + " |\n"
+
+
+def section(example: Example, record: dict | None, picture: bool) -> str:
+    """Return what follows the table for an example: what it is, and its picture."""
+    name = example.name
+    shown = f"![{example.title}](pictures/gallery/{name}.png)\n\n" if picture else ""
+    return f"### {name}\n\n{example.title}. Reference: {example.said['Reference']}\n\n{shown}"
+
+
+def page(folder: Path) -> str:
+    """Return what belongs between the marks; copy the pictures."""
+    found, records = examples(), {}
+    pictures = HERE / "pictures" / "gallery"
+    pictures.mkdir(parents=True, exist_ok=True)
+    for name in found:
+        path = folder / f"{name}.json"
+        record = json.loads(path.read_text()) if path.exists() else None
+        records[name] = record if record and not record["toy"] and not record["interrupted"] else None
+        if records[name]:
+            shutil.copy(folder / f"{name}.png", pictures / f"{name}.png")
+    ran = [record["machine"] for record in records.values() if record]
+    machines = sorted({f"{machine['processor']}, {machine['processors']} processors" for machine in ran})
+    text = f"Machine: {'; '.join(machines) or 'none yet'}. "
+    text += "Seconds are those of the whole example, first calls included.\n\n"
+    text += "| example | reached | should reach | published | seed |\n|---|---|---|---|---|\n"
+    text += "".join(row(found[name], records[name]) for name in found) + "\n"
+    return text + "".join(section(found[name], records[name], (pictures / f"{name}.png").exists()) for name in found)
+
+
+def main() -> None:
+    """Replace what stands between the marks."""
+    path = HERE / "gallery.md"
+    before, rest = path.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    path.write_text(before + BEGIN + "\n" + page(Path(sys.argv[1])) + END + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
