@@ -37,7 +37,7 @@ def solve(toy=False, seed=0):
         window,
         {"u": start},
         np.linspace(0, end, 2 if toy else 11),
-        steps=40 if toy else 100,
+        steps=20 if toy else 100,
         points=200 if toy else 2000,
         boundary_points=100 if toy else 1000,
         seed=seed,

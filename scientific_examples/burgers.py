@@ -3,10 +3,11 @@
     u_t + u u_x = ν u_xx,  ν = 0.01/π,   −1 ≤ x ≤ 1,  0 ≤ t ≤ 1,
     u(x, 0) = −sin πx,     u(±1, t) = 0.
 
-The wave steepens to a front at x = 0, about ν wide. Initial and boundary conditions hold by construction; what is left
-is the residual of the equation, at random points: half of them lie in a strip around the front, and they are drawn anew
-every twenty steps, because a network can satisfy the equation at fixed points and be wrong in between. The steps are
-those of Levenberg and Marquardt, with geodesic acceleration. Ctrl-C stops them and still draws what there is.
+The wave steepens to a front at x = 0, about ν wide. It is odd, so it is enough to solve for 0 ≤ x ≤ 1 with u(0, t) = 0:
+that keeps the front in its place. Initial and boundary values hold by construction; what is left is the residual of
+the equation, at random points: half of them lie near the front, and they are drawn anew every twenty steps, because a
+network can satisfy the equation at fixed points and be wrong in between. The steps are those of Levenberg and
+Marquardt, with geodesic acceleration. Ctrl-C stops them and still draws what there is.
 
 Reference: the exact solution by the Cole–Hopf transformation.
 Reach: error 1e-6, seconds 60
@@ -31,17 +32,17 @@ def solve(toy=False, seed=0):
     """Return the relative L2 error, and what to draw."""
     time = pde.Time(0, 1)
     problem = pde.Problem(
-        {"everywhere": burgers, "front": pde.Within(pde.Interval(-0.1, 0.1) * time, burgers)},
-        pde.Interval(-1, 1) * time,
+        {"everywhere": burgers, "front": pde.Within(pde.Interval(0, 0.1) * time, burgers)},
+        pde.Interval(0, 1) * time,
         [pde.Initial(u=lambda x: -np.sin(np.pi * x)), pde.Dirichlet(u=0)],
         network=pde.MLP(12 if toy else 20, 3),
         points_order="latin",
     )
-    settings = {"steps": 40, "points": 250} if toy else {"steps": 300, "points": 2000}
+    settings = {"steps": 40, "points": 250} if toy else {"steps": 300, "points": 1500}
     found = problem.solve(**settings, resample=20, seed=seed, progress=False)
     x, t = np.linspace(-1, 1, 256), np.linspace(0, 1, 101)
     exact = references.burgers(x[:, None], t, NU)
-    values = found.u(x[:, None], t)
+    values = np.sign(x[:, None]) * found.u(abs(x[:, None]), t)
     error = np.linalg.norm(values - exact) / np.linalg.norm(exact)
     return {"error": error}, (found, x, t, values, exact)
 

@@ -48,7 +48,7 @@ def solve(toy=False, seed=0):
         window,
         {"u": start_u, "v": start_v},
         np.linspace(0, end, 2 if toy else 11),
-        steps=40 if toy else 80,
+        steps=20 if toy else 80,
         points=200 if toy else 1000,
         seed=seed,
         progress=False,

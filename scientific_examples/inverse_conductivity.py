@@ -41,7 +41,7 @@ def solve(toy=False, seed=0):
         unknowns={"u": pde.MLP(8, 2), "k": pde.MLP(8, 2)},
     )
     found = problem.solve(
-        steps=40 if toy else 150,
+        steps=20 if toy else 150,
         points=200 if toy else 1000,
         weights={"equation": 1e4},
         seed=seed,

@@ -49,7 +49,7 @@ def solve(toy=False, seed=0):
     figures, shown = {}, []
     for make in (wave, poisson):
         problem, exact = make(toy)
-        settings = {"steps": 40, "points": 300} if toy else {"steps": 250, "points": 2500}
+        settings = {"steps": 30, "points": 200} if toy else {"steps": 250, "points": 2500}
         found = problem.solve(**settings, seed=seed, progress=False)
         figures[make.__name__] = found.error(u=exact)
         shown.append((make.__name__, found, exact))

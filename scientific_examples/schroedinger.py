@@ -39,7 +39,7 @@ def solve(toy=False, seed=0):
         window,
         {"u": start, "v": lambda x: 0.0 * x},
         np.linspace(0, end, 2 if toy else 11),
-        steps=40 if toy else 100,
+        steps=25 if toy else 100,
         points=200 if toy else 1500,
         seed=seed,
         progress=False,
