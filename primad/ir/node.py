@@ -236,7 +236,7 @@ class Trace:
         if node is None:
             node = op.rewrite(self, inputs, params) if self._lawful else None
             if node is None:
-                type = _inferred(op, inputs, params, key[2]) if params else op.infer(*[x.type for x in inputs])
+                type = _INFERRED.of(op, inputs, params, key[2]) if params else op.infer(*[x.type for x in inputs])
                 node = self._new(op, inputs, params, type)
             self._table[key] = node
         return node
@@ -276,23 +276,31 @@ class Trace:
         self.evaluator = None
 
 
-_INFERRED: dict[Any, Any] = {}
 MOST_INFERRED = 4096
 """Types that are remembered of ops with params: to find one again takes a tenth of the time to infer it."""
 
 
-def _inferred(op: Any, inputs: tuple[Node, ...], params: Params, key: Any) -> Any:
-    """Return the type of an application."""
-    types = tuple([operand.type for operand in inputs])
-    if getattr(op, "programs", ()):  # they would be kept alive
-        return op.infer(*types, **dict(params))
-    found = _INFERRED.get((op, types, key))
-    if found is None:
-        found = op.infer(*types, **dict(params))
-        if len(_INFERRED) >= MOST_INFERRED:
-            _INFERRED.clear()
-        _INFERRED[op, types, key] = found
-    return found
+class _Types:
+    """The types of applications, by op, types of operands and params: a bounded cache, of no nodes."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+
+    def of(self, op: Any, inputs: tuple[Node, ...], params: Params, key: Any) -> Any:
+        """Return the type of an application."""
+        types = tuple([operand.type for operand in inputs])
+        if getattr(op, "programs", ()):  # they would be kept alive
+            return op.infer(*types, **dict(params))
+        found = self._known.get((op, types, key))
+        if found is None:
+            found = op.infer(*types, **dict(params))
+            if len(self._known) >= MOST_INFERRED:
+                self._known.clear()
+            self._known[op, types, key] = found
+        return found
+
+
+_INFERRED = _Types()
 
 
 def _fingerprint(array: np.ndarray[Any, Any]) -> Any:
