@@ -16,6 +16,8 @@ from primad.runtime.executors import EXECUTORS, NATIVE, prepare
 from primad.transforms import vjp
 from primad.verify.cases import Seeded
 from primad.verify.programs import draw_program
+from primad.verify.table import cases
+from primad.verify.trial import Trial
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
 jnp = jax.numpy
@@ -62,6 +64,32 @@ def test_random_programs_and_their_gradients():
             found, wanted = (prepare(derived, executor=which).run(arguments) for which in (EXECUTORS["jax"], NATIVE))
             for got, want in zip(found, wanted, strict=True):
                 np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}\n{derived}")
+
+
+@pytest.mark.parametrize(
+    "name", ["eigh", "svd", "gaps", "slopes", "spread", "cofactors", "cofactors_along", "pinv", "lstsq"]
+)
+def test_spectra_are_those_of_the_native_executor(name):
+    for seed in range(3):
+        trial = Trial(cases()[name], cases()[name].op, Seeded(seed))
+        found, wanted = (
+            prepare(primad.lower(trial.program), executor=EXECUTORS[which]).run(trial.values)
+            for which in ("jax", "native")
+        )
+        for got, want in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+
+
+def test_equal_values_for_jax():
+    a, along = np.diag([1.0, 2.0, 2.0, 2.0]), RNG.normal(size=(4, 4))
+
+    def slopes(a):
+        return primad.jvp(np.linalg.eigvalsh, (a,), (along + along.T,))[1]
+
+    same(primad.jit(slopes, backend="jax")(a), slopes(a))
+    for function in (lambda a: np.linalg.eigvalsh(a)[1], lambda a: np.linalg.eigh(a)[1][0, 2]):
+        with pytest.raises(MatrixError):
+            primad.jit(primad.grad(function), backend="jax")(a)
 
 
 def test_derivatives_run_by_xla_and_are_those_of_the_native_executor():

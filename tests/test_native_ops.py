@@ -35,7 +35,7 @@ from primad.verify.trial import Trial
 needs_llvm = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
 EXCEPTIONS = {
-    "draw", "eigh", "gaps", "lu", "project", "qr", "slopes", "spread", "svd",
+    "cofactors", "cofactors_along", "draw", "eigh", "gaps", "lu", "project", "qr", "slopes", "spread", "svd",
 }  # fmt: skip
 """The primitives without native code."""
 PARTLY = {"polygamma"}

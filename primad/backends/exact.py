@@ -294,6 +294,8 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.qr: matrices.qr,
     ops.lu: matrices.lu,
     ops.cholesky: matrices.cholesky,
+    ops.cofactors: matrices.cofactors,
+    ops.cofactors_along: matrices.cofactors_along,
     ops.eigh: matrices.eigh,
     ops.svd: matrices.svd,
     ops.gaps: matrices.gaps,

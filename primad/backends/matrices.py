@@ -117,6 +117,25 @@ def inv(n: Any, a: Any) -> Any:
     return out
 
 
+def cofactors(n: Any, a: Any) -> Any:
+    """Take the determinants of what is left without each row and column."""
+    out = np.empty(a.shape, object)
+    for (*place, i, j), _ in np.ndenumerate(a):
+        out[(*place, i, j)] = (-1) ** (i + j) * _expanded(n, _without(a[tuple(place)], i, j))
+    return out
+
+
+def cofactors_along(n: Any, a: Any, b: Any) -> Any:
+    """Change one row after the other: determinants are linear in each."""
+    total = a * 0
+    for row in range(a.shape[-1]):
+        changed, fixed = a.copy(), a.copy()
+        changed[..., row, :] = b[..., row, :]
+        fixed[..., row, :] = fixed[..., row, :] * 0
+        total = total + cofactors(n, changed) - cofactors(n, fixed)
+    return total
+
+
 def solve(n: Any, a: Any, b: Any) -> Any:
     """Multiply by the inverse."""
     out, inverse = np.empty(b.shape, object), inv(n, a)

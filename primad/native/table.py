@@ -82,6 +82,7 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     **dict.fromkeys(
         (ops.lu, ops.qr, ops.eigh, ops.svd), Missing("they have several results, which native code does not lay out")
     ),
+    **dict.fromkeys((ops.cofactors, ops.cofactors_along), Missing("which formula is used depends on the matrix")),
     **dict.fromkeys((ops.gaps, ops.slopes, ops.spread), Missing("equal values are looked for by NumPy")),
     ops.draw: Missing("random words are those of NumPy's generator"),
 }

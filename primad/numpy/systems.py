@@ -14,6 +14,7 @@ from primad.numpy.products import diagonal_
 from primad.numpy.promotion import as_float, as_traced, first_traced, implements
 from primad.numpy.reductions import prod_
 from primad.numpy.shaping import broadcast_to
+from primad.ops.elimination import solve_by_elimination
 from primad.ops.factorization import matrix_product, transposed
 from primad.primitive import Primitive
 
@@ -37,18 +38,10 @@ class SlogdetResult(NamedTuple):
 # -- composites --------------------------------------------------------------------------------------------------------
 
 
-def _solve(a: Any, b: Any) -> Any:
-    factors, order, _ = ops.lu(a)
-    lead = a.ndim - 2
-    moved = ops.gather(b, order, axis=lead, batch=lead)
-    moved = ops.solve_triangular(factors, moved, lower=True, transpose=False, unit=True)
-    return ops.solve_triangular(factors, moved, lower=False, transpose=False, unit=False)
-
-
 solve_: Primitive = composite(
     "solve",
     numpy=lambda a, b: np.linalg.solve(a, b),
-    lower=_solve,
+    lower=solve_by_elimination,
     jvp=[lambda t, out, a, b: -solve_(a, matrix_product(t, out)), lambda t, out, a, b: solve_(a, t)],
     doc="a⁻¹ b, by elimination with partial pivoting.",
 )
@@ -94,8 +87,8 @@ det_: Primitive = composite(
     "det",
     numpy=lambda a: np.linalg.det(a),
     lower=_determinant,
-    jvp=[lambda t, out, a: out * _trace_of_quotient(t, a)],
-    doc="The determinant: the product of the pivots. Its derivative det a · tr(a⁻¹ ȧ) needs an inverse.",
+    jvp=[lambda t, out, a: ops.sum(ops.cofactors(a) * t, axes=(a.ndim - 2, a.ndim - 1))],
+    doc="The determinant: the product of the pivots. Its gradient are the cofactors, which need no inverse.",
 )
 
 COMPOSITES = (solve_, inv_, logabsdet_, det_)
@@ -156,7 +149,7 @@ def inv(a: Any) -> Any:
 def det(a: Any) -> Any:
     """np.linalg.det: determinants, of shape (…,).
 
-    Derivatives need the inverse: they raise numpy.linalg.LinAlgError where a matrix is singular.
+    First and second derivatives exist for singular matrices too; further ones raise numpy.linalg.LinAlgError there.
     """
     return det_(square_matrices("det", a))
 

@@ -6,6 +6,7 @@
 from primad.ops.arithmetic import *
 from primad.ops.barrier import *
 from primad.ops.broadcasting import *
+from primad.ops.cofactors import *
 from primad.ops.contraction import *
 from primad.ops.conversion import *
 from primad.ops.discrete import *

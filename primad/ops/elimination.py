@@ -74,6 +74,15 @@ def _eliminate(a: Any, order: Any, parity: Any) -> None:
             flat[:, k + 1 :, k + 1 :] -= column[:, :, None] * flat[:, k, None, k + 1 :]
 
 
+def solve_by_elimination(a: Any, b: Any) -> Any:
+    """Solve a x = b: an elimination, and two triangular systems."""
+    factors, order, _ = lu(a)
+    lead = a.ndim - 2
+    moved = gather(b, order, axis=lead, batch=lead)
+    moved = solve_triangular(factors, moved, lower=True, transpose=False, unit=True)
+    return solve_triangular(factors, moved, lower=False, transpose=False, unit=False)
+
+
 def _lu_type(a: ArrayType) -> TupleType:
     square("lu", a)
     return TupleType((a, ArrayType(a.shape[:-1], np.int64), ArrayType(a.shape[:-2], a.dtype)))

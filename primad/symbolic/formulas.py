@@ -193,7 +193,7 @@ AS_NUMPY = frozenset(
     {
         ops.broadcast, ops.sum, ops.gather, ops.scatter_add, ops.cumsum, ops.flip, ops.permute, ops.reshape,
         ops.concatenate, ops.pad, ops.slice_, ops.windows, ops.overlap_add, ops.contract, ops.project, ops.eye,
-        ops.iota, ops.solve_triangular, ops.cholesky,
+        ops.iota, ops.solve_triangular, ops.cholesky, ops.cofactors, ops.cofactors_along,
     }
 )  # fmt: skip
 """Ops that move, add and multiply elements, which the exact arithmetic does on expressions as on numbers."""

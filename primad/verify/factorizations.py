@@ -70,6 +70,11 @@ def _cotangents(choose: Choices) -> Example:
     return Example((floats(values.type.shape), values), {"singular": bool(choose.integer(0, 1))})
 
 
+def _changed(choose: Choices) -> Example:
+    (a,) = LARGER(choose).operands
+    return Example((a, floats(a.type.shape)))
+
+
 def _pair(choose: Choices) -> Example:
     return Example((floats((2,)), floats((2,))), {"index": choose.integer(0, 1)})
 
@@ -103,6 +108,8 @@ FACTORIZATION_CASES: tuple[Case, ...] = (
     Case(ops.qr, _qr, 6, matrices.qr, numeric=True),
     Case(ops.lu, LARGER, 6, matrices.lu, numeric=True),
     Case(ops.cholesky, LARGER, 6, matrices.cholesky, numeric=True, through=GRAM),
+    Case(ops.cofactors, LARGER, 4, matrices.cofactors, numeric=True),
+    Case(ops.cofactors_along, _changed, 4, matrices.cofactors_along, numeric=True),
     Case(ops.eigh, LARGER, 6, matrices.eigh, numeric=True, through=GRAM),
     Case(ops.svd, _matrix, 8, matrices.svd, numeric=True),
     Case(ops.gaps, _values, 4, matrices.gaps),

@@ -155,6 +155,28 @@ def _slopes(s: Any, x: Any, *, singular: bool) -> Any:
     return jnp.where(several, found, jnp.diagonal(s, axis1=-2, axis2=-1)).astype(x.dtype)
 
 
+def _cofactors(a: Any) -> Any:
+    import jax.numpy as jnp
+
+    u, s, vh = jnp.linalg.svd(a)
+    one = jnp.eye(a.shape[-1], dtype=bool)
+    products = jnp.prod(jnp.where(one, 1, s[..., None, :]), axis=-1)
+    return (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None, None] * ((u * products[..., None, :]) @ vh)
+
+
+def _cofactors_along(a: Any, b: Any) -> Any:
+    import jax.numpy as jnp
+
+    u, s, vh = jnp.linalg.svd(a)
+    one = jnp.eye(a.shape[-1], dtype=bool)
+    change = jnp.swapaxes(u, -1, -2) @ b @ jnp.swapaxes(vh, -1, -2)
+    others = jnp.where(one[:, None, :] | one[None, :, :], 1, s[..., None, None, :])
+    products = jnp.where(one, 0, jnp.prod(others, axis=-1))
+    sums = products @ jnp.diagonal(change, axis1=-2, axis2=-1)[..., None]
+    core = jnp.where(one, sums, -products * jnp.swapaxes(change, -1, -2))
+    return (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None, None] * (u @ core @ vh)
+
+
 def _spread(ct: Any, x: Any, *, singular: bool) -> Any:
     import jax.numpy as jnp
 
@@ -229,6 +251,8 @@ def functions() -> dict[str, Function]:
         "solve_triangular": _solve_triangular,
         "eigh": lambda a: tuple(jnp.linalg.eigh(a, symmetrize_input=False)),
         "svd": lambda a: tuple(jnp.linalg.svd(a, full_matrices=False)),
+        "cofactors": _cofactors,
+        "cofactors_along": _cofactors_along,
         "gaps": _gaps,
         "slopes": _slopes,
         "spread": _spread,
