@@ -36,6 +36,12 @@ _HARMLESS: dict[str, Any] = {
 """Values of a ufunc's keywords that say nothing about values: traced arrays have no memory layout and no subclasses."""
 
 
+_METHOD_FIXES = {
+    "at": "primad.numpy.add_at(x, i, v) and set_at return a changed copy.",
+    "reduceat": "reduce the parts that primad.numpy.split returns.",
+}
+
+
 def called(recorded: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Call what a NumPy function records; arguments that it has no parameters for are refused, never dropped."""
     try:
@@ -75,7 +81,9 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
     if method != "__call__":
         recorded: Callable[..., Any] | None = METHODS.get(f"{name}.{method}")
         if recorded is None:
-            raise TracingError(f"np.{name}.{method} is not supported on traced arrays")
+            raise TracingError(
+                f"np.{name}.{method} is not supported on traced arrays", fix=_METHOD_FIXES.get(method, "")
+            )
         return called(recorded, f"np.{name}.{method}", inputs, kwargs)
     recorded = _recorded_by(UFUNCS, ufunc)
     if recorded is None:

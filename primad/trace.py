@@ -110,10 +110,23 @@ class TracedArray:
         return bound
 
     def __dir__(self) -> list[str]:
-        return [*object.__dir__(self), *METHODS]
+        return [*object.__dir__(self), *(name for name in METHODS if "." not in name)]
 
     def __getitem__(self, index: Any) -> Any:
         return METHODS["__getitem__"](self, index)
+
+    @property
+    def mT(self) -> TracedArray:
+        """The array with its last two axes exchanged."""
+        if self.ndim < 2:
+            raise TracingError(f"x.mT of a traced array of type {self.type}", fix="it needs two axes at least.")
+        result: TracedArray = METHODS["swapaxes"](self, -1, -2)
+        return result
+
+    @property
+    def imag(self) -> np.ndarray[Any, Any]:
+        """Plain zeros: traced arrays are real."""
+        return np.zeros(self.shape, self.dtype)
 
     @property
     def real(self) -> TracedArray:

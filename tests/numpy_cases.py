@@ -286,6 +286,35 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "poly": [(lambda n, z: n.poly(z), (normal(3),))],
 }
 
+WHERE = np.array([[True, False, True], [False, True, True]])
+OPTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
+    "sum": [(lambda n, x, y: n.sum(x, 1, initial=2.0, where=WHERE) + n.sum(x, where=x > 0), (normal(2, 3), normal()))],
+    "prod": [(lambda n, x: n.prod(x, 1, initial=2.0, where=WHERE, keepdims=True), (normal(2, 3),))],
+    "max": [(lambda n, x: n.max(x, 1, initial=-0.21, where=WHERE), (apart(2, 3),))],
+    "min": [(lambda n, x: n.min(x, 0, initial=0.42), (apart(2, 3),))],
+    "all": [(lambda n, x: n.all(x > 0, 0, where=WHERE), (normal(2, 3),))],
+    "any": [(lambda n, x: n.any(x > 0, where=WHERE), (normal(2, 3),))],
+    "mean": [(lambda n, x: n.mean(x, 1, where=WHERE), (normal(2, 3),))],
+    "add": [
+        (lambda n, x: np.add.reduce(x) + np.add.accumulate(x, axis=1)[0], (normal(2, 3),)),
+        (lambda n, x, y: np.add.outer(x, y), (normal(2, 2), normal(3))),
+    ],
+    "multiply": [
+        (lambda n, x: np.multiply.reduce(x, axis=1), (normal(2, 3),)),
+        (lambda n, x: np.multiply.accumulate(x), (normal(4),)),
+        (lambda n, x: np.multiply.outer(x, [1.0, 2.0]), (normal(3),)),
+    ],
+    "maximum": [
+        (lambda n, x: np.maximum.reduce(x, axis=None), (apart(2, 3),)),
+        (lambda n, x: np.maximum.accumulate(x), (apart(7),)),
+    ],
+    "minimum": [(lambda n, x: np.minimum.accumulate(x, axis=1), (apart(2, 5),))],
+    "logical_and": [(lambda n, x: np.logical_and.reduce(x > 0, axis=1), (normal(2, 3),))],
+    "logical_or": [(lambda n, x: np.logical_or.reduce(x), (normal(3),))],
+    "matrix_transpose": [(lambda n, x: x.mT + x.imag.mT + x.real.mT, (normal(2, 3),))],
+}
+"""Further cases: options, methods of ufuncs, attributes."""
+
 OF_VALUES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "nonzero": (lambda n, x: x[n.nonzero(x)], (np.array([[1.0, 0.0], [2.0, 3.0]]),)),
     "flatnonzero": (lambda n, x: x[n.flatnonzero(x)], (np.array([1.0, 0.0, 3.0]),)),

@@ -417,6 +417,8 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
 }
 
 CASES |= numpy_cases.CASES
+for _name, _further in numpy_cases.OPTIONS.items():
+    CASES[_name] = CASES[_name] + _further
 
 SPECIAL: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]] = {
     "erf": (pspecial.erf, special.erf, (normal(3),)),

@@ -28,6 +28,7 @@ from primad.numpy import (
     shaping,
     signals,
     special,
+    ufunc_methods,
 )
 from primad.numpy.arranging import *
 from primad.numpy.creation import *
@@ -69,7 +70,7 @@ TRACEABLE = [
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
     arranging, creation, einstein, elementwise, indexing, logic, nans, order, polynomials, products, quantiles,
-    reductions, rounding, shaping, signals,
+    reductions, rounding, shaping, signals, ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 

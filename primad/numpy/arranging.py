@@ -13,12 +13,14 @@ from primad.errors import ShapeError
 from primad.numpy.indexing import take
 from primad.numpy.products import diag
 from primad.numpy.promotion import (
+    any_traced,
     as_shape,
     as_traced,
     convert,
     expand,
     first_traced,
     implements,
+    joined,
     normalize_axes,
     normalize_axis,
     traced_operands,
@@ -37,9 +39,9 @@ from primad.primitive import full
 from primad.trace import TracedArray
 
 __all__ = [
-    "apply_along_axis", "apply_over_axes", "atleast_3d", "block", "broadcast_arrays", "delete", "diagflat", "dsplit",
-    "dstack", "fliplr", "flipud", "hsplit", "insert", "matrix_transpose", "meshgrid", "resize", "rollaxis", "rot90",
-    "tril", "triu", "unstack", "vander", "vsplit",
+    "append", "apply_along_axis", "apply_over_axes", "atleast_3d", "block", "broadcast_arrays", "delete",
+    "diagflat", "dsplit", "dstack", "fliplr", "flipud", "hsplit", "insert", "matrix_transpose", "meshgrid",
+    "resize", "rollaxis", "rot90", "tril", "triu", "unstack", "vander", "vsplit",
 ]  # fmt: skip
 
 
@@ -195,6 +197,13 @@ def resize(x: Any, shape: Any) -> Any:
     if not x.size:
         return np.zeros(lengths, x.dtype)
     return reshape(take(ravel(x), np.arange(size) % x.size), lengths)
+
+
+@implements(np.append)
+def append(x: Any, values: Any, axis: Any = None) -> Any:
+    """np.append."""
+    parts = [part if any_traced([part]) else np.asarray(part) for part in (x, values)]
+    return concatenate([joined(part) for part in parts], axis)
 
 
 @implements(np.insert)

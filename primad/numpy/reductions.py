@@ -18,6 +18,7 @@ from primad.numpy.promotion import (
     as_float,
     as_traced,
     convert,
+    expand,
     first_traced,
     implements,
     joined,
@@ -26,15 +27,14 @@ from primad.numpy.promotion import (
     normalize_axis,
     refuse_out,
 )
-from primad.numpy.shaping import concatenate, moveaxis, ravel
+from primad.numpy.shaping import moveaxis, ravel
 from primad.primitive import Primitive, full
-from primad.protocols import METHODS
 from primad.trace import TracedArray
 from primad.types import is_float
 
 __all__ = [
-    "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "average", "cumprod", "cumsum", "diff",
-    "max", "mean", "median", "min", "prod", "ptp", "sort", "std", "sum", "trapezoid", "var",
+    "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "average", "cumprod", "cumsum",
+    "max", "mean", "median", "min", "prod", "ptp", "sort", "std", "sum", "var",
 ]  # fmt: skip
 
 Axes = tuple[int, ...]
@@ -155,36 +155,56 @@ sort_: Primitive = composite(
 
 
 @implements(np.sum, method="sum")
-def sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def sum(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
     """np.sum over one axis, several, or all."""
     refuse_out("sum", out)
     x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
     axes = normalize_axes("sum", axis, x.ndim)
-    return keep_axes(ops.sum(x, axes=axes), x, axes, keepdims)
+    return _begun(ops.add, keep_axes(ops.sum(chosen(x, where, 0), axes=axes), x, axes, keepdims), initial)
 
 
-METHODS["add.reduce"] = lambda x, axis=0, dtype=None, out=None, keepdims=False: sum(x, axis, dtype, out, keepdims)
+def chosen(x: Any, condition: Any, neutral: Any) -> Any:
+    """Return the elements that a reduction's `where=` chooses, and what changes nothing in place of the others."""
+    return x if condition is True else convert(where(condition, x, full(neutral, x)), x.dtype)
 
 
-def _reduction(record: Any, name: str, floats: bool = True) -> Any:
-    def function(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        refuse_out(name, out)
-        if dtype is None:
-            dtype = accumulator(x.dtype)
-            dtype = np.dtype(np.float64) if floats and dtype.kind != "f" else dtype
-        elif floats:
-            _refuse_integers(name, dtype)
-        x = convert(x, dtype)
-        axes = normalize_axes(name, axis, x.ndim)
-        return keep_axes(record(x, axes=axes), x, axes, keepdims)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"np.{name}: {record.doc}"
-    return function
+def _begun(combine: Any, found: Any, initial: Any) -> Any:
+    """Combine a reduction with its `initial=` value."""
+    if initial is None:
+        return found
+    first = as_traced(joined(initial) if any_traced([initial]) else np.asarray(initial), found)
+    return combine(found, expand(convert(first, found.dtype), found.shape))
 
 
-mean = implements(np.mean, method="mean")(_reduction(mean_, "mean"))
-prod = implements(np.prod, method="prod")(_reduction(prod_, "prod", floats=False))
+@implements(np.mean, method="mean")
+def mean(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
+    """np.mean: sum divided by count."""
+    refuse_out("mean", out)
+    _refuse_integers("mean", dtype)
+    x = as_float(x) if dtype is None else convert(x, dtype)
+    axes = normalize_axes("mean", axis, x.ndim)
+    if where is True:
+        return keep_axes(mean_(x, axes=axes), x, axes, keepdims)
+    wide = np.promote_types(x.dtype, np.float32)  # in half precision the sum and the count overflow
+    count = sum(chosen(convert(full(1, x), wide), where, 0), axes, keepdims=keepdims)
+    return convert(sum(x, axes, wide, keepdims=keepdims, where=where) / count, x.dtype)
+
+
+@implements(np.prod, method="prod")
+def prod(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    """np.prod: without division, so zeros are harmless at every order."""
+    refuse_out("prod", out)
+    x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
+    axes = normalize_axes("prod", axis, x.ndim)
+    return _begun(ops.mul, keep_axes(prod_(chosen(x, where, 1), axes=axes), x, axes, keepdims), initial)
 
 
 def _refuse_integers(name: str, dtype: Any) -> None:
@@ -192,19 +212,25 @@ def _refuse_integers(name: str, dtype: Any) -> None:
         raise TracingError(f"{name} with dtype={dtype}: computing in integers is not supported", fix="use .astype.")
 
 
-def _extremum(record: Any, name: str) -> Any:
-    def function(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def _extremum(record: Any, combine: Any, name: str) -> Any:
+    def function(
+        x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
         refuse_out(name, out)
         axes = normalize_axes(name, axis, x.ndim)
-        return keep_axes(record(x, axes=axes), x, axes, keepdims)
+        if where is not True:
+            if initial is None or any_traced([initial]) or np.ndim(initial):
+                raise TracingError(f"np.{name} with where= needs a plain number for initial=")
+            x = chosen(x, where, initial)
+        return _begun(combine, keep_axes(record(x, axes=axes), x, axes, keepdims), initial)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"np.{name}: {record.doc}"
     return function
 
 
-max = amax = implements(np.max, np.amax, method="max")(_extremum(ops.reduce_max, "max"))
-min = amin = implements(np.min, np.amin, method="min")(_extremum(ops.reduce_min, "min"))
+max = amax = implements(np.max, np.amax, method="max")(_extremum(ops.reduce_max, ops.maximum, "max"))
+min = amin = implements(np.min, np.amin, method="min")(_extremum(ops.reduce_min, ops.minimum, "min"))
 
 
 @implements(np.var, method="var")
@@ -291,29 +317,19 @@ def cumprod(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     return cumprod_(x, axis=normalize_axis("cumprod", axis, x.ndim))
 
 
-@implements(np.diff)
-def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
-    """np.diff: differences of neighbours, n times."""
-    place = normalize_axis("diff", axis, x.ndim)
-    moved = moveaxis(x, place, 0)
-    for _ in range(n):
-        moved = moved[1:] ^ moved[:-1] if moved.dtype.kind == "b" else moved[1:] - moved[:-1]
-    return moveaxis(moved, 0, place)
-
-
 @implements(np.all, method="all")
-def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """np.all."""
     refuse_out("all", out)
-    return ~any(~convert(x, np.bool_), axis, keepdims=keepdims)
+    return ~any(~convert(x, np.bool_), axis, keepdims=keepdims, where=where)
 
 
 @implements(np.any, method="any")
-def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """np.any."""
     refuse_out("any", out)
     axes = normalize_axes("any", axis, x.ndim)
-    found = sum(convert(convert(x, np.bool_), np.int64), axes) > 0
+    found = sum(convert(convert(x, np.bool_), np.int64), axes, where=where) > 0
     return keep_axes(found, x, axes, keepdims)
 
 
@@ -378,26 +394,6 @@ def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     middle = 0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2]
     middle = where(isnan(ordered[n - 1]), math.nan, middle)  # NaNs are sorted last
     return keep_axes(middle, x, (place,), keepdims)
-
-
-@implements(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
-    """np.trapezoid: integral by the trapezoidal rule."""
-    like = first_traced([y, x])
-    place = normalize_axis("trapezoid", axis, len(np.shape(y)) if not isinstance(y, TracedArray) else y.ndim)
-    y = y if isinstance(y, TracedArray) else like * 0 + y
-    moved = moveaxis(y, place, -1)
-    along = place if np.ndim(x) > 1 else -1
-    steps = None if x is None else (diff(x, axis=along) if isinstance(x, TracedArray) else np.diff(x, axis=along))
-    width = dx if steps is None else moveaxis(steps, along, -1)
-    return sum(width * (moved[..., 1:] + moved[..., :-1]) * 0.5, -1)
-
-
-@implements(np.append)
-def append(x: Any, values: Any, axis: Any = None) -> Any:
-    """np.append."""
-    parts = [part if any_traced([part]) else np.asarray(part) for part in (x, values)]
-    return concatenate([joined(part) for part in parts], axis)
 
 
 COMPOSITES = [mean_, var_, std_, prod_, norm_, logsumexp_, sort_, cumprod_]

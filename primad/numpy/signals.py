@@ -17,15 +17,17 @@ from primad.numpy.products import dot
 from primad.numpy.promotion import (
     as_float,
     convert,
+    first_traced,
     implements,
     normalize_axis,
     result_dtype,
     traced_operands,
 )
-from primad.numpy.reductions import cumsum, diff
+from primad.numpy.reductions import cumsum, sum
 from primad.numpy.shaping import concatenate, flip, moveaxis, ravel, reshape
+from primad.trace import TracedArray
 
-__all__ = ["bincount", "convolve", "correlate", "ediff1d", "gradient", "interp", "unwrap"]
+__all__ = ["bincount", "convolve", "correlate", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
 
 
 def _sliding(a: Any, v: Any, before: int, count: int) -> Any:
@@ -82,6 +84,29 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 # -- differences -------------------------------------------------------------------------------------------------------
+
+
+@implements(np.diff)
+def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+    """np.diff: differences of neighbours, n times."""
+    place = normalize_axis("diff", axis, x.ndim)
+    moved = moveaxis(x, place, 0)
+    for _ in range(n):
+        moved = moved[1:] ^ moved[:-1] if moved.dtype.kind == "b" else moved[1:] - moved[:-1]
+    return moveaxis(moved, 0, place)
+
+
+@implements(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    """np.trapezoid: integral by the trapezoidal rule."""
+    like = first_traced([y, x])
+    place = normalize_axis("trapezoid", axis, len(np.shape(y)) if not isinstance(y, TracedArray) else y.ndim)
+    y = y if isinstance(y, TracedArray) else like * 0 + y
+    moved = moveaxis(y, place, -1)
+    along = place if np.ndim(x) > 1 else -1
+    steps = None if x is None else (diff(x, axis=along) if isinstance(x, TracedArray) else np.diff(x, axis=along))
+    width = dx if steps is None else moveaxis(steps, along, -1)
+    return sum(width * (moved[..., 1:] + moved[..., :-1]) * 0.5, -1)
 
 
 @implements(np.gradient)
