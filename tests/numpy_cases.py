@@ -294,6 +294,11 @@ OPTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "min": [(lambda n, x: n.min(x, 0, initial=0.42), (apart(2, 3),))],
     "all": [(lambda n, x: n.all(x > 0, 0, where=WHERE), (normal(2, 3),))],
     "any": [(lambda n, x: n.any(x > 0, where=WHERE), (normal(2, 3),))],
+    "var": [(lambda n, x: n.var(x, 1, correction=1), (normal(2, 3),))],
+    "diff": [
+        (lambda n, x, y: n.diff(x, prepend=y, append=[[1.0], [2.0]]), (normal(2, 3), normal())),
+        (lambda n, x: n.diff([1.0, 2.0], append=x, axis=0), (normal(2),)),
+    ],
     "mean": [(lambda n, x: n.mean(x, 1, where=WHERE), (normal(2, 3),))],
     "add": [
         (lambda n, x: np.add.reduce(x) + np.add.accumulate(x, axis=1)[0], (normal(2, 3),)),

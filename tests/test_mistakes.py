@@ -266,11 +266,11 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: solve(A, x),
     ),
     "a keyword that is missing": (
-        lambda x: x.sum(where=X > 1),
-        "x.sum on a traced array: got an unexpected keyword argument 'where'\n"
+        lambda x: x.var(where=X > 1),
+        "x.var on a traced array: got an unexpected keyword argument 'where'\n"
         "  Some of NumPy's options are not supported there.\n"
         "  Fix: write what it does with other functions; primad.numpy's docstrings say what they take.",
-        lambda x: np.where(X > 0.3, x, 0.0).sum(),
+        lambda x: np.where(X > 0.3, x, 0.0).var(),
     ),
     "an iterator": (
         lambda x: list(np.nditer(x)),

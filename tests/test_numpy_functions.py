@@ -119,5 +119,25 @@ def test_what_is_refused_says_so(name: str) -> None:
     assert said and "Fix: " in said[0]
 
 
+NOT_NUMPYS = {"sort": {"descending"}, "argsort": {"descending"}}
+"""Parameters of the Array-API standard's that NumPy 2 itself does not have."""
+
+
+def test_the_array_api_is_here_with_its_parameters() -> None:
+    strict = pytest.importorskip("array_api_strict")
+    wrong = {}
+    for name in strict.__all__:
+        theirs = getattr(strict, name)
+        if not inspect.isfunction(theirs) or "flags" in name or name.startswith("_"):
+            continue
+        ours = inspect.signature(getattr(pnp, name)).parameters
+        named = {p.name for p in inspect.signature(theirs).parameters.values() if p.kind is p.KEYWORD_ONLY}
+        free = any(p.kind is p.VAR_KEYWORD for p in ours.values())
+        lacking = set() if free else named - set(ours) - NOT_NUMPYS.get(name, set())
+        if lacking:
+            wrong[name] = lacking
+    assert not wrong
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")

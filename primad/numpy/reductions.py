@@ -234,15 +234,27 @@ min = amin = implements(np.min, np.amin, method="min")(_extremum(ops.reduce_min,
 
 
 @implements(np.var, method="var")
-def var(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+def var(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    correction: Any = None,
+) -> Any:  # fmt: skip
     """np.var: mean squared deviation from the mean, dividing by n − ddof."""
-    return _spread(var_, x, axis, dtype, out, ddof, keepdims)
+    return _spread(var_, x, axis, dtype, out, _corrected(ddof, correction), keepdims)
 
 
 @implements(np.std, method="std")
-def std(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+def std(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    correction: Any = None,
+) -> Any:  # fmt: skip
     """np.std: √var; where it is 0, so is its derivative."""
-    return _spread(std_, x, axis, dtype, out, ddof, keepdims)
+    return _spread(std_, x, axis, dtype, out, _corrected(ddof, correction), keepdims)
+
+
+def _corrected(ddof: Any, correction: Any) -> Any:
+    if correction is not None and ddof:
+        raise ShapeError("ddof and correction say the same: give one of them")
+    return ddof if correction is None else correction
 
 
 def _spread(record: Any, x: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool) -> Any:

@@ -298,20 +298,31 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
 
 
 @implements(np.zeros_like)
-def zeros_like(x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+def zeros_like(
+    x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
     """np.zeros_like: plain zeros, since they depend on nothing."""
-    return np.zeros(x.shape if shape is None else shape, dtype or x.dtype)
+    return np.zeros(x.shape if shape is None else shape, dtype or x.dtype, device=device)
 
 
 @implements(np.ones_like)
-def ones_like(x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+def ones_like(
+    x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
     """np.ones_like: plain ones, since they depend on nothing."""
-    return np.ones(x.shape if shape is None else shape, dtype or x.dtype)
+    return np.ones(x.shape if shape is None else shape, dtype or x.dtype, device=device)
 
 
 @implements(np.full_like)
 def full_like(
-    x: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+    x: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Any:
     """np.full_like."""
     like = first_traced([x, fill_value])

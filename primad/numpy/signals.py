@@ -17,6 +17,7 @@ from primad.numpy.products import dot
 from primad.numpy.promotion import (
     as_float,
     convert,
+    expand,
     first_traced,
     implements,
     normalize_axis,
@@ -87,13 +88,25 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 @implements(np.diff)
-def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """np.diff: differences of neighbours, n times."""
+    like = first_traced([x, prepend, append])
+    x = x if isinstance(x, TracedArray) else traced_operands(x, like)[0]
     place = normalize_axis("diff", axis, x.ndim)
     moved = moveaxis(x, place, 0)
+    before, after = (_end(end, like, place, moved.shape[1:]) for end in (prepend, append))
+    moved = concatenate([*before, moved, *after]) if n and (before or after) else moved
     for _ in range(n):
         moved = moved[1:] ^ moved[:-1] if moved.dtype.kind == "b" else moved[1:] - moved[:-1]
     return moveaxis(moved, 0, place)
+
+
+def _end(end: Any, like: TracedArray, axis: int, shape: tuple[int, ...]) -> list[Any]:
+    """Return what is put before or after an array, the axis first; numbers are repeated along the others."""
+    if end is None:
+        return []
+    x = traced_operands(end, like)[0]
+    return [moveaxis(x, axis, 0) if x.ndim else expand(x, (1, *shape))]
 
 
 @implements(np.trapezoid)
