@@ -26,6 +26,14 @@ _ANYWHERE = (
     f"np.sin; {_READ}."
 )
 """Where there is no source to tell what was called."""
+_OF_SCIPY_LINALG = {
+    **{
+        name: f"np.linalg.{name}"
+        for name in ("det", "eigh", "eigvalsh", "inv", "lstsq", "norm", "pinv", "solve", "svd", "svdvals")
+    },
+    "cholesky": "np.linalg.cholesky(…, upper=True)",
+}
+"""NumPy's functions for those of SciPy that cannot be recorded."""
 _ROUNDING = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.fix"}
 _OTHER_NAMES = {
     "pow": "np.power", "fabs": "np.abs", "fsum": "np.sum", "sumprod": "np.dot", "dist": "np.linalg.norm",
@@ -189,6 +197,8 @@ def _way_out(now: Doing) -> str:
         return f"leave the conversion out; {_READ}."
     if module.startswith("scipy.special"):
         return f"call primad.numpy.special.{name}, if dir(primad.numpy.special) lists it; {_READ}."
+    if module.startswith("scipy.linalg") and name in _OF_SCIPY_LINALG:
+        return f"call {_OF_SCIPY_LINALG[name]}, which is recorded; {_READ}."
     if module == "statistics":
         return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
     listed = [ast.unparse(arg) for arg in now.node.args if _is_list(now, arg)]

@@ -182,8 +182,19 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a solver of SciPy": (
         lambda x: scipy.linalg.solve(A, x),
-        elsewhere("scipy.linalg.solve(A, x)", "float64[3]", "scipy.linalg.solve"),
-        lambda x: solve(A, x),
+        needs(
+            "scipy.linalg.solve(A, x)", "float64[3]", f"call np.linalg.solve, which is recorded; {READ}"
+        ),
+        lambda x: np.linalg.solve(A, x),
+    ),
+    "a factorization of SciPy": (
+        lambda x: scipy.linalg.cholesky(x * np.eye(3)),
+        needs(
+            "scipy.linalg.cholesky(x * np.eye(3))",
+            "float64[3,3]",
+            f"call np.linalg.cholesky(…, upper=True), which is recorded; {READ}",
+        ),
+        lambda x: np.linalg.cholesky((x * x + 1.0) * np.eye(3), upper=True),
     ),
     "a sparse matrix": (
         lambda x: S @ x,

@@ -146,6 +146,20 @@ ROWS: dict[str, tuple[Function, float, tuple[float, ...]]] = {
     "arctan at 1e200": (np.arctan, 1e200, (0.0,)),
     "sqrt of a square": (lambda x: np.sqrt(x * x), -3.0, (-1.0, 0.0)),
     "a subnormal times a number": (lambda x: 2.0 * x, 5e-324, (2.0, 0.0)),
+    "eigenvalues": (
+        lambda x: np.sum(np.exp(np.linalg.eigvalsh(x * np.diag([1.0, 2.0])))),
+        1.0,
+        tuple(math.e + 2**k * math.e**2 for k in (1, 2, 3)),
+    ),
+    "equal eigenvalues": (lambda x: np.sum(np.exp(np.linalg.eigvalsh(x * np.eye(3)))), 1.0, (3 * math.e,)),
+    "equal singular values": (lambda x: np.linalg.norm(x * np.eye(3), "nuc"), -2.0, (-3.0,)),
+    "det of a singular matrix": (
+        lambda x: np.linalg.det(x * np.eye(2) + np.array([[0.0, 1.0], [1.0, 0.0]])),
+        1.0,
+        (2.0, 2.0, 0.0),
+    ),
+    "det of zero": (lambda x: np.linalg.det(x * np.eye(3)), 0.0, (0.0, 0.0)),
+    "pinv of low rank": (lambda x: np.linalg.pinv(x * np.ones((2, 2)))[0, 0], 2.0, (-1 / 16, 1 / 16, -6 / 64)),
     "cos at 0": (np.cos, 0.0, (0.0, -1.0, 0.0, 1.0)),
 }
 
