@@ -304,7 +304,22 @@ LARGEST = 8.0
 becomes of infinities in einsum's products of three."""
 SMALLEST = 1e-2
 """The smallest element but 0 of products: where a partial product underflows depends on the order."""
-FINITE = {"einsum", "polyval", "gradient", "convolve", "correlate", "polymul", "poly", "unwrap", "interp"}
+FINITE = {
+    "einsum", "polyval", "gradient", "convolve", "correlate", "polymul", "poly", "unwrap", "interp", "geomspace",
+    "linspace",
+}  # fmt: skip
+    "einsum",
+    "polyval",
+    "gradient",
+    "convolve",
+    "correlate",
+    "polymul",
+    "poly",
+    "unwrap",
+    "interp",
+    "geomspace",
+    "linspace",
+}
 """Functions of which only finite elements are compared: where sums meet infinities they make NaN of them or not."""
 PADDED = {"convolve", "correlate", "polymul"}
 """Functions that multiply with zeros outside of an array, where NumPy's leave these out: a NaN is seen farther."""
@@ -325,6 +340,7 @@ def drawn(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray
     return np.asarray(RNG.choice(choice, shape))
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", functions())
 def test_function_in_every_dtype(name: str) -> None:
     cases = []

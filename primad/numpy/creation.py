@@ -95,7 +95,7 @@ def _spaced(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Any, Any
     parts = count - 1 if endpoint else count
     step = (stop - start) / float(parts) if parts > 0 else (stop - start) * math.nan
     numbers = np.arange(count, dtype=start.dtype).reshape((-1,) + (1,) * start.ndim)
-    inner = numbers * step + start if parts > 0 else expand(start, (count, *start.shape))
+    inner = numbers * step + start if parts > 0 else numbers * (stop - start) + start
     if endpoint and count > 1:
         inner = concatenate([inner[:-1], stop[None]])
     return inner, step
@@ -136,5 +136,6 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     side = sign(first)
     found = side * exp(_spaced(log(first / side), log(last / side), count, endpoint)[0])
     inner = found[1:-1] if endpoint else found[1:]
+    first, last = first / side * side, last / side * side  # NaN where the sign is
     parts = [first[None], inner, *([last[None]] if endpoint else [])] if count > 1 else [first[None]][:count]
     return _finished(concatenate(parts) if parts else found, own, dtype, axis)

@@ -170,6 +170,7 @@ def cov(
     else:
         total = sum(weights)
         total = total - (ddof if aweights is None else ddof * sum(weights * aweights) / total)
+        total = maximum(total, 0.0)  # no degrees of freedom: as NumPy, infinities
     variables = variables - average(variables, 1, weights)[:, None]
     weighted = variables if weights is None else variables * weights
     return squeeze(dot(variables, transpose(weighted)) * (1.0 / total))

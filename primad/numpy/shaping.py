@@ -325,6 +325,8 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """np.full_like."""
+    if device not in (None, "cpu"):
+        raise ShapeError(f"full_like: the device must be 'cpu', got {device!r}")
     like = first_traced([x, fill_value])
     filled = convert(as_traced(fill_value, like), dtype or x.dtype)
     own = x.shape if isinstance(x, TracedArray) else np.shape(x)
