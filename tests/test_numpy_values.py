@@ -308,18 +308,6 @@ FINITE = {
     "einsum", "polyval", "gradient", "convolve", "correlate", "polymul", "poly", "unwrap", "interp", "geomspace",
     "linspace",
 }  # fmt: skip
-    "einsum",
-    "polyval",
-    "gradient",
-    "convolve",
-    "correlate",
-    "polymul",
-    "poly",
-    "unwrap",
-    "interp",
-    "geomspace",
-    "linspace",
-}
 """Functions of which only finite elements are compared: where sums meet infinities they make NaN of them or not."""
 PADDED = {"convolve", "correlate", "polymul"}
 """Functions that multiply with zeros outside of an array, where NumPy's leave these out: a NaN is seen farther."""
