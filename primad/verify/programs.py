@@ -119,6 +119,12 @@ def _constants(value: Any) -> list[Any]:
     return [TracedArray(value.node.trace.literal(number, type)) for number in (1.0, 0.5)]
 
 
+def _moving(choose: Choices) -> Case:
+    """Draw an op for the body of a loop: difference quotients hold no `stop_gradient` in there at its value."""
+    case = choose.among(drawn())
+    return _moving(choose) if case.op is ops.stop_gradient else case
+
+
 def loop(pool: Pool) -> Any:
     """Take up to three steps of ops drawn once, which close over another value; the result is what was carried."""
     choose, start, outer = pool.choose, pool.any(), pool.any()
@@ -126,7 +132,7 @@ def loop(pool: Pool) -> Any:
     def body(carry: Any, row: Any) -> Any:
         inner = Pool(choose, [carry, outer, row])
         for _ in range(choose.integer(1, 2)):
-            value = step(inner, choose.among(drawn()))
+            value = step(inner, _moving(choose))
             inner.values.append(value if value.size <= LARGEST else row)
         after = refilled(ops.sin(inner.values[-1]), carry.shape)
         return after + 0.1 * carry, ops.sin(row) * refilled(after, ())
