@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from primad.gallery import Example, examples
+from primad.gallery import GalleryExample, examples
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
@@ -26,7 +26,7 @@ def figures(record: dict) -> str:
     )
 
 
-def row(example: Example, record: dict | None) -> str:
+def row(example: GalleryExample, record: dict | None) -> str:
     """Return the row of an example."""
     said = example.said
     reached = "not run" if record is None else figures(record)
@@ -41,7 +41,7 @@ def row(example: Example, record: dict | None) -> str:
     return "| " + " | ".join(cell.replace("|", "∣") for cell in cells) + " |\n"
 
 
-def section(example: Example, record: dict | None, picture: bool) -> str:
+def section(example: GalleryExample, record: dict | None, picture: bool) -> str:
     """Return what follows the table for an example: what it is, and its picture."""
     name = example.name
     shown = f"![{example.title}](pictures/gallery/{name}.png)\n\n" if picture else ""

@@ -36,7 +36,7 @@ FIELDS = ("Needs", "Reference", "Reach", "Toy", "Published")
 
 
 @dataclass(frozen=True)
-class Example:
+class GalleryExample:
     """An example and what its docstring says.
 
     Attributes:
@@ -66,7 +66,7 @@ class Example:
         return {name: float(value) for name, value in re.findall(r"([a-z_]+) ([0-9.e+-]+)", text)}
 
 
-def examples(folder: Path | None = None) -> dict[str, Example]:
+def examples(folder: Path | None = None) -> dict[str, GalleryExample]:
     """Return the examples by name: those installed with the package, or in a checkout those beside it."""
     package = Path(__file__).resolve().parent
     for place in (package / "demos", package.parent / "scientific_examples") if folder is None else (folder,):
@@ -75,7 +75,7 @@ def examples(folder: Path | None = None) -> dict[str, Example]:
     return {}
 
 
-def _read(path: Path) -> Example:
+def _read(path: Path) -> GalleryExample:
     """Return an example from its docstring; the file is not run."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
     said: dict[str, str] = {}
@@ -85,10 +85,10 @@ def _read(path: Path) -> Example:
             said[field] = rest.strip()
         elif said:
             said[list(said)[-1]] += " " + line.strip()
-    return Example(path, text.splitlines()[0].rstrip("."), said)
+    return GalleryExample(path, text.splitlines()[0].rstrip("."), said)
 
 
-def run_example(example: Example, out: Path, toy: bool = False, seed: int = 0) -> dict[str, Any]:
+def run_example(example: GalleryExample, out: Path, toy: bool = False, seed: int = 0) -> dict[str, Any]:
     """Run an example; write its picture and its record to a folder, and return the record.
 
     Args:
@@ -188,7 +188,7 @@ def finished(out: Path, name: str, toy: bool) -> bool:
         return False
 
 
-def run_examples(chosen: Sequence[Example], out: Path, toy: bool, seed: int, resume: bool) -> int:
+def run_examples(chosen: Sequence[GalleryExample], out: Path, toy: bool, seed: int, resume: bool) -> int:
     """Run examples one after the other, and print a line each.
 
     Returns:

@@ -75,7 +75,7 @@ def _scanned(f: Function, init: Any, xs: Any, length: int | None, reverse: bool)
     length = _length(rows, length)
     types = [type_of(x) for x in start]
     row_types = [ArrayType(of.shape[1:], of.dtype) for of in [type_of(row) for row in rows]]
-    step = Step(f, function_name(f), "scan", carry_tree)
+    step = LoopBody(f, function_name(f), "scan", carry_tree)
     program, types = step.recorded(types, [is_number(x) for x in start], row_types, xs)
     converted = [as_type(x, type) for x, type in zip(start, types, strict=True)]
     form = Form(len(types), len(rows), length, bool(reverse), False)
@@ -123,7 +123,7 @@ def as_type(x: Any, type: ArrayType) -> Any:
     return ops.cast(x, dtype=str(type.dtype)) if isinstance(x, TracedArray) else np.asarray(x, type.dtype)
 
 
-class Step:
+class LoopBody:
     """A user's body, and how it is recorded.
 
     Args:

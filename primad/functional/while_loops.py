@@ -11,7 +11,7 @@ import numpy as np
 from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.functional.calls import run_once
-from primad.functional.loops import Step, as_type, function_name, is_any_traced
+from primad.functional.loops import LoopBody, as_type, function_name, is_any_traced
 from primad.ir.program import ClosedProgram
 from primad.programs.while_loop import while_loop as while_
 from primad.recording import check_function, is_number, type_of
@@ -90,7 +90,7 @@ def _recorded(cond_fun: Function, body_fun: Function, init: Any, most: int) -> t
         go = predicate(cond_fun(after), "while_loop: the condition") if structure == carry_tree else True
         return after, (go, y)
 
-    body = Step(step, function_name(body_fun), "while_loop", carry_tree)
+    body = LoopBody(step, function_name(body_fun), "while_loop", carry_tree)
     program, types = body.recorded([type_of(x) for x in start], [is_number(x) for x in start], [], None)
     converted = [as_type(x, type) for x, type in zip(start, types, strict=True)]
     go = predicate(cond_fun(tree.unflatten(carry_tree, converted)), "while_loop: the condition")

@@ -20,7 +20,7 @@ from primad.functional.values import stop_gradient
 Function = Callable[..., Any]
 
 
-class Step(NamedTuple):
+class Stepped(NamedTuple):
     """What a step gives.
 
     Attributes:
@@ -41,13 +41,13 @@ class Method:
     """A method.
 
     Attributes:
-        step: (fun, t, y, slope, h) -> Step.
+        step: (fun, t, y, slope, h) -> Stepped.
         between: (inside, y at the start, h, x) -> the value where x of the step is done.
         order: of the estimate of the error.
         evaluations: of the function, in a step.
     """
 
-    step: Callable[..., Step]
+    step: Callable[..., Stepped]
     between: Callable[..., Any]
     order: int
     evaluations: int
@@ -76,7 +76,7 @@ def _stages(tableau: Any, fun: Function, t: Any, y: Any, slope: Any, h: Any) -> 
     return slopes, new
 
 
-def _rk45(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Step:
+def _rk45(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
     tableau = scipy.integrate.RK45
     slopes, new = _stages(tableau, fun, t, y, slope, h)
 
@@ -84,7 +84,7 @@ def _rk45(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Step:
         return _norm(h * combined(tableau.E, slopes) / _scale(y, new, atol, rtol))
 
     inside = pnp.stack([combined(column, slopes) for column in tableau.P.T])
-    return Step(new, slopes[-1], error, inside)
+    return Stepped(new, slopes[-1], error, inside)
 
 
 def _scale(y: Any, new: Any, atol: float, rtol: float) -> Any:
@@ -99,7 +99,7 @@ def _between_rk45(inside: Any, y: Any, h: Any, x: Any) -> Any:
     return y + h * x * value
 
 
-def _dop853(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Step:
+def _dop853(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
     tableau = scipy.integrate.DOP853
     slopes, new = _stages(tableau, fun, t, y, slope, h)
 
@@ -117,7 +117,7 @@ def _dop853(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Step:
     change = new - y
     parts = [change, h * slope - change, 2 * change - h * (slopes[-1] + slope)]
     parts += [h * combined(row, further) for row in tableau.D]
-    return Step(new, slopes[-1], error, pnp.stack(parts))
+    return Stepped(new, slopes[-1], error, pnp.stack(parts))
 
 
 def _between_dop853(inside: Any, y: Any, h: Any, x: Any) -> Any:
@@ -130,7 +130,7 @@ def _between_dop853(inside: Any, y: Any, h: Any, x: Any) -> Any:
 _D = 1 / (2 + np.sqrt(2))
 
 
-def _rosenbrock(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Step:
+def _rosenbrock(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
     """The L-stable method of order 2 and 3 by Rosenbrock in the form of Shampine and Reichelt (`ode23s`).
 
     All three systems have the matrix 1 − h d J, so they share its factors. J and the slope in time are exact.
@@ -152,7 +152,7 @@ def _rosenbrock(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Step:
     def error(atol: float, rtol: float) -> Any:
         return _norm(h / 6 * (k1 - 2 * k2 + k3) / _scale(y, new, atol, rtol))
 
-    return Step(new, after, error, pnp.stack([k1, k2]))
+    return Stepped(new, after, error, pnp.stack([k1, k2]))
 
 
 def _between_rosenbrock(inside: Any, y: Any, h: Any, x: Any) -> Any:

@@ -36,7 +36,7 @@ Base = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Part:
+class CutPart:
     """A program that is called at one place or several.
 
     Attributes:
@@ -52,7 +52,7 @@ class Part:
 
 
 @dataclass(eq=False)
-class Call:
+class PartCall:
     """A call of a part.
 
     Attributes:
@@ -103,8 +103,8 @@ class PartedProgram:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.parts: list[Part] = []
-        self.calls: list[Call] = []
+        self.parts: list[CutPart] = []
+        self.calls: list[PartCall] = []
         self.numbers: list[tuple[float, Any]] = []
         self._root: dict[Node, Node] = {}
         self._loose = {node for node in program.sources if node.op is LITERAL}
@@ -192,7 +192,7 @@ class PartedProgram:
         for i, use in enumerate(self._uses):
             if use.nodes or use.apart:
                 alike.setdefault(self._description(i), []).append(i)
-        found: list[tuple[int, Call]] = []
+        found: list[tuple[int, PartCall]] = []
         for number, members in enumerate(alike.values()):
             rows = zip(*[map(literal_value, self._uses[i].literals) for i in members], strict=True)
             varied = [place for place, values in enumerate(rows) if len(set(map(param_key, values))) > 1]
@@ -245,7 +245,7 @@ class PartedProgram:
 
     # -- parts and calls -----------------------------------------------------------------------------------------------
 
-    def _part(self, use: _Use, i: int, varied: Sequence[int]) -> Part:
+    def _part(self, use: _Use, i: int, varied: Sequence[int]) -> CutPart:
         """Return the program of a use, in which numbers that differ from those of equal uses are inputs."""
         trace = Trace()
         inputs = [trace.input(node.type) for node in use.reads]
@@ -270,9 +270,9 @@ class PartedProgram:
         outputs = [mapping[node] for node in (*use.results, *(node for node, _ in use.apart))]
         part = Program(trace, inputs, outputs)
         trace.close()
-        return Part(part, addresses, [mapping[node] for node in use.known])
+        return CutPart(part, addresses, [mapping[node] for node in use.known])
 
-    def _call(self, part: int, i: int, varied: Sequence[int]) -> Call:
+    def _call(self, part: int, i: int, varied: Sequence[int]) -> PartCall:
         use = self._uses[i]
         addresses: list[tuple[Base, int]] = [(base, 0) for base in use.bases]
         if varied:
@@ -281,7 +281,7 @@ class PartedProgram:
         if use.results:
             addresses.append(((BLOCK, i), 0))
         addresses += [((ARGUMENT, position), 0) for _, position in use.apart]
-        return Call(part, addresses, list(use.known))
+        return PartCall(part, addresses, list(use.known))
 
     def _placed(self) -> tuple[dict[int, int], int]:
         """Return where each block lies in the scratch memory, and the size of that."""

@@ -19,7 +19,7 @@ from primad.pde.intervals import Interval
 from primad.pde.networks import Network
 
 
-class Part(NamedTuple):
+class StatedEquation(NamedTuple):
     """An equation of a problem.
 
     Attributes:
@@ -52,7 +52,7 @@ class Statement:
     """
 
     domain: Domain
-    equations: tuple[Part, ...]
+    equations: tuple[StatedEquation, ...]
     conditions: tuple[Condition, ...]
     networks: dict[str, Network]
     groups: tuple[tuple[tuple[str, ...], Network], ...]
@@ -163,7 +163,7 @@ def _known(
     return found
 
 
-def _equations(equations: Any, domain: Domain) -> tuple[Part, ...]:
+def _equations(equations: Any, domain: Domain) -> tuple[StatedEquation, ...]:
     if isinstance(equations, Mapping):
         named = dict(equations)
     elif isinstance(equations, (list, tuple)):  # of functions, or of SymPy's equations
@@ -186,7 +186,7 @@ def _equations(equations: Any, domain: Domain) -> tuple[Part, ...]:
             )
         if where.names != domain.names:
             raise ProblemError(f"the equation {name!r} holds in a domain with other coordinates than the problem's")
-        found.append(Part(name, function, where, weight, one.equation if isinstance(one, Within) else one))
+        found.append(StatedEquation(name, function, where, weight, one.equation if isinstance(one, Within) else one))
     if not found:
         raise ProblemError("a problem has at least one equation")
     return tuple(found)

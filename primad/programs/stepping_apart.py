@@ -16,7 +16,7 @@ from primad.transforms.partial import split
 from primad.types import ArrayType, TupleType
 
 
-class Residuals(NamedTuple):
+class KeptOfSteps(NamedTuple):
     """What the linear part of a loop needs of the other: stacked arrays, and what is the same in all steps."""
 
     rows: list[Any]
@@ -91,10 +91,10 @@ class Apart:
         """Return what is the same in all steps, with what follows from that alone."""
         return [*fixed, *inline(self._before, fixed)] if self._before is not None else list(fixed)
 
-    def residuals(self, stacks: Sequence[Any], rows: Sequence[Any], fixed: Sequence[Any]) -> Residuals:
+    def residuals(self, stacks: Sequence[Any], rows: Sequence[Any], fixed: Sequence[Any]) -> KeptOfSteps:
         """Choose the second loop's operands among the results, the rows and the fixed operands of the first."""
         kept = stacks[self.results : self.results + self._stacks]
-        return Residuals([*(rows[i] for i in self._rows), *kept], [fixed[i] for i in self._fixed])
+        return KeptOfSteps([*(rows[i] for i in self._rows), *kept], [fixed[i] for i in self._fixed])
 
 
 SMALL = 64
