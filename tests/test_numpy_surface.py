@@ -559,3 +559,25 @@ def test_other_dtypes(name: str, dtype: str) -> None:
         return
     found = primad.jit(lambda *xs: function(np, *xs))(*given)
     assert_same(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(numpy_cases.OF_VALUES))
+def test_functions_whose_shapes_depend_on_values(name: str) -> None:
+    """Where values are known, as under vjp, they give NumPy's result, and each element goes back to where it was."""
+    function, args = numpy_cases.OF_VALUES[name]
+    expected = function(np, *args)
+    found, pull = primad.vjp(lambda *xs: function(np, *xs), *args)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+    pulled = pull(np.arange(1.0, 1.0 + found.size).reshape(found.shape))
+    for x, back in zip(args, pulled, strict=True):
+        step = 1e-6 * np.random.default_rng(4).normal(size=x.shape) * (x != 0)
+        assert back.shape == x.shape
+        if len(args) == 1 and len(np.unique(x)) == x.size:  # a step that moves equal elements apart changes the shape
+            changed = function(np, x + step)
+            slope = np.sum((changed - expected) * np.arange(1.0, 1.0 + found.size))
+            np.testing.assert_allclose(np.sum(back * step), slope, rtol=1e-6)
+    total = sum(float(np.sum(back)) for back in pulled)
+    assert total == pytest.approx(np.sum(np.arange(1.0, 1.0 + found.size))), "every result is an element"
+    with pytest.raises(primad.TracingError):
+        primad.trace(lambda *xs: function(np, *xs))(*args)
