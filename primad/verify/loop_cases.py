@@ -14,6 +14,7 @@ from primad.primitive import one_or_all
 from primad.programs.scan import Form, scan
 from primad.programs.while_loop import while_loop
 from primad.recording import trace
+from primad.transforms import lower
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Example, Operand, floats
 
@@ -55,11 +56,11 @@ def _steps(n: Numbers, *xs: Array, of: ClosedProgram, **params: Any) -> Any:
     count, carried, rows, fixed = form.parts(xs)
     results: list[Array]
     taken = int(count[0]) if count else form.length
-    evaluator = Evaluator(n)
+    evaluator, body = Evaluator(n), lower(of.hoisted)  # whose constants are literals: exact, as those outside
     found: list[list[Array]] = []
     for i in reversed(range(taken)) if form.reverse else range(taken):
         row = [np.asarray(x[i], object) for x in rows]
-        carried, results = _cut(evaluator.run(of.hoisted, [*carried, *row, *fixed]), form.carry)
+        carried, results = _cut(evaluator.run(body, [*carried, *row, *fixed]), form.carry)
         found.append(results)
     if form.reverse:
         found.reverse()
@@ -99,11 +100,11 @@ def _draw_while(choose: Choices) -> Example:
 
 def _while(n: Numbers, go: Array, *xs: Array, of: ClosedProgram, carry: int, most: int) -> Any:
     """Take the steps; the numbers that the condition compares are known."""
-    evaluator = Evaluator(n)
+    evaluator, body = Evaluator(n), lower(of.hoisted)  # whose constants are literals: exact, as those outside
     carried, fixed = _cut(list(xs), carry)
     found: list[list[Array]] = []
     while bool(go):
-        (*carried, go), results = _cut(evaluator.run(of.hoisted, [*carried, *fixed]), carry + 1)
+        (*carried, go), results = _cut(evaluator.run(body, [*carried, *fixed]), carry + 1)
         found.append(results)
     return (np.array(len(found)), *carried, *_stacked(n, found, most, of.out_types[carry + 1 :]))
 
