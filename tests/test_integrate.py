@@ -118,3 +118,19 @@ def test_what_cannot_be_reached_is_said() -> None:
         with pytest.raises(primad.PrimadError, match=message) as caught:
             call()
         assert f"in {__file__}:" in str(caught.value)
+
+
+def test_the_end_is_reached_whatever_rounding_makes_of_steps() -> None:
+    """A value at each end is no NaN, forward and backward, under every method."""
+    spans = [*np.random.default_rng(0).normal(size=(40, 2)).tolist(), [0.1, 1 / 3], [1 / 3, 0.1], [0.1, 0.1 + 0.2]]
+    options = {"RK45": {"max_step": 0.3}, "DOP853": {"max_step": 0.3}, "RK4": {"steps": 10}, "ROS23": {"rtol": 1e-4}}
+
+    def ends(span: Any) -> Any:
+        given = options.items()
+        times = primad.numpy.stack([span[0], span[1]])
+        return [solve_ivp(lambda t, y: -y, (span[0], span[1]), np.ones(1), m, t_eval=times, **o).y for m, o in given]
+
+    jitted = primad.jit(ends)
+    for span in np.array(spans):
+        for found in jitted(span):
+            np.testing.assert_allclose(found, [[1.0, np.exp(span[0] - span[1])]], rtol=1e-2)

@@ -103,9 +103,10 @@ def equal(fun: Function, start: Any, stop: Any, y0: Any, steps: int) -> Path:
         k4 = fun(t + h, y + h * k3)
         new = y + h / 6 * (slope + 2 * k2 + 2 * k3 + k4)
         after = fun(t + h, new)
-        return (new, after), (t, t + h, y, pnp.stack([slope, after, new]))
+        return (new, after), (t, y, pnp.stack([slope, after, new]))
 
-    (last, _), (t, end, y, inside) = scan(step, (y0, fun(start, y0)), np.arange(float(steps)))
+    (last, _), (t, y, inside) = scan(step, (y0, fun(start, y0)), np.arange(float(steps)))
+    end = pnp.concatenate([t[1:], pnp.reshape(stop, (1,))])  # a last t + h may fall short of the end by rounding
     return Path(np.int64(steps), np.int64(0), t, end - t, end, y, inside, last)
 
 
