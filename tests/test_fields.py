@@ -55,6 +55,20 @@ def test_derivatives_are_those_of_sympy(form, name, shape):
         assert_allclose(getattr(at, name), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("call", [lambda u, points: u.on(points), lambda u, points: u(points[:, 0], points[:, 1])])
+def test_a_field_stays_at_its_points(call):
+    """Points that are overwritten later move neither its values nor derivatives that were not asked for yet."""
+    points = RNG.normal(size=(4, 2))
+    x, y = points.T.copy()
+    at = call(pde.Field(lambda x, y: x**3 * y, "x y"), points)
+    first = at.x
+    points[:] = 7.0
+    assert_allclose(first, 3 * x**2 * y, rtol=1e-12)
+    for name, expected in {"": x**3 * y, "xx": 6 * x * y, "xy": 3 * x**2, "y": x**3}.items():
+        assert_allclose(at.d(name), expected, rtol=1e-12)
+    assert_allclose(at.coordinate("x"), x)
+
+
 def test_points_broadcast_and_components_have_names():
     v = pde.Field(lambda x, y: np.stack([x * y, np.sin(x), y]), "x y", "u v w")
     at = v(np.linspace(0.0, 1.0, 4)[:, None], np.array([2.0, 3.0]))

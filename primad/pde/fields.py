@@ -316,7 +316,7 @@ def _as_floats(x: Any) -> Any:
     if isinstance(x, FieldAt):
         return x.value
     if not is_traced(x):
-        x = np.asarray(x)
+        x = np.array(x)  # a copy: derivatives that are asked for later are those at the same points
     return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
