@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import primad
+from primad import tree
 
 Function = Callable[..., Any]
 
@@ -124,6 +125,26 @@ def test_branches() -> None:
             assert g(i, 0.5) == pytest.approx(exact[row][order])
         found = primad.vmap(g)(np.arange(3), np.full(3, 0.5))
         np.testing.assert_allclose(found, [row[order] for row in exact], atol=1e-12)
+
+
+def test_branches_may_be_constants_without_operands() -> None:
+    def chosen(i: Any) -> Any:
+        many = primad.switch(i, [lambda: (1.0, np.arange(3)), lambda: (2, np.ones(3, int))])
+        return many, primad.cond(i > 0, lambda: 5.0, lambda: 6.0), primad.switch(i, [lambda: (), lambda: ()])
+
+    for given in (np.int64(0), np.uint8(1), np.int8(-4), 9):
+        (number, array), other, nothing = plain = chosen(given)
+        assert (number, other, nothing) == ((2.0, 5.0, ()) if given > 0 else (1.0, 6.0, ()))
+        np.testing.assert_array_equal(array, np.ones(3) if given > 0 else np.arange(3))
+        mapped = primad.vmap(chosen)(np.array([given]))
+        for found in (primad.jit(chosen)(given), tree.map(lambda leaf: leaf[0], mapped)):
+            for got, wanted in zip(tree.leaves(found), tree.leaves(plain), strict=True):
+                np.testing.assert_array_equal(got, wanted)
+    slope = primad.grad(lambda x: x * primad.cond(x > 0, lambda: 3.0, lambda: 4.0))
+    np.testing.assert_array_equal(primad.vmap(slope)(np.array([1.0, -1.0])), [3.0, 4.0])
+    for wrong in (-1, 300):
+        with pytest.raises(OverflowError):
+            primad.cond(True, lambda x, wrong=wrong: wrong, lambda x: x, np.uint8(2))
 
 
 def test_a_branch_runs_only_if_it_is_chosen() -> None:

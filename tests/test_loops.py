@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import primad
+from primad import tree
 from primad.programs import chunks, derived
 from primad.programs import ops as ops_module
 from primad.programs import scan as scan_module
@@ -222,6 +223,31 @@ def test_what_is_carried_adopts_the_dtype_that_it_gets() -> None:
     state, _ = primad.scan(lambda c, y: ((c[1], c[0] * y), None), (0, 0), x)
     assert all(part.dtype == np.float32 for part in state)
     assert primad.scan(lambda c, y: (0.0, c), np.float32(2), x)[1].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "float16", "float32"]
+)
+def test_a_carried_number_adopts_every_dtype_in_every_loop(dtype: str) -> None:
+    rows = np.arange(1, 4).astype(dtype)
+
+    def scanned(start: Any, x: Any) -> Any:
+        return primad.scan(lambda c, y: (c + y, c), start, x)
+
+    def repeated(start: Any, x: Any) -> Any:
+        return primad.fori_loop(0, 3, lambda i, c: c + x[1], start)
+
+    def awaited(start: Any, x: Any) -> Any:
+        return primad.while_loop(lambda c: c < 5, lambda c: c + x[0], start)
+
+    for loop, expected in ((scanned, (7, np.array([1, 2, 4]))), (repeated, 7), (awaited, 5)):
+        for found in (loop(1, rows), primad.jit(loop)(1, rows), primad.jit(lambda x, loop=loop: loop(1, x))(rows)):
+            for got, wanted in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+                assert np.all(got == wanted) and got.dtype == dtype
+        if dtype == "uint8":
+            for wrong in (-1, 300):
+                with pytest.raises(OverflowError):
+                    loop(wrong, rows)
 
 
 def test_a_linear_loop_with_a_counter_is_transposed() -> None:

@@ -91,7 +91,8 @@ def _branched(name: str, choice: Any, branches: Sequence[Function], operands: Se
         hoisted = program.hoisted()
 
         def step(*inputs: TracedArray, of: Program = hoisted) -> list[Any]:
-            return [as_type(y, type) for y, type in zip(inline(of, inputs[len(types) :]), types, strict=True)]
+            results = inline(of, inputs[len(types) :], near=inputs[0]) if types else []
+            return [as_type(y, type) for y, type in zip(results, types, strict=True)]
 
         of = ClosedProgram(program_of([*types, *hoisted.in_types], step))
         given = traced_operands([on, *found, *leaves, *program.sources, *of.program.sources])

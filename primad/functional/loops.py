@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad import ops, tree
+from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.functional.calls import run_once
+from primad.ir.node import LITERAL, literal_value
 from primad.ir.program import ClosedProgram, Program
+from primad.numpy.promotion import convert
 from primad.primitive import as_tuple
 from primad.programs.scan import Form
 from primad.programs.scan import scan as scan_
@@ -120,7 +122,12 @@ def as_type(x: Any, type: ArrayType) -> Any:
     """Return a value with the dtype of a type."""
     if type_of(x).dtype == type.dtype:
         return x
-    return ops.cast(x, dtype=str(type.dtype)) if isinstance(x, TracedArray) else np.asarray(x, type.dtype)
+    if not isinstance(x, TracedArray):
+        return np.asarray(x, type.dtype)
+    if type.dtype.kind in "iu" and (x.node.op is LITERAL or x.node.trace.evaluator is not None):
+        value = literal_value(x.node) if x.node.op is LITERAL else int(x)
+        np.array(value, type.dtype)  # a Python number out of range: an OverflowError, as in NumPy
+    return convert(x, type.dtype)
 
 
 class LoopBody:

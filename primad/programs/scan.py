@@ -182,7 +182,7 @@ def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedPr
         chunk = 0 if form.counted else chunk_length(apart, body, form.length)
         if chunk:
             return _push_chunks(chunk, active, given, operands, of, form)
-        fixed = apart.fixed(fixed)
+        fixed = apart.fixed(fixed, operands[0])
         finals, stacks = apply_scan(apart.early, carried, rows, fixed, count, form)
         kept = apart.residuals(stacks, rows, fixed)
         moved, pushed = apply_scan(apart.made, t_carried, [*kept.rows, *t_rows], [*kept.fixed, *t_fixed], count, form)
@@ -226,7 +226,7 @@ def _pull(cotangent: Any, *operands: Any, of: ClosedProgram, **params: Any) -> l
     loop = derived("linear", of, (linear, form), lambda: LinearLoop(body_of(of, form), linear, form.counted))
     carried, rows, fixed = loop.others(given)
     if loop.apart is not None:
-        fixed = loop.apart.fixed(fixed)
+        fixed = loop.apart.fixed(fixed, next(ct for ct in as_tuple(cotangent) if not isinstance(ct, Zero)))
         _, stacks = apply_scan(loop.apart.early, carried, rows, fixed, count, form)
         rows, fixed = loop.apart.residuals(stacks, rows, fixed)
     cotangents = loop.cotangents(as_tuple(cotangent))

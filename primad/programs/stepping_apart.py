@@ -87,9 +87,9 @@ class Apart:
         """What takes memory."""
         return self.early, self.made
 
-    def fixed(self, fixed: Sequence[Any]) -> list[Any]:
-        """Return what is the same in all steps, with what follows from that alone."""
-        return [*fixed, *inline(self._before, fixed)] if self._before is not None else list(fixed)
+    def fixed(self, fixed: Sequence[Any], near: Any) -> list[Any]:
+        """Return what is the same in all steps, with what follows from that alone, in the trace of `near` at least."""
+        return [*fixed, *inline(self._before, fixed, near)] if self._before is not None else list(fixed)
 
     def residuals(self, stacks: Sequence[Any], rows: Sequence[Any], fixed: Sequence[Any]) -> KeptOfSteps:
         """Choose the second loop's operands among the results, the rows and the fixed operands of the first."""

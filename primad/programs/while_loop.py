@@ -113,7 +113,7 @@ def _push(tangents: Sequence[Any], go: Any, *operands: Any, residuals: bool, of:
     t_carried, _, t_fixed = stepping.by_part(body, flags, [x for x, on in zip(given, flags, strict=True) if on])
     if residuals:
         apart = derived("linearized while", of, (flags, carry), lambda: linearized(body, flags, True))
-        fixed = apart.fixed(fixed)
+        fixed = apart.fixed(fixed, operands[0])
         count, finals, stacks = apply_while(apart.early, go, carried, fixed, most)
         kept = apart.residuals([go, *stacks], (), fixed)
         form = Form(len(t_carried), len(kept.rows), most, False, True)

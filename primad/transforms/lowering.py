@@ -272,10 +272,10 @@ def extended(flags: Sequence[bool], program: Program) -> tuple[bool, ...]:
     return (*flags, *[False] * (len(program.inputs) - len(flags)))
 
 
-def inline(program: Program, operands: Sequence[TracedArray]) -> list[TracedArray]:
-    """Replay a closed program on operands and return its outputs."""
+def inline(program: Program, operands: Sequence[TracedArray], near: TracedArray | None = None) -> list[TracedArray]:
+    """Replay a closed program on operands and return its outputs; where it has no operands, in the trace of `near`."""
     nodes = [operand.node for operand in operands]
-    trace = newest(nodes, nodes[0].trace)
+    trace = newest(nodes, (operands[0] if near is None else near).node.trace)
     mapping = dict(zip(program.inputs, nodes, strict=True))
     replay(program.nodes, mapping, trace)
     carry_lines(program, mapping, trace)
