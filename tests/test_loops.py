@@ -208,6 +208,8 @@ def test_fori_loop_map_and_associative_scan() -> None:
     for matrix in matrices[1:]:
         products.append(products[-1] @ matrix)
     close(primad.associative_scan(np.matmul, matrices), np.stack(products))
+    flipped = primad.associative_scan(np.matmul, matrices[::-1])
+    close(primad.associative_scan(np.matmul, matrices, reverse=True), flipped[::-1])
     close(
         primad.grad(lambda m: np.sum(primad.associative_scan(np.matmul, m)[-1]))(matrices),
         primad.grad(lambda m: np.sum(m[0] @ m[1] @ m[2] @ m[3] @ m[4]))(matrices),

@@ -272,7 +272,7 @@ def associative_scan(f: Function, elems: Any, reverse: bool = False, axis: int =
     Args:
         f: `(left, right) -> combined`, of trees like `elems`, along a whole axis at once.
         elems: a tree of arrays of equal lengths along the axis.
-        reverse: whether to begin at the end.
+        reverse: whether to begin at the end: `left` is then what comes later in the arrays, as in JAX.
         axis: along which.
 
     Example:
@@ -291,7 +291,7 @@ def associative_scan(f: Function, elems: Any, reverse: bool = False, axis: int =
 
     def combined(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
         pair = [tree.unflatten(structure, part) for part in (left, right)]
-        found, after = tree.flatten(f(*reversed(pair)) if reverse else f(*pair))
+        found, after = tree.flatten(f(*pair))
         if after != structure:
             raise ShapeError(f"associative_scan: f takes the tree {structure} and returns {after}")
         return found
