@@ -465,7 +465,7 @@ def test_explain_says_how_loops_run() -> None:
     assert "a loop of 20 steps: one native function, its carried values in registers" in text
     assert "20 times" in text
     assert "a loop of 4 steps: step by step from Python" in (text := str(primad.explain(g, 2 * np.eye(2))))
-    assert "LAPACK" in text
+    assert "several results" in text
 
 
 class Alarm(Exception):
