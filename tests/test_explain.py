@@ -281,5 +281,5 @@ def test_what_has_no_native_code_is_named_with_its_reason():
     report = primad.explain(f, np.linspace(0.1, 0.4, 4))
     text = str(report)
     assert "rounded runs with NumPy" in text and "3 steps" in text and "would be native" in text
-    assert "lu runs with NumPy: factorizations are LAPACK's" in text
+    assert "lu runs with NumPy: they have several results" in text
     assert primad.explain(lambda x: np.sum(np.sin(x)), np.ones(4)).causes == ()

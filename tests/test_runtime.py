@@ -200,6 +200,7 @@ def test_nothing_is_written_after_an_interrupt(small_tiles):
     started, finished = [], []
 
     def slow(x):
+        x = np.array(x)  # which cannot be recorded: it is called, and gets no native code
         if not started:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         started.append(x.shape)
@@ -228,6 +229,7 @@ def test_a_call_may_have_its_own_number_of_threads(small_tiles):
     running, most = set(), []
 
     def watch(x):
+        x = np.array(x)  # which cannot be recorded: it is called, and gets no native code
         running.add(threading.get_ident())
         most.append(len(running))
         return x * 1.0

@@ -35,7 +35,7 @@ def array(
     Example:
         >>> import primad, primad.numpy as np
         >>> primad.grad(lambda x: np.linalg.det(np.array([[x, 1.0], [2.0, x]])))(3.0)
-        6.0
+        np.float64(6.0)
     """
     if not any_traced([object]):
         return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)

@@ -148,7 +148,7 @@ POINTWISE: dict[Primitive, Definition] = {
     ops.floor: _of(sympy.floor),
     ops.floor_divide: pointwise(lambda n, x, y: sympy.floor(n.divide(x, y))),
     ops.remainder: _of(sympy.Mod),
-    ops.fmod: _of(lambda x, y: sympy.sign(x) * sympy.Mod(sympy.Abs(x), sympy.Abs(y))),
+    ops.fmod: _of(lambda x, y: sympy.nan if y == 0 else sympy.sign(x) * sympy.Mod(sympy.Abs(x), sympy.Abs(y))),
     ops.less: _of(sympy.Lt),
     ops.less_equal: _of(sympy.Le),
     ops.equal: _of(sympy.Eq),
