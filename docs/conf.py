@@ -64,6 +64,13 @@ def write_notebooks(app):
         jupytext.write(jupytext.read(folder / f"{name}.md"), folder / "notebooks" / f"{name}.ipynb")
 
 
+def is_numpys(app, what, name, object, skip, options):
+    """Leave out what `primad.numpy` only passes on: NumPy describes it."""
+    module = str(getattr(object, "__module__", None) or getattr(type(object), "__module__", ""))
+    return True if module.split(".")[0] == "numpy" else None
+
+
 def setup(app):
+    app.connect("autodoc-skip-member", is_numpys)
     app.connect("builder-inited", write_notebooks)
     app.connect("autodoc-process-docstring", as_restructured_text, priority=400)  # before napoleon reads the sections
