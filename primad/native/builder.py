@@ -181,29 +181,8 @@ class Builder:
         """
         if count == 1:
             return body("0", list(carried)) or []
-        k = self.fresh()
-        self.go(f"before{k}")
-        self.label(f"before{k}")
-        self.go(f"loop{k}")
-        self.label(f"loop{k}")
-        head = len(self.lines)
-        phis = [f"%c{k}.{j}" for j in range(len(carried))]
-        types = [type] * len(phis) if isinstance(type, str) else type
-        with self._inside():
-            after = body(f"%i{k}", phis) or []
-        entered = [f"  %i{k} = phi i64 [ {start}, %before{k} ], [ %n{k}, %next{k} ]"]
-        entered += [
-            f"  {phi} = phi {kind} [ {first}, %before{k} ], [ {value}, %next{k} ]"
-            for phi, kind, first, value in zip(phis, types, carried, after, strict=True)
-        ]
-        self.lines[head:head] = entered
-        self.go(f"next{k}")
-        self.label(f"next{k}")
-        self.emit(f"add i64 %i{k}, {step}", f"%n{k}")
-        self.emit(f"icmp ult i64 %n{k}, {count}", f"%m{k}")
-        self.do(f"br i1 %m{k}, label %loop{k}, label %after{k}")
-        self.label(f"after{k}")
-        return after
+        types = [type] * len(carried) if isinstance(type, str) else type
+        return self._loop(count, lambda i, values: (body(i, values) or [], ""), carried, types, start, step)[0]
 
     def turns(
         self,
@@ -223,6 +202,18 @@ class Builder:
         Returns:
             the values after the last turn, and how many turns there were.
         """
+        return self._loop(most, body, carried, types)
+
+    def _loop(
+        self,
+        count: int | str,
+        body: Callable[[str, list[str]], tuple[list[str], str]],
+        carried: Sequence[str],
+        types: Sequence[str],
+        start: str = "0",
+        step: int = 1,
+    ) -> tuple[list[str], str]:
+        """Write a loop whose body also says whether to go on, or '' where only the index does."""
         k = self.fresh()
         self.go(f"before{k}")
         self.label(f"before{k}")
@@ -232,7 +223,7 @@ class Builder:
         phis = [f"%c{k}.{j}" for j in range(len(carried))]
         with self._inside():
             after, more = body(f"%i{k}", phis)
-        entered = [f"  %i{k} = phi i64 [ 0, %before{k} ], [ %n{k}, %next{k} ]"]
+        entered = [f"  %i{k} = phi i64 [ {start}, %before{k} ], [ %n{k}, %next{k} ]"]
         entered += [
             f"  {phi} = phi {type} [ {first}, %before{k} ], [ {value}, %next{k} ]"
             for phi, type, first, value in zip(phis, types, carried, after, strict=True)
@@ -240,9 +231,10 @@ class Builder:
         self.lines[head:head] = entered
         self.go(f"next{k}")
         self.label(f"next{k}")
-        self.emit(f"add i64 %i{k}, 1", f"%n{k}")
-        self.emit(f"icmp ult i64 %n{k}, {most}", f"%m{k}")
-        going = self.emit(f"and i1 %m{k}, {more}")
+        self.emit(f"add i64 %i{k}, {step}", f"%n{k}")
+        going = self.emit(f"icmp ult i64 %n{k}, {count}", f"%m{k}")
+        if more:
+            going = self.emit(f"and i1 {going}, {more}")
         self.do(f"br i1 {going}, label %loop{k}, label %after{k}")
         self.label(f"after{k}")
         return after, f"%n{k}"

@@ -277,6 +277,7 @@ def narrow(dtype: np.dtype[Any]) -> np.dtype[Any]:
 # -- values for which an op is not defined -----------------------------------------------------------------------------
 
 
+@cache
 def failures() -> dict[str, Function]:
     """Return, for each op that is not defined for all values, a function that says whether some are among them."""
     import jax.numpy as jnp
