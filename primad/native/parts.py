@@ -52,7 +52,7 @@ class CutPart:
 
 
 @dataclass(eq=False)
-class PartCall:
+class CallOfPart:
     """A call of a part.
 
     Attributes:
@@ -104,7 +104,7 @@ class PartedProgram:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.parts: list[CutPart] = []
-        self.calls: list[PartCall] = []
+        self.calls: list[CallOfPart] = []
         self.numbers: list[tuple[float, Any]] = []
         self._root: dict[Node, Node] = {}
         self._loose = {node for node in program.sources if node.op is LITERAL}
@@ -192,7 +192,7 @@ class PartedProgram:
         for i, use in enumerate(self._uses):
             if use.nodes or use.apart:
                 alike.setdefault(self._description(i), []).append(i)
-        found: list[tuple[int, PartCall]] = []
+        found: list[tuple[int, CallOfPart]] = []
         for number, members in enumerate(alike.values()):
             rows = zip(*[map(literal_value, self._uses[i].literals) for i in members], strict=True)
             varied = [place for place, values in enumerate(rows) if len(set(map(param_key, values))) > 1]
@@ -272,7 +272,7 @@ class PartedProgram:
         trace.close()
         return CutPart(part, addresses, [mapping[node] for node in use.known])
 
-    def _call(self, part: int, i: int, varied: Sequence[int]) -> PartCall:
+    def _call(self, part: int, i: int, varied: Sequence[int]) -> CallOfPart:
         use = self._uses[i]
         addresses: list[tuple[Base, int]] = [(base, 0) for base in use.bases]
         if varied:
@@ -281,7 +281,7 @@ class PartedProgram:
         if use.results:
             addresses.append(((BLOCK, i), 0))
         addresses += [((ARGUMENT, position), 0) for _, position in use.apart]
-        return PartCall(part, addresses, list(use.known))
+        return CallOfPart(part, addresses, list(use.known))
 
     def _placed(self) -> tuple[dict[int, int], int]:
         """Return where each block lies in the scratch memory, and the size of that."""

@@ -58,7 +58,7 @@ class Steps(ABC):
         """What takes memory between runs."""
 
 
-class _Native(Steps):
+class _NativeLoop(Steps):
     """A loop that is one native function."""
 
     summary = "one native function, its carried values in registers"
@@ -199,7 +199,7 @@ def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool]) -> Steps:
     length = None if compiler() is None else length_of(program)
     if length is not None and length <= MOST_INSTRUCTIONS:
         try:
-            return _Native(program, loop_text(program, *shape), shape, length)
+            return _NativeLoop(program, loop_text(program, *shape), shape, length)
         except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
             warnings.warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
     key = ("called", of.key)

@@ -54,7 +54,7 @@ def is_native(node: Node) -> bool:
 
 
 @dataclass(frozen=True)
-class _Draft:
+class _DraftOfParts:
     """A part before it is compiled."""
 
     inputs: tuple[Node, ...]
@@ -99,7 +99,7 @@ class Partition:
         self._native = able - self._free
         self._steps = [node for node in steps if node not in self._free]
         self._drafts = self._drafted()
-        self._texts = [draft.text for draft in self._drafts if isinstance(draft, _Draft)]
+        self._texts = [draft.text for draft in self._drafts if isinstance(draft, _DraftOfParts)]
 
     @property
     def scratch(self) -> int:
@@ -130,7 +130,7 @@ class Partition:
             return None
         units: dict[Node | NativeStep, None] = {}
         for draft in self._drafts:
-            if isinstance(draft, _Draft):
+            if isinstance(draft, _DraftOfParts):
                 units[draft.part(next(kernels), self._program.lines)] = None
                 continue
             for operand in draft.inputs:
@@ -156,14 +156,14 @@ class Partition:
             (node,) = node.inputs
         return node
 
-    def _drafted(self) -> list[Node | _Draft]:
+    def _drafted(self) -> list[Node | _DraftOfParts]:
         """Return parts, and the steps that are in none, in order."""
         runs = self._runs()
         number = {node: i for i, run in enumerate(runs) for node in run}
         outside = {self._root(node) for node in self._program.outputs}
         for node in self._steps:
             outside.update([root for root in map(self._root, node.inputs) if number.get(root) != number[node]])
-        drafts: list[Node | _Draft] = []
+        drafts: list[Node | _DraftOfParts] = []
         for run in runs:
             draft = self._draft(run, outside) if run[0] in self._native and _is_worthwhile(run) else None
             drafts += run if draft is None else [draft]
@@ -210,7 +210,7 @@ class Partition:
             runs[i] = [node for node in runs[i] if node in needed]
         runs[:] = [run for run in runs if run]
 
-    def _draft(self, run: Sequence[Node], outside: Container[Node]) -> _Draft | None:
+    def _draft(self, run: Sequence[Node], outside: Container[Node]) -> _DraftOfParts | None:
         """Write a run as a part; None if it would take too long to compile."""
         inside = set(run)
         roots = dict.fromkeys([root for node in run for root in map(self._root, node.inputs)])
@@ -222,4 +222,4 @@ class Partition:
             return None
         original = {new: node for node, new in mapping.items()}
         failing = [original[node] for node in text.failing]
-        return _Draft(tuple(inputs), tuple(results), run, text, failing)
+        return _DraftOfParts(tuple(inputs), tuple(results), run, text, failing)
