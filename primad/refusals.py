@@ -275,7 +275,8 @@ def explained(error: Exception, arguments: Any, refusal: Refusal | None) -> Prim
     for cause in _causes(error):
         if isinstance(cause, PrimadError) and not isinstance(cause, AttributeError):  # those are often only probes
             return cause
-    if refusal is not None and frame is not None and refusal.place == (frame.f_code, instruction):
+    # At any step: C code that goes on with an error set makes Python's own lookups fail further in.
+    if refusal is not None and any(refusal.place == (at.f_code, running) for at, running, _ in steps):
         return refusal.error()
     kind = next((ours for theirs, ours in _KINDS.items() if isinstance(error, theirs)), None)
     if kind is None:

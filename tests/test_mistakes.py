@@ -560,3 +560,16 @@ def test_every_conversion_is_right_or_refused_by_primad(name: str) -> None:
     for array in (V, M, V[0], np.arange(3), V > 1):
         told = foreign(lambda x: apply(x), array)
         assert not told
+
+
+def test_an_error_that_c_code_went_on_with_is_told_and_not_what_failed_after_it() -> None:
+    # SciPy's root finders call the function again with the refusal still set: whatever lookup misses Python's cache
+    # then fails as if the attribute were missing, which this one does at any time.
+    def root_of_a_failing_function(x: Any) -> Any:
+        def cube(t: float) -> Any:
+            return t**3 - x[0] if t == 0.0 else t.kind  # type: ignore[attr-defined]
+
+        return scipy.optimize.brentq(cube, 0.0, 2.0)
+
+    with pytest.raises(PrimadError, match="needs the numbers of a traced array"):
+        primad.grad(root_of_a_failing_function)(X)
