@@ -25,6 +25,7 @@ from primad.numpy import (
     quantiles,
     reductions,
     rounding,
+    scans,
     shaping,
     signals,
     special,
@@ -43,6 +44,7 @@ from primad.numpy.products import *
 from primad.numpy.quantiles import *
 from primad.numpy.reductions import *
 from primad.numpy.rounding import *
+from primad.numpy.scans import *
 from primad.numpy.shaping import *
 from primad.numpy.signals import *
 from primad.numpy.spectra import norm as norm
@@ -57,6 +59,8 @@ COMPOSITES = (
     *elementwise.COMPOSITES,
     *rounding.COMPOSITES,
     *reductions.COMPOSITES,
+    *scans.COMPOSITES,
+    *order.COMPOSITES,
     *products.COMPOSITES,
     *linalg.COMPOSITES,
     *special.COMPOSITES,
@@ -70,7 +74,7 @@ TRACEABLE = [
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
     arranging, creation, einstein, elementwise, indexing, logic, nans, order, polynomials, products, quantiles,
-    reductions, rounding, shaping, signals, ufunc_methods,
+    reductions, rounding, scans, shaping, signals, ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 

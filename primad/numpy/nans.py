@@ -12,7 +12,8 @@ import numpy as np
 from primad.numpy.elementwise import safe_sqrt, where
 from primad.numpy.logic import isnan
 from primad.numpy.promotion import convert, implements, refuse_out
-from primad.numpy.reductions import all, argmax, argmin, cumprod, cumsum, max, mean, min, prod, std, sum, var
+from primad.numpy.reductions import all, argmax, argmin, max, mean, min, prod, std, sum, var
+from primad.numpy.scans import cumprod, cumsum
 from primad.types import is_float
 
 __all__ = [

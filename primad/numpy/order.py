@@ -8,6 +8,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError, TracingError
+from primad.kinds import composite
 from primad.numpy.elementwise import where
 from primad.numpy.indexing import take, take_along_axis
 from primad.numpy.logic import isnan
@@ -21,16 +22,17 @@ from primad.numpy.promotion import (
     result_dtype,
     traced_operands,
 )
-from primad.numpy.reductions import any, argsort, cumprod, cumsum, sort, sum
+from primad.numpy.reductions import any, sum
 from primad.numpy.shaping import concatenate, ravel, reshape
+from primad.primitive import Primitive
 from primad.protocols import METHODS
 from primad.trace import TracedArray
 from primad.types import is_float
 
 __all__ = [
-    "argpartition", "argwhere", "choose", "compress", "count_nonzero", "cumulative_prod", "cumulative_sum", "digitize",
+    "argpartition", "argsort", "argwhere", "choose", "compress", "count_nonzero", "digitize",
     "extract", "flatnonzero", "intersect1d", "isin", "lexsort", "nonzero", "partition", "piecewise", "searchsorted",
-    "select", "setdiff1d", "setxor1d", "trim_zeros", "union1d", "unique", "unique_all", "unique_counts",
+    "select", "setdiff1d", "setxor1d", "sort", "trim_zeros", "union1d", "unique", "unique_all", "unique_counts",
     "unique_inverse", "unique_values",
 ]  # fmt: skip
 
@@ -38,6 +40,39 @@ __all__ = [
 def values_of(x: Any, what: str) -> np.ndarray[Any, Any]:
     """Return the values of a traced array (an error where they are not known), or a plain array."""
     return x._value(what) if isinstance(x, TracedArray) else np.asarray(x)
+
+
+# -- sorting -----------------------------------------------------------------------------------------------------------
+
+
+def _sort(x: Any, *, axis: int) -> Any:
+    """A gather at the (stable) order of the elements."""
+    order = (*(i for i in range(x.ndim) if i != axis), axis)
+    moved = ops.permute(x, order=order)
+    indices = ops.argsort(moved, axis=x.ndim - 1)
+    picked = ops.gather(moved, indices, axis=x.ndim - 1, batch=x.ndim - 1)
+    return ops.permute(picked, order=tuple([order.index(i) for i in range(x.ndim)]))
+
+
+sort_: Primitive = composite(
+    "sort", numpy=lambda x, *, axis: np.sort(x, axis=axis, kind="stable"), lower=_sort, doc="Sorted copy."
+)
+
+
+@implements(np.argsort, method="argsort")
+def argsort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
+    """np.argsort, stable; it has no derivative."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    return ops.argsort(x, axis=normalize_axis("argsort", axis, x.ndim))
+
+
+@implements(np.sort)
+def sort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
+    """np.sort: the derivative is the permutation that sorts; equal elements keep their order."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    return sort_(x, axis=normalize_axis("sort", axis, x.ndim))
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------
@@ -305,32 +340,4 @@ def extract(condition: Any, arr: Any) -> Any:
     return take(arr, np.flatnonzero(values_of(condition, "the condition of np.extract")))
 
 
-# -- running totals ----------------------------------------------------------------------------------------------------
-
-
-def _cumulative(scan: Any, start: int, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> Any:
-    refuse_out("cumulative_sum and cumulative_prod", out)
-    if axis is None and x.ndim > 1:
-        raise ShapeError(f"an array with {x.ndim} axes has no single running total", fix="give the axis.")
-    found = scan(x, 0 if axis is None else axis, dtype)
-    if not include_initial:
-        return found
-    place = normalize_axis("cumulative_sum", 0 if axis is None else axis, x.ndim)
-    shape = (*x.shape[:place], 1, *x.shape[place + 1 :])
-    return concatenate([np.full(shape, start, found.dtype), found], place)
-
-
-@implements(np.cumulative_sum)
-def cumulative_sum(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
-) -> Any:
-    """np.cumulative_sum."""
-    return _cumulative(cumsum, 0, x, axis, dtype, out, include_initial)
-
-
-@implements(np.cumulative_prod)
-def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
-) -> Any:
-    """np.cumulative_prod."""
-    return _cumulative(cumprod, 1, x, axis, dtype, out, include_initial)
+COMPOSITES = [sort_]

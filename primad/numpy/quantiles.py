@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,50 @@ from primad.numpy.elementwise import clip, maximum, sqrt, where
 from primad.numpy.indexing import take, take_along_axis
 from primad.numpy.logic import isnan
 from primad.numpy.nans import without_nan
+from primad.numpy.order import sort
 from primad.numpy.products import diagonal, dot
-from primad.numpy.promotion import convert, implements, normalize_axes, refuse_out, traced_operands
-from primad.numpy.reductions import average, median, sort, sum
-from primad.numpy.shaping import atleast_2d, concatenate, reshape, squeeze, transpose
+from primad.numpy.promotion import (
+    as_float,
+    convert,
+    implements,
+    keep_axes,
+    normalize_axes,
+    normalize_axis,
+    refuse_out,
+    traced_operands,
+)
+from primad.numpy.reductions import average, mean, sum
+from primad.numpy.shaping import atleast_2d, concatenate, moveaxis, ravel, reshape, squeeze, transpose
 from primad.trace import TracedArray
 from primad.types import is_float
 
-__all__ = ["corrcoef", "cov", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+__all__ = ["corrcoef", "cov", "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
+
+# -- medians -----------------------------------------------------------------------------------------------------------
+
+
+@implements(np.median)
+def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """np.median: the middle of the sorted elements, or the mean of the two middle ones."""
+    refuse_out("median", out)
+    if axis is None:
+        result = median(ravel(x), 0)
+        return keep_axes(result, x, tuple(range(x.ndim)), keepdims)
+    if isinstance(axis, (tuple, list)):
+        axes = normalize_axes("median", axis, x.ndim)
+        kept = [i for i in range(x.ndim) if i not in axes]
+        flat = ops.permute(x, order=(*kept, *axes))
+        flat = ops.reshape(flat, shape=(*(x.shape[i] for i in kept), math.prod([x.shape[i] for i in axes])))
+        return keep_axes(median(flat, -1), x, axes, keepdims)
+    place = normalize_axis("median", axis, x.ndim)
+    n = x.shape[place]
+    if n == 0:
+        return mean(x, axis, keepdims=keepdims)  # NaN
+    ordered = moveaxis(sort(as_float(x), place), place, 0)
+    middle = 0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2]
+    middle = where(isnan(ordered[n - 1]), math.nan, middle)  # NaNs are sorted last
+    return keep_axes(middle, x, (place,), keepdims)
 
 
 # -- quantiles ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""NumPy's reductions, scans, statistics and sorting."""
+"""NumPy's reductions: sums, products, extremes and statistics over axes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from primad.numpy.promotion import (
     normalize_axis,
     refuse_out,
 )
-from primad.numpy.shaping import moveaxis, ravel
+from primad.numpy.shaping import ravel
 from primad.primitive import Primitive, full
 from primad.trace import TracedArray
 from primad.types import is_float
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "average", "cumprod", "cumsum",
-    "max", "mean", "median", "min", "prod", "ptp", "sort", "std", "sum", "var",
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "max", "mean", "min", "prod", "ptp", "std", "sum",
+    "var",
 ]  # fmt: skip
 
 Axes = tuple[int, ...]
@@ -113,15 +113,6 @@ def _scipy_logsumexp(x: Any, *, axes: Axes) -> Any:
     return np.squeeze(peak, axes) + np.log(np.sum(np.exp(x - peak), axis=axes))
 
 
-def _sort(x: Any, *, axis: int) -> Any:
-    """A gather at the (stable) order of the elements."""
-    order = (*(i for i in range(x.ndim) if i != axis), axis)
-    moved = ops.permute(x, order=order)
-    indices = ops.argsort(moved, axis=x.ndim - 1)
-    picked = ops.gather(moved, indices, axis=x.ndim - 1, batch=x.ndim - 1)
-    return ops.permute(picked, order=tuple([order.index(i) for i in range(x.ndim)]))
-
-
 mean_: Primitive = composite(
     "mean", numpy=lambda x, *, axes: np.mean(x, axis=axes), lower=_mean, doc="Sum divided by count."
 )
@@ -148,9 +139,6 @@ norm_: Primitive = composite(
 )
 logsumexp_: Primitive = composite(
     "logsumexp", numpy=_scipy_logsumexp, lower=_log_sum_exp, doc="log Σ exp(x), without overflow."
-)
-sort_: Primitive = composite(
-    "sort", numpy=lambda x, *, axis: np.sort(x, axis=axis, kind="stable"), lower=_sort, doc="Sorted copy."
 )
 
 
@@ -291,44 +279,6 @@ def average(x: Any, axis: Any = None, weights: Any = None) -> Any:
     return sum(x * weights, axis) / sum(weights, axis)
 
 
-@implements(np.cumsum, method="cumsum")
-def cumsum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """np.cumsum."""
-    refuse_out("cumsum", out)
-    x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
-    if axis is None:
-        x, axis = ravel(x), 0
-    return ops.cumsum(x, axis=normalize_axis("cumsum", axis, x.ndim), reverse=False)
-
-
-def scanned(combine: Any, x: Any, axis: int) -> Any:
-    """Return what an associative function makes of the first elements along an axis, by doubling."""
-    moved = moveaxis(x, axis, 0)
-    shift = 1
-    while shift < moved.shape[0]:
-        moved = ops.concatenate(moved[:shift], combine(moved[shift:], moved[:-shift]), axis=0)
-        shift *= 2
-    return moveaxis(moved, 0, axis)
-
-
-cumprod_: Primitive = composite(
-    "cumprod",
-    numpy=lambda x, *, axis: np.cumprod(x, axis=axis),
-    lower=lambda x, *, axis: scanned(ops.mul, x, axis),
-    doc="Products of the first elements, without division, so zeros are harmless at every order.",
-)
-
-
-@implements(np.cumprod, method="cumprod")
-def cumprod(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """np.cumprod."""
-    refuse_out("cumprod", out)
-    x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
-    if axis is None:
-        x, axis = ravel(x), 0
-    return cumprod_(x, axis=normalize_axis("cumprod", axis, x.ndim))
-
-
 @implements(np.all, method="all")
 def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """np.all."""
@@ -369,43 +319,4 @@ argmax = implements(np.argmax, method="argmax")(_arg_extremum("argmax", ops.redu
 argmin = implements(np.argmin, method="argmin")(_arg_extremum("argmin", ops.reduce_min))
 
 
-@implements(np.argsort, method="argsort")
-def argsort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
-    """np.argsort, stable; it has no derivative."""
-    if axis is None:
-        x, axis = ravel(x), 0
-    return ops.argsort(x, axis=normalize_axis("argsort", axis, x.ndim))
-
-
-@implements(np.sort)
-def sort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
-    """np.sort: the derivative is the permutation that sorts; equal elements keep their order."""
-    if axis is None:
-        x, axis = ravel(x), 0
-    return sort_(x, axis=normalize_axis("sort", axis, x.ndim))
-
-
-@implements(np.median)
-def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """np.median: the middle of the sorted elements, or the mean of the two middle ones."""
-    refuse_out("median", out)
-    if axis is None:
-        result = median(ravel(x), 0)
-        return keep_axes(result, x, tuple(range(x.ndim)), keepdims)
-    if isinstance(axis, (tuple, list)):
-        axes = normalize_axes("median", axis, x.ndim)
-        kept = [i for i in range(x.ndim) if i not in axes]
-        flat = ops.permute(x, order=(*kept, *axes))
-        flat = ops.reshape(flat, shape=(*(x.shape[i] for i in kept), _count(x, axes)))
-        return keep_axes(median(flat, -1), x, axes, keepdims)
-    place = normalize_axis("median", axis, x.ndim)
-    n = x.shape[place]
-    if n == 0:
-        return mean(x, axis, keepdims=keepdims)  # NaN
-    ordered = moveaxis(sort(as_float(x), place), place, 0)
-    middle = 0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2]
-    middle = where(isnan(ordered[n - 1]), math.nan, middle)  # NaNs are sorted last
-    return keep_axes(middle, x, (place,), keepdims)
-
-
-COMPOSITES = [mean_, var_, std_, prod_, norm_, logsumexp_, sort_, cumprod_]
+COMPOSITES = [mean_, var_, std_, prod_, norm_, logsumexp_]

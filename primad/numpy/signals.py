@@ -24,7 +24,8 @@ from primad.numpy.promotion import (
     result_dtype,
     traced_operands,
 )
-from primad.numpy.reductions import cumsum, sum
+from primad.numpy.reductions import sum
+from primad.numpy.scans import cumsum
 from primad.numpy.shaping import concatenate, flip, moveaxis, ravel, reshape
 from primad.trace import TracedArray
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from primad import ops
 from primad.numpy.promotion import normalize_axis, refuse_out, traced_operands
-from primad.numpy.reductions import all, any, cumprod, cumsum, max, min, prod, scanned, sum
+from primad.numpy.reductions import all, any, max, min, prod, sum
+from primad.numpy.scans import cumprod, cumsum, scanned
 from primad.numpy.shaping import reshape
 from primad.protocols import METHODS, UFUNCS
 
