@@ -17,7 +17,7 @@ import primad
 from primad import nn, ops
 from primad import numpy as pnp
 from primad.axes import AxisMap, Strided, along, same_params
-from primad.functional import custom
+from primad.functional import custom_ops
 from primad.primitive import Law, Primitive
 from primad.simplify import simplify
 from primad.transforms import jvp, vjp
@@ -43,7 +43,7 @@ def test_every_op_has_a_case() -> None:
         *pnp.COMPOSITES,
         *nn.COMPOSITES,
         *holding,
-        custom.custom_pullback,
+        custom_ops.custom_pullback,
     }
 
 

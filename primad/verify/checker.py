@@ -12,10 +12,10 @@ from primad.errors import TracingError, suggestion
 from primad.primitive import Law, Primitive
 from primad.verify.cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks import CHECKS, Check
+from primad.verify.consumers import consumers_row
 from primad.verify.decide import FAULTS, Wrong
 from primad.verify.functions import RULED, FunctionCase, function_case, function_rows
 from primad.verify.laws import constructor_row, law_rows, pass_laws
-from primad.verify.program_ops import consumers_row
 from primad.verify.progress import shown
 from primad.verify.report import ORDER, How, Report, Row
 from primad.verify.table import cases

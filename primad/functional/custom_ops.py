@@ -1,0 +1,242 @@
+"""The ops of functions with rules of a user's own: how what a rule gives becomes tangents and cotangents.
+
+A custom JVP is recorded and transposed like any other. A custom VJP gives only the pullback: its tangent is a linear op
+that has a transpose and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops, tree
+from primad.errors import NotDifferentiableError, ShapeError
+from primad.functional.mapping import vmap
+from primad.functional.rules import Rule
+from primad.ir.program import ClosedProgram
+from primad.primitive import Primitive, as_tuple, one_or_all
+from primad.programs.ops import program_op, with_residuals
+from primad.recording import program_of
+from primad.trace import TracedArray, lift
+from primad.transforms.lowering import inline
+from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
+
+Backward = Callable[[list[Any], list[Any]], list[Any]]
+
+
+def _matching_leaves(
+    structure: Any, types: Sequence[ArrayType], values: Any, what: str, like: TracedArray
+) -> list[TracedArray]:
+    leaves = tree.flatten_as(structure, values, what)
+    result = []
+    for leaf, type in zip(leaves, types, strict=True):
+        if leaf is not None and not isinstance(leaf, TracedArray):
+            leaf = (
+                np.broadcast_to(np.asarray(leaf, type.dtype), type.shape)
+                if np.ndim(leaf) == 0
+                else np.asarray(leaf, type.dtype)
+            )
+        node = lift(leaf, like.node.trace)
+        if node.type != type:
+            raise ShapeError(f"{what}: expected the type {type}, got {node.type}")
+        result.append(TracedArray(node))
+    return result
+
+
+def _instantiate(tangent: Any, like: TracedArray) -> TracedArray:
+    return TracedArray(like.node.trace.literal(0, tangent.type)) if isinstance(tangent, Zero) else tangent
+
+
+def _check_captured(name: str, tangents: Sequence[Any], count: int) -> None:
+    if any(not isinstance(tangent, Zero) for tangent in tangents[count:]):
+        raise NotDifferentiableError(
+            f"{name} closes over a value that is being differentiated",
+            why="Its rule knows of its arguments only, so this part of the derivative would be lost.",
+            fix="pass the value as an argument.",
+        )
+
+
+def _floating(found: Sequence[TracedArray]) -> Any:
+    """Return what a rule gave as the tangents of an op's results; those of integers are zeros, whatever they were."""
+    return one_or_all([x if x.type.is_float else Zero(x.type) for x in found])
+
+
+def _push(tangents: Sequence[Any], *inputs: Any, residuals: bool, of: ClosedProgram, rule: Rule) -> tuple[Any, Any]:
+    """Residuals are what the rule computes; it, too, stays a node of its own, whose rule holds at the next order."""
+    out = custom_jvp_(*inputs, of=of, rule=rule)
+    count = rule.in_tree.num_leaves
+    _check_captured(rule.name, tangents, count)
+    like = as_tuple(out)[0]
+    moving = [_instantiate(tangent, like) for tangent in tangents[:count]]
+    push = rule.jvp
+    assert push is not None
+
+    def pushed(*xs: TracedArray) -> list[TracedArray]:
+        found = push(*(tree.unflatten(rule.in_tree, part) for part in (xs[:count], xs[count:])))
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
+        what = f"tangent returned by the rule of {rule.name}"
+        return _matching_leaves(rule.out_tree, of.out_types, found[1], what, xs[0])
+
+    operands = [*inputs[:count], *moving]
+    if not residuals:
+        return out, _floating(pushed(*operands))
+    apart = with_residuals(program_of([x.type for x in operands], pushed))
+    return out, _floating(inline(apart, operands))
+
+
+custom_jvp_: Primitive = program_op(
+    "custom_jvp",
+    build=lambda program, *, rule: program,
+    out_types=lambda of, *, rule: of.out_types,
+    linearize=_push,
+    doc="A function with a JVP of its own.",
+)
+
+
+def _push_opaque(
+    tangents: Sequence[Any], *inputs: Any, residuals: bool, of: ClosedProgram, rule: Rule
+) -> tuple[Any, Any]:
+    """Residuals are those that the forward rule returns."""
+    out = custom_vjp_(*inputs, of=of, rule=rule)
+    count = rule.in_tree.num_leaves
+    _check_captured(rule.name, tangents, count)
+    assert rule.forward is not None
+    result = rule.forward(*tree.unflatten(rule.in_tree, inputs[:count]))
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise ShapeError(f"the forward rule of {rule.name} must return a pair (value, residuals)")
+    given, structure = tree.flatten(result[1])
+    like = as_tuple(out)[0]
+    moving = [_instantiate(t, like) for t in tangents[:count]]
+    pullback = Pullback(rule, structure, tuple([t.type for t in moving]), tuple(of.out_types))
+    kept = [TracedArray(lift(residual, like.node.trace)) for residual in given]
+    return out, _floating(as_tuple(custom_pullback(*kept, *moving, pullback=pullback)))
+
+
+class Pullback:
+    """The backward rule of one application of a custom_vjp function.
+
+    Attributes:
+        residuals: the tree of what the forward rule keeps; the op's first operands.
+        in_types, out_types: types of the arguments and of the results that the rule speaks of.
+        stacks: for each vmap, from the inside out, which operands have its axis, and its length.
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        residuals: Any,
+        in_types: tuple[ArrayType, ...],
+        out_types: tuple[ArrayType, ...],
+        stacks: tuple[tuple[tuple[bool, ...], int], ...] = (),
+    ) -> None:
+        self.name = rule.name
+        self.rule = rule
+        self.residuals = residuals
+        self.in_types = in_types
+        self.out_types = out_types
+        self.stacks = stacks
+
+    def _key(self) -> Any:
+        return self.rule.key, self.residuals, self.in_types, self.out_types, self.stacks
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pullback) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    @property
+    def type(self) -> ArrayType | TupleType:
+        """Type of the results of the op."""
+        sizes = tuple([size for _, size in reversed(self.stacks)])
+        wide = [ArrayType((*sizes, *type.shape), type.dtype) for type in self.out_types]
+        return type_of_results(wide)
+
+    def stacked(self, flags: tuple[bool, ...], size: int) -> Pullback:
+        """Return the pullback of a stack of applications."""
+        stacks = (*self.stacks, (flags, size))
+        return Pullback(self.rule, self.residuals, self.in_types, self.out_types, stacks)
+
+    def __call__(self, residuals: list[Any], cotangents: list[Any]) -> list[Any]:
+        """Return the cotangents of the arguments, flattened; those of arguments that a stack shares are summed."""
+        backward: Backward = self._backward
+        for flags, _ in self.stacks:
+            backward = _over_stack(backward, flags[: len(residuals)], flags[len(residuals) :])
+        return backward(residuals, cotangents)
+
+    def _backward(self, residuals: list[Any], cotangents: list[Any]) -> list[Any]:
+        assert self.rule.backward is not None
+        given = tree.unflatten(self.residuals, residuals), tree.unflatten(self.rule.out_tree, cotangents)
+        result = self.rule.backward(*given)
+        what = f"cotangents returned by the backward rule of {self.name}"
+        if not isinstance(result, (tuple, list)):
+            raise ShapeError(f"{what}: expected a tuple with one entry per argument, got {type(result).__name__}")
+        like = next(leaf for leaf in (*cotangents, *residuals) if isinstance(leaf, TracedArray))
+        return list(_matching_leaves(self.rule.in_tree, self.in_types, tuple(result), what, like))
+
+
+def _over_stack(backward: Backward, kept: Sequence[bool], mapped: Sequence[bool]) -> Backward:
+    """Return a backward rule on stacks of cotangents; `kept` and `mapped` say which residuals and arguments are one."""
+
+    def pull(residuals: list[Any], cotangents: list[Any]) -> list[Any]:
+        stacked = vmap(backward, in_axes=([0 if on else None for on in kept], 0))(residuals, cotangents)
+        return [leaf if on else ops.sum(leaf, axes=(0,)) for leaf, on in zip(stacked, mapped, strict=True)]
+
+    return pull
+
+
+def _pull(cotangent: Any, *inputs: Any, pullback: Pullback) -> list[Any]:
+    count = pullback.residuals.num_leaves
+    if any(isinstance(residual, Linear) for residual in inputs[:count]):
+        raise _forward_mode(pullback)
+    given = as_tuple(cotangent)
+    like = next(ct for ct in given if isinstance(ct, TracedArray))
+    return [None] * count + pullback(list(inputs[:count]), [_instantiate(ct, like) for ct in given])
+
+
+def _forward_mode(pullback: Pullback) -> NotDifferentiableError:
+    return NotDifferentiableError(
+        f"forward mode through {pullback.name}, which has only a custom VJP",
+        why="Its rule says how to pull a cotangent back, not how to push a tangent forward.",
+        fix="use reverse mode (grad, vjp, jacrev), or give it a custom_jvp, which serves both modes.",
+    )
+
+
+def _push_further(tangents: Sequence[Any], out: Any, *inputs: Any, pullback: Pullback) -> Any:
+    """The derivative along tangents is linear in them; how it moves with the residuals nobody said."""
+    count = pullback.residuals.num_leaves
+    if any(not isinstance(tangent, Zero) for tangent in tangents[:count]):
+        raise _forward_mode(pullback)
+    moving = [_instantiate(tangent, as_tuple(out)[0]) for tangent in tangents[count:]]
+    return _floating(as_tuple(custom_pullback(*inputs[:count], *moving, pullback=pullback)))
+
+
+def _refuse(*arrays: Any, pullback: Pullback) -> Any:
+    raise _forward_mode(pullback)
+
+
+custom_pullback: Primitive = Primitive(
+    "custom_pullback",
+    "custom",
+    _refuse,
+    lambda *types, pullback: pullback.type,
+    _push_further,
+    _pull,
+    None,
+    None,
+    linear_operands=None,
+    only_transposed=True,
+    batch=lambda flags, size, *operands, pullback: custom_pullback(*operands, pullback=pullback.stacked(flags, size)),
+    doc="The derivative of a custom_vjp function: linear, with a transpose and nothing else.",
+)
+
+custom_vjp_: Primitive = program_op(
+    "custom_vjp",
+    build=lambda program, *, rule: program,
+    out_types=lambda of, *, rule: of.out_types,
+    linearize=_push_opaque,
+    doc="A function with a pullback of its own.",
+)
