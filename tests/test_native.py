@@ -14,8 +14,8 @@ from primad import ops, tree
 from primad.native import compiler as native
 from primad.native.pointwise import POINTWISE
 from primad.runtime import fusion, tiles
+from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
-from primad.runtime.tiles import InterpretedTiles
 from primad.runtime.tiling import make_plan
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")

@@ -10,7 +10,7 @@ import primad
 from primad import ops
 from primad.native import compiler as native
 from primad.native.reductions import LONGEST_SORT
-from primad.runtime import chunks, tiles, tiling
+from primad.runtime import chunks, native_tiles, tiles, tiling
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart
 from primad.runtime.programs import source_values
@@ -273,7 +273,7 @@ def test_a_number_of_points_compiled_before_serves_others():
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signal.setitimer")
 def test_an_interrupt_ends_a_long_run(monkeypatch):
-    monkeypatch.setattr(tiles, "SHORT_WORK", 0)
+    monkeypatch.setattr(native_tiles, "SHORT_WORK", 0)
     x, w = np.ones((400_000, 64)), np.eye(64)
 
     def f(x, w):

@@ -58,7 +58,7 @@ def how_a_program_becomes_native_code():
     yield arrow((150, 280), (150, 306))
     yield arrow((680, 248), (680, 306))
     lines = [
-        "native/program_text.py  a function for each unit; equal ones are one; scratch memory",
+        "native/program_text.py, units.py  a function for each unit; equal ones are one; scratch memory",
         "native/loops.py, copies.py, products.py  the loops     native/worker.py  chunks and tiles",
         "native/vectors.py  ops on vectors     native/builder.py  values, loops, conditions, calls",
     ]

@@ -10,10 +10,10 @@ from primad.native.compiler import compiler
 from primad.native.table import reason
 from primad.quantities import seconds, several
 from primad.runtime.executor import Executable
+from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativeStep
 from primad.runtime.prediction import Machine, by_numpy
-from primad.runtime.tiles import InterpretedTiles
 from primad.runtime.tiling import StagedPlan, TiledPlan
 
 MOST_CAUSES = 6

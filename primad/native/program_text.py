@@ -13,22 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from primad import ops
 from primad.ir.node import CAPTURED, Node
 from primad.native.builder import Builder, module
-from primad.native.contractions import Contraction, contraction, packing
-from primad.native.copies import write_copy
-from primad.native.layout import NO_SLICES, Layout, Unit
-from primad.native.loops import Code, View, contiguous, pointwise
+from primad.native.layout import NO_SLICES, Layout
+from primad.native.loops import Code, View
 from primad.native.memory import Memory
-from primad.native.pointwise import Pointwise, written
-from primad.native.products import COUNT, write_contraction
-from primad.native.site import FAILURE_BYTES, Loops, Site, failure_of, own_of
-from primad.native.storage import Place, Splat, part_of
+from primad.native.products import COUNT
+from primad.native.site import FAILURE_BYTES, failure_of
 from primad.native.table import Way, way_of
-from primad.native.vectors import BY_SIZE, CELLS, Vector, number_text
-from primad.native.windows import frame_of, framed_in
-from primad.ops.contraction import ALPHABET
+from primad.native.units import copy, is_known_before, planned_product, write_unit
+from primad.native.vectors import CELLS, number_text
 
 LONG_FUNCTION = 100_000
 """Characters of a part for which compiling takes twice as long as for so many in short parts; the rest is quadratic."""
@@ -63,15 +57,6 @@ class TooLongError(Exception):
     """Says that the text of a program is longer than it may be."""
 
 
-@dataclass(frozen=True)
-class _PlannedProduct:
-    """A contraction, and the operand that is copied before it, so that its elements lie as the product reads them."""
-
-    form: Contraction
-    source: View | None = None
-    packed: View | None = None
-
-
 class ProgramWriter:
     """Writes the functions of a laid-out program.
 
@@ -103,9 +88,13 @@ class ProgramWriter:
             if made_alone and node not in self._direct and node not in layout.slices.copied:
                 self._direct[node] = k
                 self._pointers[node] = f"%out{k}"
-        self._sums = frozenset(outputs[: layout.slices.sums])
-        assert self._sums <= self._direct.keys()
-        self._products = {unit: self._product(unit) for unit in layout.units if way_of(unit.nodes[0]) is Way.SUM}
+        added = frozenset(outputs[: layout.slices.sums])
+        assert added <= self._direct.keys()
+        self._products = {
+            unit: planned_product(layout, unit, unit.nodes[0] in added)
+            for unit in layout.units
+            if way_of(unit.nodes[0]) is Way.SUM
+        }
         constants = sorted(layout.constants, key=lambda node: node.index)
         self._pointers.update({node: f"@KERNEL.constant{i}" for i, node in enumerate(constants)})
         self._arrays = [_array_text(self._pointers[node], _array_of(node)) for node in constants]
@@ -135,16 +124,16 @@ class ProgramWriter:
                 assert product.packed is not None
                 copied.add(product.packed)
                 copying = Code()
-                _copy(copying, product.source, product.packed)
-                self._call(before if self._is_known_before(product.source) else main, copying)
+                copy(copying, product.source, product.packed)
+                self._call(before if is_known_before(layout, product.source) else main, copying)
             code = Code()
-            self._write_unit(code, unit)
+            write_unit(code, layout, unit, self._products.get(unit))
             self._call(main, code)
         for k, node in enumerate(layout.program.outputs):
             if self._direct.get(node) != k:
                 self._pointers[k] = f"%out{k}"
                 code = Code()
-                _copy(code, layout.places[node], layout.whole(node, k))
+                copy(code, layout.places[node], layout.whole(node, k))
                 self._call(main, code)
         parts = [text.replace("@FUNCTION", name) for text, name in self._functions.items()]
         arguments = "(ptr %table, ptr %scratch"
@@ -210,12 +199,6 @@ class ProgramWriter:
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
-    def _is_known_before(self, source: View) -> bool:
-        """Say whether a value is the same for all tiles."""
-        return (
-            self._tiled and source.buffer in self.layout.program.inputs and source.buffer not in self.layout.slices.axis
-        )
-
     def _places_in_scratch(self) -> tuple[dict[Any, int], int]:
         """Return the place of each buffer in the scratch memory, and its size."""
         layout = self.layout
@@ -231,7 +214,7 @@ class ProgramWriter:
             product = self._products.get(unit)
             if product is not None and product.source is not None and product.packed is not None:
                 packed = product.packed
-                once = self._is_known_before(product.source)
+                once = is_known_before(layout, product.source)
                 first[packed.buffer], last[packed.buffer] = (BEFORE, end) if once else (i, i)
                 sizes[packed.buffer] = packed.nbytes
             for buffer in unit.reads:
@@ -257,101 +240,6 @@ class ProgramWriter:
             dying[last[buffer]].append(buffer)
         return found, memory.size
 
-    # -- parts ---------------------------------------------------------------------------------------------------------
-
-    def _product(self, unit: Unit) -> _PlannedProduct:
-        """Return the contraction of a unit, and what should be copied first."""
-        layout = self.layout
-        (node, *_) = unit.nodes
-        out = layout.view(node)
-        operands = _labelled(node, [layout.view(x) for x in node.inputs])
-        out_labels = _out_labels(node)
-        added = node in self._sums
-        counted = self._counted_letter(node, [labels for _, labels in operands]) if added else None
-        known = [k for k, (view, _) in enumerate(operands) if self._is_known_before(view)]
-        chosen = packing(out, out_labels, operands, added, counted, known)
-        if chosen is None:
-            return _PlannedProduct(contraction(out, out_labels, operands, added, counted))
-        source = chosen.source
-        # What is copied before the tiles is copied once for all products that read it so.
-        key = source if self._is_known_before(source) else unit
-        packed = View(key, 0, source.shape, contiguous(source.shape), source.dtype)
-        operands[chosen.operand] = (packed, chosen.labels)
-        return _PlannedProduct(contraction(out, out_labels, operands, added, counted), source, packed)
-
-    def _counted_letter(self, node: Node, labels: Sequence[str]) -> str:
-        """Return the letter of the tiled axis, over which a product sums."""
-        axis = self.layout.slices.axis
-        return next(letters[axis[x]] for x, letters in zip(node.inputs, labels, strict=True) if x in axis)
-
-    def _write_unit(self, code: Code, unit: Unit) -> None:
-        layout = self.layout
-        (node, *_) = unit.nodes
-        how = way_of(node)
-        if unit in self._products:
-            write_contraction(code, self._products[unit].form, node.type.dtype)
-        elif isinstance(how, Pointwise):
-            self._write_group(code, unit)
-        elif how is Way.VIEW:  # a reshape whose elements must move
-            (operand,) = node.inputs
-            source = layout.view(operand)
-            _copy(code, source, View(node, 0, source.shape, contiguous(source.shape), source.dtype))
-        elif how is Way.FRAME:
-            self._write_frame(code, node)
-        elif isinstance(how, Loops):
-            how.write(Site(code, node, tuple(map(layout.view, node.inputs)), (layout.view(node),), own_of(node)))
-        else:
-            self._write_container(code, node)
-
-    def _write_container(self, code: Code, node: Node) -> None:
-        """Write what of a joined or padded array is not computed in its place."""
-        layout = self.layout
-        whole = layout.view(node)
-        if node.op is ops.pad:
-            params = dict(node.params)
-            if any(params["interior"]):
-                _copy(code, Splat(0, whole.dtype), whole)
-            else:
-                _fill_margins(code, params["low"], params["high"], whole)
-        for i, operand in enumerate(node.inputs):
-            if layout.container.get(operand) != (node, i):
-                _copy(code, layout.places[operand], part_of(node, i, whole))
-
-    def _write_frame(self, code: Code, node: Node) -> None:
-        """Write a copy of an array with zeros around it, of which windows are views."""
-        framed = framed_in(node)
-        (operand,) = node.inputs
-        shape = operand.type.shape
-        low, high = frame_of(node) or ((0,) * len(shape), (0,) * len(shape))
-        _fill_margins(code, low, high, framed)
-        offset = sum(n * s for n, s in zip(low, framed.strides, strict=True))
-        _copy(code, self.layout.places[operand], View(framed.buffer, offset, shape, framed.strides, framed.dtype))
-
-    def _write_group(self, code: Code, unit: Unit) -> None:
-        places = self.layout.places
-        inside = set(unit.nodes)
-        outside = dict.fromkeys(x for node in unit.nodes for x in node.inputs if x not in inside)
-        loaded = [x for x in outside if isinstance(places[x], View)]
-        place = {places[x]: i for i, x in enumerate({places[x]: x for x in loaded}.values())}
-        reads = [view for view in place if isinstance(view, View)]
-
-        def compute(vector: Vector, values: list[str]) -> list[str]:
-            known: dict[Node, str] = {}
-
-            def value(node: Node) -> str:
-                if node in known:
-                    return known[node]
-                found = places[node]
-                if isinstance(found, Splat):
-                    return vector.of(found.dtype).constant(found.value)
-                return values[place[found]]
-
-            for node in unit.nodes:
-                known[node] = written(vector, node, [value(operand) for operand in node.inputs])
-            return [known[node] for node in unit.results]
-
-        pointwise(code, reads, [self.layout.view(node) for node in unit.results], unit.dtype, compute)
-
 
 def kernel_of(text: ProgramText) -> str:
     """Return a text as the compiler takes it."""
@@ -368,40 +256,3 @@ def _array_text(name: str, array: Any) -> str:
     cell = CELLS[array.dtype.str]
     elements = [f"{cell} {number_text(array.dtype, x)}" for x in array.ravel().tolist()]
     return f"{name} = internal constant [{len(elements)} x {cell}] [{', '.join(elements)}]"
-
-
-def _labelled(node: Node, views: Sequence[View]) -> list[tuple[View, str]]:
-    if node.op is ops.contract:
-        x, y, _ = dict(node.params)["labels"].replace("->", ",").split(",")
-        return [(views[0], x), (views[1], y)]
-    return [(views[0], ALPHABET[: len(views[0].shape)])]
-
-
-def _out_labels(node: Node) -> str:
-    params = dict(node.params)
-    if node.op is ops.contract:
-        return str(params["labels"].split("->")[1])
-    return "".join(ALPHABET[i] for i in range(node.inputs[0].type.ndim) if i not in params["axes"])
-
-
-def _copy(code: Code, source: Place, target: View) -> None:
-    if isinstance(source, Splat):
-        value = source.value
-        pointwise(code, [], [target], BY_SIZE[target.dtype.itemsize], lambda v, _: [v.of(target.dtype).constant(value)])
-    else:
-        write_copy(code, source, target)
-
-
-def _fill_margins(code: Code, lows: Sequence[int], highs: Sequence[int], whole: View) -> None:
-    """Write zeros before and behind the elements that an array is around, along each axis."""
-    zero = Splat(0, whole.dtype)
-    shape = list(whole.shape)
-    offset = whole.offset
-    for axis, (low, high) in enumerate(zip(lows, highs, strict=True)):
-        step = whole.strides[axis]
-        for start, length in ((0, low), (shape[axis] - high, high)):
-            if length:
-                slab = (*shape[:axis], length, *shape[axis + 1 :])
-                _copy(code, zero, View(whole.buffer, offset + start * step, slab, whole.strides, whole.dtype))
-        shape[axis] -= low + high
-        offset += low * step

@@ -180,3 +180,8 @@ def _seen_through(node: Node) -> Node:
     while node.op in VIEWS:
         (node,) = node.inputs
     return node
+
+
+def along(axis: int, start: int, stop: int) -> tuple[slice, ...]:
+    """Return the index of a range along an axis."""
+    return (*(slice(None),) * axis, slice(start, stop))

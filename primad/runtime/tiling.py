@@ -26,12 +26,13 @@ from primad.runtime.chunks import thread_count
 from primad.runtime.donation import settle
 from primad.runtime.executor import Donated, Executable, Hint
 from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
+from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
 from primad.runtime.memory import check_memory
 from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.tile_partition import partition_of
 from primad.runtime.tileable_axes import Tileable, mixers, tileable_dimensions
-from primad.runtime.tiles import InterpretedTiles, Tiles, mixed_tiles, native_tiles
+from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
 from primad.simplify.outer import outer_products
 from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import calls, without_calls
