@@ -22,7 +22,7 @@ from primad.axes import AxisMap, pointwise, same_params
 from primad.errors import ShapeError
 from primad.ir.node import Node
 from primad.ir.program import Cost, Program
-from primad.primitive import Domain, Law, Outermost, Primitive, tangent_sum
+from primad.primitive import DomainOfDefinition, Law, Outermost, Primitive, tangent_sum
 from primad.recording import record
 from primad.rules import Rule, check_arity, sum_of_contributions, transpose_by_operand
 from primad.trace import TracedArray
@@ -123,7 +123,7 @@ def linear(
     views: bool = False,
     flops: Callable[[Node], Cost] | None = None,
     outermost: Outermost | None = None,
-    domain: Domain | None = None,
+    domain: DomainOfDefinition | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in the listed operands, jointly.
@@ -294,7 +294,7 @@ def custom(
     adapt: AdaptRule = same_params,
     laws: Sequence[Law] = (),
     flops: Callable[[Node], Cost] | None = None,
-    domain: Domain | None = None,
+    domain: DomainOfDefinition | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive from one JVP contribution `(tangent, out, *inputs, **params)` per operand.

@@ -29,7 +29,7 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
   to be computed for these (a trace does not need the whole Hessian).
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
 - `only_transposed`: whether it stands for a tangent that no rule gives, and can be transposed but not computed.
-- `domain`: the values for which it is defined, if its definition raises an error for others (see `Domain`).
+- `domain`: the values for which it is defined, if its definition raises an error for others (see `DomainOfDefinition`).
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
 
 Rules are written in the language itself: they receive traced arrays and use operators and other primitives.
@@ -98,7 +98,7 @@ class Outermost:
 
 
 @dataclass(frozen=True)
-class Domain:
+class DomainOfDefinition:
     """The values for which an op is defined, if it raises an error for others.
 
     Attributes:
@@ -157,7 +157,7 @@ class Primitive:
     linearize: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
     consumed: tuple[Law, ...] = ()
-    domain: Domain | None = None
+    domain: DomainOfDefinition | None = None
     outermost: Outermost | None = None
     only_transposed: bool = False
 

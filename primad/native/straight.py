@@ -35,23 +35,29 @@ def length_of(program: Program) -> int | None:
     """Return about how many instructions a program is as straight-line code; None where an op cannot be written so."""
     total = sum(node.type.size for node in program.inputs)
     for node in program.nodes:
-        if node.op is INPUT or node.op is LITERAL:
-            continue
-        if node.op is CAPTURED:
-            total += node.type.size
-            continue
-        how = way_of(node)
-        if isinstance(how, Pointwise):
-            total += node.type.size * (FUNCTION if how.function else 1)
-        elif node.op is ops.contract:
-            total += node.op.cost(node).flops // 2
-        elif node.op in _REDUCED:
-            total += node.inputs[0].type.size
-        elif how not in (Way.VIEW, Way.JOIN, Way.CONSTANT):
+        count = _instructions(node)
+        if count is None:
             return None
-        if reason(node):
-            return None
+        total += count
     return total
+
+
+def _instructions(node: Node) -> int | None:
+    """Return about how many instructions a node takes; None where it cannot be written on single elements."""
+    if node.op is INPUT or node.op is LITERAL:
+        return 0
+    if node.op is CAPTURED:
+        return node.type.size
+    if reason(node):
+        return None
+    how = way_of(node)
+    if isinstance(how, Pointwise):
+        return node.type.size * (FUNCTION if how.function else 1)
+    if node.op is ops.contract:
+        return node.op.cost(node).flops // 2
+    if node.op in _REDUCED:
+        return node.inputs[0].type.size
+    return 0 if how in (Way.VIEW, Way.JOIN, Way.CONSTANT) else None
 
 
 class Straight:

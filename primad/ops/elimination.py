@@ -27,7 +27,7 @@ from primad.ops.factorization import (
     upper_part,
 )
 from primad.ops.indexing import gather
-from primad.primitive import Domain, Primitive
+from primad.primitive import DomainOfDefinition, Primitive
 from primad.types import ArrayType, TupleType, Zero
 
 __all__ = ["cholesky", "lu"]
@@ -154,7 +154,7 @@ cholesky: Primitive = custom(
     infer=lambda a: square("cholesky", a),
     jvp=[_cholesky_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),
-    domain=Domain(
+    domain=DomainOfDefinition(
         MatrixError,
         operand=0,
         operand_name="the stack of matrices",

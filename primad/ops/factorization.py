@@ -18,7 +18,7 @@ from primad.kinds import custom
 from primad.ops.contraction import ALPHABET, contract, letters
 from primad.ops.selection import mask
 from primad.ops.shaping import permute
-from primad.primitive import Domain, Primitive
+from primad.primitive import DomainOfDefinition, Primitive
 from primad.types import ArrayType, TupleType
 
 __all__ = ["qr", "solve_triangular"]
@@ -133,7 +133,7 @@ solve_triangular: Primitive = custom(
     ],
     operands=(1,),
     axes=lambda a, b, **params: stacks(a.ndim - 2, [2, 2], [2]),
-    domain=Domain(
+    domain=DomainOfDefinition(
         MatrixError,
         operand=0,
         operand_name="the stack of matrices",

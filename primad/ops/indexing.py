@@ -11,7 +11,7 @@ import numpy as np
 from primad.axes import AxisMap, Change
 from primad.errors import IndexShapeError, ShapeError
 from primad.kinds import linear
-from primad.primitive import Domain, Primitive
+from primad.primitive import DomainOfDefinition, Primitive
 from primad.types import ArrayType
 
 __all__ = ["gather", "scatter_add"]
@@ -95,9 +95,9 @@ def _outside(indices: Any, n: int) -> tuple[tuple[int, ...], int] | None:
     return place, int(indices[place])
 
 
-def _indices_below(length: Callable[..., int]) -> Domain:
+def _indices_below(length: Callable[..., int]) -> DomainOfDefinition:
     """Return the domain of indices along an axis, whose length follows from the operands and params."""
-    return Domain(
+    return DomainOfDefinition(
         IndexShapeError,
         operand=1,
         operand_name="the indices",

@@ -20,7 +20,7 @@ from primad.kinds import custom
 from primad.ops.broadcasting import broadcast
 from primad.ops.factorization import matrix_product, square, transposed
 from primad.ops.slicing import concatenate, slice_
-from primad.primitive import Domain, Primitive
+from primad.primitive import DomainOfDefinition, Primitive
 from primad.types import ArrayType, TupleType, Zero
 
 __all__ = ["eigh", "gaps", "slopes", "spread", "svd"]
@@ -79,7 +79,7 @@ gaps: Primitive = custom(
     infer=lambda x: _spectrum("gaps", x),
     jvp=[lambda t, out, x: out * out * (_along(t, 0) - _along(t, 1))],
     axes=lambda x: stacks(x.ndim - 1, [1], [2]),
-    domain=Domain(
+    domain=DomainOfDefinition(
         MatrixError,
         operand=0,
         operand_name="the stack of matrices",
@@ -138,7 +138,7 @@ slopes: Primitive = custom(
     transpose=[lambda ct, s, x, *, singular: spread(ct, x, singular=singular), None],
     operands=(0,),
     axes=lambda s, x, **params: stacks(x.ndim - 1, [2, 1], [1]),
-    domain=Domain(
+    domain=DomainOfDefinition(
         MatrixError,
         operand=1,
         operand_name="the stack of matrices",
@@ -184,7 +184,7 @@ spread: Primitive = custom(
     transpose=[lambda ct, w, x, *, singular: slopes(ct, x, singular=singular), None],
     operands=(0,),
     axes=lambda ct, x, **params: stacks(x.ndim - 1, [1, 1], [2]),
-    domain=Domain(
+    domain=DomainOfDefinition(
         MatrixError,
         operand=1,
         operand_name="the stack of matrices",

@@ -241,18 +241,15 @@ def _check_condition(
             check_arguments(value, coordinates, condition.what)
     if hasattr(condition, "residual"):
         check_arguments(condition.residual, {**known, "n": "normal"}, condition.what)
-    if isinstance(condition, Data):
-        condition.split(domain.names, list(networks))
-    elif isinstance(condition, Initial) and "initial" not in domain.parts:
+    if isinstance(condition, Initial) and "initial" not in domain.parts:
         raise ProblemError(
             f"{domain!r} has no beginning, and there is {condition.what}",
             fix="multiply the domain with an interval of time: Interval(-1, 1) * Time(0, 1).",
         )
+    if isinstance(condition, Data):
+        condition.split(domain.names, list(networks))
     elif isinstance(condition, Interface):
-        if condition.of.names != domain.names:
-            raise ProblemError(f"the interface is of {condition.of!r}, which has other coordinates than {domain!r}")
-        for part in condition.on or ():
-            condition.of.check_part(part)
+        _check_interface(condition, domain)
     elif isinstance(condition, Periodic):
         _check_periodic(condition, domain, networks)
     elif not isinstance(condition, Integral) or condition.on:
@@ -261,6 +258,13 @@ def _check_condition(
 
 def _robin(condition: Condition) -> tuple[Any, ...]:
     return (condition.a, condition.b) if isinstance(condition, Robin) else ()
+
+
+def _check_interface(condition: Interface, domain: Domain) -> None:
+    if condition.of.names != domain.names:
+        raise ProblemError(f"the interface is of {condition.of!r}, which has other coordinates than {domain!r}")
+    for part in condition.on or ():
+        condition.of.check_part(part)
 
 
 def _check_periodic(condition: Periodic, domain: Domain, networks: Mapping[str, Any]) -> None:

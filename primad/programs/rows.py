@@ -23,11 +23,11 @@ from primad.ir.node import Leaf, Node, is_literal
 from primad.ir.program import Program, rebuild
 from primad.programs.seeds import (
     Index,
+    Padded,
     Part,
     Pieces,
     Regrouped,
     Seeds,
-    Within,
     add_piece,
     begin,
     in_order,
@@ -126,7 +126,7 @@ def _moved(seeds: Seeds, passages: Sequence[_Passage | None], shape: tuple[int, 
             rank += 1
     for number, (index, passage) in enumerate(zip(seeds.indices, passages, strict=True)):
         if passage is not None and passage.inside is not None and not regrouped:
-            kind = Part if passage.inside else Within
+            kind = Part if passage.inside else Padded
             undo.append(kind(number, passage.start, passage.step, index.length))
     if regrouped:
         undo.append(Regrouped(seeds.lengths))

@@ -59,8 +59,8 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Within:
-    """Row i was at start + step · i of a longer index, whose other rows are none."""
+class Padded:
+    """Row i was at start + step · i of a padded index, whose other rows are none."""
 
     axis: int
     start: int
@@ -75,7 +75,7 @@ class Within:
         return ops.slice_(rows, start=start, stop=stop, step=step)
 
 
-Step = Regrouped | Part | Within
+Step = Regrouped | Part | Padded
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Failure that depends on data: an op met a value for which it is not defined, while a program ran.
 
-Which values these are is in the op's record (`primad.primitive.Domain`). Whatever runs a program says the same three
-things of a failure, from which the error is made: the op's node, the place in its batch, and the value there.
+Which values these are is in the op's record (`primad.primitive.DomainOfDefinition`). Whatever runs a program says the
+same three things of a failure, from which the error is made: the op's node, the place in its batch, and the value there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from primad.errors import PrimadError
 from primad.ir.node import Node
-from primad.primitive import Domain
+from primad.primitive import DomainOfDefinition
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def failure_of(status: int, place: int, value: int, failing: Sequence[Node], lin
         lines: the user's lines of nodes.
     """
     node = failing[status - 1]
-    domain: Domain = node.op.domain
+    domain: DomainOfDefinition = node.op.domain
     shape = node.inputs[domain.operand].type.shape
     batch = shape[: len(shape) - domain.own_axes]
     return Failure(node, tuple(map(int, np.unravel_index(place - 1, batch))), value, lines)
@@ -79,7 +79,7 @@ def fail(error: Exception, node: Node, operands: Sequence[Any], lines: Mapping[N
         operands: what it was applied to.
         lines: the user's lines of nodes.
     """
-    domain: Domain | None = getattr(node.op, "domain", None)
+    domain: DomainOfDefinition | None = getattr(node.op, "domain", None)
     found = None if domain is None else domain.find(*operands, **dict(node.params))
     if found is None:  # no fault of the values: no memory, or an op of the user's own
         where = nearest_line(lines, node)

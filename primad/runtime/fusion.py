@@ -32,7 +32,7 @@ WORTHWHILE_OPS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Group(NativeStep):
+class FusedStep(NativeStep):
     """Steps that run as one kernel: a loop over their elements.
 
     Attributes:
@@ -46,7 +46,7 @@ class Group(NativeStep):
     loops: tuple[int, int, int]
 
 
-Step = Node | Group
+Step = Node | FusedStep
 
 
 def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTHWHILE_SIZE) -> list[Step]:
@@ -180,12 +180,12 @@ class _Draft:
         self._layouts = (*(read.layout for read in self.reads), *(layout for _, _, layout in written))
         return kernel_text(self.nodes, self.reads, self._found, written, self._dtype, self._space.lengths[-1])
 
-    def group(self, kernel: Kernel) -> Group:
+    def group(self, kernel: Kernel) -> FusedStep:
         """Return the finished group."""
         inputs = tuple(dict.fromkeys(read.source for read in self.reads))
         results, loops = tuple(self._results), self._space.lengths
         in_place = {*inputs} - {read.source for read in self.reads if read.layout != LOOPS}
-        return Group(kernel, inputs, results, in_place, self.work, 0, tuple(self.reads), self._layouts, loops)
+        return FusedStep(kernel, inputs, results, in_place, self.work, 0, tuple(self.reads), self._layouts, loops)
 
 
 def _ordered(steps: Sequence[Node], units: Sequence[Step]) -> list[Step]:
@@ -194,7 +194,7 @@ def _ordered(steps: Sequence[Node], units: Sequence[Step]) -> list[Step]:
     maker: dict[Node, int] = {}
     rank: list[int] = []
     for i, unit in enumerate(units):
-        made = unit.results if isinstance(unit, Group) else (unit,)
+        made = unit.results if isinstance(unit, FusedStep) else (unit,)
         rank.append(min(position[node] for node in made))
         maker.update(dict.fromkeys(made, i))
     before = [{maker[x] for x in unit.inputs if x in maker} for unit in units]

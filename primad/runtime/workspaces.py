@@ -20,7 +20,7 @@ from primad.native.memory import ALIGNMENT, aligned
 from primad.process import forgets
 from primad.runtime.chunks import MOST_CHUNKS, run_chunks
 from primad.runtime.failure import failure_of
-from primad.runtime.fusion import Group
+from primad.runtime.fusion import FusedStep
 from primad.runtime.native_steps import NativePart, NativeStep
 from primad.types import ArrayType
 
@@ -127,7 +127,7 @@ class PartCall(NativeCall):
 class GroupCall(NativeCall):
     """A kernel."""
 
-    def __init__(self, group: Group, places: Places) -> None:
+    def __init__(self, group: FusedStep, places: Places) -> None:
         super().__init__(group, [read.source for read in group.reads], places)
         self._function = group.kernel.function
         self._loops = group.loops
@@ -154,7 +154,7 @@ def native_call(step: NativeStep, places: Places) -> NativeCall:
     """Return the call of a native step in a plan."""
     if isinstance(step, NativePart):
         return PartCall(step, places)
-    assert isinstance(step, Group)
+    assert isinstance(step, FusedStep)
     return GroupCall(step, places)
 
 
@@ -164,7 +164,7 @@ CHUNK_WORK = 1 << 20
 """Elements times ops of a kernel for one chunk: fewer take less time than handing them to a thread does."""
 
 
-def _pieces(group: Group) -> list[tuple[tuple[int, ...], list[int]]]:
+def _pieces(group: FusedStep) -> list[tuple[tuple[int, ...], list[int]]]:
     """Cut the outermost loop of a large kernel that sums nothing: the loops and the byte offsets of each piece."""
     lengths = group.loops
     count = min(MOST_CHUNKS, group.work // CHUNK_WORK)

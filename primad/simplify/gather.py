@@ -101,20 +101,24 @@ class _Sums:
         found: list[Term] = []
         waiting = list(terms)[::-1]
         while waiting:
-            weight, node = waiting.pop()
-            number = self._number(node)
-            if self.uses[node] > 1 or isinstance(node.op, Leaf):
-                found.append((weight, node))
-            elif node.op is ops.add or node.op is ops.sub:
-                second = self._times(weight, None, node.op is ops.sub)
-                waiting += [(second, node.inputs[1]), (weight, node.inputs[0])]
-            elif node.op is ops.neg:
-                waiting.append((self._times(weight, None, True), node.inputs[0]))
-            elif number is not None:
-                waiting.append((self._times(weight, number[0], False), number[1]))
-            else:
-                found.append((weight, node))
+            term = waiting.pop()
+            parts = self._parts(*term)
+            waiting += parts[::-1]
+            if not parts:
+                found.append(term)
         return found
+
+    def _parts(self, weight: Node | None, node: Node) -> list[Term]:
+        """Return the terms of which a term is the sum; none if it is no sum, negation or product with a number."""
+        if self.uses[node] > 1 or isinstance(node.op, Leaf):
+            return []
+        if node.op is ops.add or node.op is ops.sub:
+            left, right = node.inputs
+            return [(weight, left), (self._times(weight, None, node.op is ops.sub), right)]
+        if node.op is ops.neg:
+            return [(self._times(weight, None, True), node.inputs[0])]
+        number = self._number(node)
+        return [] if number is None else [(self._times(weight, number[0], False), number[1])]
 
     def _number(self, node: Node) -> tuple[Node, Node] | None:
         """Return the number, one for all elements, by which a product multiplies, in the new program, and the rest.
