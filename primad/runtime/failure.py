@@ -1,7 +1,8 @@
 """Failure that depends on data: an op met a value for which it is not defined, while a program ran.
 
 Which values these are is in the op's record (`primad.primitive.DomainOfDefinition`). Whatever runs a program says the
-same three things of a failure, from which the error is made: the op's node, the place in its batch, and the value there.
+same three things of a failure, from which the error is made: the op's node, the place in its batch, and the value
+there.
 """
 
 from __future__ import annotations
