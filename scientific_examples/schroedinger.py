@@ -2,7 +2,8 @@
 
     i h_t + h_xx / 2 + |h|² h = 0,    h(x, 0) = 2 sech x,    −10 ≤ x ≤ 10 periodic,  0 ≤ t ≤ π/2,
 
-with h = u + i v.
+with h = u + i v. The wave is even, so it is enough to solve for x ≥ 0. Half of the points lie near the centre, and all
+are drawn anew every twenty steps: a network can satisfy an equation at fixed points and be wrong in between.
 
 Reference: a spectral method with 512 points and exponential time differencing (`primad.pde.references`).
 Reach: error 1e-4, seconds 300
@@ -29,26 +30,22 @@ def start(x):
 def solve(toy=False, seed=0):
     """Return the relative error of |h| and h, and what to draw."""
     end = 0.1 if toy else np.pi / 2
-
-    def window(time, initial):
-        conditions = [pde.Periodic("x"), pde.Initial(**initial)]
-        network = pde.MLP(16 if toy else 30, 2)
-        return pde.Problem(equation, pde.Interval(-10, 10) * time, conditions, unknowns="u v", network=network)
-
-    found = pde.march(
-        window,
-        {"u": start, "v": lambda x: 0.0 * x},
-        np.linspace(0, end, 2 if toy else 11),
-        steps=25 if toy else 100,
-        points=200 if toy else 1500,
-        seed=seed,
-        progress=False,
+    time = pde.Time(0, end)
+    problem = pde.Problem(
+        {"everywhere": equation, "centre": pde.Within(pde.Interval(0, 2) * time, equation)},
+        pde.Interval(0, 10) * time,
+        [pde.Neumann(u=0, v=0), pde.Initial(u=start, v=0)],
+        unknowns="u v",
+        network=pde.MLP(16 if toy else 20, 2 if toy else 3),
+        points_order="latin",
     )
+    settings = {"steps": 40, "points": 200} if toy else {"steps": 300, "points": 1250}
+    found = problem.solve(**settings, resample=20, seed=seed, progress=False)
     x, t = np.linspace(-10, 10, 512, endpoint=False), np.linspace(0, end, 101)
     right = references.periodic(
         start(x) + 0j, 20.0, t, lambda k: -0.5j * k**2, lambda h: 1j * np.abs(h) ** 2 * h, step=1e-3
     )
-    h = found.u(x[:, None], t) + 1j * found.v(x[:, None], t)
+    h = found.u(abs(x[:, None]), t) + 1j * found.v(abs(x[:, None]), t)
     figures = {
         "error": np.linalg.norm(h - right) / np.linalg.norm(right),
         "error_of_modulus": np.linalg.norm(abs(h) - abs(right)) / np.linalg.norm(right),
