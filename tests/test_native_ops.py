@@ -34,11 +34,9 @@ from primad.verify.trial import Trial
 
 needs_llvm = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
-EXCEPTIONS = {
-    "cofactors", "cofactors_along", "draw", "eigh", "gaps", "lu", "project", "qr", "slopes", "spread", "svd",
-}  # fmt: skip
+EXCEPTIONS = {"draw"}
 """The primitives without native code."""
-PARTLY = {"polygamma"}
+PARTLY = {"cofactors_along", "polygamma", "project"}
 """Those among the cases that have it for some params only."""
 DTYPES = ["float64", "float32", "int64", "int32", "int16", "int8", "uint8", "uint64", "bool"]
 quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -492,13 +490,87 @@ def test_matrices(data: st.DataObject, at_end: bool) -> None:
     check(f, *given, at_end=at_end)
 
 
+def pointing_alike(op: Any) -> Any:
+    """Apply a factorization, and turn its vectors so that the sum of their elements is positive: signs are rounding."""
+
+    def apply(a: Any) -> Any:
+        if op is ops.eigh:
+            w, v = op(a)
+            return w, v * np.sign(np.sum(v, -2, keepdims=True))
+        if op is not ops.svd:
+            return op(a)
+        u, s, vh = op(a)
+        signs = np.sign(np.sum(u, -2, keepdims=True))
+        return u * signs, s, vh * np.swapaxes(signs, -1, -2)
+
+    return apply
+
+
+@needs_llvm
+@pytest.mark.usefixtures("width")
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), at_end=st.booleans())
+def test_factorizations(data: st.DataObject, at_end: bool) -> None:
+    """Of matrices that are written out and of larger ones, in stacks that lie anyhow; any results may be unused."""
+    choose = Drawn(data)
+    op = choose.among([ops.lu, ops.qr, ops.eigh, ops.svd, ops.cofactors])
+    batch, n = choose.among([(), (3,), (9,), (2, 5), (0,)]), choose.among([1, 2, 3, 5, 6, 7, 9])
+    wide = choose.integer(0, 3) if op in (ops.qr, ops.svd) else 0
+    rng = np.random.default_rng(choose.integer(0, 99))
+    tall = rng.normal(size=(n + wide, n, *batch)) + 2 * np.eye(n + wide, n)[(..., *[None] * len(batch))]
+    tall = tall if op is not ops.svd or choose.integer(0, 1) else np.swapaxes(tall, 0, 1)
+    given = np.ascontiguousarray(tall.astype(choose.among(["float64", "float32"])))
+    if op is ops.cofactors and choose.integer(0, 1):
+        given[-1] = given[0] * 2  # of one row, too: the cofactor is 1 whatever it is
+    kept = [bool(choose.integer(0, 3)) for _ in range(3)]
+
+    def f(a: Any) -> Any:
+        stack = ops.permute(a, order=(*range(2, a.ndim), 0, 1))
+        found = pointing_alike(op)(stack)
+        if op is ops.cofactors:
+            return found
+        return [x for x, keep in zip(found, kept, strict=False) if keep] or [a]
+
+    check(f, given, at_end=at_end)
+
+
+@needs_llvm
+def test_what_is_not_finite_has_no_spectrum() -> None:
+    a = np.stack([np.eye(3)] * 4)
+    a[1, 0, 2], a[2, 1, 1] = np.nan, np.inf
+    check(lambda a: [*ops.eigh(a), *ops.svd(a)], a)
+
+
+@needs_llvm
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_slopes_of_equal_values(dtype: str) -> None:
+    """Blocks of equal values anywhere in a spectrum, and several of them."""
+    rng = np.random.default_rng(0)
+    for values in ([1, 1, 1], [1, 2, 2, 3], [1, 1, 2, 3, 3, 3], [4.0]):
+        x = np.array([values, rng.permutation(len(values))], dtype)
+        s = rng.normal(size=(2, len(values), len(values))).astype(dtype)
+        s[1] = s[1].T + s[1]
+        check(lambda s, x: ops.slopes(s, x, singular=False), s, x)
+        check(lambda s, x: ops.slopes(s, x[:, ::-1], singular=True), s, x + 1)
+
+
 @needs_llvm
 def test_values_outside_of_domains_are_named() -> None:
     """Each op that can fail says the same in native code as by its definition: what, where, and for which value."""
     a = np.stack([np.eye(3)] * 5)
     a[3, 1, 1] = 0.0
     b = np.ones((5, 3, 2))
+    large = np.stack([np.eye(8)] * 5)
+    large[3, 5, 5] = 0.0
+    equal, uneven = np.array([[1.0, 2, 3], [1, 2, 2]]), np.array([[1.0, 2, 3], [1, 2, 3]])
+    zeros, changes = np.array([[3.0, 2, 1], [3, 2, 0]]), np.ones((2, 3, 3))
     cases = [
+        (lambda a: ops.solve_triangular(a, a, lower=True, transpose=False, unit=False), (large,)),
+        (lambda a: ops.cholesky(a), (large,)),
+        (lambda x: ops.gaps(x), (equal,)),
+        (lambda x, y: ops.spread(y, x, singular=False), (equal, uneven)),
+        (lambda x, y: ops.spread(y, x, singular=True), (zeros, uneven)),
+        (lambda x, s: ops.slopes(s, x, singular=True), (zeros, changes)),
         (lambda a, b: ops.solve_triangular(a, b, lower=True, transpose=False, unit=False), (a, b)),
         (lambda a, b: ops.cholesky(a) @ b, (a, b)),
         (lambda a, b: ops.gather(b, ops.truncate(a[:, 0, 0] * 7, dtype="int64"), axis=0, batch=0), (a, b)),

@@ -38,7 +38,8 @@ def test_random_programs_in_which_some_ops_have_no_native_code(monkeypatch):
         for transformed in (program, vjp(program)):
             lowered = simplify(transformed)
             extra = [np.ones(type.shape, type.dtype) for type in transformed.in_types[len(arguments) :]]
-            used = sorted({node.op.name for node in lowered.nodes if node.op.name in ops.BY_NAME})
+            names = {node.op.name for node in lowered.nodes if node.op.name in ops.BY_NAME}
+            used = sorted(names - {"project"})  # which is written by the op that it is a result of
             lacking = random.Random(seed).sample(used, max(1, len(used) // 3)) if used else []
             with monkeypatch.context() as patch:
                 patch.setattr(partition, "FEWEST_STEPS", 1 + seed % 3)

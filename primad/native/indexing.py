@@ -18,7 +18,7 @@ Axes = list[tuple[int, ...]]
 def write_gather(site: Site) -> None:
     """Write the loops of a gather: for each index a row, which may have any axes, is copied."""
     x, indices = site.operands
-    (out,) = site.results
+    out = site.out
     axis, batch = site.params["axis"], site.params["batch"]
     own = len(indices.shape) - batch
     rows = _rows(x, out, axis, batch, own)
@@ -34,7 +34,7 @@ def write_gather(site: Site) -> None:
 def write_scatter_add(site: Site) -> None:
     """Write the loops of a scatter: zeros, to which a row is added for each index, in order."""
     x, indices = site.operands
-    (out,) = site.results
+    out = site.out
     axis, batch = site.params["axis"], site.params["batch"]
     own = len(indices.shape) - batch
     size = BY_SIZE[out.dtype.itemsize]

@@ -21,6 +21,8 @@ from primad.native.site import Loops, own_of
 from primad.native.storage import VIEWS, Place, Splat, part_of, view_of
 from primad.native.table import Way, reason, way_of
 from primad.native.windows import frame_of, framed_in, windows_of
+from primad.primitive import application
+from primad.types import TupleType
 
 MOST_CONSTANTS = 4096
 """Elements of an array that becomes a part of the text."""
@@ -31,7 +33,7 @@ class Unit:
     """Nodes that are computed together.
 
     Attributes:
-        nodes: pointwise nodes, or one node of another kind.
+        nodes: pointwise nodes, or one node of another kind, with its results if it has several.
         dtype: of pointwise nodes, a type of the size that their vectors are for.
         results: those whose values are written to memory.
         reads: the buffers that are read.
@@ -84,9 +86,18 @@ def reads_memory(node: Node) -> bool:
     return not isinstance(way_of(node), Pointwise) and way_of(node) not in (Way.VIEW, Way.JOIN, Way.FRAME)
 
 
+def results_of(unit: Unit) -> tuple[Node | None, ...]:
+    """Return the values that an op makes, in order; None for those that nothing uses."""
+    node, *several = unit.nodes
+    if not isinstance(node.type, TupleType):
+        return (node,)
+    used = {dict(value.params)["index"]: value for value in several}
+    return tuple([used.get(i) for i in range(len(node.type.types))])
+
+
 def _lies_anywhere(node: Node) -> bool:
     """Say whether a value can be computed in any place."""
-    how = way_of(node)
+    how = way_of(application(node)[0])
     return how.anywhere if isinstance(how, Loops) else how not in (Way.VIEW, Way.FRAME)
 
 
@@ -143,8 +154,12 @@ class Layout:
                 keys[node] = key_of(node, keys) or (node.type.shape, FLOAT64)
         for members in components(self.steps, keys):
             self.units.append(Unit(members, keys[members[0]][1]))
-        alone = [node for node in self.steps if node not in keys and way_of(node) not in (Way.VIEW, Way.FRAME)]
-        self.units += [Unit([node]) for node in alone]
+        elsewhere = (Way.VIEW, Way.FRAME, Way.RESULT)
+        alone = {node: Unit([node]) for node in self.steps if node not in keys and way_of(node) not in elsewhere}
+        for node in self.steps:
+            if way_of(node) is Way.RESULT:
+                alone[node.inputs[0]].nodes.append(node)
+        self.units += alone.values()
         for unit in self.units:
             self.maker.update(dict.fromkeys(unit.nodes, unit))
         for node in self.program.nodes:
@@ -157,7 +172,7 @@ class Layout:
         self.units = list(self._ordered())
 
     def _put(self, node: Node) -> None:
-        if node in self.places:
+        if node in self.places or isinstance(node.type, TupleType):
             return
         if node.op is LITERAL:
             self.places[node] = Splat(literal_value(node), node.type.dtype)
@@ -227,8 +242,8 @@ class Layout:
                 unit.writes[own_of(unit.nodes[0])] = how.memory(unit.nodes[0])
             for node in unit.nodes:
                 for operand in node.inputs:
-                    place = self.places[operand]
-                    if operand not in inside and isinstance(place, View):
+                    place = None if operand in inside else self.places[operand]
+                    if isinstance(place, View):
                         unit.reads.add(place.buffer)
 
     def _makers(self, node: Node) -> Iterator[Unit]:

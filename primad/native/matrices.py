@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from primad.native.copies import write_copy
 from primad.native.loops import Code, View, contiguous
 from primad.native.pointers import MARK, address_of
 from primad.native.site import Site
+from primad.native.small_matrices import factored, is_small, solved, write_small
 
 BLAS, LAPACK = "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"
+Operand = tuple[str, str]
+"""The type of an operand, and the operand."""
 _LETTER = {8: "d", 4: "s"}
 
 
@@ -26,9 +29,14 @@ def not_exported(module: str, name: str) -> Callable[[Node], str]:
     return limit
 
 
+def unless_small(limit: Callable[[Node], str]) -> Callable[[Node], str]:
+    """Return such a reason that does not hold for matrices that are written out."""
+    return lambda node: "" if is_small(node) else limit(node)
+
+
 def copied_matrices(node: Node) -> int:
     """Return the bytes of the first operand, of which there may be a copy whose matrices lie row by row."""
-    return int(node.inputs[0].type.nbytes)
+    return 0 if is_small(node) else int(node.inputs[0].type.nbytes)
 
 
 def _by_rows(view: View) -> bool:
@@ -36,34 +44,41 @@ def _by_rows(view: View) -> bool:
     return view.strides[-2:] == contiguous(view.shape[-2:])
 
 
-class _Stack:
-    """Calls for each matrix of a stack; in the languages of LAPACK, all operands are addresses."""
+class Stack:
+    """Calls for each matrix of a stack; in the languages of LAPACK, all operands are addresses.
 
-    def __init__(self, site: Site, views: list[View]) -> None:
+    Args:
+        site: the op.
+        views: the operands and results that the calls read and write.
+        own_axes: how many axes of the first of them belong to a matrix.
+    """
+
+    def __init__(self, site: Site, views: Sequence[View], own_axes: int = 2) -> None:
         self.site, self.code, self.views = site, site.code, views
         self.dtype = views[0].dtype
         self.cell = views[0].cell
+        self.batch = views[0].shape[: len(views[0].shape) - own_axes]
 
-    def number(self, value: int) -> tuple[str, str]:
+    def number(self, value: int) -> Operand:
         """Return an operand that is an integer."""
         return self._operand("i32", str(value))
 
-    def letter(self, value: str) -> tuple[str, str]:
+    def letter(self, value: str) -> Operand:
         """Return an operand that is a letter."""
         return self._operand("i8", str(ord(value)))
 
-    def _operand(self, cell: str, value: str) -> tuple[str, str]:
+    def _operand(self, cell: str, value: str) -> Operand:
         room = self.code.room(cell)
         self.code.store(cell, value, room)
         return "ptr", room
 
-    def call(self, module: str, name: str, *operands: tuple[str, str]) -> None:
+    def call(self, module: str, name: str, *operands: Operand) -> None:
         """Call a function of the matrices' precision."""
         self.code.run(f"{MARK}{module}.{_LETTER[self.dtype.itemsize]}{name}", *operands)
 
     def over(self, body: Callable[[list[str], Callable[[], str]], None]) -> None:
         """Write the loop over the stack: body(addresses of the matrices, what writes the number of this one)."""
-        code, batch = self.code, self.views[0].shape[:-2]
+        code, batch = self.code, self.batch
         counter = View(None, 0, batch, contiguous(batch), np.dtype(np.int8))
         axes = [(n, *[view.strides[i] for view in self.views], counter.strides[i]) for i, n in enumerate(batch)]
 
@@ -88,14 +103,17 @@ def _matrices_by_rows(site: Site) -> View:
 
 def write_solve_triangular(site: Site) -> None:
     """Write the loops of triangular solves; matrices with a zero on their diagonal are said to fail."""
-    (out,) = site.results
+    if is_small(site.node):
+        write_small(site, solved)
+        return
+    out = site.out
     params = site.params
     write_copy(site.code, site.operands[1], out)
     a = _matrices_by_rows(site)
     *_, n, m = out.shape
     if 0 in out.shape:
         return
-    stack = _Stack(site, [a, out])
+    stack = Stack(site, [a, out])
     # Row by row, a matrix is what LAPACK takes for its transpose: xᵀ aᵀ = bᵀ.
     letters = [stack.letter(c) for c in ("R", "U" if params["lower"] else "L", "T" if params["transpose"] else "N")]
     unit = stack.letter("U" if params["unit"] else "N")
@@ -119,12 +137,15 @@ def _require_nonzero(site: Site, a: View, matrix: str, i: str, place: Callable[[
 
 def write_cholesky(site: Site) -> None:
     """Write the loops of Cholesky's factorization, in the place of the result."""
-    (x,), (out,) = site.operands, site.results
+    if is_small(site.node):
+        write_small(site, factored)
+        return
+    (x,), out = site.operands, site.out
     code, n = site.code, out.shape[-1]
     write_copy(code, x, out)
     if 0 in out.shape:
         return
-    stack = _Stack(site, [out])
+    stack = Stack(site, [out])
     upper, size, info = stack.letter("U"), stack.number(n), code.room("i32")
 
     def factor(matrices: list[str], place: Callable[[], str]) -> None:

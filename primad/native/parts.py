@@ -19,6 +19,7 @@ from primad.native.layout import is_constant
 from primad.native.memory import Memory, aligned, alignment_of
 from primad.native.repetition import ends_of_pieces
 from primad.native.storage import VIEWS
+from primad.primitive import project
 from primad.types import ArrayType
 
 SHORTEST_REPEATED = 48
@@ -123,7 +124,14 @@ class PartedProgram:
         """Return the pieces, and a last one that makes those outputs that are views, arguments or numbers."""
         marks = [self._mark(node) for node in self._steps]
         ends = ends_of_pieces(marks, self._crossing(), SHORTEST_REPEATED, LONGEST_REPEATED, LONGEST_PART)
-        return [_Use(self._steps[a:b]) for a, b in pairwise([0, *ends])] + [_Use(())]
+        ends = [self._after_results(end) for end in ends]
+        return [_Use(self._steps[a:b]) for a, b in pairwise([0, *dict.fromkeys(ends)])] + [_Use(())]
+
+    def _after_results(self, end: int) -> int:
+        """Return an end behind all results of an op with several, which come next after it."""
+        while end < len(self._steps) and self._steps[end].op is project:
+            end += 1
+        return end
 
     def _mark(self, node: Node) -> Hashable:
         """Return what nodes share that can be computed by the same code, as far as they tell by themselves."""

@@ -57,7 +57,7 @@ def in_vectors(
 
 def write_extremum(site: Site, order: str) -> None:
     """Write the loops of the largest ('gt') or smallest ('lt') element along axes."""
-    x, out = map(_as_numbers, (*site.operands, *site.results))
+    x, out = map(_as_numbers, (*site.operands, site.out))
     axes = site.params["axes"]
     rest = [i for i in range(len(x.shape)) if i not in axes]
     kept = merged([(x.shape[i], x.strides[i], s) for i, s in zip(rest, out.strides, strict=True)])
@@ -164,7 +164,7 @@ class _Extremum:
 
 def write_cumsum(site: Site) -> None:
     """Write the loops of running sums: vectors of other places go along the axis together."""
-    (x,), (out,) = site.operands, site.results
+    (x,), out = site.operands, site.out
     code, axis = site.code, site.params["axis"]
     if 0 in x.shape:
         return
@@ -207,7 +207,7 @@ def write_cumsum(site: Site) -> None:
 
 def write_argsort(site: Site) -> None:
     """Write the loops of a stable sort of a short axis: the place of an element is how many come before it."""
-    x, (out,) = _as_numbers(site.operands[0]), site.results
+    x, out = _as_numbers(site.operands[0]), site.out
     axis = site.params["axis"]
     others = merged([(x.shape[i], x.strides[i], out.strides[i]) for i in range(len(x.shape)) if i != axis])
     if 0 not in x.shape:

@@ -24,20 +24,27 @@ class Site:
         code: where to write.
         node: the op with its params.
         operands: where its operands lie.
-        results: where its results go, one or several.
+        results: where its results go, one or several; None for those of several that nothing uses.
         own: the buffer of its own memory, if it wants any.
     """
 
     code: Code
     node: Node
     operands: tuple[View, ...]
-    results: tuple[View, ...]
+    results: tuple[View | None, ...]
     own: Any = None
 
     @property
     def params(self) -> dict[str, Any]:
         """The op's params."""
         return dict(self.node.params)
+
+    @property
+    def out(self) -> View:
+        """Where the result of an op with one goes."""
+        (out,) = self.results
+        assert out is not None
+        return out
 
     def fail(self, condition: str, place: Callable[[], str], value: str) -> None:
         """Say that the op is not defined for a value, if it has not said so before.

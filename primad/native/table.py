@@ -10,18 +10,22 @@ from functools import partial
 from primad import ops
 from primad.ir.node import Leaf, Node
 from primad.native.compiler import compiler
+from primad.native.factorizations import COFACTORS, EIGH, LU, QR, SVD
 from primad.native.indexing import write_gather, write_scatter_add
 from primad.native.matrices import (
     BLAS,
     LAPACK,
     copied_matrices,
     not_exported,
+    unless_small,
     write_cholesky,
     write_solve_triangular,
 )
 from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way
 from primad.native.reductions import LONGEST_SORT, write_argsort, write_cumsum, write_extremum
 from primad.native.site import Loops
+from primad.native.small_matrices import MOST_MINORS, few_minors, minors_along, write_small
+from primad.native.spectra import memory_of_blocks, write_gaps, write_slopes, write_spread
 from primad.native.storage import VIEWS
 from primad.native.vectors import CELLS
 from primad.native.windows import has_many_elements, write_overlap_add, write_window_argmax
@@ -37,6 +41,7 @@ class Way(Enum):
     JOIN = "parts that are computed in their place"
     FRAME = "index arithmetic on a copy that has zeros around it"
     CONSTANT = "a constant of the text"
+    RESULT = "one of the results of an op that writes several"
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,10 @@ def _long_sort(node: Node) -> str:
     return f"axes of more than {LONGEST_SORT} elements are sorted by NumPy" if long else ""
 
 
+def _many_minors(node: Node) -> str:
+    return "" if few_minors(node) else f"second derivatives of det for more than {MOST_MINORS} rows are left to NumPy"
+
+
 def _wide_indices(node: Node) -> str:
     return "indices of uint64 are no indices to NumPy" if node.inputs[1].type.dtype.str == "<u8" else ""
 
@@ -71,19 +80,23 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.argsort: Loops(write_argsort, limit=_long_sort),
     ops.gather: Loops(write_gather, limit=_wide_indices),
     ops.scatter_add: Loops(write_scatter_add, "fiu", limit=_wide_indices),
-    ops.project: Missing("it stands for one of several results"),
+    ops.project: Way.RESULT,
     ops.windows: Way.FRAME,
     ops.overlap_add: Loops(write_overlap_add, "fiu", limit=has_many_elements),
     ops.window_argmax: Loops(write_window_argmax),
     ops.solve_triangular: Loops(
-        write_solve_triangular, limit=not_exported(BLAS, "trsm"), anywhere=False, memory=copied_matrices
+        write_solve_triangular, limit=unless_small(not_exported(BLAS, "trsm")), anywhere=False, memory=copied_matrices
     ),
-    ops.cholesky: Loops(write_cholesky, limit=not_exported(LAPACK, "potrf"), anywhere=False),
-    **dict.fromkeys(
-        (ops.lu, ops.qr, ops.eigh, ops.svd), Missing("they have several results, which native code does not lay out")
-    ),
-    **dict.fromkeys((ops.cofactors, ops.cofactors_along), Missing("which formula is used depends on the matrix")),
-    **dict.fromkeys((ops.gaps, ops.slopes, ops.spread), Missing("equal values are looked for by NumPy")),
+    ops.cholesky: Loops(write_cholesky, limit=unless_small(not_exported(LAPACK, "potrf")), anywhere=False),
+    ops.lu: LU,
+    ops.qr: QR,
+    ops.eigh: EIGH,
+    ops.svd: SVD,
+    ops.cofactors: COFACTORS,
+    ops.cofactors_along: Loops(partial(write_small, compute=minors_along), limit=_many_minors),
+    ops.gaps: Loops(write_gaps),
+    ops.slopes: Loops(write_slopes, limit=not_exported(LAPACK, "syevd"), memory=memory_of_blocks),
+    ops.spread: Loops(write_spread),
     ops.draw: Missing("random words are those of NumPy's generator"),
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""
@@ -101,6 +114,8 @@ def reason(node: Node) -> str:
     if node.op.called:
         return f"{node.op.name} runs a program by its own plan"
     how = way_of(node)
+    if how is Way.RESULT:
+        return reason(node.inputs[0])
     if how is None:
         return f"{node.op.name} is an op of one's own whose definition cannot be recorded"
     if isinstance(how, Missing):

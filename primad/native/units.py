@@ -9,7 +9,7 @@ from primad import ops
 from primad.ir.node import Node
 from primad.native.contractions import Contraction, contraction, packing
 from primad.native.copies import write_copy
-from primad.native.layout import NO_SLICES, Layout, Unit
+from primad.native.layout import NO_SLICES, Layout, Unit, results_of
 from primad.native.loops import Code, View, contiguous, pointwise
 from primad.native.pointwise import Pointwise, written
 from primad.native.products import write_contraction
@@ -93,7 +93,8 @@ def write_unit(code: Code, layout: Layout, unit: Unit, product: PlannedProduct |
     elif isinstance(how, Pointwise):
         _write_group(code, layout, unit)
     elif isinstance(how, Loops):
-        how.write(Site(code, node, tuple(map(layout.view, node.inputs)), (layout.view(node),), own_of(node)))
+        results = tuple([None if value is None else layout.view(value) for value in results_of(unit)])
+        how.write(Site(code, node, tuple(map(layout.view, node.inputs)), results, own_of(node)))
     else:
         assert isinstance(how, Way)
         _WRITTEN[how](code, layout, node)

@@ -63,7 +63,7 @@ def has_many_elements(node: Node) -> str:
 
 def write_overlap_add(site: Site) -> None:
     """Write a loop for each element of the windows, which adds it where it lies: in NumPy's order."""
-    (y,), (out,) = site.operands, site.results
+    (y,), out = site.operands, site.out
     params, ndim = site.params, len(out.shape)
     size = BY_SIZE[out.dtype.itemsize]
     pointwise(site.code, [], [out], size, lambda v, _: [v.of(out.dtype).constant(0)])
@@ -95,7 +95,7 @@ def write_overlap_add(site: Site) -> None:
 
 def write_window_argmax(site: Site) -> None:
     """Write the loops over the windows, and in them those over their elements."""
-    (x,), (out,) = site.operands, site.results
+    (x,), out = site.operands, site.out
     if 0 in out.shape:
         return
     code, axes = site.code, site.params["axes"]
@@ -116,7 +116,7 @@ class _Largest:
     """The largest elements of windows that are being written, along an axis of vectors."""
 
     def __init__(self, site: Site, vector: Vector, row: tuple[int, ...] | None) -> None:
-        (self.x,), (self.out,) = site.operands, site.results
+        (self.x,), self.out = site.operands, site.out
         self.code, self.vector, self.places = site.code, vector, vector.of(INT64)
         self.axes = list(_by_axis(site.params))
         self.steps = (1, 1) if row is None else row[1:]

@@ -20,6 +20,7 @@ from primad.native.pointwise import NEEDS
 from primad.native.program_text import ProgramText, kernel_of
 from primad.native.storage import VIEWS
 from primad.native.table import reason
+from primad.primitive import project
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import work_of
 from primad.runtime.interpreter import Plan
@@ -206,6 +207,7 @@ class Partition:
             for node in reversed(runs[i]):
                 if not needed.isdisjoint(users.get(node, ())):
                     needed.add(node)
+            needed.update([node for node in runs[i] if node.op is project and node.inputs[0] in needed])
             runs[i + 2][:0] = [node for node in runs[i] if node not in needed]
             runs[i] = [node for node in runs[i] if node in needed]
         runs[:] = [run for run in runs if run]
