@@ -459,13 +459,15 @@ def test_explain_says_how_loops_run() -> None:
         return primad.scan(lambda c, _: (np.sin(c) * p, None), p, length=20)[0]
 
     def g(m: Any) -> Any:
-        return primad.scan(lambda c, _: (np.linalg.solve(c, np.eye(2)), None), m, length=4)[0]
+        return primad.scan(lambda c, _: (primad.hvp(np.linalg.det, c, m), None), m, length=4)[0]
 
     text = str(primad.explain(f, 0.5))
     assert "a loop of 20 steps: one native function, its carried values in registers" in text
     assert "20 times" in text
-    assert "a loop of 4 steps: step by step from Python" in (text := str(primad.explain(g, 2 * np.eye(2))))
-    assert "several results" in text
+    assert "a loop of 4 steps: step by step from Python" in (text := str(primad.explain(g, 2 * np.eye(5))))
+    assert "second derivatives of det" in text
+    text = str(primad.explain(lambda m: primad.scan(lambda c, _: (np.linalg.inv(c), None), m, length=4)[0], np.eye(2)))
+    assert "a loop of 4 steps: one native function" in text
 
 
 class Alarm(Exception):
