@@ -49,6 +49,7 @@ from primad.functional.loops import scan as scan
 from primad.functional.mapping import vmap as vmap
 from primad.functional.opaque import opaque as opaque
 from primad.functional.reading import parse as parse
+from primad.functional.torch import to_torch as to_torch
 from primad.functional.values import stop_gradient as stop_gradient
 from primad.functional.values import value as value
 from primad.functional.while_loops import while_loop as while_loop
@@ -143,6 +144,7 @@ __all__ = [
     "taylor",
     "to_jax",
     "to_sympy",
+    "to_torch",
     "trace",
     "transforms",
     "value",
