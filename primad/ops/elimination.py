@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from primad.axes import stacks
-from primad.errors import MatrixError
 from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.kinds import custom
 from primad.ops.factorization import (
+    domain_of_matrices,
     few,
     lower_part,
     matrix_product,
@@ -27,7 +27,7 @@ from primad.ops.factorization import (
     upper_part,
 )
 from primad.ops.indexing import gather
-from primad.primitive import DomainOfDefinition, Primitive
+from primad.primitive import Primitive
 from primad.types import ArrayType, TupleType, Zero
 
 __all__ = ["cholesky", "lu"]
@@ -154,10 +154,8 @@ cholesky: Primitive = custom(
     infer=lambda a: square("cholesky", a),
     jvp=[_cholesky_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),
-    domain=DomainOfDefinition(
-        MatrixError,
+    domain=domain_of_matrices(
         operand=0,
-        operand_name="the stack of matrices",
         own_axes=2,
         find=_not_positive,
         say=lambda n, *types, **params: f"a matrix is not positive definite: its leading minor of order {n} is not > 0",

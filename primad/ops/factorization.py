@@ -51,6 +51,13 @@ def unit_lower(x: Any) -> Any:
     return lower_part(x, False) + np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
 
 
+def domain_of_matrices(operand: int, own_axes: int, **options: Any) -> DomainOfDefinition:
+    """Return the domain of an op of matrices, or of what each matrix has one row of, as its spectrum."""
+    return DomainOfDefinition(
+        MatrixError, operand=operand, operand_name="the stack of matrices", own_axes=own_axes, **options
+    )
+
+
 def square(name: str, a: ArrayType) -> ArrayType:
     """Return the type of a stack of square matrices of floats; raise for others."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.dtype not in (np.float64, np.float32):
@@ -64,7 +71,8 @@ def few(a: Any) -> bool:
 
 
 FEW = 8
-"""Matrices: a call of LAPACK by SciPy takes about as long as the steps of eight small ones at once."""
+"""Matrices: a call of LAPACK by SciPy takes about as long as the steps of eight small ones at once. Estimated; the last
+bits of results depend on it."""
 
 
 # -- triangular systems ------------------------------------------------------------------------------------------------
@@ -133,10 +141,8 @@ solve_triangular: Primitive = custom(
     ],
     operands=(1,),
     axes=lambda a, b, **params: stacks(a.ndim - 2, [2, 2], [2]),
-    domain=DomainOfDefinition(
-        MatrixError,
+    domain=domain_of_matrices(
         operand=0,
-        operand_name="the stack of matrices",
         own_axes=2,
         find=_singular,
         say=lambda place, *types, **params: f"a matrix is singular: element {place} of its diagonal is 0",

@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 
 from primad.axes import stacks
-from primad.errors import MatrixError, ShapeError
+from primad.errors import ShapeError
 from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.kinds import custom
 from primad.ops.broadcasting import broadcast
-from primad.ops.factorization import matrix_product, square, transposed
+from primad.ops.factorization import domain_of_matrices, matrix_product, square, transposed
 from primad.ops.slicing import concatenate, slice_
-from primad.primitive import DomainOfDefinition, Primitive
+from primad.primitive import Primitive
 from primad.types import ArrayType, TupleType, Zero
 
 __all__ = ["eigh", "gaps", "slopes", "spread", "svd"]
 
 ROUNDING = 8
-"""LAPACK's values are right to a few roundings of the largest one, for each row."""
+"""Times the rounding of the largest value, for each row: LAPACK's values are right up to that. Chosen, as a margin over
+its error bounds; values nearer to each other count as equal, so that derivatives depend on it."""
 
 
 def near(x: Any) -> Any:
@@ -79,10 +80,8 @@ gaps: Primitive = custom(
     infer=lambda x: _spectrum("gaps", x),
     jvp=[lambda t, out, x: out * out * (_along(t, 0) - _along(t, 1))],
     axes=lambda x: stacks(x.ndim - 1, [1], [2]),
-    domain=DomainOfDefinition(
-        MatrixError,
+    domain=domain_of_matrices(
         operand=0,
-        operand_name="the stack of matrices",
         own_axes=1,
         find=_equal,
         say=lambda i, *types, **params: (
@@ -138,10 +137,8 @@ slopes: Primitive = custom(
     transpose=[lambda ct, s, x, *, singular: spread(ct, x, singular=singular), None],
     operands=(0,),
     axes=lambda s, x, **params: stacks(x.ndim - 1, [2, 1], [1]),
-    domain=DomainOfDefinition(
-        MatrixError,
+    domain=domain_of_matrices(
         operand=1,
-        operand_name="the stack of matrices",
         own_axes=1,
         find=_steep,
         say=lambda i, *types, **params: f"the singular value {i} is 0, where it has a kink",
@@ -184,10 +181,8 @@ spread: Primitive = custom(
     transpose=[lambda ct, w, x, *, singular: slopes(ct, x, singular=singular), None],
     operands=(0,),
     axes=lambda ct, x, **params: stacks(x.ndim - 1, [1, 1], [2]),
-    domain=DomainOfDefinition(
-        MatrixError,
+    domain=domain_of_matrices(
         operand=1,
-        operand_name="the stack of matrices",
         own_axes=1,
         find=_uneven,
         say=lambda i, *types, singular, **params: (
