@@ -38,6 +38,39 @@ fast where the processor has them; sums, and functions of the C library, then en
 without."""
 
 
+@dataclass(frozen=True)
+class Core:
+    """What a core does in its cycles, as far as the order of loops is chosen by it.
+
+    Attributes:
+        starts: products, or loads, that start in a cycle.
+        latency: cycles until the next sum, or comparison, can use the result of one.
+        chains: sums of products that keep the core busy when they take turns.
+        line: cycles to fetch a line of memory from the second-level cache.
+        far_line: cycles to fetch one from farther away.
+        block: cycles for the beginning and end of a block of a product.
+        run: cycles to go from one place in memory to another.
+        across: cycles to add the lanes of a vector of partial sums.
+        copy: cycles to copy an element to another place.
+    """
+
+    starts: int
+    latency: int
+    chains: int
+    line: int
+    far_line: int
+    block: int
+    run: int
+    across: int
+    copy: int
+
+
+CORE = Core(starts=2, latency=4, chains=10, line=2, far_line=3, block=6, run=2, across=2, copy=1)
+"""What is common to processors with vectors of 256 and of 512 bits. The system does not tell it: the first two are what
+their makers say of sums of products, the others are estimates. Blocks of products are chosen by it, so that the bits of
+sums depend on it."""
+
+
 # -- caches ------------------------------------------------------------------------------------------------------------
 
 

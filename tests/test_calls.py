@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ import primad
 from primad.functional import called as jitted
 from primad.functional.called import RECORDED_IN_PLACE
 from primad.ir.program import ClosedProgram, Program
+from primad.native.budget import BUDGET
 from primad.programs import derived
 from primad.programs.call import call
 from primad.programs.checkpoint import checkpoint
@@ -219,7 +221,7 @@ def test_tiles_run_through_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     found = primad.grad(partial(loss, step=step))(0.7, x)
     assert found == pytest.approx(primad.grad(partial(loss, step=pointwise))(0.7, x), rel=1e-9)
     assert called(planned(step, 30).program)
-    monkeypatch.setattr(tiling, "MOST_IN_PLACE", 300)
+    monkeypatch.setattr(tiling, "BUDGET", replace(BUDGET, put_in_place=300))
     assert called(planned(step, 60_000).program)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import primad
 from primad import tree
+from primad.native.budget import BUDGET
 from primad.programs import chunks, derived
 from primad.programs import ops as ops_module
 from primad.programs import scan as scan_module
@@ -318,7 +320,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Ways to run loops; returns a word of the summary."""
     monkeypatch.setattr(loops, "EXECUTABLES", Cache(512))
     if request.param != "straight":
-        monkeypatch.setattr(loops, "MOST_INSTRUCTIONS", -1)
+        monkeypatch.setattr(loops, "BUDGET", replace(BUDGET, instructions=-1))
     if request.param == "one by one":
         monkeypatch.setattr(loops, "compiler", lambda: None)
         monkeypatch.setattr(loops, "prepared_function", lambda *_: None)

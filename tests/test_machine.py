@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import primad
-from primad.machine import ASSUMED, DataCache, cache
+from primad.machine import ASSUMED, CORE, DataCache, cache
+from primad.native.budget import BUDGET
 
 PACKAGE = Path(primad.__file__).parent
 CACHES = {
@@ -108,16 +111,31 @@ def constants(tree: ast.Module) -> Iterator[tuple[str, Any]]:
                 yield names, text
 
 
-def test_every_number_says_what_it_counts() -> None:
-    """A tuned number says its unit in a sentence of its own; what is the machine's is asked in `primad.machine`."""
+ORIGIN = re.compile(r"\b(Measured|Fitted|Tuned|Estimated|Given|Chosen)\b")
+"""How a number was found: by one measurement, by several that a formula is to meet, by trying which is the fastest, by
+an argument about times, by something outside of primad; or it is one of many that would do, for a reason."""
+
+
+def test_every_number_says_what_it_counts_and_where_it_comes_from() -> None:
+    """A tuned number says its unit and its origin in sentences; what is the machine's is asked in `primad.machine`."""
     found, silent = 0, []
     for path in [path for folder in TUNED for path in sorted((PACKAGE / folder).glob("*.py"))]:
         for name, said in constants(ast.parse(path.read_text())):
             found += 1
-            if not said or not UNITS.search(said) or not (said[0].isupper() or said[0] in "`−"):
+            begun = said and (said[0].isupper() or said[0] in "`−")
+            if not begun or not UNITS.search(said) or not ORIGIN.search(said):
                 silent.append(f"{path.relative_to(PACKAGE)}: {name}: {said or 'no docstring'}")
     assert found > 50
     assert not silent, "\n".join(silent)
+
+
+def test_every_number_of_a_table_says_what_it_counts() -> None:
+    """A table of numbers (what a core does, what compiling may cost) says the unit of each of its fields."""
+    for table in (CORE, BUDGET):
+        said = inspect.getdoc(type(table)) or ""
+        for entry in fields(table):
+            found = re.search(rf"^    {entry.name}: (.*(?:\n        .*)*)", said, re.MULTILINE)
+            assert found and UNITS.search(found[1]), entry.name
 
 
 def test_no_clock_is_read_by_what_chooses() -> None:

@@ -1,6 +1,7 @@
 """Long programs in parts: cut where they repeat themselves, equal parts compiled once, equal to the reference."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from test_compiled_program import check, plan_of
 import primad
 from primad.native import calls, parts
 from primad.native import compiler as native
+from primad.native.budget import BUDGET
 from primad.native.memory import ALIGNMENT, Memory
 from primad.native.parts import PartedProgram
 from primad.native.repetition import ends_of_pieces
@@ -26,10 +28,11 @@ needs_compiler = pytest.mark.skipif(native.compiler() is None, reason="llvmlite 
 @pytest.fixture
 def cut(monkeypatch):
     """Every program is cut, into the smallest parts."""
-    for name, value in {"SHORTEST_REPEATED": 2, "LONGEST_REPEATED": 6, "LONGEST_PART": 3}.items():
-        monkeypatch.setattr(parts, name, value)
-    for name in ("WORTH_CUTTING", "LONG_PROGRAM"):
-        monkeypatch.setattr(calls, name, -1.0)
+    small = replace(
+        BUDGET, worth_cutting=-1.0, always_cut=-1.0, shortest_repeated=2, longest_repeated=6, longest_part=3
+    )
+    for module in (parts, calls):
+        monkeypatch.setattr(module, "BUDGET", small)
 
 
 def rk4(steps):
@@ -112,7 +115,7 @@ def test_the_steps_of_a_loop_are_compiled_once():
 
 @needs_compiler
 def test_a_program_that_would_take_too_long_to_compile_is_not(monkeypatch):
-    monkeypatch.setattr(calls, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(calls, "BUDGET", replace(BUDGET, most=0.0))
     assert plan_of(rk4(20), np.ones(3), 0.01)[0] is None
     assert plan_of(rk4(1), np.ones(3), 0.01)[0] is not None
 

@@ -2,6 +2,7 @@
 
 import itertools
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import primad
 from primad import ops
 from primad.native import compiler as native
-from primad.native.reductions import LONGEST_SORT
+from primad.native.budget import BUDGET
 from primad.runtime import chunks, native_tiles, tiles, tiling
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart
@@ -178,7 +179,7 @@ def test_operands_that_have_no_native_loop_are_interpreted():
     def f(x):
         return np.sum(np.sort(np.tanh(x), axis=1) * x)
 
-    plan = tiling.make_plan(simplify(primad.trace(f)(normal(40, LONGEST_SORT + 1))))
+    plan = tiling.make_plan(simplify(primad.trace(f)(normal(40, BUDGET.unrolled + 1))))
     assert isinstance(plan.tiles, tiles.InterpretedTiles)
 
 
@@ -236,7 +237,7 @@ def test_texts_that_take_long_to_compile_are_interpreted(monkeypatch):
 
     program = simplify(primad.trace(f)(normal(40, 3)))
     assert isinstance(tiling.make_plan(program).tiles, tiles.NativeTiles)
-    monkeypatch.setattr(tiles, "LONGEST_TEXT", 1000)
+    monkeypatch.setattr(tiles, "BUDGET", replace(BUDGET, tile_text=1000))
     assert isinstance(tiling.make_plan(program).tiles, tiles.InterpretedTiles)
 
 

@@ -11,7 +11,8 @@ from primad.machine import SECOND_CACHE
 Each = Callable[[Callable[[int], Any], int], list[Any]]
 """Calls a function with 0, 1, …, n − 1, in any order or at the same time, and returns the results in order."""
 MOST_CHUNKS = 8
-"""Chunks that can share work, whatever the number of threads: each has buffers of its own."""
+"""Chunks that can share work, whatever the number of threads: each has buffers of its own. Chosen for the memory of
+these."""
 PIECE_BYTES = SECOND_CACHE.share(1, 4)
 """Size of a piece over which there are several passes: it and what they make stay in cache."""
 

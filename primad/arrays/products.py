@@ -22,23 +22,26 @@ from primad.arrays.pieces import MOST_CHUNKS, Each, in_order
 from primad.machine import SECOND_CACHE
 
 WORTHWHILE_FLOPS = 2e8
-"""Flops of a contraction, below which blocks are not worth it."""
+"""Flops of a contraction, below which blocks are not worth it. Estimated; the last bits of sums depend on it."""
 WORTHWHILE_COPY_FLOPS = 2e7
-"""Flops from which they are where an operand must be copied."""
+"""Flops from which they are where an operand must be copied. Estimated; the last bits of sums depend on it."""
 WORTHWHILE_WINDOWS_FLOPS = 1e6
-"""Flops from which they are where it is a view of windows, whose copy is larger than the array."""
+"""Flops from which they are where it is a view of windows, whose copy is larger than the array. Estimated; the last
+bits of sums depend on it."""
 STACKED_FLOPS = 4e6
-"""Flops of a product, below which many are made at a time."""
+"""Flops of a product, below which many are made at a time. Tuned with convolutions of small images and of many groups,
+which took a third of the time then."""
 BLOCK_BYTES = SECOND_CACHE.share(1)
 """Size of a block's copy, if it is wide enough then."""
 NARROWEST = 256
-"""Columns of a block, at least: BLAS rearranges the other matrix once for each block."""
+"""Columns of a block, at least. Estimated: BLAS rearranges the other matrix once for each block."""
 DEEPEST = 8192
-"""Products that are summed for an element of a small result; of more, blocks are cut along the sum."""
+"""Products that are summed for an element of a small result; of more, blocks are cut along the sum. Estimated; the last
+bits of sums depend on it."""
 SMALL = 32
-"""Rows or columns, below which a matrix is small."""
+"""Rows or columns, below which a matrix is small. Estimated; the last bits of sums depend on it."""
 FEWEST_BLOCKS = 4
-"""Blocks; with fewer, the work on each is divided instead."""
+"""Blocks; with fewer, the work on each is divided instead. Chosen so that several threads have one each."""
 
 
 def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None, each: Each = in_order) -> Any:

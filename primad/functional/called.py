@@ -21,10 +21,12 @@ from primad.runtime.programs import traced_operands
 from primad.trace import TracedArray
 
 RECORDED_IN_PLACE = 600
-"""Nodes that the calls of one function add to a trace before further ones are calls of its program: short programs gain
-more from laws and kernels that see through the calls than recording them once saves."""
+"""Nodes that the calls of one function add to a trace before further ones are calls of its program. Chosen: short
+programs gain more from laws and kernels that see through the calls than recording them once saves. The last bits of
+results depend on it."""
 WORTH_A_CALL = 20
-"""Nodes of a function, at least, of which a call pays: running a plan takes as long as some ten small steps."""
+"""Nodes of a function, at least, of which a call pays. Estimated: running a plan takes as long as some ten small steps.
+The last bits of results depend on it."""
 
 
 @dataclass

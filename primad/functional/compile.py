@@ -17,7 +17,7 @@ from primad.functional.keys import comparable_key, static_key, structure_key
 from primad.functional.transformed import Transformed
 from primad.ir.program import Program
 from primad.recording import argument_names, is_weak, record, type_of
-from primad.runtime.cache import Cache
+from primad.runtime.cache import PER_FUNCTION, Cache
 from primad.runtime.chunks import check_thread_count, on_threads
 from primad.runtime.donation import check, match, settle
 from primad.runtime.executor import Donated, Executable, Executor, Hint, Options
@@ -163,7 +163,8 @@ class _Specialization(NamedTuple):
 
 
 MOST_ENTRIES = 8
-"""Native functions that `jit` tries in turn, each for other types of arguments."""
+"""Native functions that `jit` tries in turn, each for other types of arguments. Chosen: trying all of them should take
+no longer than finding the right plan."""
 
 
 @dataclass(eq=False)
@@ -185,7 +186,7 @@ class _Compilation:
     executor: Executor
     first: Function | None = None
     others: list[Function] = field(default_factory=list)
-    _cache: Cache = field(default_factory=lambda: Cache(256))
+    _cache: Cache = field(default_factory=lambda: Cache(PER_FUNCTION))
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run what was compiled for such arguments, or compile it first."""

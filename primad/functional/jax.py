@@ -10,15 +10,12 @@ from primad.functional.keys import structure_key
 from primad.functional.transformed import transform
 from primad.ir.program import Program
 from primad.recording import check_function, is_weak, record, type_of
-from primad.runtime.cache import Cache
+from primad.runtime.cache import PER_FUNCTION, Cache
 from primad.runtime.xla import as_jax, check_precision
 from primad.simplify import simplify
 from primad.transforms.lowering import lower
 from primad.types import ArrayType
 from primad.xla.functions import jax_module
-
-KEPT = 64
-"""Programs that are kept for each function: one for each combination of argument types."""
 
 
 @transform
@@ -49,7 +46,7 @@ def to_jax(function: Callable[..., Any]) -> Callable[..., Any]:
         Array([0.9092974, 0.9092974], dtype=float32)
     """
     check_function(function)
-    programs = Cache(KEPT)
+    programs = Cache(PER_FUNCTION)
 
     def converted(*args: Any) -> Any:
         leaves, in_tree = tree.flatten(args)

@@ -191,15 +191,12 @@ def _name_in(module: str, thing: Any) -> str | None:
             pass
     for name, value in list(names.items()):
         path = name
-        for _ in range(MOST_WRAPPERS):
-            if value is thing:
-                return f"{module}:{path}"
+        seen = set[int]()  # a function may be said to wrap itself
+        while value is not thing and id(value) not in seen:
+            seen.add(id(value))
             attributes = getattr(value, "__dict__", None)
-            if type(attributes) is not dict or "__wrapped__" not in attributes:
-                break
-            value, path = attributes["__wrapped__"], f"{path}.__wrapped__"
+            if type(attributes) is dict and "__wrapped__" in attributes:
+                value, path = attributes["__wrapped__"], f"{path}.__wrapped__"
+        if value is thing:
+            return f"{module}:{path}"
     return None
-
-
-MOST_WRAPPERS = 8
-"""Decorators of one function that are looked through."""

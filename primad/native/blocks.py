@@ -11,29 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from primad.machine import FIRST_CACHE, SECOND_CACHE, DataCache
+from primad.machine import CORE, FIRST_CACHE, SECOND_CACHE, DataCache
+from primad.native.vectors import LONGEST_SIDE
 
 Axis = tuple[int, ...]
 """Length and steps of an axis."""
 
-# What is estimated, in cycles, is common to processors with vectors of 256 and of 512 bits.
-PER_CYCLE = 2
-"""Products, or loads, that start in a cycle."""
-CHAINS = 10
-"""Sums that keep the processor busy: each waits four cycles for its last product."""
-LINE, FAR_LINE = 2, 3
-"""Cycles to fetch a line of memory from the second cache, or from farther away."""
 LINE_BYTES = FIRST_CACHE.line
 FIRST_BYTES, SECOND_BYTES = FIRST_CACHE.share(3, 4), SECOND_CACHE.share(1, 2)
 """What stays in a cache, beside other data."""
-START, RUN = 6, 2
-"""Cycles for the beginning and end of a block, and to go from one place in memory to another."""
-REDUCTION = 2
-"""Cycles to add the lanes of a vector of partial sums."""
 KIND = 0.02
-"""Share of the time that blocks of one more size must save, since they must be compiled."""
-HIGHEST = WIDEST = 8
-"""Rows of a block, and vectors in a row, at most."""
+"""Share of the time that blocks of one more size must save, since they must be compiled. Chosen: less than an edge that
+is cut badly costs. The last bits of results depend on it."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +113,10 @@ def _sizes(start: Blocks, lanes: int, registers: int) -> Iterator[Blocks]:
     if start.dotted and all(column and (row or start.rows[0] == 1) for row, column in steps):
         yield start  # no vector is used twice: memory is best read in order
         return
-    for width in range(1, min(WIDEST, start.vectors(lanes)) + 1):
+    for width in range(1, min(LONGEST_SIDE, start.vectors(lanes)) + 1):
         fitting = [
             height
-            for height in range(1, min(HIGHEST, start.rows[0]) + 1)
+            for height in range(1, min(LONGEST_SIDE, start.rows[0]) + 1)
             if height * width + min(height, width) < registers
         ]
         for height in fitting[-4:]:
@@ -160,7 +149,7 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
                 kept = 2 * width if not row_step else blocks.rows[0] if not column_step else math.inf
                 count = (height if row_step else 1) * (width if column_step else 1)
                 near = kept * turns * vector_bytes <= FIRST_BYTES
-                fetched += 0 if near else LINE * count * vector_bytes / LINE_BYTES
+                fetched += 0 if near else CORE.line * count * vector_bytes / LINE_BYTES
                 continue
             apart = 1 if distance % LINE_BYTES else 0  # then what is read begins and ends inside of lines
             lines = 0.0
@@ -171,11 +160,13 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
             elif row_step and not column_step:
                 least = height * item_bytes / LINE_BYTES
                 lines = least if distance == item_bytes else max(1, least + apart) if row_step == 1 else height
-            fetched += lines * (LINE if _fits(SECOND_CACHE, SECOND_BYTES, turns, distance, distance) else FAR_LINE)
-        step = max(cells / PER_CYCLE, loaded / PER_CYCLE, fetched)
+            near = _fits(SECOND_CACHE, SECOND_BYTES, turns, distance, distance)
+            fetched += lines * (CORE.line if near else CORE.far_line)
+        step = max(cells / CORE.starts, loaded / CORE.starts, fetched)
         if blocks.dotted:
-            return START + turns * step + cells * (REDUCTION + store + accumulate)
-        return START + turns * max(step, CHAINS / PER_CYCLE) + cells * (store + accumulate) + height * RUN
+            return CORE.block + turns * step + cells * (CORE.across + store + accumulate)
+        step = max(step, CORE.chains / CORE.starts)
+        return CORE.block + turns * step + cells * (store + accumulate) + height * CORE.run
 
     down, across = pieces(blocks.rows[0], blocks.height), pieces(blocks.vectors(lanes), blocks.width)
     total = sum(many * count * block(height, width) for many, height in down for count, width in across)

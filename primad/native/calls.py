@@ -9,6 +9,7 @@ from typing import Any
 
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.native.budget import BUDGET
 from primad.native.builder import Builder
 from primad.native.layout import layout_of
 from primad.native.memory import aligned
@@ -20,18 +21,11 @@ from primad.native.storage import VIEWS
 from primad.native.table import reason
 
 POINTWISE_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.15e-3, 1e-3, 0.5e-3
-"""Seconds that compiling takes for a pointwise op, which is an instruction of a loop, a function, and any other op."""
-WORTH_CUTTING = 0.05
-"""Seconds of compiling, from which it is tried to find equal parts."""
-WORTHWHILE_SHARE = 0.6
-"""Share of the time of compiling, at most, that compiling equal parts once must take to be worth it."""
-LONG_PROGRAM = 0.4
-"""Seconds of compiling, from which a program is cut in any case: one function takes longer than its parts together."""
-MOST_SECONDS = 10.0
-"""Seconds of compiling that a program may take. A step saves a microsecond a call, so a thousand calls pay for it."""
-
+"""Seconds that compiling takes for a pointwise op, which is an instruction of a loop, a function, and any other op.
+Estimated; what is compiled in parts depends on it, and so the last bits of results."""
 SCRATCH, OWN_NUMBERS = 0, 1
-"""What the addresses of a call are counted from: the scratch memory, the numbers, then the arguments."""
+"""Numbers of what the addresses of a call are counted from: the scratch memory, the numbers, then the arguments. Given
+by the order in the table of addresses."""
 
 
 def text_of(program: Program) -> ProgramText | None:
@@ -39,12 +33,12 @@ def text_of(program: Program) -> ProgramText | None:
     if any(map(reason, program.nodes)):
         return None
     whole = _compile_seconds(program)
-    if whole > WORTH_CUTTING:
+    if whole > BUDGET.worth_cutting:
         parted = PartedProgram(program)
         seconds = sum(_compile_seconds(part.program) for part in parted.parts)
-        if seconds > MOST_SECONDS:
+        if seconds > BUDGET.most:
             return None
-        if whole > LONG_PROGRAM or seconds < WORTHWHILE_SHARE * whole:
+        if whole > BUDGET.always_cut or seconds < BUDGET.share * whole:
             return text_of_calls(parted)
     layout = layout_of(program)
     return None if layout is None else ProgramWriter(layout).write()

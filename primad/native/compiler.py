@@ -21,10 +21,14 @@ from primad.native.pointers import named
 from primad.native.vectors import WIDTH_BYTES, libmvec
 from primad.process import undisturbed
 
-CACHED_KERNELS = 1024
-"""Kernels that are cached, at most."""
+KERNEL_BYTES = 32 * 1024
+"""Bytes that a native function takes, whatever its length: pages of code and data of its own. Estimated; with what is
+kept beside it, a process grows by 55 kB for a small one."""
 CACHED_TEXT = 32 * 1024 * 1024
-"""Characters of their texts together, at most; the code of a text is about as long."""
+"""Characters of the texts of all cached kernels together, at most; the code of a text takes about as many bytes. Chosen
+to be small beside what caches of plans hold."""
+CACHED_KERNELS = CACHED_TEXT // KERNEL_BYTES
+"""Kernels that are cached, at most: so many take as much memory by their pages."""
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -118,7 +122,8 @@ class _Compiler:
 
 
 OPTIMISATION = 1
-"""LLVM's level: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes longer."""
+"""LLVM's level. Chosen: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes
+longer."""
 
 _COMPILING = Lock()
 """Held by who compiles, by who forks, since LLVM's own locks would stay locked in the child, and once at the end."""

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from primad.machine import CORE
 from primad.native import vectors
-from primad.native.blocks import PER_CYCLE, Axis, Blocks, best_blocks
+from primad.native.blocks import Axis, Blocks, best_blocks
 from primad.native.loops import View, contiguous, merged
 from primad.native.vectors import lanes_of
 
-GOOD = 1.2
-"""Times the least time of its arithmetic: a product that takes no more is left as it is."""
-WORTH_COPYING, COPY = 0.95, 1
-"""The part of the time, copy included, after which an operand is copied first; cycles to copy an element."""
+GOOD, WORTH_COPYING = 1.2, 0.95
+"""Times the least time of its arithmetic that a product may take and is left as it is; and the part of its time, copy
+included, below which an operand is copied first. Chosen: an estimate is not better than that. The last bits of results
+depend on it."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def packing(
     if len(operands) < 2 or 0 in lengths.values() or lengths.keys() <= set(out_labels):
         return None
     best, _ = blocks_for(contraction(out, out_labels, operands, accumulate, counted), out.dtype)
-    if best < GOOD * math.prod(lengths.values()) / (PER_CYCLE * lanes_of(out.dtype)):
+    if best < GOOD * math.prod(lengths.values()) / (CORE.starts * lanes_of(out.dtype)):
         return None
     found = None
     for k, (view, labels) in enumerate(operands):
@@ -131,7 +132,7 @@ def packing(
             time, blocks = blocks_for(contraction(out, out_labels, changed, accumulate, counted), out.dtype)
             if not blocks.dotted and blocks.columns[-1] != 1:  # the result would be scattered
                 continue
-            time += 0 if k in known else COPY * math.prod(shape)
+            time += 0 if k in known else CORE.copy * math.prod(shape)
             if time < WORTH_COPYING * best:
                 best, found = time, Packing(k, View(view.buffer, view.offset, shape, steps, view.dtype), order)
     return found

@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from primad.native.loops import Code, View, merged, pointwise
-from primad.native.vectors import BY_SIZE, lanes_of
+from primad.native.vectors import BY_SIZE, LONGEST_SIDE, lanes_of
 
-LONGEST_SIDE = 8
-"""Rows and columns of a block that is transposed: larger ones need more registers than there are, and much code."""
 Axis = tuple[int, ...]
 
 

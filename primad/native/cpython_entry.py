@@ -17,20 +17,20 @@ import numpy as np
 from primad.ir.signature import Signature
 from primad.native.builder import module
 from primad.native.cpython_arguments import Arguments
-from primad.native.cpython_objects import DATA, Objects, numpy_table
+from primad.native.cpython_objects import DATA, FASTCALL, Objects, numpy_table
 from primad.native.cpython_results import Results
 from primad.native.memory import ALIGNMENT
 from primad.types import ArrayType
 
-FASTCALL = 0x0080
-"""CPython's flag for a function of (itself, address of the arguments, their number)."""
 UNLOCKED_WORK = 200_000
-"""Programs with more work (elements, as `runtime.compiled_program` counts them: about 50 microseconds) let other
-threads run meanwhile."""
+"""Elements times ops, about 50 microseconds: programs with more work let other threads run meanwhile. Chosen: letting
+them takes much less than that."""
 SCRATCH_ON_STACK = 32 * 1024
-"""Bytes of scratch memory that are taken from the thread's stack, of which Python's own frames need most."""
+"""Bytes of scratch memory that are taken from the thread's stack. Chosen: of a stack, some of which have 128 kB,
+Python's own frames need most."""
 MOST_LEAVES, MOST_PARTS = 64, 256
-"""Leaves and, with containers, parts of arguments, and of results that the function makes itself: each is code."""
+"""Leaves and, with containers, parts of arguments, and of results that the function makes itself. Chosen: each is code
+that must be compiled."""
 
 
 class _MethodDef(ctypes.Structure):

@@ -28,17 +28,16 @@ import numpy as np
 
 from primad.native.builder import Builder
 
-TYPE = 8
-"""Bytes from the start of an object to the place of its type."""
-DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 16, 24, 32, 56, 64
-"""Places in NumPy's array object, the same since NumPy 1.0 as part of its binary interface; DATA is also where the
-value of a float and of a NumPy scalar lies."""
-CONTIGUOUS = 0x0001 | 0x0100
-"""NumPy's flags of arrays that are row-major and aligned."""
+TYPE, DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
+"""Places, in bytes from the start of an object: of its type, and in NumPy's array object, the same since NumPy 1.0 as
+part of its binary interface; DATA is also where the value of a float and of a NumPy scalar lies. Given by Python's
+`object.h` and NumPy's `ndarraytypes.h`."""
 NEW_FROM_DESCR, SCALAR = 94, 60
-"""Places in the table of NumPy's C functions."""
-EQUAL = 2
-"""Python's number for `==`."""
+"""Places in the table of NumPy's C functions. Given by `numpy_api.py` in NumPy's sources."""
+EQUAL, FASTCALL, CONTIGUOUS = 2, 0x0080, 0x0001 | 0x0100
+"""Python's number for `==`; its flag for a function of (itself, address of the arguments, their number); NumPy's flags
+of arrays that are row-major and aligned. Given by `object.h` (Py_EQ), `methodobject.h` (METH_FASTCALL) and
+`ndarraytypes.h` (NPY_ARRAY_CARRAY_RO)."""
 
 
 @lru_cache(maxsize=1)

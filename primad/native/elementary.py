@@ -11,6 +11,7 @@ fused multiplication; arctan is that of the Cephes library (S. L. Moshier).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -18,14 +19,15 @@ import numpy as np
 from primad.native.vectors import Vector
 
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""The number log 2, in two parts: multiples of the first one by small integers are exact."""
-MAGIC = 1.5 * 2.0**52
+"""The number log 2, in two parts: multiples of the first one by small integers are exact. Given by FDLIBM."""
+MAGIC = 1.5 / sys.float_info.epsilon
 """The number whose addition rounds to an integer, the bits of which are then the lowest ones."""
-LARGEST_ANGLE = 1e6
-"""Radians: up to so many, three parts of π/2 are enough."""
 HALF_PI = (1.57079632679489655800, 6.12323399573676603587e-17, -1.49738490485916983294e-33)
-"""The number π/2, in three parts."""
-SQRT_HALF = 0x3FE6A09E667F3BCD
+"""The number π/2, in three parts. Given by its digits, rounded to 53 bits one after the other."""
+LARGEST_ANGLE = 1e6
+"""Radians: the number up to which three parts of π/2 are enough. Chosen: the tests check the error up to there, and the
+C library computes larger ones, in other bits."""
+SQRT_HALF = int(np.sqrt(0.5).view(np.int64))
 """The bits of √½: from there on a number is written as a power of two times one from √½ to √2."""
 
 

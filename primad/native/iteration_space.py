@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 LOOPS = "orc"
 """Outer loop, rows, columns; a layout names those along which an array varies: 'orc' is all, '' a single element."""
 NARROW = 8
-"""Columns; fewer would make every vector a partly filled one."""
+"""Columns; fewer would make every vector a partly filled one. Given by the longest vectors, of eight doubles; the same
+for shorter ones, so that programs have the same loops."""
 
 
 class IterationSpace:

@@ -14,6 +14,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import CAPTURED, FLOAT64, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
+from primad.native.budget import BUDGET
 from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.loops import View, contiguous
 from primad.native.pointwise import Pointwise
@@ -23,9 +24,6 @@ from primad.native.table import Way, reason, way_of
 from primad.native.windows import frame_of, framed_in, windows_of
 from primad.primitive import application
 from primad.types import TupleType
-
-MOST_CONSTANTS = 4096
-"""Elements of an array that becomes a part of the text."""
 
 
 @dataclass(eq=False)
@@ -76,7 +74,7 @@ def layout_of(program: Program, slices: Slices = NO_SLICES) -> Layout | None:
     """
     constants = {node for node in program.nodes if is_constant(node)}
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
-    if any(map(reason, program.nodes)) or any(node.type.size > MOST_CONSTANTS for node in constants):
+    if any(map(reason, program.nodes)) or any(node.type.size > BUDGET.constant for node in constants):
         return None
     return Layout(program, steps, constants, slices)
 

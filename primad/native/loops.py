@@ -146,7 +146,7 @@ class Code(Builder):
 
     def read(self, dtype: np.dtype[Any], pointer: str, stride: int, part: int | str, lanes: int) -> str:
         """Load elements to compute with: truth values as such, and in the lanes outside what does no harm."""
-        filler = filled(dtype, lanes, HARMLESS if dtype.kind == "f" else 1)
+        filler = filled(dtype, lanes, HARMLESS[dtype.kind])
         value = self.load_lanes(CELLS[dtype.str], pointer, stride, part, lanes, filler)
         return self.emit(f"icmp ne <{lanes} x i8> {value}, zeroinitializer") if dtype == BOOL else value
 
@@ -166,8 +166,9 @@ class Code(Builder):
         return self.call(vector.type, name, *[(vector.type, x) for x in (*factors, total)])
 
 
-HARMLESS = 0.5
-"""What lanes outside of an array compute with: 0 would send log into its slow path."""
+HARMLESS = {"f": 0.5, "i": 1, "u": 1, "b": 1}
+"""What lanes outside of an array compute with, by the kind of their type: 0 would send log into its slow path, and be a
+divisor."""
 
 
 def lanes_mask(count: int, lanes: int) -> str:

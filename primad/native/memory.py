@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
-ALIGNMENT = 64
-"""Bytes; arrays in scratch memory begin at a multiple, as the longest vectors do."""
+from primad.machine import FIRST_CACHE, VECTOR_BYTES
+
+ALIGNMENT = max(VECTOR_BYTES, FIRST_CACHE.line)
+"""Bytes; arrays in scratch memory begin at a multiple, as vectors and lines of the cache do."""
 
 
 def aligned(offset: int, alignment: int = ALIGNMENT) -> int:

@@ -7,6 +7,7 @@ which it differs from other calls of the same part.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -15,6 +16,7 @@ from typing import Any
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value, param_key
 from primad.ir.program import Program, replay
+from primad.native.budget import BUDGET
 from primad.native.layout import is_constant
 from primad.native.memory import Memory, aligned, alignment_of
 from primad.native.repetition import ends_of_pieces
@@ -22,14 +24,8 @@ from primad.native.storage import VIEWS
 from primad.primitive import project
 from primad.types import ArrayType
 
-SHORTEST_REPEATED = 48
-"""Nodes of a repeated part, at least: a call takes as long as ten of them on scalars."""
-LONGEST_REPEATED = 1500
-"""Nodes of a repeated part, at most."""
-LONGEST_PART = 400
-"""Nodes of another part, at most: of a longer one the time to compile grows faster than its length."""
-NUMBER_BYTES = 8
-"""Bytes of a number that is not in the text."""
+NUMBER_BYTES = ctypes.sizeof(ctypes.c_double)
+"""Bytes of a number that is not in the text; shorter ones take as many."""
 
 ARGUMENT, BLOCK, NUMBERS = "argument", "block", "numbers"
 Base = tuple[str, int]
@@ -123,7 +119,8 @@ class PartedProgram:
     def _cut(self) -> list[_Use]:
         """Return the pieces, and a last one that makes those outputs that are views, arguments or numbers."""
         marks = [self._mark(node) for node in self._steps]
-        ends = ends_of_pieces(marks, self._crossing(), SHORTEST_REPEATED, LONGEST_REPEATED, LONGEST_PART)
+        lengths = BUDGET.shortest_repeated, BUDGET.longest_repeated, BUDGET.longest_part
+        ends = ends_of_pieces(marks, self._crossing(), *lengths)
         ends = [self._after_results(end) for end in ends]
         return [_Use(self._steps[a:b]) for a, b in pairwise([0, *dict.fromkeys(ends)])] + [_Use(())]
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from primad.native.blocks import CHAINS, Axis, Blocks, pieces
+from primad.machine import CORE
+from primad.native.blocks import Axis, Blocks, pieces
 from primad.native.contractions import Contraction, blocks_for
 from primad.native.copies import halves
 from primad.native.loops import Code, View, lanes_mask, pointwise
@@ -187,7 +188,7 @@ class _PartialSums(_Loops):
         """Write the sums of a block, and return a vector of partial sums for each of its cells."""
         along, size = self.blocks.along, len(cells)
         n, *steps = (1, *[0] * len(places)) if along is None else self.form.summed[along]
-        chains = min(-(-n // self.lanes), max(1, CHAINS // size))
+        chains = min(-(-n // self.lanes), max(1, CORE.chains // size))
         body = self._counted if along is not None and along == self.form.counted else self._along
         others = [i for i in range(len(self.form.summed)) if i != along]
         totals = self.over_summed(others, places, [ZERO] * (size * chains), partial(body, cells, n, steps))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from primad.ir.node import CAPTURED, Node
+from primad.native.budget import BUDGET
 from primad.native.builder import Builder, module
 from primad.native.layout import NO_SLICES, Layout
 from primad.native.loops import Code, View
@@ -24,11 +25,7 @@ from primad.native.table import Way, way_of
 from primad.native.units import copy, is_known_before, planned_product, write_unit
 from primad.native.vectors import CELLS, number_text
 
-LONG_FUNCTION = 100_000
-"""Characters of a part for which compiling takes twice as long as for so many in short parts; the rest is quadratic."""
 Address = tuple[int, int]
-BEFORE = -1
-"""The position, among the units, of what is copied once for all tiles."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +184,7 @@ class ProgramWriter:
             parameters.append(("i64", COUNT))
         text = code.function(f"internal void @FUNCTION({', '.join(map(' '.join, parameters))})")
         if text not in self._functions:
-            self._left -= len(text) * (1 + len(text) / LONG_FUNCTION)
+            self._left -= len(text) * (1 + len(text) / BUDGET.long_function)
             if self._left < 0:
                 raise TooLongError
         name = self._functions.setdefault(text, f"@KERNEL.function{len(self._functions)}")
@@ -205,6 +202,7 @@ class ProgramWriter:
         first: dict[Any, int] = {}
         last: dict[Any, int] = {}
         sizes: dict[Any, int] = {}
+        once: set[Any] = set()
         end = len(layout.units)
         for i, unit in enumerate(layout.units):
             for buffer, size in unit.writes.items():
@@ -214,12 +212,14 @@ class ProgramWriter:
             product = self._products.get(unit)
             if product is not None and product.source is not None and product.packed is not None:
                 packed = product.packed
-                once = is_known_before(layout, product.source)
-                first[packed.buffer], last[packed.buffer] = (BEFORE, end) if once else (i, i)
+                first[packed.buffer], last[packed.buffer] = i, i
+                if is_known_before(layout, product.source):  # it is copied once, and there for all tiles
+                    first[packed.buffer], last[packed.buffer] = 0, end
+                    once.add(packed.buffer)
                 sizes[packed.buffer] = packed.nbytes
             for buffer in unit.reads:
                 last[buffer] = i
-        self.copied_before = sum(sizes[buffer] for buffer, start in first.items() if start == BEFORE)
+        self.copied_before = sum(sizes[buffer] for buffer in once)
         for node in layout.program.outputs:
             place = layout.places[node]
             if isinstance(place, View):

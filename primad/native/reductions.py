@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from primad.machine import CORE
 from primad.native.copies import halves
 from primad.native.loops import Code, View, merged
 from primad.native.pointwise import larger
 from primad.native.site import INT64, Site
 from primad.native.vectors import BOOL, Vector
 
-CHAINS = 4
-"""Vectors of the largest elements so far: one alone would wait for itself at every step."""
-LONGEST_SORT = 64
-"""Elements: each is compared with each other."""
 Axes = Sequence[tuple[int, ...]]
 
 
@@ -132,7 +129,7 @@ class _Extremum:
         source, target = places
         n, step = axis
         first = self._load(source, 0, lanes)
-        chains = min(CHAINS, -(-n // lanes))
+        chains = min(CORE.latency, -(-n // lanes))
         turns, left = divmod(n, lanes * chains)
 
         def body(pointer: str, totals: list[str]) -> list[str]:

@@ -6,9 +6,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 
 GRAM = 4
-"""Neighbours by which a place is recognised."""
+"""Neighbours by which a place is recognised. Chosen: fewer are alike by chance, more hide short bodies; wrong guesses
+cost only time, since the pieces are compared afterwards."""
 FEWEST_PIECES = 3
-"""Times that a place must come back."""
+"""Times that a place must come back. Chosen: two alike may be chance, as in a value and its derivative."""
 _MODULUS, _BASE = (1 << 61) - 1, 1_000_003
 Interval = tuple[int, int]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from primad.ir.node import Node
 from primad.native.loops import Code, View
 
 INT64 = np.dtype(np.int64)
-FAILURE_BYTES = 16
+FAILURE_BYTES = 2 * ctypes.sizeof(ctypes.c_int64)
 """Bytes of the scratch memory that an op has which can fail: one more than the place, and the value there."""
 
 

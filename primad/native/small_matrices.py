@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 
 from primad.ir.node import Node
+from primad.native.budget import BUDGET
 from primad.native.loops import View, contiguous, lanes_mask, merged
 from primad.native.reductions import in_vectors
 from primad.native.site import INT64, Site
 from primad.native.vectors import BOOL, MANGLED, Vector, lanes_of
 
-MOST_PRODUCTS = 130
-"""Products of elements that are written out, at most, as of five rows and columns: to compile more takes too long."""
-MOST_MINORS = 4
-"""Rows of a matrix whose cofactors are written out, at most."""
 Elements = np.ndarray[Any, Any]
 """An object array of the names of an array's elements."""
 
@@ -48,12 +45,12 @@ Small = Callable[..., Computed]
 
 def is_small(node: Node) -> bool:
     """Say whether the matrices that an op works on are written out."""
-    return math.prod([*node.inputs[-1].type.shape[-2:], node.inputs[0].type.shape[-1]]) <= MOST_PRODUCTS
+    return math.prod([*node.inputs[-1].type.shape[-2:], node.inputs[0].type.shape[-1]]) <= BUDGET.products
 
 
 def few_minors(node: Node) -> bool:
     """Say whether the cofactors of a matrix are written out."""
-    return bool(node.type.shape[-1] <= MOST_MINORS)
+    return bool(node.type.shape[-1] <= BUDGET.minors)
 
 
 # -- what is computed --------------------------------------------------------------------------------------------------

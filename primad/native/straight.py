@@ -15,6 +15,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, leaf_value
 from primad.ir.program import Program
+from primad.native.budget import BUDGET
 from primad.native.builder import Builder, module
 from primad.native.pointwise import POINTWISE, Pointwise, larger, operand_dtype, written
 from primad.native.table import Way, reason, way_of
@@ -23,12 +24,9 @@ from primad.ops.contraction import split
 
 Elements = np.ndarray[Any, Any]
 """An object array of the names of an array's elements."""
-MOST_INSTRUCTIONS = 3000
-"""Instructions: longer code takes longer to compile (a tenth of a second) than loops take to run."""
-FUNCTION = 24
-"""Instructions that a function of an element counts for."""
 TOGETHER = 3
-"""From so many elements on a function is computed for a whole vector of them."""
+"""Elements from which on a function is computed for a whole vector of them. Estimated: a vector's takes longer than one
+number's. The last bits of results depend on it."""
 
 
 def length_of(program: Program) -> int | None:
@@ -52,7 +50,7 @@ def _instructions(node: Node) -> int | None:
         return None
     how = way_of(node)
     if isinstance(how, Pointwise):
-        return node.type.size * (FUNCTION if how.function else 1)
+        return node.type.size * (BUDGET.function if how.function else 1)
     if node.op is ops.contract:
         return node.op.cost(node).flops // 2
     if node.op in _REDUCED:

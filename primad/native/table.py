@@ -9,6 +9,7 @@ from functools import partial
 
 from primad import ops
 from primad.ir.node import Leaf, Node
+from primad.native.budget import BUDGET
 from primad.native.compiler import compiler
 from primad.native.factorizations import COFACTORS, EIGH, LU, QR, SVD
 from primad.native.indexing import write_gather, write_scatter_add
@@ -22,9 +23,9 @@ from primad.native.matrices import (
     write_solve_triangular,
 )
 from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way
-from primad.native.reductions import LONGEST_SORT, write_argsort, write_cumsum, write_extremum
+from primad.native.reductions import write_argsort, write_cumsum, write_extremum
 from primad.native.site import Loops
-from primad.native.small_matrices import MOST_MINORS, few_minors, minors_along, write_small
+from primad.native.small_matrices import few_minors, minors_along, write_small
 from primad.native.spectra import memory_of_blocks, write_gaps, write_slopes, write_spread
 from primad.native.storage import VIEWS
 from primad.native.vectors import CELLS
@@ -56,12 +57,12 @@ class Missing:
 
 
 def _long_sort(node: Node) -> str:
-    long = node.type.shape[dict(node.params)["axis"]] > LONGEST_SORT
-    return f"axes of more than {LONGEST_SORT} elements are sorted by NumPy" if long else ""
+    long = node.type.shape[dict(node.params)["axis"]] > BUDGET.unrolled
+    return f"axes of more than {BUDGET.unrolled} elements are sorted by NumPy" if long else ""
 
 
 def _many_minors(node: Node) -> str:
-    return "" if few_minors(node) else f"second derivatives of det for more than {MOST_MINORS} rows are left to NumPy"
+    return "" if few_minors(node) else f"second derivatives of det for more than {BUDGET.minors} rows are left to NumPy"
 
 
 def _wide_indices(node: Node) -> str:

@@ -19,6 +19,9 @@ from primad.native.builder import Builder
 
 WIDTH_BYTES = VECTOR_BYTES
 """How long the vectors are that code is written for."""
+LONGEST_SIDE = 8
+"""Rows of a block that a loop keeps in registers, and vectors in a row, at most. Given by the 16 or 32 registers that
+there are: larger blocks do not fit. The blocks of products, and so the bits of their sums, depend on it."""
 
 LIBMVEC = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "asin", "acos",

@@ -7,14 +7,13 @@ from itertools import product
 from typing import Any
 
 from primad.ir.node import Node
+from primad.native.budget import BUDGET
 from primad.native.loops import View, contiguous, merged, pointwise
 from primad.native.reductions import in_vectors, widest
 from primad.native.site import INT64, Site
 from primad.native.vectors import BOOL, BY_SIZE, Vector
 from primad.ops.windows import meeting
 
-MOST_ELEMENTS = 64
-"""Elements of a window, each of which has a loop that adds it."""
 Shape = tuple[int, ...]
 
 
@@ -57,8 +56,8 @@ def framed_in(node: Node) -> View:
 def has_many_elements(node: Node) -> str:
     """Return why an overlap-add has no loops; '' where it has."""
     y, axes = node.inputs[0].type, dict(node.params)["axes"]
-    many = math.prod(y.shape[y.ndim - len(axes) :]) > MOST_ELEMENTS
-    return f"windows of more than {MOST_ELEMENTS} elements are added by NumPy" if many else ""
+    many = math.prod(y.shape[y.ndim - len(axes) :]) > BUDGET.unrolled
+    return f"windows of more than {BUDGET.unrolled} elements are added by NumPy" if many else ""
 
 
 def write_overlap_add(site: Site) -> None:

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from primad.native.builder import Builder, module
 from primad.native.program_text import ProgramText
 
-SAID_BYTES = 32
-"""Bytes in which a chunk says what failed: four i64."""
+
+class Said(ctypes.Structure):
+    """What a chunk says that failed: which op, in which tile, one more than the place, and the value there."""
+
+    _fields_ = tuple([(name, ctypes.c_int64) for name in ("status", "tile", "place", "value")])
+
+
+SAID_BYTES = ctypes.sizeof(Said)
 
 
 class Job(ctypes.Structure):

@@ -17,7 +17,8 @@ from primad.runtime.native_steps import NativePart, NativeStep
 from primad.types import ArrayType, TupleType
 
 BUFFERED_SIZE = 1024
-"""Arrays of fewer elements are not worth a buffer, unless they save a native function to look up where they are."""
+"""Elements: arrays of fewer are not worth a buffer, unless they save a native function to look up where they are.
+Estimated, by what NumPy takes to make such an array."""
 
 
 def last_uses(steps: Sequence[Node | NativeStep], outputs: Sequence[Node]) -> dict[Node | NativeStep, list[Node]]:

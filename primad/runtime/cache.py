@@ -11,19 +11,20 @@ import numpy as np
 from primad.ir.key import Key
 from primad.ir.node import CAPTURED
 from primad.ir.program import Program
-from primad.native.compiler import Kernel
+from primad.native.compiler import KERNEL_BYTES, Kernel
 from primad.process import forgets
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Bytes that the values of a cache may hold together."""
+"""Bytes that the values of a cache may hold together. Chosen: small beside the memory of a machine."""
 FEWEST = 4
-"""Values that stay in a cache, however much they hold."""
-NODE_BYTES = 600
-"""Bytes of a node with its step in a plan, of programs in the tests by tracemalloc."""
-ROW_BYTES = 200
-"""Bytes of a node's row in a key, likewise."""
-KERNEL_BYTES = 32 * 1024
-"""Bytes of a native function, whatever its length: pages of code and data of its own."""
+"""Values that stay in a cache, however much they hold. Chosen: a loop may take turns with a few programs of large
+arrays."""
+NODE_BYTES, ROW_BYTES = 600, 200
+"""Bytes of a node with its step in a plan, and of its row in a key. Measured with the programs of the tests, by
+tracemalloc."""
+PER_FUNCTION = 256
+"""Programs that are kept for each function, one for each combination of argument types. Chosen: a function that meets
+more meets few of them again."""
 
 
 def held_bytes(value: Any) -> int:

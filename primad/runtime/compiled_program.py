@@ -17,18 +17,18 @@ from primad.native.calls import text_of
 from primad.native.compiler import compiler
 from primad.native.cpython_entry import CPythonEntry, builtin, is_plain, write_cpython_entry
 from primad.native.memory import ALIGNMENT, aligned
-from primad.native.pointwise import NEEDS
+from primad.native.pointwise import work_of_element
 from primad.native.program_text import ProgramText, kernel_of
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.executor import Executable
 from primad.runtime.failure import failure_of
 from primad.runtime.prediction import Machine, Prediction, as_one_function
+from primad.runtime.tile_partition import WORTHWHILE_BYTES
 
 MOST_WORK = 4_000_000
-"""Elements computed (a function counts as eight, two flops of a product as a quarter): about a millisecond. In larger
-programs the interpreter's price does not show, while threads and a tuned BLAS library do."""
-MOST_BYTES = 4 * 1024 * 1024
-"""Bytes of a program's values together, from which tiles keep more of them in a cache."""
+"""Elements computed (a function counts as several, two flops of a product as a quarter): about a millisecond. Chosen:
+in larger programs the interpreter's price does not show, while threads and a tuned BLAS library do. The last bits of
+results depend on it."""
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -149,6 +149,6 @@ def work_of(nodes: Iterable[Node]) -> int | None:
     work = size = 0
     for node in nodes:
         cost = node.op.cost(node)
-        work += cost.matmul_flops // 8 + node.type.size * (8 if node.op.name in NEEDS else 1)
+        work += cost.matmul_flops // 8 + node.type.size * work_of_element(node)
         size += cost.bytes
-    return work if work <= MOST_WORK and size <= MOST_BYTES else None
+    return work if work <= MOST_WORK and size <= WORTHWHILE_BYTES else None

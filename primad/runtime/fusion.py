@@ -19,16 +19,19 @@ from primad.native.compiler import Kernel, compiler
 from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.iteration_space import LOOPS, IterationSpace
 from primad.native.kernels import Read, kernel_text
-from primad.native.pointwise import NEEDS
+from primad.native.pointwise import NEEDS, work_of_element
 from primad.native.table import has_code
 from primad.runtime.native_steps import NativeStep
 from primad.runtime.recompute import recompute
 from primad.types import TupleType
 
 WORTHWHILE_SIZE = 4096
-"""Elements of a group, below which it stays with NumPy: a kernel saves less than compiling it costs."""
+"""Elements of a group, below which it stays with NumPy. Estimated: an op on so many in a cache takes as long as a call
+of a NumPy function, about a microsecond, which is what a kernel saves. The last bits of results depend on it."""
 WORTHWHILE_OPS = 32
-"""So many ops on so many elements, in all groups together, make kernels worth building; a function counts as eight."""
+"""Ops on so many elements, in all groups together, that make kernels worth building; a function counts as several.
+Estimated: compiling takes some milliseconds, and a run then saves some ten microseconds. The last bits of results
+depend on it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +140,7 @@ class _Draft:
     @property
     def work(self) -> int:
         """Elements times ops."""
-        return self.nodes[0].type.size * sum(8 if node.op.name in NEEDS else 1 for node in self.nodes)
+        return self.nodes[0].type.size * sum(map(work_of_element, self.nodes))
 
     def read(self) -> None:
         """Find what is read from outside, through broadcasts where the loops allow it."""

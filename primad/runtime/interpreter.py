@@ -229,8 +229,9 @@ SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 """Of NumPy's scalars the operators compute the same bits as its functions, ten times as fast."""
 SINGLE_THREADED_FLOPS = 2e4
-"""Matrix products of this size run on one BLAS thread, which makes results independent of the number of threads: from
-about so many flops on, BLAS cuts products along their sums. The blocks of large ones are shared among chunks."""
+"""Flops: matrix products of this size run on one BLAS thread, which makes results independent of the number of threads.
+Given by OpenBLAS, which from about so many on cuts products along their sums. The blocks of large ones are shared among
+chunks."""
 
 
 def _makes_more_than_its_result(node: Node) -> bool:

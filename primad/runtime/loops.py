@@ -12,10 +12,11 @@ import numpy as np
 
 from primad.errors import StepsError
 from primad.ir.program import ClosedProgram, Program
+from primad.native.budget import BUDGET
 from primad.native.compiler import Kernel, compiler
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.steps import driver_text
-from primad.native.straight import MOST_INSTRUCTIONS, length_of, loop_text
+from primad.native.straight import length_of, loop_text
 from primad.native.table import reason
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.checkpoints import without_barriers
@@ -26,7 +27,8 @@ from primad.simplify import simplify
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 UNINTERRUPTED = 50_000_000
-"""Instructions of a loop between two moments at which Python sees an interrupt: some hundredths of a second."""
+"""Instructions of a loop between two moments at which Python sees an interrupt. Chosen: they take some hundredths of a
+second, less than anybody notices."""
 
 
 class Steps(ABC):
@@ -197,7 +199,7 @@ def steps_of(of: ClosedProgram, carry: int, stacked: int, reverse: bool, ends: b
 def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool]) -> Steps:
     program = without_barriers(simplify(of.hoisted))
     length = None if compiler() is None else length_of(program)
-    if length is not None and length <= MOST_INSTRUCTIONS:
+    if length is not None and length <= BUDGET.instructions:
         try:
             return _NativeLoop(program, loop_text(program, *shape), shape, length)
         except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory

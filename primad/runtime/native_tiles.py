@@ -24,7 +24,7 @@ from primad.runtime.workspaces import SPARE_WORKSPACES, Workspace
 from primad.types import ArrayType
 
 SHORT_WORK = 1e10
-"""Flops that take well below a second: nobody misses an interrupt meanwhile."""
+"""Flops that take well below a second. Chosen: nobody misses an interrupt meanwhile."""
 
 
 class NativeTiles:

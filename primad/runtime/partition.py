@@ -13,24 +13,28 @@ from dataclasses import dataclass
 
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program, subprogram
+from primad.native.budget import BUDGET
 from primad.native.calls import text_of
 from primad.native.compiler import Kernel, compiler
-from primad.native.layout import MOST_CONSTANTS, is_constant
-from primad.native.pointwise import NEEDS
+from primad.native.layout import is_constant
+from primad.native.pointwise import work_of_element
 from primad.native.program_text import ProgramText, kernel_of
 from primad.native.storage import VIEWS
 from primad.native.table import reason
 from primad.primitive import project
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import work_of
+from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart, NativeStep
 from primad.types import TupleType
 
 FEWEST_STEPS = 4
-"""A part of fewer steps stays with NumPy, unless they work much: to call it takes as long."""
-WORTHWHILE_WORK = 16_384
-"""Elements times ops, a function counting as eight, from which a part of one step is worth it."""
+"""Steps: a part of fewer stays with NumPy, unless they work much. Estimated: to call a part takes as long as so many.
+The last bits of results depend on it."""
+WORTHWHILE_WORK = FEWEST_STEPS * WORTHWHILE_SIZE
+"""Elements times ops, a function counting as several, from which a part of one step is worth it: as long as so many
+steps on arrays whose elements take as long as a call."""
 
 
 def partitioned(program: Program) -> Plan | None:
@@ -51,7 +55,7 @@ def partitioned(program: Program) -> Plan | None:
 
 def is_native(node: Node) -> bool:
     """Say whether a step can be in a part."""
-    return not reason(node) and not (is_constant(node) and node.type.size > MOST_CONSTANTS)
+    return not reason(node) and not (is_constant(node) and node.type.size > BUDGET.constant)
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class _DraftOfParts:
 
 def _work(node: Node) -> int:
     """Return elements times ops, a function counting as eight."""
-    return node.type.size * (8 if node.op.name in NEEDS else 1)
+    return node.type.size * work_of_element(node)
 
 
 def _work_of_any(node: Node) -> int:

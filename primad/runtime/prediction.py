@@ -16,18 +16,19 @@ from primad.deferred import loaded
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.machine import SECOND_CACHE
-from primad.native.pointwise import NEEDS
+from primad.native.pointwise import NEEDS, work_of_element
 from primad.runtime.native_steps import NativeStep
 
 IN_REGISTERS = 0.5
-"""An op inside a kernel takes this share of a NumPy call's time per element: it neither loads nor stores."""
-FUNCTION_WORK = 8
-"""Times: so much more work than an op of arithmetic a function is in a kernel."""
+"""Share of a NumPy call's time per element that an op inside a kernel takes: it neither loads nor stores. Estimated;
+only predictions depend on it."""
 LATENCY_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.7e-9, 8e-9, 6e-9
-"""Seconds that an op, a function and a loop of native code take, however small their arrays are."""
+"""Seconds that an op, a function and a loop of native code take, however small their arrays are. Fitted to times of
+programs of small steps; only predictions depend on them."""
 STEP_CALLS, DEFINITION_CALLS, PART_CALLS, ENTRY_CALLS = 2, 15, 15, 0.2
 """Calls of a NumPy function that these take as long as: a step that is a ufunc, one whose definition is Python's, a
-native part, a program that Python calls itself."""
+native part, a program that Python calls itself. Fitted to times of programs of small steps; only predictions depend on
+them."""
 CACHED_BYTES = SECOND_CACHE.size
 """Bytes; larger arrays come from memory."""
 
@@ -125,7 +126,7 @@ def as_one_function(program: Program, machine: Machine) -> Prediction:
                 products += flops / machine.peak_alone + LOOP_SECONDS
                 continue
             function = node.op.name in NEEDS
-            seconds = node.type.size * (FUNCTION_WORK if function else 1) * IN_REGISTERS * machine.arithmetic
+            seconds = node.type.size * work_of_element(node) * IN_REGISTERS * machine.arithmetic
             if not node.op.pointwise:
                 seconds += LOOP_SECONDS
             kernels += max(seconds, FUNCTION_SECONDS if function else LATENCY_SECONDS)

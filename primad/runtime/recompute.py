@@ -13,9 +13,8 @@ from primad.ir.node import LITERAL, Node
 
 CHEAP = frozenset((ops.mul, ops.add, ops.sub, ops.neg))
 LONGEST = 4
-"""Ops that are repeated for one value, at most."""
-OUTSIDE = -1
-"""The position, among the groups, of what uses a value and is in none: an output, or an op that no kernel does."""
+"""Ops that are repeated for one value, at most. Chosen: cheap ones, so few that a kernel that waits for memory does
+them meanwhile."""
 
 
 class _Groups:
@@ -24,10 +23,11 @@ class _Groups:
     def __init__(self, groups: Sequence[Sequence[Node]], steps: Sequence[Node], outputs: Sequence[Node]) -> None:
         self.members = [dict.fromkeys(group) for group in groups]
         self.owner = {node: i for i, group in enumerate(groups) for node in group}
-        self.users: dict[Node, set[int]] = {node: {OUTSIDE} for node in outputs}
+        # Groups by their numbers; None is what is in no group: an output, or an op that no kernel does.
+        self.users: dict[Node, set[int | None]] = {node: {None} for node in outputs}
         for node in steps:
             for operand in node.inputs:
-                self.users.setdefault(operand, set()).add(self.owner.get(node, OUTSIDE))
+                self.users.setdefault(operand, set()).add(self.owner.get(node))
         self.reads = [
             {x for node in group for x in node.inputs if x not in self.members[i]} for i, group in enumerate(groups)
         ]
@@ -35,8 +35,8 @@ class _Groups:
     def sink(self, node: Node) -> None:
         """Move a value into the groups that use it, if that saves more passes over memory than it costs."""
         home = self.owner[node]
-        others = self.users[node] - {home}
-        if not others or OUTSIDE in others:
+        others = [user for user in self.users[node] if user is not None and user != home]
+        if not others or None in self.users[node]:
             return
         copies: dict[int, list[Node]] = {}
         more: dict[int, set[Node]] = {}
@@ -58,7 +58,7 @@ class _Groups:
                 for operand in copy.inputs:
                     if operand.op is not LITERAL and operand not in self.members[other]:
                         self.users.setdefault(operand, set()).add(other)
-        self.users[node] = {home} & self.users[node]
+        self.users[node] &= {home}
         if not self.users[node]:
             self._drop(node, home)
 

@@ -15,6 +15,10 @@ from primad.runtime.tileable_axes import Tileable
 from primad.transforms.dimensions import axis_map
 from primad.types import ArrayType
 
+WORTHWHILE_BYTES = 4 * 1024 * 1024
+"""Bytes of a program's values together, below which it stays whole, and from which tiles keep more of them in a cache.
+Estimated, as a few second-level caches; not asked of the machine. The last bits of results depend on it."""
+
 
 @dataclass(frozen=True)
 class TilePartition:

@@ -11,6 +11,7 @@ import warnings
 from primad import ops
 from primad.ir.node import Node
 from primad.machine import SECOND_CACHE, blas_has_long_vectors
+from primad.native.budget import BUDGET
 from primad.native.compiler import compiler
 from primad.native.layout import layout_of
 from primad.native.program_text import ProgramWriter, TooLongError
@@ -23,19 +24,21 @@ from primad.runtime.tile_partition import TilePartition
 SCRATCH_BYTES = SECOND_CACHE.share(1)
 """Memory of a native tile."""
 SLICES_BYTES = 8 * 1024 * 1024
-"""Bytes that a native tile may read and write of whole arrays, of which a short last tile has copies."""
+"""Bytes that a native tile may read and write of whole arrays. Chosen: a short last tile has copies of them."""
 NATIVE_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
-"""Lengths of native tiles. There are few, so that other numbers of points find their function compiled."""
+"""Rows of native tiles: the lengths that there are. Chosen: few, so that other numbers of points find their function
+compiled, and whole vectors. The last bits of results depend on it."""
 MIXED_LENGTHS = (256, 512, 1024, 2048)
-"""Lengths of tiles of native functions and steps between them, which Python calls: shorter ones do not pay for that."""
+"""Rows of tiles of native functions and steps between them, which Python calls. Chosen: shorter ones do not pay for the
+calls. The last bits of results depend on it."""
 FEWEST_TILES = 12
-"""Tiles: native ones are made shorter to have so many of them for threads to share."""
+"""Tiles: native ones are made shorter to have so many of them for threads to share. Chosen: 2, 3, 4, 6 and 12 threads
+have equal shares then. The last bits of results depend on it."""
 SHORT_LENGTH = 32
-"""Rows of a native tile, below which it is not made shorter for that."""
+"""Rows of a native tile, below which it is not made shorter for that. Chosen: four vectors of eight doubles. The last
+bits of results depend on it."""
 LARGEST_MATRIX = SECOND_CACHE.share(1, 4)
 """Bytes. Products with larger matrices are BLAS's, which reads them in blocks, unless its vectors are half as long."""
-LONGEST_TEXT = 1_000_000
-"""Characters of a native tile's loops that are not equal: more take seconds to compile."""
 
 Tiles = InterpretedTiles | NativeTiles
 
@@ -56,7 +59,7 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
     layout = layout_of(program, slices)
     if layout is None:
         return None
-    writer = ProgramWriter(layout, LONGEST_TEXT)
+    writer = ProgramWriter(layout, BUDGET.tile_text)
     fitting = SCRATCH_BYTES * guess // max(1, writer.scratch - writer.copied_before)
     if fitting < lengths[0] and not even_large:
         return None
@@ -69,7 +72,7 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
         program, slices = partition.tile(length)
         layout = layout_of(program, slices)
         assert layout is not None
-        writer = ProgramWriter(layout, LONGEST_TEXT)
+        writer = ProgramWriter(layout, BUDGET.tile_text)
     try:
         return NativeTiles(partition, length, program, writer)
     except TooLongError:
@@ -87,7 +90,7 @@ def mixed_tiles(partition: TilePartition) -> InterpretedTiles | None:
     guess = lengths[0]
     program, _ = partition.tile(guess)
     parts = Partition(program)
-    if not parts.is_mostly_native or parts.length > LONGEST_TEXT:
+    if not parts.is_mostly_native or parts.length > BUDGET.tile_text:
         return None
     fitting = SCRATCH_BYTES * guess // max(1, parts.scratch)
     longest = max([n for n in lengths if n <= fitting], default=guess)

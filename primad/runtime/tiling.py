@@ -20,6 +20,7 @@ from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.machine import SECOND_CACHE
+from primad.native.budget import BUDGET
 from primad.quantities import several
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.chunks import thread_count
@@ -30,7 +31,7 @@ from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
 from primad.runtime.memory import check_memory
 from primad.runtime.prediction import Machine, Prediction
-from primad.runtime.tile_partition import partition_of
+from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of
 from primad.runtime.tileable_axes import Tileable, mixers, tileable_dimensions
 from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
 from primad.simplify.outer import outer_products
@@ -42,20 +43,21 @@ from primad.types import TupleType
 TILE_BYTES = SECOND_CACHE.share(1, 2)
 """Mean size of a tile's values: one of them fits into a core's second-level cache, all into the third."""
 SHORTEST_TILE = 64
-"""Rows of a tile, at least: the calls of shorter ones cost more than tiles save."""
+"""Rows of a tile, at least. Estimated: the calls of shorter ones cost more than tiles save. The last bits of results
+depend on it."""
 SHORT_TILE = 256
-"""Rows of a tile: up to so many it is made longer though fewer than eight are left to share among threads."""
+"""Rows of a tile: up to so many it is made longer though fewer than eight are left to share among threads. Estimated:
+then calls cost more than idle threads. The last bits of results depend on it."""
 
-WORTHWHILE_BYTES = 4 * 1024 * 1024
-"""Bytes of all tiled values together, below which a program stays whole."""
 WORTHWHILE_RECOMPUTATION = 1.5
-"""Times the flops of the whole program that stages may cost which start again with the inputs."""
+"""Times the flops of the whole program that stages may cost which start again with the inputs. Estimated: values that
+stay in a cache save about as much. The last bits of results depend on it."""
 LARGE_BYTES = 512 * 1024 * 1024
-"""Bytes of the program's arrays, from which such stages may cost more than that."""
+"""Bytes of the program's arrays, from which such stages may cost more than that. Chosen: then memory is what one runs
+out of. The last bits of results depend on it."""
 MAX_STAGES = 4
-"""Tiled stages of a program, at most."""
-MOST_IN_PLACE = 5000
-"""Ops of a program and what it calls, at most, for tiles through calls: planning so many takes half a second."""
+"""Tiled stages of a program, at most. Chosen: sums in sums in sums are rare, and each stage is planned by itself. The
+last bits of results depend on it."""
 
 
 def make_plan(program: Program, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
@@ -88,7 +90,7 @@ def _through_calls(program: Program, donated: Donated, along: Hint | None) -> An
     if not calls(program):
         return None
     cost = program.cost()
-    if along is None and (cost.bytes < WORTHWHILE_BYTES or cost.nodes > MOST_IN_PLACE):
+    if along is None and (cost.bytes < WORTHWHILE_BYTES or cost.nodes > BUDGET.put_in_place):
         return None
     plan = _plan(outer_products(without_barriers(without_calls(program))), MAX_STAGES, donated, along)
     return None if along is None and isinstance(plan, Plan) else plan

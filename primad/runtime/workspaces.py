@@ -158,10 +158,12 @@ def native_call(step: NativeStep, places: Places) -> NativeCall:
     return GroupCall(step, places)
 
 
-WHOLE_VECTORS = 64
-"""Elements: pieces of a row begin at multiples, so that only the last has a vector that is not full."""
+WHOLE_VECTORS = ALIGNMENT
+"""Elements, of a byte or more: pieces of a row begin at multiples, so that only the last has a vector that is not
+full."""
 CHUNK_WORK = 1 << 20
-"""Elements times ops of a kernel for one chunk: fewer take less time than handing them to a thread does."""
+"""Elements times ops of a kernel for one chunk, at least. Estimated: fewer take less time than handing them to a thread
+does."""
 
 
 def _pieces(group: FusedStep) -> list[tuple[tuple[int, ...], list[int]]]:

@@ -1,0 +1,59 @@
+"""What making machine code may cost: how much is written and compiled before shorter parts, or NumPy, are better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bounds of what is compiled, each in what is counted before there is code.
+
+    LLVM takes 0.15 to 1 millisecond for an op (`primad.native.calls`), and for one function longer than for its parts.
+    They are chosen so that first calls take below a second where there is another way to run. What runs as native code,
+    and in which parts, depends on them, and so the last bits of results do.
+
+    Attributes:
+        worth_cutting: seconds of compiling, from which it is tried to find equal parts of a program.
+        share: the share of the time of compiling, at most, that compiling equal parts once must take to be worth it.
+        always_cut: seconds from which a program is cut in any case: one function takes longer than its parts together.
+        most: seconds that a program may take. A step saves a microsecond a call: ten million steps pay for it.
+        shortest_repeated: nodes of a repeated part, at least: a call takes as long as ten of them on scalars.
+        longest_repeated: nodes of a repeated part, at most.
+        longest_part: nodes of another part, at most: of longer ones the time to compile grows faster than the length.
+        long_function: characters of a function for which compiling takes twice as long as for so many in short ones;
+            the rest is quadratic.
+        tile_text: characters of a tile's functions that are not equal: more take seconds. (A loop that copies a growing
+            array in each of 60 steps took six.)
+        constant: elements of an array that becomes a part of the text.
+        unrolled: elements that have code of their own: those of a window, each of which has a loop that adds it, and
+            those of a row that is sorted, each of which is compared with each other.
+        products: products of elements that are written out for the factors of a matrix, as of five rows and columns.
+        minors: rows of a matrix whose cofactors are written out.
+        instructions: those of a loop's body on single elements: more take longer to compile (a tenth of a second) than
+            loops take to run.
+        function: the instructions that a function of an element counts as.
+        put_in_place: ops of a program and what it calls, for tiles through its calls: planning so many takes half a
+            second.
+    """
+
+    worth_cutting: float = 0.05
+    share: float = 0.6
+    always_cut: float = 0.4
+    most: float = 10.0
+    shortest_repeated: int = 48
+    longest_repeated: int = 1500
+    longest_part: int = 400
+    long_function: int = 100_000
+    tile_text: int = 1_000_000
+    constant: int = 4096
+    unrolled: int = 64
+    products: int = 130
+    minors: int = 4
+    instructions: int = 3000
+    function: int = 24
+    put_in_place: int = 5000
+
+
+BUDGET = Budget()
+"""The one that everything goes by."""
