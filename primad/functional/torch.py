@@ -16,7 +16,7 @@ from primad.functional.keys import structure_key
 from primad.functional.mapping import vmap
 from primad.functional.transformed import transform
 from primad.recording import check_function, is_weak, type_of
-from primad.runtime.cache import Cache
+from primad.runtime.cache import PER_FUNCTION, Cache
 
 Array = Any
 Tensor = Any
@@ -24,8 +24,6 @@ Flat = Callable[[tuple[Array, ...], tuple[Any, ...]], Any]
 """A function of a tuple of arrays and of one of Python numbers, which derivatives leave alone."""
 ALONE = tree.flatten(0.0)[1]
 """The structure of a result that is one array."""
-KEPT = 64
-"""Functions that are kept for each one given: one for each structure of its arguments, and for each batching."""
 
 
 @transform
@@ -56,7 +54,7 @@ def to_torch(function: Callable[..., Any]) -> Callable[..., Any]:
         (tensor([0.9093, 0.9093]),)
     """
     check_function(function)
-    kept = Cache(KEPT)
+    kept = Cache(PER_FUNCTION)
     compiled = jit(function)
 
     def converted(*args: Any) -> Any:
@@ -111,7 +109,7 @@ class Differentiated:
         self._function = function
         self.run = jit(function)
         self.n = 0
-        self._batched = Cache(KEPT)
+        self._batched = Cache(PER_FUNCTION)
 
     def applied(self, numbers: tuple[Any, ...], tensors: Sequence[Tensor]) -> Any:
         """Return the function's result for tensors, with tensors in it."""
