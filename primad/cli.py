@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import itertools
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +52,9 @@ def list_examples() -> None:
 
 @examples_app.command("run")
 def run_examples_command(
-    names: Annotated[list[str] | None, typer.Argument(help="Which examples to run.", show_default=False)] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Which examples to run; 'b*' for all that begin so.", show_default=False)
+    ] = None,
     all_of_them: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
     toy: Annotated[bool, typer.Option("--toy", help="Run at toy size: seconds each, and rough results.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for a picture and a record of each.")] = Path("examples_out"),
@@ -64,13 +68,14 @@ def run_examples_command(
     if bool(names) == all_of_them:
         typer.echo("examples run: give names of examples, or --all.\n  Fix: primad examples list shows them.", err=True)
         raise typer.Exit(2)
-    for name in names or ():
-        if name not in available:
+    found = {name: fnmatch.filter(available, name) for name in names or available}
+    for name, matching in found.items():
+        if not matching:
             near = suggestion(name, available)
             listed = f"There is no example {name!r}; there are {', '.join(available) or 'none'}."
             typer.echo(f"{listed} {near.capitalize()}".rstrip(), err=True)
             raise typer.Exit(2)
-    chosen = [available[name] for name in names or available]
+    chosen = [available[name] for name in dict.fromkeys(itertools.chain(*found.values()))]
     raise typer.Exit(run_examples(chosen, out, toy, seed, resume))
 
 

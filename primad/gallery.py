@@ -63,7 +63,7 @@ class GalleryExample:
     def limits(self, toy: bool) -> dict[str, float]:
         """Return what its figures should not exceed."""
         text = self.said.get("Toy" if toy else "Reach", "")
-        return {name: float(value) for name, value in re.findall(r"([a-z_]+) ([0-9.e+-]+)", text)}
+        return {name: float(value) for name, value in re.findall(r"([a-z][a-z_0-9]*) ([0-9.e+-]+)", text)}
 
 
 def examples(folder: Path | None = None) -> dict[str, GalleryExample]:

@@ -50,7 +50,7 @@ def solve(toy=False, seed=0):
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    steps, count, rate = (60, 100, 5e-3) if toy else (4000, 4000, 5e-3)
+    steps, count, rate = (60, 100, 5e-3) if toy else (8000, 4000, 5e-3)
     rng = np.random.default_rng(seed)
     params = [
         {"weights": nn.initializers.xavier_normal(rng, (n, m)), "bias": np.zeros(m)}

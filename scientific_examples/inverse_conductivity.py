@@ -8,6 +8,7 @@ fields that the data were made with.
 Reference: u = sin πx sin πy, k = 1 / (1 + x² + y² + (x − 1)² + (y − 1)²).
 Reach: error 0.02, error_u 0.02, seconds 60
 Toy: error 0.3
+Published: error 2.4e-2 of both fields together, the best of eleven methods (PINNacle PInv, Z. Hao et al., 2023)
 """
 
 import numpy as np

@@ -118,6 +118,12 @@ def test_the_seed_reaches_the_example(folder):
     assert json.loads((folder.out / "first.json").read_text())["figures"]["error"] == 30.0
 
 
+def test_names_may_be_patterns(folder):
+    folder("third")
+    result = run("run", "second", "*d", "--out", folder.out)
+    assert [line.split()[0] for line in result.output.splitlines()[:-1]] == ["second", "third"], "each once"
+
+
 def test_resume_leaves_out_what_is_done_at_this_size(folder):
     run("run", "first", "--toy", "--out", folder.out)
     folder("first", before="raise RuntimeError('run again')")
@@ -167,6 +173,7 @@ def test_without_matplotlib_there_are_records_and_the_extra_is_named(folder, mon
         ((), "give names of examples, or --all"),
         (("first", "--all"), "give names of examples, or --all"),
         (("frist",), "Did you mean first?"),
+        (("first", "x*"), "There is no example 'x*'"),
     ],
 )
 def test_errors_of_the_command(folder, arguments, message):

@@ -111,6 +111,61 @@ def test_a_system_is_solved_as_its_parts_where_they_do_not_meet():
     np.testing.assert_allclose(both, np.stack(alone), atol=1e-14)
 
 
+def test_in_the_plane_the_spectral_method_agrees_with_itself_on_the_line():
+    """What depends on x, on y or on x + 2y alone obeys an equation on a line."""
+    x, times = np.linspace(0, 2 * np.pi, 64, endpoint=False), [0.0, 0.2]
+
+    def start(z):
+        return 0.3 * np.sin(z) + 0.1 * np.cos(2 * z)
+
+    for a, b in ((1, 0), (0, 1), (1, 2)):
+        rate = a**2 + b**2
+        line = references.periodic(
+            start(x), 2 * np.pi, times, lambda k, r=rate: -0.1 * r * k**2, lambda u: u - u**3, step=0.01
+        )
+        z = a * x[:, None] + b * x
+        found = references.periodic(
+            np.stack([start(z), -start(z)]),
+            2 * np.pi,
+            times,
+            lambda k, m: -0.1 * (k**2 + m**2),
+            lambda u: u - u**3,
+            step=0.01,
+            dimensions=2,
+        )
+        right = line[np.mod(a * np.arange(64)[:, None] + b * np.arange(64), 64)]
+        np.testing.assert_allclose(found[0], right, atol=1e-6)
+        np.testing.assert_allclose(found[1], -found[0], atol=1e-12)
+
+
+def test_harmonic_functions_with_holes_are_found_exactly():
+    """A function with singularities in two holes is found from its values on the boundary, there and inside."""
+    poles = [(0.3, 0.2, 0.1), (-0.4, -0.1, 0.2)]
+
+    def exact(x, y):
+        z = x + 1j * y
+        return (z**3 + 0.1 / (z - 0.3 - 0.2j) ** 2).real + np.log(np.abs(z + 0.4 + 0.1j))
+
+    turn = 2 * np.pi * np.arange(80) / 80
+    rings = [(0, 0, 1.0), *poles]
+    at = np.concatenate([np.stack([a + r * np.cos(turn), b + r * np.sin(turn)], axis=-1) for a, b, r in rings])
+    found = references.harmonic(at, exact(*at.T), poles, 8)
+    x, y = np.array([0.0, 0.7, -0.1]), np.array([0.0, 0.1, 0.8])
+    np.testing.assert_allclose(found(x, y), exact(x, y), atol=1e-11)
+
+
+def test_the_laplacian_of_the_square_is_exact_for_polynomials():
+    x, y, matrix = references.square_laplacian(8)
+    u = x * (1 - x) * y * (1 - y) * (x**2 + x * y)
+
+    def second(s, power):  # of s^power (1 − s)
+        return power * (power - 1) * s ** max(power - 2, 0) - (power + 1) * power * s ** (power - 1)
+
+    parts = [(3, 1), (2, 2)]
+    right = sum(second(x, p) * y**q * (1 - y) + x**p * (1 - x) * second(y, q) for p, q in parts)
+    np.testing.assert_allclose(matrix @ u, right, atol=1e-10)
+
+
 def test_heat_and_waves_on_a_square_follow_the_lowest_mode():
     line = np.linspace(0, 1, 41)
     x, y = np.meshgrid(line, line, indexing="ij")

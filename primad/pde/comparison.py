@@ -29,8 +29,9 @@ def plot_comparison(a: Array, b: Array, found: Array, reference: Array, names: t
         1, 3, figsize=(13.5, 3.8), sharex=True, sharey=True
     )
     low, high = float(np.nanmin(reference)), float(np.nanmax(reference))
-    colours = "RdBu_r" if low < 0 < high else "viridis"
-    if low < 0 < high:
+    both = min(-low, high) > 1e-3 * max(-low, high)  # a sign that is only rounding is none
+    colours = "RdBu_r" if both else "viridis"
+    if both:
         high = max(-low, high)
         low = -high
     for axes, values, title in ((panels[0], found, "found"), (panels[1], reference, "reference")):
@@ -39,6 +40,6 @@ def plot_comparison(a: Array, b: Array, found: Array, reference: Array, names: t
     figure.colorbar(mesh, ax=panels[:2])
     wrong = panels[2].pcolormesh(a, b, np.abs(found - reference), cmap="magma", rasterized=True)
     panels[2].set(title="|difference|", xlabel=names[0])
-    figure.colorbar(wrong, ax=panels[2], format="%.0e")
+    figure.colorbar(wrong, ax=panels[2], format="%.1e")
     panels[0].set(ylabel=names[1])
     return figure

@@ -11,7 +11,7 @@ from primad.errors import ShapeError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["burgers", "evolved", "masked_laplacian", "periodic", "ring_laplacian"]
+__all__ = ["burgers", "evolved", "harmonic", "masked_laplacian", "periodic", "ring_laplacian", "square_laplacian"]
 
 
 def burgers(x: Array, t: Array, nu: float, nodes: int = 100) -> Array:
@@ -41,12 +41,13 @@ def periodic(
     start: Array,
     length: float,
     times: Array,
-    linear: Callable[[Array], Array],
+    linear: Callable[..., Array],
     nonlinear: Callable[[Array], Any],
-    outer: Callable[[Array], Array] = np.ones_like,
+    outer: Callable[..., Array] | None = None,
     step: float = 1e-3,
+    dimensions: int = 1,
 ) -> Array:
-    """Return the solution of û_t = L(k) û + M(k) F[N(u)] on a periodic interval, at given times.
+    """Return the solution of û_t = L(k) û + M(k) F[N(u)] on a periodic interval, square or cube, at given times.
 
     It is the spectral method with exponential time differencing of fourth order (S. Cox & P. Matthews, J. Comput. Phys.
     176 (2002) 430), whose coefficients are means over a circle (A.-K. Kassam & L. Trefethen, SIAM J. Sci. Comput. 26
@@ -54,13 +55,14 @@ def periodic(
 
     Args:
         start: u at time 0 at equidistant points; real or complex; of a system an array with the shape (unknowns,
-            points), and then L and N return such arrays.
-        length: of the interval.
+            points), and then L and N return such arrays. In the plane points are (points along x, points along y).
+        length: of the interval, or of each side.
         times: when the solution is wanted, increasing, from 0 on.
-        linear: L of the wave numbers.
+        linear: L of the wave numbers; in the plane of those along x and those along y.
         nonlinear: N of u at the points.
         outer: M of the wave numbers, by default 1.
         step: of time, at most.
+        dimensions: of the space.
 
     Returns:
         an array with the shape (points, times), or (unknowns, points, times).
@@ -78,17 +80,21 @@ def periodic(
     times = np.asarray(times, np.float64)
     if times.ndim != 1 or np.any(np.diff(times) <= 0) or (times.size and times[0] < 0):
         raise ShapeError("the times of a solution must increase, from 0 on")
-    count = np.shape(start)[-1]
-    k = 2 * np.pi / length * np.fft.fftfreq(count, 1 / count)
-    rate, factor = np.asarray(linear(k), complex), np.asarray(outer(k), complex)
-    kept = np.abs(np.fft.fftfreq(count)) < 1 / 3
+    axes = tuple(range(-dimensions, 0))
+    shares = np.meshgrid(*(np.fft.fftfreq(count) for count in np.shape(start)[-dimensions:]), indexing="ij")
+    k = [2 * np.pi / length * share * count for share, count in zip(shares, np.shape(start)[-dimensions:], strict=True)]
+    rate, factor = np.asarray(linear(*k), complex), np.asarray(outer(*k) if outer else 1.0, complex)
+    kept = np.all([np.abs(share) < 1 / 3 for share in shares], axis=0)
     real = not np.iscomplexobj(start)
 
-    def bent(v: Array) -> Array:
-        u = np.fft.ifft(v)
-        return np.asarray(kept * factor * np.fft.fft(nonlinear(u.real if real else u)))
+    def values(v: Array) -> Array:
+        u = np.fft.ifftn(v, axes=axes)
+        return u.real if real else u
 
-    found, v, now = [], np.fft.fft(start), 0.0
+    def bent(v: Array) -> Array:
+        return np.asarray(kept * factor * np.fft.fftn(nonlinear(values(v)), axes=axes))
+
+    found, v, now = [], np.fft.fftn(start, axes=axes), 0.0
     made: dict[float, tuple[Array, ...]] = {}
     for end in times:
         steps = int(np.ceil((end - now) / step - 1e-9))
@@ -99,8 +105,7 @@ def periodic(
         for _ in range(steps):
             v = _stepped(v, bent, made[key])
         now = end
-        u = np.fft.ifft(v)
-        found.append(u.real if real else u)
+        found.append(values(v))
     return np.stack(found, axis=-1)
 
 
@@ -170,6 +175,60 @@ def ring_laplacian(inner: float, outer: float, across: int, around: int) -> tupl
     matrix = sparse.kron(radial, sparse.eye(around)) + sparse.kron(sparse.diags(1 / r**2), turning)
     radii, angles = np.meshgrid(r, k * np.arange(around), indexing="ij")
     return radii.ravel(), angles.ravel(), matrix.tocsr()
+
+
+def square_laplacian(n: int) -> tuple[Array, Array, Array]:
+    """Return Chebyshev's points inside the unit square, and the matrix of the Laplacian there; it is 0 on the boundary.
+
+    The derivative is that of the polynomial through the points (L. Trefethen, Spectral Methods in MATLAB, 2000).
+
+    Args:
+        n: points along each side inside are n − 1.
+
+    Returns:
+        both coordinates, and a matrix for values in their order.
+    """
+    s = np.cos(np.pi * np.arange(n + 1) / n)
+    ends = np.where(np.arange(n + 1) % n == 0, 2.0, 1.0) * (-1.0) ** np.arange(n + 1)
+    first = np.outer(ends, 1 / ends) / (s[:, None] - s + np.eye(n + 1))
+    first -= np.diag(first.sum(axis=1))
+    second = 4 * (first @ first)[1:-1, 1:-1]  # the square is half as wide as Chebyshev's interval
+    one = np.eye(n - 1)
+    x, y = np.meshgrid((1 + s[1:-1]) / 2, (1 + s[1:-1]) / 2, indexing="ij")
+    return x.ravel(), y.ravel(), np.kron(second, one) + np.kron(one, second)
+
+
+def harmonic(at: Array, values: Array, poles: Array, degree: int) -> Callable[[Array, Array], Array]:
+    """Return the solution of Laplace's equation in the plane that has given values at points of the boundary.
+
+    It is the real part of Σ aₖ zᵏ, and for each pole p of b log(z − p) + Σ bₖ (z − p)⁻ᵏ, fitted by least squares.
+
+    Args:
+        at: points of the boundary, with the shape (points, 2).
+        values: the values there.
+        poles: points outside the domain with a length each, with the shape (poles, 3): the middles and radii of holes;
+            mirrored at straight parts of the boundary they help as well.
+        degree: the highest power k.
+
+    Example:
+        >>> import numpy as np
+        >>> turn = 2 * np.pi * np.arange(32) / 32
+        >>> circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+        >>> ring = harmonic(np.concatenate([circle, 2 * circle]), np.repeat([0.0, 1.0], 32), [(0, 0, 1)], 3)
+        >>> np.allclose(ring(0.0, 1.5), np.log(1.5) / np.log(2))
+        True
+    """
+    size, k = np.max(np.hypot(*np.transpose(at))), np.arange(1, degree + 1)
+
+    def terms(x: Array, y: Array) -> Array:
+        z = (np.asarray(x, np.float64) + 1j * np.asarray(y, np.float64))[..., None]
+        away = [((z - (a + 1j * b)), radius) for a, b, radius in poles]
+        powers = np.concatenate([(z / size) ** k, *((radius / w) ** k for w, radius in away)], axis=-1)
+        logs = np.concatenate([z.real**0, *(np.log(np.abs(w)) for w, _ in away)], axis=-1)
+        return np.concatenate([logs, powers.real, powers.imag], axis=-1)
+
+    fitted = np.linalg.lstsq(terms(*np.transpose(at)), values, rcond=None)[0]
+    return lambda x, y: np.asarray(terms(x, y) @ fitted)
 
 
 def evolved(laplacian: Any, start: Array, times: Array, wave: bool = False) -> Array:
