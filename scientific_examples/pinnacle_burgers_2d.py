@@ -6,7 +6,7 @@ PINNacle's start is a file and ν = 0.001; here it is a random field of waves as
 ν = 0.01, whose fronts a network of this size can follow.
 
 Reference: a spectral method with 256 × 256 points and exponential time differencing (`primad.pde.references`).
-Reach: error 1e-2, seconds 300
+Reach: error 0.03, seconds 300
 Toy: error 0.1
 Published: error 2.6e-1 with the other start and ν, the best of eleven methods (Z. Hao et al., 2023)
 """
