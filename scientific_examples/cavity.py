@@ -66,11 +66,11 @@ def solve(toy=False, seed=0):
         pde.Free("p"),
     ]
     box, figures, shown, params = pde.Box(x=(0, 1), y=(0, 1)), {}, {}, None
-    for number in (100,) if toy else (100, 400, 1000):
+    for number, steps in {100: 20}.items() if toy else {100: 100, 400: 100, 1000: 250}.items():
         problem = pde.Problem(momentum, box, conditions, unknowns=networks, constants={"number": float(number)})
         found = problem.solve(
             params=params,
-            steps=20 if toy else 100,
+            steps=steps,
             points=120 if toy else 2000,
             boundary_points=40 if toy else 200,
             resample=0 if toy else 50,
