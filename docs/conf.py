@@ -1,7 +1,11 @@
+import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
 import jupytext
+
+sys.path.insert(0, str(Path(__file__).parent))
+import formulas
 
 project = "primad"
 author = "the primad developers"
@@ -10,9 +14,10 @@ release = installed_version("primad")
 version = release
 
 extensions = [
+    "formulas",
+    "reference",
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build", "**.ipynb_checkpoints", "tutorials/notebooks"]
@@ -37,6 +42,9 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 
 html_theme = "furo"
+html_static_path = ["static", formulas.FONT]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
 html_title = f"primad {release}"
 html_copy_source = False
 html_show_sphinx = False

@@ -36,6 +36,116 @@ def test_files_that_pages_name_exist():
     assert found > 30
 
 
+def prose(page):
+    """Return a page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_rows_of_tables_have_as_many_cells_as_the_head(page):
+    """A bare `|` inside of code ends a cell, and the rest of the row is lost."""
+    width = 0
+    for line in prose(page).splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", line)) - 1 if line.startswith("|") else 0
+        assert not (width and cells) or cells == width, line
+        width = cells
+
+
+WORDS = {
+    "boundary": "pde_problems",
+    "boundary condition": "pde_problems",
+    "Dirichlet": "pde_problems",
+    "Neumann": "pde_problems",
+    "Robin": "pde_problems",
+    "periodic": "pde_problems",
+    "initial condition": "pde_problems",
+    "hard constraints": "where_to_look",
+    "collocation points": "where_to_look",
+    "Latin hypercube": "pde_problems",
+    "mesh": "pde_problems",
+    "loss weights": "where_to_look",
+    "residual": "tutorials/cost_of_losses",
+    "Levenberg": "optimisers",
+    "Gauss-Newton": "optimisers",
+    "L-BFGS": "optimisers",
+    "Adam": "tutorials/choosing_an_optimiser",
+    "scipy.optimize": "optimisers",
+    "least_squares": "optimisers",
+    "minimize": "optimisers",
+    "solve_ivp": "loops",
+    "ODE": "loops",
+    "Jupyter": "tutorials/first_ten_minutes",
+    "notebook": "tutorials/first_ten_minutes",
+    "slow": "limitations",
+    "out of memory": "where_to_look",
+    "compile": "tutorials/first_ten_minutes",
+    "double backward": "where_to_look",
+    "jet": "coming_from_jax",
+    "Laplacian": "tutorials/higher_order",
+    "biharmonic": "pde",
+    "mixed partial": "tutorials/higher_order",
+    "NaN": "where_to_look",
+    "kink": "maths",
+    "float64": "where_to_look",
+    "float32": "where_to_look",
+    "complex": "limitations",
+    "sparse": "where_to_look",
+    "resume": "training",
+    "checkpoint": "pde_problems",
+    "save": "where_to_look",
+    "log": "where_to_look",
+    "plot": "pde_problems",
+    "animate": "pde_problems",
+    "inverse problem": "tutorials/inverse_problems",
+    "uncertainty": "where_to_look",
+    "confidence": "tutorials/inverse_problems",
+    "GPU": "scaling",
+    "threads": "where_to_look",
+    "MPI": "scaling",
+    "custom_jvp": "adding_a_primitive",
+    "custom_vjp": "adding_a_primitive",
+    "while_loop": "loops",
+    "scan": "loops",
+    "manufactured solution": "tutorials/equation_to_picture",
+    "DeepXDE": "coming_from_deepxde",
+    "JAX": "coming_from_jax",
+    "autograd": "coming_from_autograd",
+    "install": "tutorials/first_ten_minutes",
+    "SymPy": "symbolic",
+}
+"""What users ask and complain about, in the words that they would use, and the page that should be found."""
+
+
+def ranked(words, pages):
+    """Return pages that have all words, best first: titles weigh most, then headings, then how often they occur."""
+    scores = {}
+    for name, (title, headings, text) in pages.items():
+        found = [re.compile(rf"\b{word}", re.IGNORECASE) for word in re.findall(r"\w+", words)]
+        if all(each.search(text) for each in found):
+            scores[name] = sum(
+                100 * bool(each.search(title)) + 15 * bool(each.search(headings)) + min(len(each.findall(text)), 14)
+                for each in found
+            )
+    return sorted(scores, key=scores.get, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def pages_to_search():
+    found = {}
+    for page in PAGES:
+        name = page.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
+        if not name.startswith(("README", "decisions/", "api/")):
+            text = page.read_text(encoding="utf-8")
+            headings = re.findall(r"^##+ (.*)$", prose(page), re.MULTILINE)
+            found[name] = (re.search(r"^# (.*)$", prose(page), re.MULTILINE)[1], " ".join(headings), text)
+    return found
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_search_for_what_users_say_finds_the_page(words, pages_to_search):
+    assert WORDS[words] in ranked(words, pages_to_search)[:5]
+
+
 def test_readme_comments_are_true():
     def u(x):
         return np.exp(-np.sum(x**2))
