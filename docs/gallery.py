@@ -1,4 +1,4 @@
-"""Write the table of reached figures into the gallery's page, and copy the pictures beside it.
+"""Write the table of reached figures into the gallery's page, and reduced pictures beside it.
 
 `python docs/gallery.py FOLDER`, with a folder that `primad examples run --all --out FOLDER` filled. What stands between
 the two marks of `docs/gallery.md` is replaced; what was not run, or at toy size only, is said to be missing.
@@ -7,9 +7,10 @@ the two marks of `docs/gallery.md` is replaced; what was not run, or at toy size
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
+
+from PIL import Image
 
 from primad.gallery import GalleryExample, examples
 
@@ -48,8 +49,20 @@ def section(example: GalleryExample, record: dict | None, picture: bool) -> str:
     return f"### {name}\n\n{example.title}. Reference: {example.said['Reference']}\n\n{shown}"
 
 
+def reduce(source: Path, target: Path, limit: int = 40_000) -> None:
+    """Write a picture with a palette, and as small as it takes to stay below a number of bytes."""
+    picture, width = Image.open(source).convert("RGB"), 800
+    while True:
+        size = (width, round(picture.height * width / picture.width))
+        picture.resize(size, Image.Resampling.LANCZOS).quantize(128).save(target, optimize=True)
+        written = target.stat().st_size
+        if written <= limit:
+            return
+        width = int(width * min(0.9, (limit / written) ** 0.5))
+
+
 def page(folder: Path) -> str:
-    """Return what belongs between the marks; copy the pictures."""
+    """Return what belongs between the marks; reduce the pictures."""
     found, records = examples(), {}
     pictures = HERE / "pictures" / "gallery"
     pictures.mkdir(parents=True, exist_ok=True)
@@ -58,7 +71,7 @@ def page(folder: Path) -> str:
         record = json.loads(path.read_text()) if path.exists() else None
         records[name] = record if record and not record["toy"] and not record["interrupted"] else None
         if records[name]:
-            shutil.copy(folder / f"{name}.png", pictures / f"{name}.png")
+            reduce(folder / f"{name}.png", pictures / f"{name}.png")
     ran = [record["machine"] for record in records.values() if record]
     machines = sorted({f"{machine['processor']}, {machine['processors']} processors" for machine in ran})
     text = f"Machine: {'; '.join(machines) or 'none yet'}. "

@@ -15,7 +15,10 @@ from .workloads import WORKLOADS, Workload
 HEAD = """\
 # Performance
 
-Written by `python -m tests.benchmarks --report`, from the runs of {date} on one machine; every system ran in a process
+**All figures are of one machine and one day**: {machine}, {date}. Other processors, and versions of
+primad since then, give others; run it on yours ([how](#how-to-run-it)).
+
+Written by `python -m tests.benchmarks --report`, from these runs; every system ran in a process
 of its own, on all cores, in turn with the others after a warm-up, and all agreed on values and gradients (relative
 difference below 1e-6 in float64, 1e-2 in float32). Times are medians of the rounds. *Ratio* is the time of the best
 form of the best peer over primad's, *share of the limit* is the least time that the matrix products of the best known
@@ -69,9 +72,11 @@ def merged(earlier: Sequence[Row], later: Sequence[Row]) -> list[Row]:
 
 def page(rows: Sequence[Row], date: str) -> str:
     """Return the documentation's page."""
-    parts = [HEAD.format(date=date), "## The machine\n\n| | |\n|---|---|\n"]
+    said = description()
+    machine = f"{said['cores']} cores of an {said['processor']} with {said['vectors']}"
+    parts = [HEAD.format(date=date, machine=machine), "## The machine\n\n| | |\n|---|---|\n"]
     versions = {name: version for row in rows for name, version in row["versions"].items()}
-    parts += [f"| {name} | {value} |\n" for name, value in {**description(), **versions}.items()]
+    parts += [f"| {name} | {value} |\n" for name, value in {**said, **versions}.items()]
     parts.append(
         "\n## Against the best peer\n\n"
         "| workload | dtype | primad ms | best peer ms | best peer | ratio | must | reach for | share of the limit"
