@@ -16,7 +16,10 @@ from primad.explanation.machine import machine
 from primad.ir.families import DIRECTIONS, LOCAL, without
 from primad.ir.node import INPUT, LITERAL
 from primad.quantities import count, quantity, seconds, size
-from primad.runtime.prediction import Prediction
+from primad.runtime.executor import PLAIN
+from primad.runtime.executors import NATIVE
+from primad.runtime.prediction import LATENCY_SECONDS, Machine, Prediction
+from primad.simplify import simplify
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -268,6 +271,33 @@ def test_traced_arguments_are_refused():
 @primad.opaque(result=lambda x: x)
 def rounded(x):
     return np.round(x, 3)
+
+
+def test_a_loop_is_predicted_by_its_steps():
+    """Each step counts as much as every other: of any body, in loops of loops, in gradients."""
+    speeds = Machine(1e10, 1e10, 1e10, 1e-10, 1e-9, 1e-6)
+
+    def loop(x, length):
+        return primad.scan(lambda c, _: (np.tanh(c) * 0.9 + np.linalg.solve(2 * np.eye(2), c), None), x, length=length)[
+            0
+        ]
+
+    def inside(x, length):
+        return primad.scan(lambda c, _: (loop(c, 5) * 0.5, None), x, length=length)[0]
+
+    def matrices(x, length):
+        return primad.scan(lambda c, _: (np.diag(c) @ c, None), x, length=length)[0]
+
+    for f in (loop, inside, matrices):
+        for g in (f, lambda x, length, f=f: primad.grad(lambda x: np.sum(f(x, length)))(x)):
+            first, second, third = (
+                NATIVE.prepare(simplify(primad.trace(lambda x, n=n, g=g: g(x, n))(np.ones(2))), PLAIN)
+                .predicted(speeds)
+                .total
+                for n in (100, 200, 400)
+            )
+            assert second - first > 100 * LATENCY_SECONDS * (5 if f is inside else 1)
+            assert third - second == pytest.approx(2 * (second - first), rel=1e-3)
 
 
 def test_what_has_no_native_code_is_named_with_its_reason():

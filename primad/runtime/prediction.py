@@ -7,6 +7,7 @@ plan would take if nothing else stood in the way; a measured time far above it i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,10 +26,17 @@ only predictions depend on it."""
 LATENCY_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.7e-9, 8e-9, 6e-9
 """Seconds that an op, a function and a loop of native code take, however small their arrays are. Fitted to times of
 programs of small steps; only predictions depend on them."""
-STEP_CALLS, DEFINITION_CALLS, PART_CALLS, ENTRY_CALLS = 2, 15, 15, 0.2
+STEP_CALLS, DEFINITION_CALLS, PART_CALLS, ENTRY_CALLS, LOOP_CALLS = 2, 15, 15, 0.2, 80
 """Calls of a NumPy function that these take as long as: a step that is a ufunc, one whose definition is Python's, a
-native part, a program that Python calls itself. Fitted to times of programs of small steps; only predictions depend on
-them."""
+native part, a program that Python calls itself, a loop or a call of a program beside its steps. Fitted to times of
+programs of small steps; only predictions depend on them."""
+SMALL_FLOP_SECONDS, LAPACK_SECONDS, LAPACK_FLOP_SECONDS = 1.5e-9, 0.8e-6, 0.4e-9
+"""Seconds that a flop of a factorization takes where LAPACK is not called; a call of LAPACK for a small matrix, and a
+flop of it. Fitted to times of 3 to 12 rows; only predictions depend on them."""
+TOGETHER = 3
+"""Times: so much faster small matrices of a stack are than alone, since vectors have one in each lane. Fitted alike."""
+MOST_FLOPS_AT_ONCE = 4_000_000
+"""Flops; a program of more that another one runs is no native function, but runs by its own plan."""
 CACHED_BYTES = SECOND_CACHE.size
 """Bytes; larger arrays come from memory."""
 
@@ -101,6 +109,8 @@ def by_steps(units: Sequence[Node | NativeStep], machine: Machine, peak: float) 
 
 def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
     """Predict how long a call of an op's NumPy definition takes."""
+    if node.op.called:
+        return _of_held(node, machine, peak)
     cost = node.op.cost(node)
     ufunc = isinstance(loaded(node.op.numpy), np.ufunc)
     call = machine.call * (STEP_CALLS if ufunc else DEFINITION_CALLS)
@@ -116,14 +126,33 @@ def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
     return Prediction(elements=seconds, calls=call)
 
 
+def _of_held(node: Node, machine: Machine, peak: float) -> Prediction:
+    """Predict how long an op takes that runs programs: a loop takes as often as many flops as one of its steps has."""
+    total = Prediction(calls=LOOP_CALLS * machine.call)
+    flops = node.op.cost(node).flops
+    for program in [of.hoisted for of in node.op.held(node.params)]:
+        once = program.cost()
+        times = max(1.0, flops / once.flops) if once.flops else 1.0
+        steps = [x for x in program.nodes if not isinstance(x.op, Leaf)]
+        if once.flops > MOST_FLOPS_AT_ONCE or any(x.op.called for x in steps):
+            total = total + by_steps(steps, machine, peak).times(times)
+        else:
+            inside = as_one_function(program, machine)
+            total = total + Prediction(inside.products, inside.kernels).times(times)
+    return total
+
+
 def as_one_function(program: Program, machine: Machine) -> Prediction:
     """Predict how long a program takes that runs as one native function, on one thread."""
     products = kernels = 0.0
     for node in program.nodes:
         if not isinstance(node.op, Leaf) and not node.op.views:
-            flops = node.op.cost(node).matmul_flops
-            if flops:
-                products += flops / machine.peak_alone + LOOP_SECONDS
+            cost = node.op.cost(node)
+            if cost.matmul_flops:
+                products += cost.matmul_flops / machine.peak_alone + LOOP_SECONDS
+                continue
+            if not node.op.pointwise and cost.flops > node.type.size:
+                kernels += _of_matrices(node, cost.flops)
                 continue
             function = node.op.name in NEEDS
             seconds = node.type.size * work_of_element(node) * IN_REGISTERS * machine.arithmetic
@@ -131,3 +160,11 @@ def as_one_function(program: Program, machine: Machine) -> Prediction:
                 seconds += LOOP_SECONDS
             kernels += max(seconds, FUNCTION_SECONDS if function else LATENCY_SECONDS)
     return Prediction(products, kernels, 0.0, ENTRY_CALLS * machine.call)
+
+
+def _of_matrices(node: Node, flops: int) -> float:
+    """Predict how many seconds a factorization of a stack of matrices takes, or another op of many flops an element."""
+    count = max(1, math.prod(node.inputs[0].type.shape[:-2]))
+    each = flops / count
+    small = each * SMALL_FLOP_SECONDS / (1 if count < TOGETHER else TOGETHER)
+    return count * min(small, LAPACK_SECONDS + each * LAPACK_FLOP_SECONDS) + LOOP_SECONDS
