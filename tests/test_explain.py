@@ -15,6 +15,7 @@ from primad.explanation.layers import Layered
 from primad.explanation.machine import machine
 from primad.ir.families import DIRECTIONS, LOCAL, without
 from primad.ir.node import INPUT, LITERAL
+from primad.native import calls
 from primad.quantities import count, quantity, seconds, size
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import NATIVE
@@ -271,6 +272,23 @@ def test_traced_arguments_are_refused():
 @primad.opaque(result=lambda x: x)
 def rounded(x):
     return np.round(x, 3)
+
+
+def test_limits_of_native_code_are_named(monkeypatch):
+    """What would take too long to compile says how long, and what computes too much for one function says so."""
+
+    def f(x):
+        for i in range(30):
+            x = np.sin(x) * (1.5 + i) + x @ x
+        return x
+
+    assert primad.explain(f, np.eye(2)).causes == ()
+    with monkeypatch.context() as patch:
+        patch.setattr(calls, "BUDGET", replace(calls.BUDGET, most=0.0, worth_cutting=0.0))
+        (said,) = primad.explain(lambda x: f(x) * 1.25, np.eye(2)).causes
+        assert "to compile" in said and "primad.scan" in said
+    (said,) = primad.explain(lambda x: np.linalg.det(x), np.eye(800)).causes
+    assert "elements of work" in said
 
 
 def test_a_loop_is_predicted_by_its_steps():

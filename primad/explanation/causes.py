@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from primad import ops
-from primad.ir.node import Node
+from primad.ir.node import Leaf, Node
+from primad.native.budget import BUDGET
+from primad.native.calls import too_long
 from primad.native.compiler import compiler
 from primad.native.table import reason
-from primad.quantities import seconds, several
+from primad.quantities import count, seconds, several, size
+from primad.runtime.compiled_program import MOST_WORK, work_of
 from primad.runtime.executor import Executable
 from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
-from primad.runtime.native_steps import NativeStep
+from primad.runtime.native_steps import NativePart, NativeStep
 from primad.runtime.prediction import Machine, by_numpy
+from primad.runtime.tile_partition import WORTHWHILE_BYTES
 from primad.runtime.tiling import StagedPlan, TiledPlan
 
 MOST_CAUSES = 6
@@ -36,7 +40,29 @@ def causes(plan: Executable, machine: Machine) -> list[str]:
     ]
     if len(ordered) > MOST_CAUSES:
         lines.append(f"{several(len(ordered) - MOST_CAUSES, 'other op')} of less cost")
-    return lines
+    return [*lines, *_limits(plan)]
+
+
+def _limits(plan: Executable) -> list[str]:
+    """Say which limit keeps a program that runs in steps from being one native function, if nothing else does."""
+    if compiler() is None or not isinstance(plan, Plan) or any(isinstance(unit, NativePart) for unit in plan.units):
+        return []
+    steps = [node for node in plan.program.nodes if not isinstance(node.op, Leaf)]
+    if not steps or any(map(reason, steps)):
+        return []
+    if work_of(steps) is None:
+        work, held = count(MOST_WORK), size(WORTHWHILE_BYTES)
+        return [
+            f"it is no single native function, which has at most {work} elements of work and {held} of values, nor are "
+            "there tiles: no long axis is only mapped and summed (a vmap over points, or a sum over them, has one)"
+        ]
+    long = too_long(plan.program)
+    if not long:
+        return []
+    return [
+        f"native code would take {seconds(long)} to compile, and may take {seconds(BUDGET.most)}: what repeats itself "
+        "is compiled once as the body of primad.scan, or as a jitted function that is called"
+    ]
 
 
 def _alone(plan: Executable) -> Iterator[tuple[Node, float]]:

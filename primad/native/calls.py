@@ -35,13 +35,25 @@ def text_of(program: Program) -> ProgramText | None:
     whole = _compile_seconds(program)
     if whole > BUDGET.worth_cutting:
         parted = PartedProgram(program)
-        seconds = sum(_compile_seconds(part.program) for part in parted.parts)
+        seconds = _seconds_of_parts(parted)
         if seconds > BUDGET.most:
             return None
         if whole > BUDGET.always_cut or seconds < BUDGET.share * whole:
             return text_of_calls(parted)
     layout = layout_of(program)
     return None if layout is None else ProgramWriter(layout).write()
+
+
+def too_long(program: Program) -> float:
+    """Return the seconds that a program would take to compile, if that is more than it may; else 0."""
+    if _compile_seconds(program) <= BUDGET.most:
+        return 0.0
+    seconds = _seconds_of_parts(PartedProgram(program))
+    return seconds if seconds > BUDGET.most else 0.0
+
+
+def _seconds_of_parts(parted: PartedProgram) -> float:
+    return sum(_compile_seconds(part.program) for part in parted.parts)
 
 
 def _compile_seconds(program: Program) -> float:

@@ -33,6 +33,9 @@ programs of small steps; only predictions depend on them."""
 SMALL_FLOP_SECONDS, LAPACK_SECONDS, LAPACK_FLOP_SECONDS = 1.5e-9, 0.8e-6, 0.4e-9
 """Seconds that a flop of a factorization takes where LAPACK is not called; a call of LAPACK for a small matrix, and a
 flop of it. Fitted to times of 3 to 12 rows; only predictions depend on them."""
+FLOPS_OF_A_MATRIX, LAPACK_SHARE = 16, 0.3
+"""Flops for each element of a result, from which an op is taken for a factorization of large matrices, and the share of
+the speed of matrix products that LAPACK reaches. Estimated; only predictions depend on them."""
 TOGETHER = 3
 """Times: so much faster small matrices of a stack are than alone, since vectors have one in each lane. Fitted alike."""
 MOST_FLOPS_AT_ONCE = 4_000_000
@@ -118,6 +121,8 @@ def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
         return Prediction(calls=call)
     if cost.matmul_flops:
         return Prediction(products=cost.matmul_flops / peak, calls=call)
+    if cost.flops > FLOPS_OF_A_MATRIX * node.type.size:
+        return Prediction(elements=cost.flops / (LAPACK_SHARE * peak), calls=call)
     size = max([node.type.size, *[operand.type.size for operand in node.inputs]])
     seconds = size * (machine.function if node.op.name in NEEDS else machine.arithmetic)
     moved = node.type.nbytes + sum(operand.type.nbytes for operand in node.inputs)
