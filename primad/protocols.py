@@ -71,7 +71,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
         raise TracingError(
             f"np.{name} was asked to write a traced array into an existing array",
             why="An in-place write (`a += x`, out=) into a NumPy array would lose the derivative.",
-            fix="write `a = a + x`; primad.numpy.set_at and add_at update parts of an array.",
+            fix="write `a = a + x`, or a = primad.numpy.array(a) before: what primad.numpy makes may be written to.",
         )
     if kwargs.get("where", True) is not True:
         raise TracingError(f"np.{name} with where= is not supported on traced arrays", fix="use primad.numpy.where.")

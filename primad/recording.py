@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from functools import partial, update_wrapper
 from typing import Any
 
@@ -12,10 +13,13 @@ import numpy as np
 from primad import tree
 from primad.errors import PrimadError, TracingError
 from primad.ir.node import INPUT, WEAK, Node, Trace
-from primad.ir.program import Program
+from primad.ir.program import Program, newest
 from primad.refusals import explained
 from primad.trace import TracedArray, escaped, lift
 from primad.types import ArrayType
+
+RECORDING: ContextVar[Trace | None] = ContextVar("RECORDING", default=None)
+"""The trace of the function that is being recorded, the innermost."""
 
 
 def type_of(value: Any) -> ArrayType:
@@ -97,6 +101,7 @@ def record(
     check_function(function)
     origin = getattr(function, "__qualname__", type(function).__name__)
     trace = Trace(evaluator, recording, origin)
+    outer = RECORDING.set(trace)
     try:
         known = [None] * len(types) if values is None else values
         if weak is None:
@@ -116,6 +121,7 @@ def record(
             raise
         raise ours.with_traceback(error.__traceback__) from None
     finally:
+        RECORDING.reset(outer)
         trace.close()
 
 
@@ -135,6 +141,18 @@ def program_of(
     program = Program(trace, inputs, [lift(output, trace) for output in outputs], names=names)
     trace.close()
     return program
+
+
+def call_rule(rule: Callable[..., Any], *args: Any) -> Any:
+    """Call a rule of a user's own: arrays that it makes belong to the newest trace among its arguments'."""
+    nodes = [leaf.node for leaf in tree.leaves(args) if isinstance(leaf, TracedArray)]
+    if not nodes:
+        return rule(*args)
+    outer = RECORDING.set(newest(nodes, nodes[0].trace))
+    try:
+        return rule(*args)
+    finally:
+        RECORDING.reset(outer)
 
 
 def _output(leaf: Any, trace: Trace) -> Node:

@@ -22,8 +22,8 @@ LONGEST = 60
 _READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
 _JOIN = "primad.numpy.stack joins traced values to an array"
 _ANYWHERE = (
-    f"a traced array needs no np.asarray; primad.numpy.set_at writes into an array; {_JOIN}; for math.sin there is "
-    f"np.sin; {_READ}."
+    f"a traced array needs no np.asarray; arrays made by primad.numpy may be written to; {_JOIN}; for math.sin there "
+    f"is np.sin; {_READ}."
 )
 """Where there is no source to tell what was called."""
 _OF_SCIPY_LINALG = {
@@ -216,7 +216,8 @@ def _written(now: Doing) -> str:
     owner, index = ast.unparse(now.node.value), ast.unparse(now.node.slice)
     index = f"np.s_[{index}]" if any(isinstance(part, ast.Slice) for part in ast.walk(now.node.slice)) else index
     changed = f"{owner} = primad.numpy.set_at({owner}, {index}, {now.assigned or 'value'})"
-    return f"{changed}, or put the values into a list: {_JOIN}."
+    made = f"{owner} = primad.numpy.array({owner}) before: arrays that primad.numpy makes may be written to"
+    return f"{made}; or {changed}."
 
 
 def _of_math(name: str) -> str:

@@ -44,6 +44,8 @@ def _power(self: TracedArray, exponent: Any) -> Any:
 class TracedArray:
     """An array that a function is being recorded on: it has a type, and computes nothing.
 
+    The arrays of `primad.numpy.writable` derive from it: what they hold now, `settled` says.
+
     Attributes:
         node: the node of the program that it stands for.
     """
@@ -122,6 +124,11 @@ class TracedArray:
             raise TracingError(f"x.mT of a traced array of type {self.type}", fix="it needs two axes at least.")
         result: TracedArray = METHODS["swapaxes"](self, -1, -2)
         return result
+
+    @property
+    def flat(self) -> Any:
+        """All elements in a row."""
+        return METHODS["flat"](self)
 
     @property
     def imag(self) -> np.ndarray[Any, Any]:
@@ -259,12 +266,15 @@ class TracedArray:
         refusal = self.node.trace.refusal = lost(what, self.type)
         return refusal.error()
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+    def __setitem__(self, index: Any, value: Any) -> None:
         raise TracingError(
             "a traced array was written to in place (x[i] = …)",
-            why="Recorded values are immutable.",
-            fix="x = primad.numpy.set_at(x, i, value), or add_at; both work on plain arrays too.",
+            why="Recorded values are immutable; copies of them are not.",
+            fix="x = primad.numpy.copy(x) before, or x = primad.numpy.set_at(x, i, value), or add_at.",
         )
+
+    def __settled__(self) -> Any:
+        return self
 
     def __copy__(self) -> TracedArray:
         return self  # recorded values are immutable
@@ -333,6 +343,8 @@ def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any
             inputs.append(operand)
             foreign = True
     if trace is None or first is None:
+        if any(isinstance(operand, TracedArray) for operand in operands):  # with a mutable face
+            return bind(primitive, settled(operands), params)
         return primitive.numpy(*operands, **params)
     if foreign:
         like = first.type
@@ -358,6 +370,8 @@ def lift(value: Any, trace: Trace) -> Node:
         if isinstance(value, (bool, int, float, np.generic)):
             array = np.asarray(value)
             return trace.literal(array.item(), ArrayType((), array.dtype))
+        if isinstance(value, TracedArray):  # with a mutable face
+            return lift(settled(value), trace)
         value = np.asarray(value)
     ArrayType(value.shape, value.dtype)
     if value.dtype.kind == "f" and 0 in value.strides and value.size > 1:
@@ -370,6 +384,14 @@ def _broadcast(value: np.ndarray[Any, Any], trace: Trace) -> Node:
     small = value[tuple([slice(1) if stride == 0 else slice(None) for stride in value.strides])]
     node: Node = FUNCTIONS[np.broadcast_to](TracedArray(trace.capture(small)), value.shape).node
     return node
+
+
+def settled(value: Any) -> Any:
+    """Return what an array with a mutable face holds now, a traced or a plain array; in lists and tuples too."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([settled(item) for item in value])
+    return value.__settled__() if kind is not TracedArray and isinstance(value, TracedArray) else value
 
 
 def is_traced(*values: Any) -> bool:

@@ -62,7 +62,8 @@ def writes_slice(x: Any) -> Any:
 
 def sets_slice(x: Any) -> Any:
     y = np.zeros(3)
-    y = primad.numpy.set_at(y, np.s_[1:], x[1:])
+    y = primad.numpy.array(y)
+    y[1:] = x[1:]
     return y
 
 
@@ -70,6 +71,12 @@ def adds(x: Any) -> Any:
     y = np.zeros(3)
     y += x
     return y
+
+
+def adds_made(x: Any) -> Any:
+    y = primad.numpy.array(np.zeros(3))
+    y += x
+    return np.zeros(3) + y
 
 
 def root(c: Any) -> Any:
@@ -101,6 +108,7 @@ def elsewhere(what: str, kind: str, name: str) -> str:
     return needs(what, kind, fix + READ)
 
 
+MADE = "y = primad.numpy.array(y) before: arrays that primad.numpy makes may be written to"
 Mistake = tuple[Callable[[Any], Any], str, Callable[[Any], Any]]
 MISTAKES: dict[str, Mistake] = {
     "an element of a plain array": (
@@ -108,7 +116,7 @@ MISTAKES: dict[str, Mistake] = {
         needs(
             "y[0] = x[0] ** 2",
             "float64[]",
-            f"y = primad.numpy.set_at(y, 0, x[0] ** 2), or put the values into a list: {JOIN}.",
+            f"{MADE}; or y = primad.numpy.set_at(y, 0, x[0] ** 2).",
         ),
         sets,
     ),
@@ -117,7 +125,7 @@ MISTAKES: dict[str, Mistake] = {
         needs(
             "y[1:] = x[1:]",
             "float64[2]",
-            f"y = primad.numpy.set_at(y, np.s_[1:], x[1:]), or put the values into a list: {JOIN}.",
+            f"{MADE}; or y = primad.numpy.set_at(y, np.s_[1:], x[1:]).",
         ),
         sets_slice,
     ),
@@ -125,8 +133,8 @@ MISTAKES: dict[str, Mistake] = {
         adds,
         "np.add was asked to write a traced array into an existing array\n"
         "  An in-place write (`a += x`, out=) into a NumPy array would lose the derivative.\n"
-        "  Fix: write `a = a + x`; primad.numpy.set_at and add_at update parts of an array.",
-        lambda x: np.zeros(3) + x,
+        "  Fix: write `a = a + x`, or a = primad.numpy.array(a) before: what primad.numpy makes may be written to.",
+        adds_made,
     ),
     "float": (
         lambda x: float(x[0]) * x,
@@ -365,10 +373,11 @@ def test_without_the_source_the_message_names_every_way_out() -> None:
     exec("def writes(x):\n    y = np.zeros(3)\n    y[0] = x[0]\n    return y", scope)
     exec("def sine(x):\n    return math.sin(x[0])", scope)
     with pytest.raises(
-        PrimadError, match=r"^y\[i\] = … needs the numbers.*\n.*\n  Fix: y = primad.numpy.set_at\(y, i, value\)"
+        PrimadError,
+        match=r"^y\[i\] = … needs the numbers.*\n.*\n  Fix: y = primad.numpy.array\(y\) before.*set_at\(y, i, value\)",
     ):
         primad.grad(lambda x: np.sum(scope["writes"](x)))(X)
-    with pytest.raises(PrimadError, match=r"^float\(x\) needs the numbers(?s:.*)set_at.*stack.*np\.sin"):
+    with pytest.raises(PrimadError, match=r"^float\(x\) needs the numbers(?s:.*)written to.*stack.*np\.sin"):
         primad.grad(lambda x: np.sum(scope["sine"](x)))(X)
 
 

@@ -18,7 +18,7 @@ from primad.functional.rules import Rule
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.ops import program_op, with_residuals
-from primad.recording import program_of
+from primad.recording import call_rule, program_of
 from primad.trace import TracedArray, lift
 from primad.transforms.lowering import inline
 from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
@@ -74,7 +74,7 @@ def _push(tangents: Sequence[Any], *inputs: Any, residuals: bool, of: ClosedProg
     assert push is not None
 
     def pushed(*xs: TracedArray) -> list[TracedArray]:
-        found = push(*(tree.unflatten(rule.in_tree, part) for part in (xs[:count], xs[count:])))
+        found = call_rule(push, *(tree.unflatten(rule.in_tree, part) for part in (xs[:count], xs[count:])))
         if not isinstance(found, tuple) or len(found) != 2:
             raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
         what = f"tangent returned by the rule of {rule.name}"
@@ -104,7 +104,7 @@ def _push_opaque(
     count = rule.in_tree.num_leaves
     _check_captured(rule.name, tangents, count)
     assert rule.forward is not None
-    result = rule.forward(*tree.unflatten(rule.in_tree, inputs[:count]))
+    result = call_rule(rule.forward, *tree.unflatten(rule.in_tree, inputs[:count]))
     if not isinstance(result, tuple) or len(result) != 2:
         raise ShapeError(f"the forward rule of {rule.name} must return a pair (value, residuals)")
     given, structure = tree.flatten(result[1])
@@ -170,7 +170,7 @@ class Pullback:
     def _backward(self, residuals: list[Any], cotangents: list[Any]) -> list[Any]:
         assert self.rule.backward is not None
         given = tree.unflatten(self.residuals, residuals), tree.unflatten(self.rule.out_tree, cotangents)
-        result = self.rule.backward(*given)
+        result = call_rule(self.rule.backward, *given)
         what = f"cotangents returned by the backward rule of {self.name}"
         if not isinstance(result, (tuple, list)):
             raise ShapeError(f"{what}: expected a tuple with one entry per argument, got {type(result).__name__}")

@@ -8,12 +8,13 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.numpy.promotion import any_traced, as_traced, convert, first_traced, result_dtype
-from primad.trace import TracedArray
+from primad.trace import TracedArray, settled
 from primad.types import is_float
 
 
 def floats(*values: Any) -> list[Any]:
     """Promote operands to one float dtype as NumPy does, without broadcasting them; integers become float64."""
+    values = settled(values)
     dtype = result_dtype(*values)
     if not is_float(dtype):
         dtype = np.dtype(np.float64)
@@ -32,6 +33,7 @@ def integers(name: str, value: Any) -> Any:
     Raises:
         ShapeError: if it holds something else.
     """
+    value = settled(value)
     if not isinstance(value, TracedArray):
         value = np.asarray(value)
     if value.dtype.kind not in "iu":

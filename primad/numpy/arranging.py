@@ -36,7 +36,7 @@ from primad.numpy.shaping import (
     swapaxes,
 )
 from primad.primitive import full
-from primad.trace import TracedArray
+from primad.trace import TracedArray, settled
 
 __all__ = [
     "append", "apply_along_axis", "apply_over_axes", "atleast_3d", "block", "broadcast_arrays", "delete",
@@ -202,7 +202,7 @@ def resize(x: Any, shape: Any) -> Any:
 @implements(np.append)
 def append(x: Any, values: Any, axis: Any = None) -> Any:
     """np.append."""
-    parts = [part if any_traced([part]) else np.asarray(part) for part in (x, values)]
+    parts = [part if any_traced([part]) else np.asarray(part) for part in settled((x, values))]
     return concatenate([joined(part) for part in parts], axis)
 
 

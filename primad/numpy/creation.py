@@ -1,10 +1,15 @@
-"""NumPy's functions that make arrays, where they are given traced values; of others they are NumPy's own."""
+"""NumPy's functions that make arrays: of traced values, or so that traced values can be written into them.
+
+Outside of a recording, arrays of plain values are NumPy's own.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -13,60 +18,187 @@ from primad.numpy.elementwise import exp, floor, log, power, sign
 from primad.numpy.promotion import (
     any_traced,
     as_shape,
+    as_traced,
     convert,
     expand,
+    first_traced,
     implements,
     joined,
     result_dtype,
     traced_operands,
 )
 from primad.numpy.shaping import concatenate, moveaxis, reshape
+from primad.numpy.writable import writable
+from primad.trace import TracedArray, settled
 
 __all__ = [
-    "array", "asanyarray", "asarray", "ascontiguousarray", "astype", "full", "geomspace", "linspace", "logspace",
+    "array", "asanyarray", "asarray", "ascontiguousarray", "astype", "copy", "empty", "empty_like", "eye", "full",
+    "full_like", "geomspace", "identity", "linspace", "logspace", "ones", "ones_like", "tri", "zeros", "zeros_like",
 ]  # fmt: skip
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _made(function: F) -> F:
+    """Return a function whose results, where they are plain arrays, traced values can be written into."""
+
+    @wraps(function)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        return found if isinstance(found, TracedArray) else writable(found)
+
+    return cast(F, make)
 
 
 def array(
     object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0
 ) -> Any:
-    """np.array; nested lists may hold traced values.
+    """np.array; nested lists may hold traced values, and the array may be written to.
 
     Example:
         >>> import primad, primad.numpy as np
         >>> primad.grad(lambda x: np.linalg.det(np.array([[x, 1.0], [2.0, x]])))(3.0)
         np.float64(6.0)
     """
-    if not any_traced([object]):
-        return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
-    x = joined(object)
+    given = settled(object)
+    if not any_traced([given]):
+        return writable(np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
+    x = joined(given)
     x = x if dtype is None else convert(x, dtype)
-    return reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
+    return writable(reshape(x, (1,) * (ndmin - x.ndim) + x.shape))
 
 
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None) -> Any:
     """np.asarray; nested lists may hold traced values."""
-    if not any_traced([a]):
-        return np.asarray(a, dtype, order, device=device, copy=copy)
-    return array(a, dtype)
+    if isinstance(a, TracedArray) and not copy and (dtype is None or a.dtype == dtype):
+        return a
+    given = settled(a)
+    if any_traced([given]):
+        return array(given, dtype)
+    found = np.asarray(given, dtype, order, device=device, copy=copy)
+    return writable(found) if isinstance(given, (list, tuple)) or given is not a else found
 
 
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None) -> Any:
     """np.asanyarray; nested lists may hold traced values."""
-    return array(a, dtype) if any_traced([a]) else np.asanyarray(a, dtype, order, device=device, copy=copy)
+    if not isinstance(a, TracedArray) and not any_traced([a]):
+        return np.asanyarray(a, dtype, order, device=device, copy=copy)
+    return asarray(a, dtype, order, device=device, copy=copy)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     """np.ascontiguousarray; nested lists may hold traced values."""
-    return array(a, dtype, ndmin=1) if any_traced([a]) else np.ascontiguousarray(a, dtype)
+    return array(a, dtype, ndmin=1) if any_traced([settled(a)]) else np.ascontiguousarray(a, dtype)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None) -> Any:
-    """np.full; the value may be traced."""
-    if not any_traced([fill_value]):
-        return np.full(shape, fill_value, dtype, order, device=device)
-    x = joined(fill_value)
-    return expand(x if dtype is None else convert(x, dtype), as_shape(shape))
+def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    """np.zeros, which may be written to.
+
+    Example:
+        >>> import primad, primad.numpy as np
+        >>> def powers(x):
+        ...     y = np.zeros(3)
+        ...     y[0] = 1.0
+        ...     for i in range(2):
+        ...         y[i + 1] = x * y[i]
+        ...     return y
+        >>> primad.jacobian(powers)(3.0)
+        array([0., 1., 6.])
+    """
+    return writable(np.zeros(shape, dtype, order, device=device, like=settled(like)))
+
+
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    """np.ones, which may be written to."""
+    return writable(np.ones(shape, dtype, order, device=device, like=settled(like)))
+
+
+def empty(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    """np.empty, which may be written to."""
+    return writable(np.empty(shape, dtype, order, device=device, like=settled(like)))
+
+
+def eye(
+    N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    """np.eye, which may be written to."""
+    return writable(np.eye(N, M, k, dtype, order, device=device, like=settled(like)))
+
+
+def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """np.identity, which may be written to."""
+    return writable(np.identity(n, dtype, like=settled(like)))
+
+
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Any:
+    """np.tri, which may be written to."""
+    return writable(np.tri(N, M, k, dtype, like=settled(like)))
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    """np.full; the value may be traced, and the array may be written to."""
+    value = settled(fill_value)
+    if not any_traced([value]):
+        return writable(np.full(shape, value, dtype, order, device=device, like=settled(like)))
+    x = joined(value)
+    return writable(expand(x if dtype is None else convert(x, dtype), as_shape(shape)))
+
+
+@_made
+@implements(np.zeros_like)
+def zeros_like(
+    x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """np.zeros_like, which may be written to; the zeros depend on nothing."""
+    return writable(np.zeros(x.shape if shape is None else shape, dtype or x.dtype, device=device))
+
+
+@_made
+@implements(np.ones_like)
+def ones_like(
+    x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """np.ones_like, which may be written to; the ones depend on nothing."""
+    return writable(np.ones(x.shape if shape is None else shape, dtype or x.dtype, device=device))
+
+
+@_made
+@implements(np.empty_like)
+def empty_like(
+    prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """np.empty_like, which may be written to."""
+    own = prototype.shape if shape is None else shape
+    return writable(np.empty(own, dtype or prototype.dtype, device=device))
+
+
+@_made
+@implements(np.full_like)
+def full_like(
+    x: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """np.full_like; the value may be traced, and the array may be written to."""
+    if device not in (None, "cpu"):
+        raise ShapeError(f"full_like: the device must be 'cpu', got {device!r}")
+    like = first_traced([x, fill_value])
+    filled = convert(as_traced(fill_value, like), dtype or x.dtype)
+    own = x.shape if isinstance(x, TracedArray) else np.shape(x)
+    return writable(expand(filled, own if shape is None else as_shape(shape)))
+
+
+@_made
+@implements(np.copy, method="copy")
+def copy(x: Any, order: Any = "K", subok: bool = False) -> Any:
+    """np.copy; it may be written to, which leaves x as it is."""
+    return writable(x)
 
 
 @implements(np.astype)

@@ -326,4 +326,3 @@ def _astype(x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok
 
 
 METHODS["astype"] = _astype
-METHODS["copy"] = lambda x, order="C": x

@@ -22,7 +22,7 @@ from primad.numpy.promotion import (
 )
 from primad.numpy.shaping import ravel
 from primad.protocols import METHODS
-from primad.trace import TracedArray
+from primad.trace import TracedArray, settled
 
 __all__ = ["add_at", "set_at", "take", "take_along_axis"]
 
@@ -50,6 +50,7 @@ def _index_of_axis(item: Any) -> Any:
     """Return an entry of an index as an integer, a slice, an array of integers or booleans, None or an ellipsis."""
     if isinstance(item, list):
         item = np.asarray(item) if item else np.zeros(0, int)
+    item = settled(item)
     if isinstance(item, TracedArray) and item.dtype.kind == "b":
         item = item._value("the elements of a boolean index")
     if isinstance(item, (bool, np.bool_)) or (_is_mask(item) and item.ndim == 0):
@@ -228,6 +229,7 @@ def add_at(x: Any, index: Any, value: Any) -> Any:
         >>> primad.numpy.add_at(np.zeros(3), [0, 0, 2], 1.0)
         array([2., 0., 1.])
     """
+    x, index, value = settled((x, index, value))
     if not any_traced([x, value, *(index if isinstance(index, tuple) else (index,))]):
         result = np.array(x)
         np.add.at(result, index, value)
@@ -271,6 +273,7 @@ def set_at(x: Any, index: Any, value: Any) -> Any:
         >>> primad.numpy.set_at(np.zeros(3), 1, 5.0)
         array([0., 5., 0.])
     """
+    x, index, value = settled((x, index, value))
     items = index if isinstance(index, tuple) else (index,)
     if not any_traced([x, value, *items]):
         result = np.array(x)

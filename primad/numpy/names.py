@@ -19,15 +19,15 @@ NOTHING_TO_RECORD: dict[str, str] = {
         min_scalar_type mintypecode nested_iters printoptions promote_types set_printoptions setbufsize seterr
         seterrcall show_config show_runtime test typename""",
     "It makes plain arrays, of lengths and positions.": """
-        arange bartlett blackman broadcast_shapes diag_indices diag_indices_from empty empty_like eye fromfunction
-        hamming hanning identity indices ix_ kaiser mask_indices ones ravel_multi_index tri tril_indices
-        tril_indices_from triu_indices triu_indices_from unravel_index zeros""",
+        arange bartlett blackman broadcast_shapes diag_indices diag_indices_from fromfunction
+        hamming hanning indices ix_ kaiser mask_indices ravel_multi_index tril_indices
+        tril_indices_from triu_indices triu_indices_from unravel_index""",
 }
 """Functions of NumPy's that take no values with derivatives: they are NumPy's own."""
 REASONS: dict[str, str] = {
     "It is about places in memory, which traced arrays have none of.": """
         asarray_chkfinite asfortranarray isfortran may_share_memory require shares_memory""",
-    "It writes into an array; primad.numpy.set_at and add_at return a changed copy.": """
+    "It writes into an array, which works for those that primad.numpy makes in a recording, and for no others.": """
         copyto fill_diagonal place put put_along_axis putmask""",
     "It is about the bits of numbers, or about integers.": """
         bitwise_count frexp gcd lcm ldexp nextafter packbits spacing unpackbits""",

@@ -13,13 +13,15 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from primad import ops
+from primad.deferred import Deferred
 from primad.errors import ShapeError, TracingError
 from primad.ir.node import INPUT
 from primad.protocols import FUNCTIONS, METHODS, UFUNCS, called
-from primad.trace import TracedArray, lift
+from primad.trace import TracedArray, lift, settled
 from primad.types import ArrayType, check_dtype, is_float
 
 F = TypeVar("F", bound=Callable[..., Any])
+_UFUNC_METHODS = ("accumulate", "at", "outer", "reduce", "reduceat")
 
 
 def any_traced(values: Sequence[Any]) -> bool:
@@ -65,10 +67,14 @@ def implements(
         if method is not None:
             METHODS[method] = function
         plain = originals[0]
+        if isinstance(plain, Deferred) and not ufunc:  # no protocol of NumPy's reaches it
+            plain = _reached(plain, function)
 
         @wraps(function)
         def dispatch(*args: Any, **kwargs: Any) -> Any:
             if any_traced(args) or (kwargs and any_traced(list(kwargs.values()))):
+                if kwargs and isinstance(kwargs.get("out"), TracedArray):
+                    return plain(*args, **kwargs)  # by NumPy's protocols to what `out` does
                 if ufunc:
                     args = tuple([joined(arg) for arg in args])
                 elif args and not of_arrays:
@@ -76,9 +82,23 @@ def implements(
                 return called(function, function.__name__, args, kwargs)
             return plain(*args, **kwargs)
 
+        for name in _UFUNC_METHODS if isinstance(plain, np.ufunc) else ():
+            setattr(dispatch, name, getattr(plain, name))
         return cast(F, dispatch)
 
     return decorate
+
+
+def _reached(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of plain arrays that takes arrays with a mutable face too."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args = settled(args)
+        if any_traced(args):
+            return called(recorded, recorded.__name__, args, kwargs)
+        return plain(*args, **kwargs)
+
+    return call
 
 
 def as_traced(value: Any, like: TracedArray) -> TracedArray:
@@ -105,12 +125,14 @@ def traced_operands(*values: Any) -> list[TracedArray]:
     """Return traced arrays for operands, at least one of which is, or holds, one; others are arrays as NumPy's."""
     values = tuple([joined(value) for value in values])
     like = first_traced(values)
-    return [as_traced(value if type(value) is TracedArray else np.asarray(value), like) for value in values]
+    return [as_traced(value if isinstance(value, TracedArray) else np.asarray(value), like) for value in values]
 
 
 def _promotes_as(value: Any) -> Any:
     """Return what NumPy's promotion sees: a dtype, or a Python scalar, which adopts the other's dtype."""
-    if type(value) is TracedArray:
+    if isinstance(value, TracedArray):
+        if type(value) is not TracedArray:
+            return value.dtype
         node = value.node
         if node.op is INPUT and node.params:
             return 1.0 if node.type.is_float else 1
@@ -213,11 +235,11 @@ def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) 
             dtype = np.dtype(np.float64)
     like = first_traced(values)
     trace = like.node.trace
-    shape = common_shape(name, [value.shape if type(value) is TracedArray else np.shape(value) for value in values])
+    shape = common_shape(name, [value.shape if isinstance(value, TracedArray) else np.shape(value) for value in values])
     result = []
     for value in values:
         if type(value) is not TracedArray:
-            if np.ndim(value) == 0:
+            if not isinstance(value, TracedArray) and np.ndim(value) == 0:
                 exact = type(value) is int and dtype.kind in "iu"  # out of range: an OverflowError, as in NumPy
                 scalar = np.array(value, dtype) if exact else np.asarray(value).astype(dtype)
                 result.append(TracedArray(trace.literal(scalar.item(), ArrayType(shape, dtype))))

@@ -28,17 +28,16 @@ from primad.protocols import METHODS
 from primad.trace import TracedArray
 
 __all__ = [
-    "array_split", "atleast_1d", "atleast_2d", "broadcast_to", "column_stack", "concatenate", "copy", "expand_dims",
-    "flip", "full_like", "hstack", "moveaxis", "ndim", "ones_like", "pad", "ravel", "repeat", "reshape",
+    "array_split", "atleast_1d", "atleast_2d", "broadcast_to", "column_stack", "concatenate", "expand_dims",
+    "flip", "hstack", "moveaxis", "ndim", "pad", "ravel", "repeat", "reshape",
     "result_type", "roll", "shape", "size", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "vstack",
-    "zeros_like",
 ]  # fmt: skip
 
 
 @implements(np.reshape)
 def reshape(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     """np.reshape, in row-major order; one length may be −1."""
-    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+    if len(shape) == 1 and (isinstance(shape[0], (tuple, list)) or np.ndim(shape[0])):
         shape = tuple(shape[0])
     if order != "C":
         raise ShapeError(f"reshape: order {order!r} is not supported; transpose first")
@@ -297,42 +296,6 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
     return ops.select(as_traced(ones, x), padded, expand(convert(as_traced(constant_values, x), x.dtype), padded.shape))
 
 
-@implements(np.zeros_like)
-def zeros_like(
-    x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Any:
-    """np.zeros_like: plain zeros, since they depend on nothing."""
-    return np.zeros(x.shape if shape is None else shape, dtype or x.dtype, device=device)
-
-
-@implements(np.ones_like)
-def ones_like(
-    x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Any:
-    """np.ones_like: plain ones, since they depend on nothing."""
-    return np.ones(x.shape if shape is None else shape, dtype or x.dtype, device=device)
-
-
-@implements(np.full_like)
-def full_like(
-    x: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Any:
-    """np.full_like."""
-    if device not in (None, "cpu"):
-        raise ShapeError(f"full_like: the device must be 'cpu', got {device!r}")
-    like = first_traced([x, fill_value])
-    filled = convert(as_traced(fill_value, like), dtype or x.dtype)
-    own = x.shape if isinstance(x, TracedArray) else np.shape(x)
-    return expand(filled, own if shape is None else as_shape(shape))
-
-
 @implements(np.shape)
 def shape(x: Any) -> Any:
     """np.shape."""
@@ -356,9 +319,3 @@ def result_type(*values: Any) -> Any:
     """np.result_type of arrays, numbers and dtypes."""
     described = (np.dtype, type, str)
     return result_dtype(*[np.empty(0, value) if isinstance(value, described) else value for value in values])
-
-
-@implements(np.copy)
-def copy(x: Any, order: str = "K", subok: bool = False) -> Any:
-    """np.copy: recorded values are immutable, so x itself."""
-    return x
