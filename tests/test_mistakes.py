@@ -458,7 +458,10 @@ OUTSIDE = {
     "test", "bmat",
 }  # fmt: skip
 """Functions that read and write files or settings, or take names of variables."""
-OTHERWISE = {"isscalar": "NumPy means its scalars and Python's numbers only"}
+OTHERWISE = {
+    "isscalar": "NumPy means its scalars and Python's numbers only",
+    "empty_like": "its elements are what the memory holds",
+}
 """Where another result than NumPy's is right, and why."""
 FORMS: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
     "x": lambda x, m: (x,),
