@@ -26,14 +26,12 @@ _ANYWHERE = (
     f"is np.sin; {_READ}."
 )
 """Where there is no source to tell what was called."""
-_OF_SCIPY_LINALG = {
-    **{
-        name: f"np.linalg.{name}"
-        for name in ("det", "eigh", "eigvalsh", "inv", "lstsq", "norm", "pinv", "solve", "svd", "svdvals")
-    },
-    "cholesky": "np.linalg.cholesky(…, upper=True)",
-}
-"""NumPy's functions for those of SciPy that cannot be recorded."""
+_OF_SCIPY_LINALG = frozenset((
+    "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eigh", "eigvalsh", "hankel", "inv", "lu",
+    "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_banded", "solve_circulant", "solve_toeplitz",
+    "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "toeplitz",
+))  # fmt: skip
+"""Functions of `scipy.linalg` that `primad.scipy.linalg` has."""
 _ROUNDING = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.fix"}
 _OTHER_NAMES = {
     "pow": "np.power", "fabs": "np.abs", "fsum": "np.sum", "sumprod": "np.dot", "dist": "np.linalg.norm",
@@ -198,7 +196,7 @@ def _way_out(now: Doing) -> str:
     if module.startswith("scipy.special"):
         return f"call primad.numpy.special.{name}, if dir(primad.numpy.special) lists it; {_READ}."
     if module.startswith("scipy.linalg") and name in _OF_SCIPY_LINALG:
-        return f"call {_OF_SCIPY_LINALG[name]}, which is recorded; {_READ}."
+        return f"call primad.scipy.linalg.{name}, which is recorded (import primad.scipy.linalg); {_READ}."
     if module == "statistics":
         return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
     listed = [ast.unparse(arg) for arg in now.node.args if _is_list(now, arg)]

@@ -28,6 +28,7 @@ import scipy.stats
 
 import primad
 import primad.numpy as pnp
+import primad.scipy.linalg
 from primad import PrimadError
 from primad.functional.calls import run_once
 from primad.protocols import FUNCTIONS, UFUNCS
@@ -108,6 +109,7 @@ def elsewhere(what: str, kind: str, name: str) -> str:
     return needs(what, kind, fix + READ)
 
 
+MIRRORED = "which is recorded (import primad.scipy.linalg)"
 MADE = "y = primad.numpy.array(y) before: arrays that primad.numpy makes may be written to"
 Mistake = tuple[Callable[[Any], Any], str, Callable[[Any], Any]]
 MISTAKES: dict[str, Mistake] = {
@@ -191,18 +193,18 @@ MISTAKES: dict[str, Mistake] = {
     "a solver of SciPy": (
         lambda x: scipy.linalg.solve(A, x),
         needs(
-            "scipy.linalg.solve(A, x)", "float64[3]", f"call np.linalg.solve, which is recorded; {READ}"
+            "scipy.linalg.solve(A, x)", "float64[3]", f"call primad.scipy.linalg.solve, {MIRRORED}; {READ}"
         ),
-        lambda x: np.linalg.solve(A, x),
+        lambda x: primad.scipy.linalg.solve(A, x),
     ),
     "a factorization of SciPy": (
         lambda x: scipy.linalg.cholesky(x * np.eye(3)),
         needs(
             "scipy.linalg.cholesky(x * np.eye(3))",
             "float64[3,3]",
-            f"call np.linalg.cholesky(…, upper=True), which is recorded; {READ}",
+            f"call primad.scipy.linalg.cholesky, {MIRRORED}; {READ}",
         ),
-        lambda x: np.linalg.cholesky((x * x + 1.0) * np.eye(3), upper=True),
+        lambda x: primad.scipy.linalg.cholesky((x * x + 1.0) * np.eye(3)),
     ),
     "a sparse matrix": (
         lambda x: S @ x,
