@@ -1,0 +1,3 @@
+"""`primad.numpy.linalg` where programs look for `autograd.numpy.linalg`."""
+
+from primad.numpy.linalg import *

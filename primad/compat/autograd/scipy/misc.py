@@ -1,0 +1,3 @@
+"""`autograd.scipy.misc`."""
+
+from primad.numpy.special import logsumexp as logsumexp

@@ -1,0 +1,3 @@
+"""`primad.numpy.special` where programs look for `autograd.scipy.special`."""
+
+from primad.numpy.special import *
