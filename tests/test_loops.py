@@ -470,6 +470,7 @@ def test_explain_says_how_loops_run() -> None:
     assert "second derivatives of det" in text
     text = str(primad.explain(lambda m: primad.scan(lambda c, _: (np.linalg.inv(c), None), m, length=4)[0], np.eye(2)))
     assert "a loop of 4 steps: one native function" in text
+    assert "runs with NumPy" not in text
 
 
 class Alarm(Exception):

@@ -28,7 +28,7 @@ def causes(plan: Executable, machine: Machine) -> list[str]:
     """Say what of a plan runs by NumPy's definitions, why, and what each costs in a run, as predicted."""
     found: dict[tuple[str, str], list[float]] = {}
     for node, times in _alone(plan):
-        if node.op.views or not node.inputs:
+        if node.op.views or not node.inputs or node.op.called:  # how what is called runs is among the details
             continue
         why = reason(node) or ("llvmlite is not there" if compiler() is None else "")
         if why:
