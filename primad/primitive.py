@@ -20,6 +20,8 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `programs`: the params that are programs (`ClosedProgram`s); an op that has some is of the kind "program".
 - `called`: whether a plan runs the programs that the op holds. Otherwise it stands for the program that it builds, and
   lowering replaces it by that one. An op that is called may have a `lower` too: what it stands for, where it is asked.
+- `rows(node)`: for loops over stacked arrays, which operands are taken row by row, and which results are made so: a
+  plan may pass what some loops make and others take as streams, of which only a part is held (`RowsOfLoop`).
 - `runs(node)`: how an application of an op that is called runs, in words, where it can run in several ways.
 - `build(program, **options)`: for ops that hold one program, the program that they stand for, of the same operands.
 - `linearize(tangents, *inputs, residuals, **params)`: for ops that hold programs, instead of `jvp`: the results again,
@@ -40,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -122,6 +124,21 @@ class DomainOfDefinition:
     own_axes: int = 0
 
 
+class RowsOfLoop(NamedTuple):
+    """What a loop takes and makes row by row.
+
+    Its definition takes `streams`, the numbers of the stacked results that may be streams, and `budget`, the bytes that
+    these may take (see `primad.runtime.streams`).
+
+    Attributes:
+        operands: places of the operands that are taken row by row.
+        results: place of the first stacked result; all further ones are stacked too.
+    """
+
+    operands: range
+    results: int
+
+
 SAME = "same"
 """Stands among the names of the operands' ops where two operands are one node."""
 MOST_CONTEXTS = 1024
@@ -153,6 +170,7 @@ class Primitive:
     programs: tuple[str, ...] = ()
     called: bool = False
     runs: Callable[..., str] | None = None
+    rows: Callable[..., RowsOfLoop] | None = None
     build: Callable[..., Any] | None = None
     linearize: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None

@@ -61,10 +61,10 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
     made: list[Program] = []
     original = executors.NATIVE.as_function
 
-    def counted(program: Program, signature: Any) -> Any:
+    def counted(program: Program, signature: Any, options: Any) -> Any:
         if signature is None:
             made.append(program)
-        return original(program, signature)
+        return original(program, signature, options)
 
     monkeypatch.setattr(executors, "EXECUTABLES", Cache(512))
     monkeypatch.setattr(derived, "BUILT", Cache(512))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,11 +15,8 @@ import pytest
 import primad
 from primad import tree
 from primad.native.budget import BUDGET
-from primad.programs import chunks, derived
-from primad.programs import ops as ops_module
-from primad.programs import scan as scan_module
 from primad.programs.scan import scan as scan_op
-from primad.runtime import executors, loops
+from primad.runtime import executors, loop_runs, loops, schedules, stream_plans
 from primad.runtime.cache import Cache
 from primad.transforms import jvp, vjp, vmap
 from primad.transforms.lowering import inline
@@ -323,7 +322,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setattr(loops, "BUDGET", replace(BUDGET, instructions=-1))
     if request.param == "one by one":
         monkeypatch.setattr(loops, "compiler", lambda: None)
-        monkeypatch.setattr(loops, "prepared_function", lambda *_: None)
+        monkeypatch.setattr(executors, "prepared_function", lambda *_, **__: None)
     monkeypatch.setattr(loops, "UNINTERRUPTED", 100)  # in pieces of few steps
     return {"straight": "registers", "driven": "calls", "one by one": "Python"}[str(request.param)]
 
@@ -398,38 +397,61 @@ def test_an_op_that_fails_in_a_native_loop_is_named() -> None:
 
 
 @pytest.fixture
-def small_budget(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Loops keep 5000 bytes at most; returns how many steps each loop takes that runs."""
-    taken: list[int] = []
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list to which each run of a loop adds how many steps it took; nothing has been planned yet."""
+    found: list[int] = []
 
-    def counted(*args: Any) -> Any:
-        taken.append(args[5])
-        return run_scan(*args)
+    def counted(self: Any, state: Any, rows: Any, fixed: Any, results: Any, steps: int) -> int:
+        done = run(self, state, rows, fixed, results, steps)
+        found.append(abs(done))
+        return done
 
-    run_scan = loops.run_scan
-    monkeypatch.setattr(scan_module, "run_scan", counted)
-    monkeypatch.setattr(chunks, "BUDGET", 5000)
-    monkeypatch.setattr(derived, "BUILT", Cache(512))
-    monkeypatch.setattr(ops_module, "BUILT", Cache(512))
+    run = loops._NativeLoop.run
+    monkeypatch.setattr(loops._NativeLoop, "run", counted)
     monkeypatch.setattr(executors, "EXECUTABLES", Cache(512))
-    return taken
+    return found
 
 
-def test_long_loops_take_their_steps_once_more_in_chunks(small_budget: list[int]) -> None:
-    """Forward, once more, and back: three times n, and a step for each chunk forward and back."""
-    p, n = np.array([0.7, 0.2]), 150
-    found = primad.grad(pendulum(primad.scan, n))(p)
-    longest = max(small_budget)
-    assert 3 * n <= sum(small_budget) <= 3 * n + 2 * (n // longest + 20)
-    assert longest <= 30
-    close(found, primad.grad(pendulum(unrolled, n))(p))
+def limited(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
+    """Let loops hold so many bytes of their rows."""
+    monkeypatch.setattr(stream_plans, "BUDGET", budget)
+    monkeypatch.setattr(executors, "EXECUTABLES", Cache(512))
 
 
-def test_loops_in_chunks_have_all_derivatives(small_budget: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows both ways and left over, results, and levels of chunks: 300 bytes hold a few steps."""
-    monkeypatch.setattr(chunks, "BUDGET", 300)
+def least_passed(blocks: int, states: int) -> int:
+    """Find by trying all schedules how many blocks are passed to find the states before all."""
+    best: dict[tuple[int, int], int] = {}
+    for c in range(1, states + 1):
+        for n in range(blocks + 1):
+            splits = [m + best[n - m, c - 1] + best[m, c] for m in range(1, n)] if c > 1 else [n * (n - 1) // 2]
+            best[n, c] = min(splits) if n > 1 else 0
+    return best[blocks, states]
 
-    def f(p: Any, loop: Function, n: int, reverse: bool) -> Any:
+
+def test_binomial_schedules_are_the_best_of_all() -> None:
+    for states in range(1, 6):
+        for blocks in range(1, 40):
+            least = least_passed(blocks, states)
+            assert schedules.passed(blocks, states) == least
+            if blocks > 1 and states > 1:
+                first = schedules.distance(blocks, states)
+                assert first + least_passed(blocks - first, states - 1) + least_passed(first, states) == least
+
+
+def test_what_is_kept_fits_and_all_is_kept_where_it_does() -> None:
+    for steps, row, state, budget in itertools.product((5, 300, 10**6), (8, 24_000), (8, 8_000), (10**5, 2 * 10**8)):
+        found = schedules.cut(steps, row, state, budget)
+        if row + state <= budget:
+            assert found.block * row + found.states * state <= budget
+        blocks = -(-steps // found.block)
+        assert found.again == found.block * schedules.passed(blocks, found.states)
+        assert steps * row > budget or found.again <= steps // 4
+
+
+def carried_far(loop: Function, n: int, reverse: bool = False) -> Function:
+    """Rows both ways, results, and a parameter."""
+
+    def f(p: Any) -> Any:
         xs = np.sin(np.arange(3.0 * n)).reshape(n, 3)
 
         def step(c: Any, x: Any) -> Any:
@@ -439,21 +461,132 @@ def test_loops_in_chunks_have_all_derivatives(small_budget: list[int], monkeypat
         c, ys = loop(step, p[0] * np.ones(3), xs, reverse=reverse)
         return np.sum(c) + np.sum(ys**2)
 
+    return f
+
+
+@pytest.mark.parametrize("budget", [300, 700, 2000, 4000])
+def test_steps_are_taken_again_as_often_as_theory_says(
+    budget: int, taken: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once forward and once back, and again by the schedule: in blocks, of which the last one is at hand."""
+    chosen: list[Any] = []
+
+    def remembered(*args: Any) -> Any:
+        chosen.append((args[0], cut(*args)))
+        return chosen[-1][1]
+
+    cut = loop_runs.cut
+    monkeypatch.setattr(loop_runs, "cut", remembered)
+    limited(monkeypatch, budget)
+    p, n = np.array([0.7, 0.2, 0.4]), 150
+    found = primad.grad(carried_far(primad.scan, n))(p)
+    ((steps, (block, states, _)),) = chosen
+    blocks = -(-n // block)
+    assert steps == n
+    # Each block runs once to have its rows, and once back; the last one, which may be short, is never passed.
+    assert sum(taken) == 2 * n + block * least_passed(blocks, states)
+    assert max(taken) == block
+    close(found, primad.grad(carried_far(unrolled, n))(p))
+
+
+@pytest.mark.parametrize(("n", "reverse"), [(83, False), (61, True)])
+def test_loops_in_blocks_have_all_derivatives(n: int, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order of modes: forward, reverse and both twice, on stacks, and in two parts."""
+    f = carried_far(primad.scan, n, reverse)
     p, v = np.array([0.7, 0.2, 0.4]), np.array([1.0, -0.5, 0.3])
-    for n, reverse in ((83, False), (61, True)):
+    ways: list[Function] = [
+        lambda: primad.grad(f)(p),
+        lambda: primad.hvp(f, p, v),
+        lambda: primad.jvp(primad.grad(f), (p,), (v,)),
+        lambda: primad.grad(lambda q: np.sum(primad.grad(f)(q) * v))(p),
+        lambda: primad.grad(lambda q: primad.jvp(f, (q,), (v,))[1])(p),
+        lambda: primad.hessian(f)(p),
+        lambda: primad.grad(lambda q: primad.hvp(f, q, v)[0])(p),
+        lambda: primad.vmap(primad.grad(f))(np.stack([p, v])),
+        lambda: primad.vjp(f, p)[1](1.5),
+        lambda: primad.linearize(f, p)[1](v),
+        lambda: primad.jit(primad.grad(f))(p),
+    ]
+    whole = [way() for way in ways]
+    limited(monkeypatch, 5000)
+    close([way() for way in ways], whole, 1e-10)
 
-        def looped(p: Any, n: int = n, reverse: bool = reverse) -> Any:
-            return f(p, primad.scan, n, reverse)
 
-        def plain(p: Any, n: int = n, reverse: bool = reverse) -> Any:
-            return f(p, unrolled, n, reverse)
+def test_the_budget_of_loops_follows_that_of_jit(taken: list[int]) -> None:
+    p, n = np.array([0.7, 0.2, 0.4]), 4000
+    gradient = primad.grad(carried_far(primad.scan, n))
+    whole = primad.jit(gradient)(p)
+    assert sum(taken) == 2 * n
+    taken.clear()
+    close(primad.jit(gradient, memory=350_000)(p), whole, 1e-12)
+    assert 2 * n < sum(taken) <= 3 * n
+    with pytest.raises(primad.MemoryLimitError):
+        primad.jit(gradient, memory=50_000)(p)
 
-        small_budget.clear()
-        close(primad.grad(looped)(p), primad.grad(plain)(p))
-        assert max(small_budget) <= n // 2
-        close(primad.hvp(looped, p, v), primad.hvp(plain, p, v), 1e-8)
-        expected = np.stack([primad.grad(plain)(x) for x in (p, v)])
-        close(primad.vmap(primad.grad(looped))(np.stack([p, v])), expected, 1e-8)
+
+def test_a_while_loop_keeps_states_without_knowing_its_length(
+    taken: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows while they fit; then states, and few more steps are taken again than if the length had been known."""
+
+    def f(a: Any, n: int, loop: Function) -> Any:
+        def goes_on(s: Any) -> Any:
+            return s[1] < n
+
+        def body(s: Any) -> Any:
+            return (np.sin(s[0] * a) + 0.3 * s[0], s[1] + 1)
+
+        return np.sum(loop(goes_on, body, (a * np.ones(3), 0))[0])
+
+    def plain(goes_on: Function, body: Function, s: Any) -> Any:
+        while goes_on(s):
+            s = body(s)
+        return s
+
+    for budget, n in ((2_000_000, 60), (3000, 7), (3000, 100), (1500, 80), (3000, 101)):
+        limited(monkeypatch, budget)
+        taken.clear()
+        close(primad.grad(f)(1.2, n, primad.while_loop), primad.grad(f)(1.2, n, plain))
+        assert (sum(taken) == 2 * n) == (n < 50 or budget > 10**6)
+        close(
+            primad.hvp(lambda a, n=n: f(a, n, primad.while_loop), 1.2, 1.0),
+            primad.hvp(lambda a, n=n: f(a, n, plain), 1.2, 1.0),
+        )
+
+
+def test_the_memory_of_a_gradient_does_not_grow_with_the_steps() -> None:
+    """Of 3000 steps of 1000 numbers 10 MB are held, where their rows would take more than 48 MB."""
+
+    def f(x: Any) -> Any:
+        return np.sum(primad.scan(lambda c, _: (c + 1e-3 * (np.sin(c) - c * np.flip(c)), None), x, length=3000)[0] ** 2)
+
+    x = np.linspace(0.0, 1.0, 1000)
+    gradient = primad.jit(primad.grad(f), memory=10_000_000)
+    expected = gradient(x)
+    tracemalloc.start()
+    try:
+        found = gradient(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 11_000_000
+    np.testing.assert_array_equal(found, expected)
+    close(found, primad.jit(primad.grad(f), memory=10**9)(x), 1e-12)
+
+
+def test_states_of_a_loop_of_unknown_length_are_nearly_the_best() -> None:
+    """Whatever the length turns out to be: at most 40 % more blocks are passed than with the best schedule for it."""
+    for states in range(2, 7):
+        schedule = schedules.Online(states)
+        for blocks in range(2, 60):
+            schedule.at(blocks - 1)
+            kept = schedule.kept
+            assert len(kept) <= states
+            assert kept[0] == 0
+            ends = [*kept, blocks - 1]  # the last one is at hand
+            gaps = [b - a for a, b in itertools.pairwise(ends)]
+            again = sum(least_passed(gap, states - i) for i, gap in enumerate(gaps))
+            assert blocks - 1 + again <= 1.4 * least_passed(blocks, states)
 
 
 def test_explain_says_how_loops_run() -> None:

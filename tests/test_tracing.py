@@ -344,3 +344,26 @@ def test_all_pairs_of_shapes_broadcast() -> None:
         assert np.shape(gx) == a and np.shape(gy) == b
         np.testing.assert_allclose(np.sum(gx), 3.0 * expected.size)
         np.testing.assert_allclose(np.sum(gy), 2.0 * expected.size)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32"])
+def test_python_integers_out_of_range_raise_under_jit_as_in_numpy(dtype: str) -> None:
+    """Where they adopt the dtype of an array: in place, in loops, and in calls after the first."""
+    functions: list[Any] = [
+        lambda x, n: x + n,
+        lambda x, n: n * x,
+        lambda x, n: np.maximum(x, n),
+        lambda x, n: primad.scan(lambda c, _: (c + n, None), x, length=2)[0],
+        lambda x, n: primad.fori_loop(0, 2, lambda i, c: c + x[0], n),
+    ]
+    info = np.iinfo(dtype)
+    x = np.arange(3, dtype=dtype)
+    for f in functions:
+        compiled = primad.jit(f)
+        assert np.array_equal(compiled(x, 1), f(x, 1))
+        for n in (int(info.min), int(info.max)):
+            assert np.array_equal(compiled(x, n), f(x, n))
+        for n in (int(info.min) - 1, int(info.max) + 1):
+            for call in (f, compiled, primad.jit(f)):
+                with pytest.raises(OverflowError, match="out of bounds"):
+                    call(x, n)

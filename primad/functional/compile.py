@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from primad import tree
+from primad import ops, tree
 from primad.errors import ShapeError
 from primad.functional.called import called
 from primad.functional.calls import axis_of
@@ -55,7 +55,8 @@ def jit(
             Where nothing needs the old values afterwards, no other memory is used.
         threads: how many threads its calls run on; by default as many as `set_num_threads` says. Results do not depend
             on it.
-        memory: bytes that its arrays may take at once; by default what the machine has.
+        memory: bytes that its arrays may take at once; by default what the machine has. What reverse mode keeps of
+            loops follows it (see `scan`): by default that takes 200 MB.
         along: (position of an array argument, axis of it) along which a large program is cut into tiles; by default the
             largest that is only mapped over and summed.
         backend: what runs the program: `"native"`, or `"reference"`, which calls each op's NumPy definition one after
@@ -153,6 +154,7 @@ class _Specialization(NamedTuple):
         program: what was recorded.
         donated: which results take the memory of which arguments.
         names: of the leaves of the arguments.
+        adopted: the leaves that are Python integers, with the dtypes of integers that they take.
     """
 
     executable: Executable
@@ -160,6 +162,7 @@ class _Specialization(NamedTuple):
     program: Program
     donated: Donated
     names: list[str]
+    adopted: list[tuple[int, Any]]
 
 
 MOST_ENTRIES = 8
@@ -233,15 +236,17 @@ class _Compilation:
                     fix="give positions of arguments, and pass what is donated by position.",
                 )
         donated = match(program.out_types, types, _leaves_of(args, fixed, self.donate))
-        options = Options(donated, None if self.along is None else _hint(self.along, args, fixed, types))
+        options = Options(donated, None if self.along is None else _hint(self.along, args, fixed, types), self.memory)
         executable, captured = executable_of(program, in_tree.children()[0], types, weak, options, self.executor)
         check_memory(executable, self.memory)
-        entry = None if fixed or donated or kwargs else executable.entry(captured)
+        adopted = _adopted(program, weak)
+        entry = None if fixed or donated or kwargs or adopted else executable.entry(captured)
         if self.first is None:
             self.first = entry
         elif entry is not None and len(self.others) < MOST_ENTRIES - 1:
             self.others.append(entry)
-        return _Specialization(executable, captured, program, donated, _names(self.function, args, kwargs, fixed))
+        names = _names(self.function, args, kwargs, fixed)
+        return _Specialization(executable, captured, program, donated, names, adopted)
 
     def _of_others(self, args: Sequence[Any], fixed: Sequence[int]) -> Function:
         """Return the function of the arguments that are not static."""
@@ -260,6 +265,8 @@ class _Compilation:
 
     def _run(self, made: _Specialization, leaves: list[Any], types: Sequence[ArrayType]) -> Any:
         donated, run, threads = made.donated, made.executable.run, self.threads
+        for place, dtype in made.adopted:
+            np.array(leaves[place], dtype)  # out of range: an OverflowError, as in NumPy
         values = arrays(leaves)
         if donated:
             for _, place in donated:
@@ -271,6 +278,14 @@ class _Compilation:
             inputs[place] = np.ascontiguousarray(values[place], types[place].dtype)
         results = run(inputs) if threads is None else on_threads(threads, lambda: run(inputs))
         return tree.unflatten(made.program.out_tree, settle(results, values, donated))
+
+
+def _adopted(program: Program, weak: Sequence[bool]) -> list[tuple[int, Any]]:
+    """Return the inputs that are Python integers and become integers of other types, with these."""
+    place = {node: i for i, (node, on) in enumerate(zip(program.inputs, weak, strict=True)) if on}
+    taken = [node for node in program.nodes if node.op is ops.truncate and node.inputs[0] in place]
+    found = [(place[node.inputs[0]], node.type.dtype) for node in taken if node.type.dtype.kind in "iu"]
+    return [(i, dtype) for i, dtype in found if program.inputs[i].type.dtype.kind == "i"]
 
 
 def _names(function: Function, args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[int]) -> list[str]:

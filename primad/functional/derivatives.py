@@ -127,9 +127,9 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
         outs = len(call.program.outputs)
         return split(program, late, [i >= outs for i in range(len(program.outputs))])
 
-    early, rest = prepared_parts(("linear part", transform, of.key), derive)
-    results = early.run([*map(np.asarray, call.leaves), *source_values(call.program)])
     n = len(call.program.outputs)
+    early, rest = prepared_parts(("linear part", transform, of.key), derive, known=n)
+    results = early.run([*map(np.asarray, call.leaves), *source_values(call.program)])
     return results[:n], _Linear(rest, results[n:])
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.functional.calls import run_once
-from primad.functional.loops import LoopBody, as_type, function_name, is_any_traced
-from primad.ir.program import ClosedProgram
+from primad.functional.loops import LoopBody, as_type, function_name, is_any_traced, with_scalars
 from primad.programs.while_loop import while_loop as while_
 from primad.recording import check_function, is_number, type_of
 from primad.runtime.programs import traced_operands
@@ -94,8 +93,9 @@ def _recorded(cond_fun: Function, body_fun: Function, init: Any, most: int) -> t
     program, types = body.recorded([type_of(x) for x in start], [is_number(x) for x in start], [], None)
     converted = [as_type(x, type) for x, type in zip(start, types, strict=True)]
     go = predicate(cond_fun(tree.unflatten(carry_tree, converted)), "while_loop: the condition")
-    operands = traced_operands([go, *converted, *program.sources])
-    found = while_(*operands, of=ClosedProgram(program), carry=len(types), most=most)
+    of, sources = with_scalars(program)
+    operands = traced_operands([go, *converted, *sources])
+    found = while_(*operands, of=of, carry=len(types), most=most)
     carry = tree.unflatten(carry_tree, found[1 : 1 + len(types)])
     return found[0], carry, tree.unflatten(results[0], found[1 + len(types) :])
 

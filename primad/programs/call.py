@@ -15,7 +15,7 @@ from primad.errors import ShapeError
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive, one_or_all
 from primad.programs.derived import active_in, batched, cost, linearized, pulled, pushed_together
-from primad.runtime.executors import prepared, prepared_function
+from primad.runtime.executors import prepared_call
 from primad.transforms.lowering import inline
 from primad.types import ArrayType, TupleType, type_of_results
 
@@ -28,10 +28,8 @@ def _infer(*types: ArrayType, of: ClosedProgram) -> ArrayType | TupleType:
     return type_of_results(of.out_types)
 
 
-def _run(*arrays: Any, of: ClosedProgram) -> Any:
-    key = ("called", of.key)
-    executable = prepared_function(key, lambda: of.hoisted) or prepared(key, lambda: of.hoisted)
-    return one_or_all(executable.run(arrays))
+def _run(*arrays: Any, of: ClosedProgram, memory: int | None = None) -> Any:
+    return one_or_all(prepared_call(of, memory).run(arrays))
 
 
 def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedProgram) -> tuple[Any, Any]:

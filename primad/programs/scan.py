@@ -24,9 +24,8 @@ from primad.ir.node import Node, Trace
 from primad.ir.program import ClosedProgram, Cost, Program, newest
 from primad.numpy.shaping import stack
 from primad.ops.broadcasting import widen
-from primad.primitive import Primitive, as_tuple, one_or_all
+from primad.primitive import Primitive, RowsOfLoop, as_tuple, one_or_all
 from primad.programs import stepping
-from primad.programs.chunks import chunk_length, chunked
 from primad.programs.derived import cost, derived
 from primad.programs.stepping import Body, Made
 from primad.programs.stepping_apart import linearized
@@ -34,11 +33,11 @@ from primad.programs.stepping_back import LinearLoop, Transposed
 from primad.programs.stepping_stacks import Batched, chosen, guarded, swapped
 from primad.quantities import several
 from primad.recording import program_of
-from primad.runtime.loops import run_scan, steps_of
+from primad.runtime.loop_runs import run_scan
+from primad.runtime.loops import steps_of
 from primad.trace import TracedArray, lift
-from primad.transforms import forward
 from primad.transforms.forward import zero_node
-from primad.transforms.lowering import apply_program_op, expand, inline
+from primad.transforms.lowering import apply_program_op, inline
 from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
 
 
@@ -123,10 +122,13 @@ def _run(
     length: int,
     reverse: bool,
     counted: bool,
+    streams: Sequence[int] = (),
+    budget: int = 0,
+    memory: int | None = None,
 ) -> Any:
     steps = min(max(int(arrays[0]), 0), length) if counted else length
     given = arrays[int(counted) :]
-    return one_or_all(run_scan(of, given, carry, stacked, length, steps, reverse))
+    return one_or_all(run_scan(of, given, carry, stacked, length, steps, reverse, streams, budget, memory))
 
 
 def _unrolled(program: Program, **params: Any) -> Program:
@@ -179,9 +181,6 @@ def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedPr
     t_carried, t_rows, t_fixed = stepping.by_part(body, flags, [x for x, on in zip(given, flags, strict=True) if on])
     if residuals:
         apart = derived("linearized", of, (flags, form), lambda: linearized(body, flags, form.counted))
-        chunk = 0 if form.counted else chunk_length(apart, body, form.length)
-        if chunk:
-            return _push_chunks(chunk, active, given, operands, of, form)
         fixed = apart.fixed(fixed, operands[0])
         finals, stacks = apply_scan(apart.early, carried, rows, fixed, count, form)
         kept = apart.residuals(stacks, rows, fixed)
@@ -196,26 +195,6 @@ def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedPr
     along = [next(moves) if on else Zero(x.type) for x, on in zip(finals, flags, strict=False)]
     along += [next(back) if y.type.is_float else Zero(y.type) for y in out[form.carry :]]
     return one_or_all(out), one_or_all(along)
-
-
-def _push_chunks(
-    chunk: int,
-    active: tuple[bool, ...],
-    tangents: Sequence[Any],
-    operands: Sequence[Any],
-    of: ClosedProgram,
-    form: Form,
-) -> Any:
-    """Return what `_push` returns, of the loop in chunks."""
-
-    def make() -> Program:
-        whole = chunked(body_of(of, form), [x.type for x in operands], chunk, scan, form)
-        return expand(forward.jvp(whole, active, residuals=True))
-
-    pushed = derived("in chunks", of, (chunk, active, form), make)
-    found = inline(pushed, [*operands, *(x for x in tangents if not isinstance(x, Zero))])
-    out, along = found[: len(found) // 2], found[len(found) // 2 :]
-    return one_or_all(out), one_or_all([t if t.type.is_float else Zero(t.type) for t in along])
 
 
 def _pull(cotangent: Any, *operands: Any, of: ClosedProgram, **params: Any) -> list[Any]:
@@ -273,6 +252,12 @@ def _cost(node: Node) -> Cost:
     return Cost(one.flops * length, one.matmul_flops * length, one.bytes * length, one.nodes)
 
 
+def _rows(node: Node) -> RowsOfLoop:
+    form = Form(**{name: dict(node.params)[name] for name in Form._fields})
+    first = int(form.counted) + form.carry
+    return RowsOfLoop(range(first, first + form.stacked), form.carry)
+
+
 def _how(node: Node) -> str:
     params = dict(node.params)
     form = Form(**{name: params[name] for name in Form._fields})
@@ -296,6 +281,7 @@ scan: Primitive = Primitive(
     programs=("of",),
     called=True,
     runs=_how,
+    rows=_rows,
     linearize=_push,
     batch=_batch,
 )

@@ -30,7 +30,6 @@ class Apart:
         early: the first loop's body; its results are those that the loop has without the late inputs, and residuals.
         late: the second's: (late carried values; residual rows, late rows; fixed residuals, late fixed ones).
         kept: how many rows, and how many fixed operands, are residuals.
-        kept_bytes: bytes of the residuals that are computed in a step.
 
     Args:
         program: of a step; what is late stands among its inputs and outputs wherever it is.
@@ -69,7 +68,6 @@ class Apart:
         same = [node for node in awaited if inputs.get(node, -1) >= others]
         self._rows, self._fixed = [inputs[node] - carry for node in taken], [inputs[node] - others for node in same]
         self.results, self._stacks = count - carry, len(alone) + len(joined)
-        self.kept_bytes = sum(node.type.nbytes for node in stacks)
         self.early = Made(Body(_with_joined(early, count, alone, joined), carry, stacked), counted)
         given = dict(zip(places(late), rest.inputs[len(awaited) :], strict=True))
         moved = [[given[i] for i in part] for part in parts]

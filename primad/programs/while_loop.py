@@ -21,7 +21,7 @@ from primad.errors import ShapeError
 from primad.ir.node import Node
 from primad.ir.program import ClosedProgram, Cost, Program, newest
 from primad.ops.broadcasting import widen
-from primad.primitive import Primitive
+from primad.primitive import Primitive, RowsOfLoop
 from primad.programs import stepping
 from primad.programs.derived import cost, derived
 from primad.programs.scan import Form, apply_scan, rows_of, with_zeros
@@ -30,7 +30,8 @@ from primad.programs.stepping_apart import linearized
 from primad.programs.stepping_stacks import Batched, chosen, swapped
 from primad.quantities import several
 from primad.recording import program_of
-from primad.runtime.loops import run_while, steps_of
+from primad.runtime.loop_runs import run_while
+from primad.runtime.loops import steps_of
 from primad.trace import TracedArray
 from primad.transforms import batching
 from primad.transforms.forward import zero_node
@@ -77,8 +78,16 @@ def _infer(*types: ArrayType, of: ClosedProgram, carry: int, most: int) -> Tuple
     return TupleType((COUNT, *of.out_types[:carry], *stacks))
 
 
-def _run(*arrays: Any, of: ClosedProgram, carry: int, most: int) -> tuple[Any, ...]:
-    return tuple(run_while(of, arrays, carry, most))
+def _run(
+    *arrays: Any,
+    of: ClosedProgram,
+    carry: int,
+    most: int,
+    streams: Sequence[int] = (),
+    budget: int = 0,
+    memory: int | None = None,
+) -> tuple[Any, ...]:
+    return tuple(run_while(of, arrays, carry, most, streams, budget, memory))
 
 
 def _unrolled(program: Program, *, carry: int, most: int) -> Program:
@@ -214,6 +223,7 @@ while_loop: Primitive = Primitive(
     programs=("of",),
     called=True,
     runs=_how,
+    rows=lambda node: RowsOfLoop(range(0), 1 + dict(node.params)["carry"]),
     linearize=_push,
     batch=_batch,
 )

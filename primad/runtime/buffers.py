@@ -77,8 +77,13 @@ def _makes_another_order(node: Node) -> bool:
 Owners = dict[Node, set[Node]]
 
 
-def _lifetimes(steps: Sequence[Node | NativeStep], outputs: Sequence[Node]) -> tuple[Owners, dict[Node, int]]:
-    """Return the values whose memory each value lies in, and for each such value the step after which it is free."""
+def _lifetimes(
+    steps: Sequence[Node | NativeStep], outputs: Sequence[Node], streams: Container[Node]
+) -> tuple[Owners, dict[Node, int]]:
+    """Return the values whose memory each value lies in, and for each such value the step after which it is free.
+
+    A stream needs the operands of its loop as long as it is needed itself.
+    """
     owners: Owners = {}
     until: dict[Node, int] = {}
     for position, step in enumerate(steps):
@@ -88,7 +93,7 @@ def _lifetimes(steps: Sequence[Node | NativeStep], outputs: Sequence[Node]) -> t
         if isinstance(step, NativeStep):
             owners.update((node, {node}) for node in step.results)
             continue
-        new = makes_new_array(step)
+        new = makes_new_array(step) and step not in streams
         owners[step] = {step} if new else set().union(*(owners.get(x, set()) for x in step.inputs))
     for node in outputs:
         for owner in owners.get(node, ()):
@@ -104,7 +109,7 @@ def _dying(until: dict[Node, int]) -> dict[int, list[Node]]:
 
 
 def assign_buffers(
-    steps: Sequence[Node | NativeStep], outputs: Sequence[Node]
+    steps: Sequence[Node | NativeStep], outputs: Sequence[Node], streams: Container[Node] = ()
 ) -> tuple[dict[Node, int], list[ArrayType]]:
     """Choose buffers for values that ufuncs and kernels compute and that die inside the program.
 
@@ -116,7 +121,7 @@ def assign_buffers(
         the buffer of each value that has one, and the types of the buffers.
     """
     end = len(steps)
-    owners, until = _lifetimes(steps, outputs)
+    owners, until = _lifetimes(steps, outputs, streams)
     assigned: dict[Node, int] = {}
     types: list[ArrayType] = []
     free: dict[ArrayType, list[int]] = {}
@@ -146,15 +151,22 @@ def assign_buffers(
 
 
 def peak_bytes(
-    steps: Sequence[Node | NativeStep], outputs: Sequence[Node], assigned: Container[Node], buffers: Sequence[ArrayType]
+    steps: Sequence[Node | NativeStep],
+    outputs: Sequence[Node],
+    assigned: Container[Node],
+    buffers: Sequence[ArrayType],
+    streams: Container[Node] = (),
 ) -> int:
-    """Return the bytes of a run's arrays when they are most: its buffers, and what lies outside of assigned memory."""
-    _, until = _lifetimes(steps, outputs)
+    """Return the bytes of a run's arrays when they are most: its buffers, and what lies outside of assigned memory.
+
+    Streams are not counted.
+    """
+    _, until = _lifetimes(steps, outputs, streams)
     dying = _dying(until)
     now = peak = 0
     for position, step in enumerate(steps):
         for node in step.results if isinstance(step, NativeStep) else (step,):
-            if node not in assigned and (isinstance(step, NativeStep) or makes_new_array(node)):
+            if node not in assigned and node not in streams and (isinstance(step, NativeStep) or makes_new_array(node)):
                 now += node.type.nbytes
         peak = max(peak, now)
         now -= sum(node.type.nbytes for node in dying.get(position, ()) if node not in assigned)

@@ -22,10 +22,14 @@ class Options(NamedTuple):
     Attributes:
         donated: outputs that take the memory of inputs.
         along: the input's axis that tiles are to cut; by default the largest that can be cut.
+        memory: bytes that arrays may take at once, if that is limited.
+        inner: how many of the outputs, the last ones, are for another executable only: these may be streams.
     """
 
     donated: Donated = ()
     along: Hint | None = None
+    memory: int | None = None
+    inner: int = 0
 
 
 PLAIN = Options()
@@ -96,11 +100,12 @@ class Executor(ABC):
             PrimadError: if it cannot be run so: `along` names an axis that cannot be cut, its arrays do not fit.
         """
 
-    def as_function(self, program: Program, signature: Signature | None) -> Executable | None:
+    def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
         """Return what runs a small program that is called again and again; None where `prepare` is as good.
 
         Args:
             program: what to compute.
             signature: how Python calls it, if it does.
+            options: how it is to run; outputs take no memory of inputs then.
         """
         return None

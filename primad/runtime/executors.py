@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from primad.errors import TracingError, suggestion
-from primad.ir.program import Program
+from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.compiled_program import compiled_program
@@ -27,9 +27,9 @@ class _Native(Executor):
         """Return a plan."""
         return make_plan(program, *options)
 
-    def as_function(self, program: Program, signature: Signature | None) -> Executable | None:
+    def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
         """Return the program as one native function, or as several with what has no native code between them."""
-        return compiled_program(program, signature) or partitioned(program)
+        return compiled_program(program, signature) or partitioned(program, options)
 
 
 NATIVE: Executor = _Native()
@@ -72,17 +72,32 @@ def prepared(
 
 
 def prepared_parts(
-    key: Hashable, derive: Callable[[], Sequence[Program]], executor: Executor = NATIVE
+    key: Hashable, derive: Callable[[], Sequence[Program]], executor: Executor = NATIVE, known: int | None = None
 ) -> Sequence[Executable]:
-    """Return what runs several programs that are derived together, made if it is not there."""
-    found: Sequence[Executable] = EXECUTABLES.get(
-        (executor.name, key), lambda: tuple([prepare(program, PLAIN, executor) for program in derive()])
-    )
+    """Return what runs several programs that are derived together, made if it is not there.
+
+    Args:
+        key: what the programs are: equal for equal programs only.
+        derive: makes the programs.
+        executor: what is to run them.
+        known: how many outputs of each are of use outside; the others are for those that run later.
+    """
+
+    def made() -> Sequence[Executable]:
+        programs = derive()
+        inner = [0 if known is None else max(0, len(program.outputs) - known) for program in programs[:-1]]
+        return tuple([prepare(x, Options(inner=n), executor) for x, n in zip(programs, [*inner, 0], strict=True)])
+
+    found: Sequence[Executable] = EXECUTABLES.get((executor.name, key), made)
     return found
 
 
 def prepared_function(
-    key: Hashable, derive: Callable[[], Program], signature: Signature | None = None, executor: Executor = NATIVE
+    key: Hashable,
+    derive: Callable[[], Program],
+    signature: Signature | None = None,
+    executor: Executor = NATIVE,
+    options: Options = PLAIN,
 ) -> Executable | None:
     """Return what runs a program that is called again and again; None where `prepared` is as good.
 
@@ -91,8 +106,22 @@ def prepared_function(
         derive: makes the program.
         signature: how Python calls it, if it does.
         executor: what is to run it.
+        options: how it is to run.
     """
     found: Any = EXECUTABLES.get(
-        (executor.name, key, signature), lambda: executor.as_function(simplify(derive()), signature)
+        (executor.name, key, signature, options), lambda: executor.as_function(simplify(derive()), signature, options)
     )
     return found if isinstance(found, Executable) else None
+
+
+def prepared_call(of: ClosedProgram, memory: int | None = None) -> Executable:
+    """Return what runs a program that an op holds.
+
+    Args:
+        of: the program.
+        memory: bytes that its arrays may take, if that is limited.
+    """
+    key = ("called", of.key)
+    options = Options(memory=memory)
+    found = prepared_function(key, lambda: of.hoisted, options=options)
+    return found or prepared(key, lambda: of.hoisted, options)

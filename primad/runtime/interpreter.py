@@ -24,6 +24,7 @@ from primad.runtime.fusion import fuse
 from primad.runtime.large_steps import BLOCK_BYTES, chunks_for, in_blocks, takes
 from primad.runtime.native_steps import NativePart, NativeStep
 from primad.runtime.prediction import Machine, Prediction, by_steps
+from primad.runtime.stream_plans import Held, Streams, budget_of, streams_of
 from primad.runtime.workspaces import SPARE_WORKSPACES, NativeCall, Places, Workspace, native_call
 from primad.trace import TracedArray
 from primad.types import TupleType
@@ -44,6 +45,8 @@ class Plan(Executable):
             every step's NumPy definition.
         donated: outputs that take the memory of inputs.
         units: what runs, in order, where that has been chosen.
+        memory: bytes that arrays may take at once, if that is limited: what loops keep for others follows it.
+        inner: how many of the outputs, the last ones, may be streams.
     """
 
     def __init__(
@@ -52,6 +55,8 @@ class Plan(Executable):
         fused: float = 0,
         donated: Donated = (),
         units: Sequence[Node | NativeStep] | None = None,
+        memory: int | None = None,
+        inner: int = 0,
     ) -> None:
         self.program = program
         slot: dict[Node, int] = {node: i for i, node in enumerate(program.inputs)}
@@ -72,11 +77,12 @@ class Plan(Executable):
             units = fuse(steps, program.outputs, fused) if fused else steps
         self._units = units
         freed = last_uses(units, program.outputs)
-        assigned, self.buffers = assign_buffers(units, program.outputs)
         self._donated = donated
-        taken = direct(program, units, writes_into, makes_new_array, donated) if donated else {}
         given = {place for _, place in donated}
-        self._peak_bytes = peak_bytes(units, program.outputs, {*assigned, *taken}, self.buffers)
+        assigned, taken = self._placed(units, Streams({}, set()), memory)
+        streams = streams_of(units, program.outputs, inner)
+        if streams.values and (streams.nbytes if memory is None else self._peak_bytes) > budget_of(memory):
+            assigned, taken = self._placed(units, streams, memory)
         self._calls: list[NativeCall] = []
         places = Places(slot, assigned, taken)
         self._steps: list[Step] = []
@@ -92,6 +98,7 @@ class Plan(Executable):
                 if place == -1 and function in SCALAR_FUNCTIONS and not unit.type.shape and unit.type.is_float:
                     function = SCALAR_FUNCTIONS[function]
                 params = {**dict(unit.params), **chunks_for(function), **wanted_of(unit, function, slot)}
+                params |= self.streams.wanted(unit, function)
                 if _makes_more_than_its_result(unit) and unit.type.nbytes >= 2 * BLOCK_BYTES:
                     function = in_blocks(function, unit.type)
                 self._steps.append((function, operands, params, slot[unit], last, place))
@@ -106,6 +113,22 @@ class Plan(Executable):
         products = [node.op.cost(node).matmul_flops for node in alone if node.op.flops is not None]
         self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
         self._spare: list[Workspace] = []
+
+    def _placed(
+        self, units: Sequence[Node | NativeStep], streams: Streams, memory: int | None
+    ) -> tuple[dict[Node, int], dict[Node, int]]:
+        """Choose the buffers, and the outputs that are computed right into donated memory."""
+        outputs = self.program.outputs
+        assigned, self.buffers = assign_buffers(units, outputs, streams.values)
+
+        def is_new(node: Node) -> bool:
+            return makes_new_array(node) and node not in streams.values
+
+        taken = direct(self.program, units, writes_into, is_new, self._donated) if self._donated else {}
+        others = peak_bytes(units, outputs, {*assigned, *taken}, self.buffers, streams.values)
+        self.streams = Held(streams.of, max(0, budget_of(memory) - (0 if memory is None else others)), memory)
+        self._peak_bytes = others + self.streams.nbytes
+        return assigned, taken
 
     @property
     def peak_bytes(self) -> int:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import ctypes
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from primad.errors import StepsError
 from primad.ir.program import ClosedProgram, Program
 from primad.native.budget import BUDGET
 from primad.native.compiler import Kernel, compiler
@@ -22,7 +20,7 @@ from primad.runtime.cache import EXECUTABLES
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import CompiledProgram
 from primad.runtime.executor import Executable
-from primad.runtime.executors import prepared, prepared_function
+from primad.runtime.executors import prepared_call
 from primad.simplify import simplify
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
@@ -189,14 +187,16 @@ class _OneByOne(Steps):
         return -taken if self._ends and found[self._carry] else taken
 
 
-def steps_of(of: ClosedProgram, carry: int, stacked: int, reverse: bool, ends: bool) -> Steps:
+def steps_of(
+    of: ClosedProgram, carry: int, stacked: int, reverse: bool, ends: bool, memory: int | None = None
+) -> Steps:
     """Return what takes the steps of a loop, made if it is not there."""
     shape = carry, stacked, reverse, ends
-    found: Steps = EXECUTABLES.get(("loop", of.key, shape), lambda: _made(of, shape))
+    found: Steps = EXECUTABLES.get(("loop", of.key, shape, memory), lambda: _made(of, shape, memory))
     return found
 
 
-def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool]) -> Steps:
+def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool], memory: int | None) -> Steps:
     program = without_barriers(simplify(of.hoisted))
     length = None if compiler() is None else length_of(program)
     if length is not None and length <= BUDGET.instructions:
@@ -204,69 +204,5 @@ def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool]) -> Steps:
             return _NativeLoop(program, loop_text(program, *shape), shape, length)
         except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
             warnings.warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
-    key = ("called", of.key)
-    compiled = prepared_function(key, lambda: of.hoisted)
-    if isinstance(compiled, CompiledProgram):
-        return _Driven(compiled, shape)
-    return _OneByOne(compiled or prepared(key, lambda: of.hoisted), shape)
-
-
-def run_scan(
-    of: ClosedProgram, arrays: Sequence[Any], carry: int, stacked: int, length: int, steps: int, reverse: bool
-) -> list[Any]:
-    """Run a loop.
-
-    Args:
-        of: the program of a step: (carried values, rows, the rest) -> (carried values, results).
-        arrays: the carried values before the first step, the stacked arrays, the rest.
-        carry: how many are carried.
-        stacked: how many are stacked.
-        length: how many rows there are.
-        steps: how many steps are taken, with the first rows.
-        reverse: whether the last of these comes first.
-
-    Returns:
-        the carried values after the last step, and the stacked results, with zeros where no step was taken.
-    """
-    loop = steps_of(of, carry, stacked, reverse, False)
-    state = _owned(arrays[:carry], of)
-    rows = [np.asarray(x) for x in arrays[carry : carry + stacked]]
-    empty = np.empty if steps == length else np.zeros
-    results = [empty((length, *type.shape), type.dtype) for type in of.out_types[carry:]]
-    if steps:
-        loop.run(state, rows, list(arrays[carry + stacked :]), results, steps)
-    return [*(x if x.ndim else x[()] for x in state), *results]
-
-
-def _owned(arrays: Sequence[Any], of: ClosedProgram) -> list[Any]:
-    """Return copies, to be written."""
-    return [np.array(x, type.dtype, order="C") for x, type in zip(arrays, of.out_types, strict=False)]
-
-
-def run_while(of: ClosedProgram, arrays: Sequence[Any], carry: int, most: int) -> list[Any]:
-    """Run a loop that ends when a condition does not hold.
-
-    Args:
-        of: the program of a step: (carried values, the rest) -> (carried values, whether to go on, results).
-        arrays: whether to begin, the carried values before the first step, the rest.
-        carry: how many are carried.
-        most: how many steps there may be.
-
-    Returns:
-        how many steps were taken, the carried values after the last one, and the stacked results, with zeros where no
-        step was taken.
-
-    Raises:
-        StepsError: if the condition still holds after so many.
-    """
-    loop = steps_of(of, carry, 0, False, True)
-    state = _owned(arrays[1 : 1 + carry], of)
-    results = [np.zeros((most, *type.shape), type.dtype) for type in of.out_types[carry + 1 :]]
-    taken = loop.run(state, [], list(arrays[1 + carry :]), results, most) if arrays[0] and most else -int(arrays[0])
-    if taken < 0:
-        raise StepsError(
-            f"while_loop: the condition still holds after max_steps={most} steps",
-            why="A loop that never ends would not return.",
-            fix="pass a greater max_steps, or change the condition (values that are NaN compare false).",
-        )
-    return [np.int64(taken), *(x if x.ndim else x[()] for x in state), *results]
+    executable = prepared_call(of, memory)
+    return _Driven(executable, shape) if isinstance(executable, CompiledProgram) else _OneByOne(executable, shape)

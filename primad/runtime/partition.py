@@ -24,6 +24,7 @@ from primad.native.table import reason
 from primad.primitive import project
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import work_of
+from primad.runtime.executor import PLAIN, Options
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart, NativeStep
@@ -37,8 +38,12 @@ WORTHWHILE_WORK = FEWEST_STEPS * WORTHWHILE_SIZE
 steps on arrays whose elements take as long as a call."""
 
 
-def partitioned(program: Program) -> Plan | None:
+def partitioned(program: Program, options: Options = PLAIN) -> Plan | None:
     """Return a plan whose steps are native parts, and NumPy's definitions of what has no native code between them.
+
+    Args:
+        program: what to compute.
+        options: how it is to run.
 
     Returns:
         None without a compiler, where there is no part that is worth it, or for a large program.
@@ -50,7 +55,7 @@ def partitioned(program: Program) -> Plan | None:
     if work_of([node for node in steps if is_native(node)]) is None:
         return None
     units = Partition(program).units()
-    return None if units is None else Plan(program, units=units)
+    return None if units is None else Plan(program, units=units, memory=options.memory, inner=options.inner)
 
 
 def is_native(node: Node) -> bool:

@@ -90,7 +90,7 @@ def compiled(
         return simplify(program.hoisted(scalars=False))
 
     def made() -> Executable:
-        found = prepared_function(key, derive, signature, executor)
+        found = prepared_function(key, derive, signature, executor, Options(memory=options.memory))
         return prepared(key, derive, options, executor) if found is None else found
 
     found: Executable = collector_paused(made)

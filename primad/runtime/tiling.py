@@ -31,6 +31,7 @@ from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
 from primad.runtime.memory import check_memory
 from primad.runtime.prediction import Machine, Prediction
+from primad.runtime.stream_plans import budget_of, streams_of
 from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of
 from primad.runtime.tileable_axes import Tileable, mixers, tileable_dimensions
 from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
@@ -60,18 +61,30 @@ MAX_STAGES = 4
 last bits of results depend on it."""
 
 
-def make_plan(program: Program, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
+def make_plan(
+    program: Program, donated: Donated = (), along: Hint | None = None, memory: int | None = None, inner: int = 0
+) -> AnyPlan:
     """Return a plan for a lowered program: tiled where a dimension allows it and is large, whole otherwise.
 
     Args:
         program: what to compute.
         donated: outputs that take the memory of inputs.
         along: the dimension to cut; by default the largest that can be cut.
+        memory: bytes that its arrays may take at once, if that is limited.
+        inner: how many of the outputs, the last ones, may be streams.
 
     Raises:
         MemoryLimitError: if its arrays would not fit into the machine's memory.
         ShapeError: if the dimension to cut is mixed by an op.
     """
+    steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    large = streams_of(steps, program.outputs, inner).nbytes > budget_of(memory) // 4
+    plan: AnyPlan | None = None
+    if large and along is None:
+        plan = Plan(outer_products(program), WORTHWHILE_SIZE, donated, memory=memory, inner=inner)
+        if plan.streams.of:
+            check_memory(plan)
+            return plan
     plan = _through_calls(program, donated, along)
     if plan is None:
         plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated, along)
