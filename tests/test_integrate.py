@@ -9,12 +9,13 @@ import pytest
 import scipy.integrate
 
 import primad
-from primad.integrate import solve_ivp
+from primad.integrate import quad, solve_ivp
 
 ALL: dict[str, dict[str, Any]] = {
     "RK45": {"rtol": 1e-9, "atol": 1e-10},
     "DOP853": {"rtol": 1e-10, "atol": 1e-11},
     "ROS23": {"rtol": 1e-6, "atol": 1e-9},
+    "RODAS4": {"rtol": 1e-7, "atol": 1e-9},
     "RK4": {"steps": 200},
 }
 
@@ -123,7 +124,13 @@ def test_what_cannot_be_reached_is_said() -> None:
 def test_the_end_is_reached_whatever_rounding_makes_of_steps() -> None:
     """A value at each end is no NaN, forward and backward, under every method."""
     spans = [*np.random.default_rng(0).normal(size=(40, 2)).tolist(), [0.1, 1 / 3], [1 / 3, 0.1], [0.1, 0.1 + 0.2]]
-    options = {"RK45": {"max_step": 0.3}, "DOP853": {"max_step": 0.3}, "RK4": {"steps": 10}, "ROS23": {"rtol": 1e-4}}
+    options = {
+        "RK45": {"max_step": 0.3},
+        "DOP853": {"max_step": 0.3},
+        "RK4": {"steps": 10},
+        "ROS23": {"rtol": 1e-4},
+        "RODAS4": {},
+    }
 
     def ends(span: Any) -> Any:
         given = options.items()
@@ -134,3 +141,174 @@ def test_the_end_is_reached_whatever_rounding_makes_of_steps() -> None:
     for span in np.array(spans):
         for found in jitted(span):
             np.testing.assert_allclose(found, [[1.0, np.exp(span[0] - span[1])]], rtol=1e-2)
+
+
+def oscillate(t: Any, y: Any) -> Any:
+    return np.stack([y[1], -y[0]])
+
+
+def fall(t: Any, y: Any, gravity: Any = 9.81) -> Any:
+    return np.stack([y[1], -gravity + 0.0 * y[0]])
+
+
+def hits_the_ground(t: Any, y: Any, gravity: Any = 9.81) -> Any:
+    return y[0]
+
+
+hits_the_ground.terminal = True  # type: ignore[attr-defined]
+hits_the_ground.direction = -1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "ROS23", "RODAS4", "RK4"])
+def test_events_are_those_of_sine_and_cosine(method: str) -> None:
+    """All, only the rising ones, no more than asked for; none is no error."""
+
+    def rising(t: Any, y: Any) -> Any:
+        return y[0]
+
+    rising.direction = 1  # type: ignore[attr-defined]
+    options: dict[str, Any] = {"steps": 2000} if method == "RK4" else {"rtol": 1e-7, "atol": 1e-7}
+    events = [lambda t, y: y[0], rising, lambda t, y: y[1] - 2.0]
+    found = solve_ivp(oscillate, (0.0, 9.0), [1.0, 0.0], method, events=events, max_events=2, **options)
+    np.testing.assert_allclose(found.t_events[0], [np.pi / 2, 3 * np.pi / 2], atol=1e-4)
+    np.testing.assert_allclose(found.t_events[1], [3 * np.pi / 2], atol=1e-4)
+    np.testing.assert_allclose(found.y_events[1], [[0.0, 1.0]], atol=1e-4)
+    assert found.t_events[2].shape == (0,) and found.status == 0 and found.t[-1] == 9.0
+
+
+def test_the_time_of_an_event_moves_as_the_implicit_function_does() -> None:
+    """A fall from the ground upwards takes 2 v / g; to order 3, in both modes; the path ends with it, as SciPy's."""
+
+    def time(v: Any, g: Any) -> Any:
+        start = np.stack([0.0 * v, v])
+        found = solve_ivp(fall, (0.0, 10.0), start, events=hits_the_ground, args=(g,), rtol=1e-8, t_eval=[0.1])
+        return found.t_events[0][0]
+
+    v, g = 7.0, 9.81
+    assert time(v, g) == pytest.approx(2 * v / g, rel=1e-12)
+    np.testing.assert_allclose(primad.jit(primad.grad(time, (0, 1)))(v, g), (2 / g, -2 * v / g**2), rtol=1e-9)
+    second = primad.grad(primad.grad(time, 1), 1)
+    assert second(v, g) == pytest.approx(4 * v / g**3, rel=1e-9)
+    assert primad.jvp(second, (v, g), (0.0, 1.0))[1] == pytest.approx(-12 * v / g**4, rel=1e-8)
+    found = solve_ivp(fall, (0.0, 10.0), [0.0, v], events=hits_the_ground, t_eval=[0.5, 1.0, 5.0])
+    same = scipy.integrate.solve_ivp(fall, (0.0, 10.0), [0.0, v], events=hits_the_ground, t_eval=[0.5, 1.0, 5.0])
+    assert found.status == same.status == 1 and found.success and found.message == same.message
+    np.testing.assert_allclose(found.y, same.y, rtol=1e-9)
+    found = solve_ivp(fall, (0.0, 10.0), [0.0, v], events=hits_the_ground)
+    assert found.t[-1] == found.t_events[0][0]
+    np.testing.assert_allclose(found.y[:, -1], [0.0, -v], atol=1e-9)
+
+
+def test_a_value_that_is_not_reached_is_an_error_in_every_mode() -> None:
+    """It is NaN, and its derivative would be 0; the time and the component are named."""
+
+    def blows_up(y: Any) -> Any:
+        return np.sum(solve_ivp(lambda t, y: y * y * np.array([0.0, 1.0]), (0.0, 2.0), y, t_eval=[0.5, 1.5]).y)
+
+    def undefined(y: Any) -> Any:
+        return np.sum(solve_ivp(lambda t, y: np.sqrt(y - 2.0), (0.0, 1.0), y, t_eval=[1.0]).y)
+
+    def after_its_end(y: Any) -> Any:
+        return np.sum(solve_ivp(fall, (0.0, 9.0), y, events=hits_the_ground, t_eval=[8.0]).y)
+
+    for f, y, message in (
+        (blows_up, np.ones(2), "t = 1.5 is not reached.*at t = 0.999.*component 1"),
+        (undefined, np.array([3.0, 1.0]), "at t = 0: component 1 of the slope is not finite"),
+        (after_its_end, np.array([0.0, 7.0]), "an event ends the path at t = 1.427"),
+    ):
+        ways: tuple[Any, ...] = (
+            primad.jit(f),
+            primad.grad(f),
+            primad.jit(primad.grad(f)),
+            lambda y, f=f: primad.jvp(f, (y,), (y,)),
+            lambda y, f=f: primad.hvp(f, y, y),
+            lambda y, f=f: primad.vmap(primad.grad(f))(np.stack([y, y])),
+        )
+        for way in ways:
+            with pytest.raises(primad.StepsError, match=message):
+                way(y)
+    found = solve_ivp(lambda t, y: np.sqrt(y - 2.0 + 0.0 * t), (0.0, 1.0), [3.0, 1.0])
+    assert found.status == -1 and "at t = 0: component 1 of the slope is not finite" in found.message
+
+
+def test_rodas_has_order_four() -> None:
+    """Also between steps; on a stiff system it takes fewer steps than the method of order 2."""
+
+    def slope(t: Any, y: Any) -> Any:
+        return np.stack([y[1], -np.sin(y[0]) + 0.2 * np.cos(t)])
+
+    times = np.linspace(0.1, 1.9, 19)
+    exact = scipy.integrate.solve_ivp(slope, (0, 2), [1, 0], "DOP853", times, rtol=1e-13, atol=1e-14).y
+    errors = []
+    for n in (10, 20):
+        options = {"rtol": 1e3, "atol": 1e3, "max_step": 2 / n, "first_step": 2 / n}
+        found = solve_ivp(slope, (0.0, 2.0), [1.0, 0.0], "RODAS4", times, **options)
+        errors.append(np.max(np.abs(found.y - exact)))
+    assert 3.7 < np.log2(errors[0] / errors[1]) < 4.5
+
+    def stiff(t: Any, y: Any) -> Any:
+        return np.stack([y[1], 50.0 * (1 - y[0] ** 2) * y[1] - y[0]])
+
+    steps = [len(solve_ivp(stiff, (0.0, 3.0), [2.0, 0.0], m, rtol=1e-6, atol=1e-8).t) for m in ("RODAS4", "ROS23")]
+    assert 2 * steps[0] < steps[1]
+    rate = primad.grad(lambda p: solve_ivp(lambda t, y: -p * y, (0.0, 1.0), [1.0], "RODAS4", [1.0], rtol=1e-9).y[0, 0])
+    assert rate(30.0) == pytest.approx(-np.exp(-30.0), rel=1e-3)
+
+
+INTEGRALS: list[tuple[Any, float, float]] = [
+    (np.exp, 0.0, 1.0),
+    (np.sqrt, 0.0, 1.0),
+    (lambda x: np.exp(-x * x), -np.inf, np.inf),
+    (lambda x: np.exp(-x * x), np.inf, -np.inf),
+    (lambda x: 1 / (1 + x * x), 0.0, np.inf),
+    (lambda x: 1 / (1 + x * x), -np.inf, 1.0),
+    (lambda x: np.exp(-x), np.inf, 0.0),
+    (lambda x: np.sin(50 * x), 0.0, 3.0),
+    (np.cos, 2.0, -1.0),
+]
+
+
+@pytest.mark.parametrize("case", range(len(INTEGRALS)))
+def test_integrals_are_scipys(case: int) -> None:
+    f, a, b = INTEGRALS[case]
+    expected = scipy.integrate.quad(f, a, b)[0]
+    for way in (quad, primad.jit(lambda: quad(f, a, b))):
+        value, error = way(f, a, b) if way is quad else way()
+        assert abs(value - expected) <= max(error, 1e-14)
+
+
+def test_integrals_are_differentiable_in_limits_and_parameters() -> None:
+    """Leibniz's rule, and Gauss's bell, whose integral is its width times √π; to order 2, on stacks."""
+
+    def f(a: Any, b: Any, p: Any) -> Any:
+        return quad(lambda x: np.sin(p * x) * np.abs(x - 0.7), a, b)[0]
+
+    a, b, p = 0.3, 2.0, 1.5
+    slopes = primad.grad(f, (0, 1, 2))(a, b, p)
+    inside = quad(lambda x: x * np.cos(p * x) * np.abs(x - 0.7), a, b)[0]
+    np.testing.assert_allclose(slopes, (-np.sin(p * a) * 0.4, np.sin(p * b) * 1.3, inside), rtol=1e-7)
+    mixed = primad.grad(primad.grad(f, 1), 2)(a, b, p)
+    assert mixed == pytest.approx(b * np.cos(p * b) * 1.3, rel=1e-6)
+    assert primad.jvp(f, (a, b, p), (0.0, 1.0, 0.0))[1] == pytest.approx(slopes[1], rel=1e-9)
+    stack = primad.vmap(primad.grad(f, 1), (None, 0, None))(a, np.array([1.0, b]), p)
+    np.testing.assert_allclose(stack, [np.sin(p) * 0.3, slopes[1]], rtol=1e-6)
+
+    def bell(width: Any) -> Any:
+        return quad(lambda x: np.exp(-((x / width) ** 2)), -np.inf, np.inf)[0]
+
+    assert primad.jit(primad.grad(bell))(0.7) == pytest.approx(np.sqrt(np.pi), rel=1e-9)
+
+
+def test_integrals_that_do_not_converge_are_errors() -> None:
+    """Also where a derivative is asked for that does not need the value."""
+    for f, message in (
+        (lambda p: quad(lambda x: p / x, 0.0, 1.0)[0], "after 50 intervals.*\n.*between 0 and"),
+        (lambda p: quad(lambda x: p * np.log(x - 0.5), 0.0, 1.0)[0], "not finite between 0 and 1"),
+    ):
+        for way in (f, primad.jit(f), primad.grad(f), primad.jit(primad.grad(f))):
+            with pytest.raises(primad.StepsError, match=message):
+                way(2.0)
+    with pytest.raises(primad.ShapeError, match="one number"):
+        quad(lambda x: np.stack([x, x]), 0.0, 1.0)
+    with pytest.raises(primad.ShapeError, match="limit"):
+        quad(np.sin, 0.0, 1.0, limit=0)

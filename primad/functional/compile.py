@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from primad import ops, tree
+from primad import tree
 from primad.errors import ShapeError
 from primad.functional.called import called
 from primad.functional.calls import axis_of
@@ -283,9 +283,9 @@ class _Compilation:
 def _adopted(program: Program, weak: Sequence[bool]) -> list[tuple[int, Any]]:
     """Return the inputs that are Python integers and become integers of other types, with these."""
     place = {node: i for i, (node, on) in enumerate(zip(program.inputs, weak, strict=True)) if on}
-    taken = [node for node in program.nodes if node.op is ops.truncate and node.inputs[0] in place]
+    taken = [node for node in program.nodes if len(node.inputs) == 1 and node.inputs[0] in place]
     found = [(place[node.inputs[0]], node.type.dtype) for node in taken if node.type.dtype.kind in "iu"]
-    return [(i, dtype) for i, dtype in found if program.inputs[i].type.dtype.kind == "i"]
+    return [(i, dtype) for i, dtype in found if not np.can_cast(program.inputs[i].type.dtype, dtype)]
 
 
 def _names(function: Function, args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[int]) -> list[str]:

@@ -12,7 +12,8 @@ from primad.functional.loops import scan
 from primad.functional.mapping import vmap
 from primad.functional.values import stop_gradient
 from primad.functional.while_loops import while_rows
-from primad.integrate.methods import METHODS, Method, first_step
+from primad.integrate.methods import METHODS, first_step
+from primad.integrate.steps import Method
 
 Function = Callable[..., Any]
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
@@ -24,7 +25,9 @@ class Path(NamedTuple):
 
     Attributes:
         count: how many rows there are.
-        status: 0, or −1 where the steps became too short.
+        status: 0, 1 where an event ended it, or −1 where the steps became too short.
+        component: which component is to blame for that; −1 − k if the k-th slope was not finite.
+        stop: where the last step ends.
         t: where the steps begin.
         h: their lengths.
         end: where they end.
@@ -35,6 +38,8 @@ class Path(NamedTuple):
 
     count: Any
     status: Any
+    component: Any
+    stop: Any
     t: Any
     h: Any
     end: Any
@@ -44,20 +49,41 @@ class Path(NamedTuple):
 
 
 def adaptive(
-    fun: Function, start: Any, stop: Any, y0: Any, method: Method, rtol: float, atol: float, first: Any, options: Any
+    fun: Function,
+    start: Any,
+    stop: Any,
+    y0: Any,
+    method: Method,
+    rtol: float,
+    atol: float,
+    first: Any,
+    options: tuple[float, int, Function],
 ) -> Path:
     """Take steps whose errors stay below the tolerances.
 
     Where they end is a constant to derivatives, but for the last one, which ends at `stop`.
+
+    Args:
+        fun: the slope at a time and value.
+        start: the time at which to begin.
+        stop: the time at which to end.
+        y0: the value at the beginning.
+        method: takes a step.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        first: length of the first step; None to estimate it.
+        options: length of the longest step, the most steps, and (t, y, t after a step, y after it) -> whether an event
+            ends the path in this step.
     """
-    longest, most = options
+    longest, most, ends = options
     direction = stop_gradient(np.sign(stop - start))
     slope = fun(start, y0)
     if first is None:
         first = first_step(fun, start, y0, slope, stop - start, method.order, atol, rtol, longest)
     begun = {
         "t": start, "y": y0, "slope": slope, "h": np.minimum(first, longest),
-        "refused": np.bool_(False), "status": np.int64(0),
+        "refused": np.bool_(False), "status": np.where(np.all(np.isfinite(slope)), 0, -1),
+        "component": _first_bad(slope),
     }  # fmt: skip
 
     def goes_on(state: Any) -> Any:
@@ -77,18 +103,29 @@ def adaptive(
         shrink = np.maximum(SMALLEST, np.where(np.isfinite(wanted), wanted, SMALLEST))
         taken = stop_gradient(np.abs(end - t))
         length = np.minimum(taken * np.where(good, growth, shrink), longest)
+        short = ~good & (length < shortest)
+        status = np.where(short, -1, np.where(good & ends(t, y, end, found.y), 1, 0))
+        steep = np.argmax(np.abs(state["slope"]) / (1.0 + np.abs(y)))
+        bad = np.where(np.isfinite(found.slope), found.y, found.slope)
+        component = np.where(np.all(np.isfinite(bad)), steep, _first_bad(bad))
         after = {
             "t": np.where(good, end, t),
             "y": np.where(good, found.y, y),
             "slope": np.where(good, found.slope, state["slope"]),
             "h": stop_gradient(length),
             "refused": ~good,
-            "status": np.where(~good & (length < shortest), -1, 0),
+            "status": status,
+            "component": stop_gradient(component),
         }
         return after, (t, np.where(good, end - t, 0.0), after["t"], y, found.inside)
 
     count, state, (t, h, end, y, inside) = while_rows(goes_on, step, begun, most)
-    return Path(count, state["status"], t, h, end, y, inside, state["y"])
+    return Path(count, state["status"], state["component"], state["t"], t, h, end, y, inside, state["y"])
+
+
+def _first_bad(values: Any) -> Any:
+    """Return −1 − k, where the k-th value is the first that is not finite."""
+    return -1 - np.argmax(~np.isfinite(values))
 
 
 def equal(fun: Function, start: Any, stop: Any, y0: Any, steps: int) -> Path:
@@ -107,7 +144,7 @@ def equal(fun: Function, start: Any, stop: Any, y0: Any, steps: int) -> Path:
 
     (last, _), (t, y, inside) = scan(step, (y0, fun(start, y0)), np.arange(float(steps)))
     end = pnp.concatenate([t[1:], pnp.reshape(stop, (1,))])  # a last t + h may fall short of the end by rounding
-    return Path(np.int64(steps), np.int64(0), t, end - t, end, y, inside, last)
+    return Path(np.int64(steps), np.int64(0), np.int64(0), stop, t, end - t, end, y, inside, last)
 
 
 def _between_equal(inside: Any, y: Any, h: Any, x: Any) -> Any:
@@ -117,9 +154,8 @@ def _between_equal(inside: Any, y: Any, h: Any, x: Any) -> Any:
     return (1 - x) * y + x * new + cubic
 
 
-def values(path: Path, method: str, times: Any, direction: Any) -> Any:
-    """Return the values at times, one row for each; NaN where the path does not come."""
-    between = _between_equal if method == "RK4" else METHODS[method].between
+def values(path: Path, method: str, times: Any, direction: Any) -> tuple[Any, Any]:
+    """Return the values at times, one row for each, and whether the path comes there; NaN where it does not."""
     rows = path.t.shape[0]
     done = np.arange(rows) < path.count
 
@@ -128,8 +164,14 @@ def values(path: Path, method: str, times: Any, direction: Any) -> Any:
         k = stop_gradient(np.sum(before * 1.0)).astype(np.int64)
         inside = k < path.count
         k = np.minimum(k, np.maximum(path.count - 1, 0))
-        t, h, y, part = (pnp.take(x, k, axis=0) for x in (path.t, path.h, path.y, path.inside))
-        x = (time - t) / np.where(h == 0, 1.0, h)
-        return np.where(inside, between(part, y, h, x), np.nan)
+        return np.where(inside, within(path, method, k, time), np.nan), inside
 
-    return vmap(at)(times)
+    found: tuple[Any, Any] = vmap(at)(times)
+    return found
+
+
+def within(path: Path, method: str, k: Any, time: Any) -> Any:
+    """Return the value at a time within the k-th step."""
+    between = _between_equal if method == "RK4" else METHODS[method].between
+    t, h, y, part = (pnp.take(x, k, axis=0) for x in (path.t, path.h, path.y, path.inside))
+    return between(part, y, h, (time - t) / np.where(h == 0, 1.0, h))

@@ -12,6 +12,8 @@ from scipy.optimize import OptimizeResult
 from primad.errors import NotDifferentiableError, ShapeError, TracingError, suggestion
 from primad.functional.values import stop_gradient
 from primad.integrate.adaptive import Path, adaptive, equal, values
+from primad.integrate.checks import reached, stopped
+from primad.integrate.events import events_of, found_events, is_end
 from primad.integrate.methods import METHODS
 from primad.recording import check_function
 from primad.trace import TracedArray
@@ -20,6 +22,7 @@ __all__ = ["solve_ivp"]
 
 Function = Callable[..., Any]
 REACHED = "The solver successfully reached the end of the integration interval."
+ENDED = "A termination event occurred."
 
 
 def solve_ivp(
@@ -29,6 +32,7 @@ def solve_ivp(
     method: str = "RK45",
     t_eval: Any = None,
     dense_output: bool = False,
+    events: Any = None,
     args: Sequence[Any] | None = None,
     *,
     rtol: float = 1e-3,
@@ -37,6 +41,7 @@ def solve_ivp(
     max_step: float = np.inf,
     steps: int | None = None,
     max_steps: int = 10_000,
+    max_events: int = 1,
 ) -> OptimizeResult:
     """Integrate y′ = f(t, y) from a value at the beginning.
 
@@ -48,25 +53,32 @@ def solve_ivp(
         fun: `(t, y, *args) -> slope`, in NumPy; it is recorded once.
         t_span: the times at which to begin and to end.
         y0: the value at the beginning, an array with one axis.
-        method: "RK45", "DOP853" (with SciPy's tableaux), "ROS23" for stiff systems (L-stable, by Rosenbrock; its
-            Jacobian is exact), or "RK4": the classical method in `steps` steps of equal length.
+        method: "RK45", "DOP853" (with SciPy's tableaux); "ROS23" or, of order 4, "RODAS4" (by Hairer and Wanner) for
+            stiff systems, both L-stable and with an exact Jacobian; or "RK4": the classical method in `steps` steps of
+            equal length.
         t_eval: times at which values are wanted. Inside of a transform it has to be given.
         dense_output: whether `sol` of the result is a function of time.
-        args: further arguments of `fun`.
+        events: a function `(t, y, *args) -> number`, or several: the times are found at which it changes its sign. It
+            may have SciPy's attributes: `direction`, and `terminal`, if the first such time is the end of the path (not
+            with "RK4").
+        args: further arguments of `fun` and of events.
         rtol: relative tolerance of the adaptive methods.
         atol: absolute tolerance.
         first_step: length of the first step; by default it is estimated.
         max_step: length of the longest step.
         steps: how many steps "RK4" takes.
         max_steps: the most steps, refused ones included, that an adaptive method may take.
+        max_events: how many times of each event are found: the first ones.
 
     Returns:
-        `t`, `y` (a column for each time), `sol`, `nfev`, `status`, `message` and `success`, as SciPy has them. Inside
-        of a transform, values after a time at which the steps became too short are NaN.
+        `t`, `y` (a column for each time), `t_events`, `y_events`, `sol`, `nfev`, `status`, `message` and `success`, as
+        SciPy has them. Inside of a transform, there are always `max_events` times of an event, NaN where there were
+        fewer. They are differentiable, as the implicit function is.
 
     Raises:
         ShapeError: for a `y0` that has not one axis, or a slope of another shape.
-        StepsError: if the end is not reached in `max_steps` steps.
+        StepsError: if the end is not reached in `max_steps` steps; inside of a transform, if a value that is asked for
+            is not reached: with the time and the component to blame.
 
     Example:
         >>> import numpy as np, primad
@@ -89,14 +101,27 @@ def solve_ivp(
             raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
         return found
 
+    watched = events_of(events, args or ())
     if method == "RK4":
+        if any(event.ends for event in watched):
+            raise TracingError("solve_ivp: no event ends the steps of RK4", fix="choose an adaptive method.")
         path = equal(slope, start, stop, y0, _count(steps))
         evaluations = 4 * path.count
     else:
-        options = float(max_step), operator.index(max_steps)
+        options = float(max_step), operator.index(max_steps), is_end(watched)
         path = adaptive(slope, start, stop, y0, METHODS[method], float(rtol), float(atol), first_step, options)
         evaluations = METHODS[method].evaluations * path.count + 2
-    return _result(path, method, start, stop, t_eval, dense_output, evaluations, slope)
+    found = [found_events(event, path, method, max_events) for event in watched]
+    end = None
+    for event, (times, _) in zip(watched, found, strict=True):
+        if event.ends:  # the first of all; NaN loses each comparison
+            end = times[0] if end is None else np.where(times[0] < end, times[0], end)
+    result = _result(path, method, start, stop, t_eval, dense_output, end)
+    result.nfev = evaluations
+    traced = isinstance(path.count, TracedArray)
+    result.t_events = [times if traced else times[np.isfinite(times)] for times, _ in found] if watched else None
+    result.y_events = [y if traced else y[np.isfinite(times)] for times, y in found] if watched else None
+    return result
 
 
 def _checked(t_span: Sequence[Any], y0: Any) -> tuple[Any, Any, Any]:
@@ -116,19 +141,33 @@ def _count(steps: int | None) -> int:
 
 
 def _result(
-    path: Path, method: str, start: Any, stop: Any, t_eval: Any, dense_output: bool, evaluations: Any, slope: Function
+    path: Path, method: str, start: Any, stop: Any, t_eval: Any, dense_output: bool, end: Any
 ) -> OptimizeResult:
+    """Return SciPy's result; `end` is the time of the event that ends the path, NaN or None where none does."""
     traced = any(isinstance(x, TracedArray) for x in (path.last, path.status, stop))
     direction = stop_gradient(np.sign(stop - start))
 
+    def known(times: Any) -> tuple[Any, Any]:
+        found, inside = values(path, method, times, direction)
+        if end is not None:
+            inside = inside & ~(direction * (times - end) > 0)
+            found = np.where(inside[:, None], found, np.nan)
+        if traced:
+            there = reached(inside, times, path.status, path.stop if end is None else end, path.component)
+            found = np.where(there, found, np.nan)
+        return found, inside
+
     def sol(t: Any) -> Any:
         times = t if isinstance(t, TracedArray) else np.asarray(t, np.float64)
-        found = values(path, method, times.reshape(-1), direction)
+        found, _ = known(times.reshape(-1))
         return found[0] if not times.shape else found.T
 
     if t_eval is not None:
         times = t_eval if isinstance(t_eval, TracedArray) else np.asarray(t_eval, np.float64)
-        y = sol(times)
+        y, inside = known(times)
+        y = y.T
+        if not traced and path.status == 1:
+            times, y = times[inside], y[:, inside]
     elif traced:
         raise NotDifferentiableError(
             "solve_ivp: t_eval has to be given inside of a transform",
@@ -136,22 +175,21 @@ def _result(
             fix="pass t_eval=np.linspace(t0, t1, 100), or [t1] for the end.",
         )
     else:
-        taken = np.flatnonzero(path.h[: path.count])
-        times = np.concatenate([[start], path.end[taken]])
-        y = np.concatenate([path.y[taken], path.last[None]]).T
-    result = OptimizeResult(t=times, y=y, sol=sol if dense_output else None, nfev=evaluations, status=path.status)
-    result.success, result.message = path.status == 0, REACHED
+        times, y = _steps(path, method, start, end, direction)
+    result = OptimizeResult(t=times, y=y, sol=sol if dense_output else None, status=path.status)
+    result.success, result.message = path.status >= 0, REACHED
     if not traced and path.status != 0:
-        result.message = _why(path, slope)
+        result.message = stopped(path.stop, int(path.component)) if path.status < 0 else ENDED
     return result
 
 
-def _why(path: Path, slope: Function) -> str:
-    """Say where the steps became too short, and which component is to blame."""
-    t = float(path.end[path.count - 1])
-    found = np.asarray(slope(np.float64(t), path.last))
-    bad = np.flatnonzero(~np.isfinite(found))
-    if len(bad):
-        return f"Required step size is too small at t = {t:.16g}: component {bad[0]} of the slope is {found[bad[0]]}."
-    worst = int(np.argmax(np.abs(found) / (1.0 + np.abs(path.last))))
-    return f"Required step size is too small at t = {t:.16g}: component {worst} changes fastest."
+def _steps(path: Path, method: str, start: Any, end: Any, direction: Any) -> tuple[Any, Any]:
+    """Return the times at which steps end, and the values there; an event which ends the path is the last one."""
+    taken = np.flatnonzero(path.h[: path.count])
+    times = np.concatenate([[start], path.end[taken]])
+    y = np.concatenate([path.y[taken], path.last[None]]).T
+    if end is None or np.isnan(end):
+        return times, y
+    before = direction * (times - end) < 0
+    value, _ = values(path, method, np.array([end]), direction)
+    return np.append(times[before], end), np.concatenate([y[:, before], value.T], axis=1)

@@ -1,0 +1,139 @@
+"""Events: times at which a function of time and value changes its sign on the path of an integration.
+
+In which step it does is a constant to derivatives; the time within the step is the root of the function of what is
+computed inside of the step, so it moves as the implicit function does.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primad import numpy as pnp
+from primad.errors import ShapeError
+from primad.functional.derivatives import jvp
+from primad.functional.loops import fori_loop
+from primad.functional.mapping import vmap
+from primad.functional.values import stop_gradient
+from primad.integrate.adaptive import Path, within
+from primad.recording import check_function
+
+Function = Callable[..., Any]
+HALVINGS = 60
+"""An interval is halved so often: it is then as short as rounding lets it be."""
+NEWTON_STEPS = 2
+"""From the root as a constant, so many steps of Newton's method have the derivatives of the root up to order 3."""
+
+
+class Event(NamedTuple):
+    """An event.
+
+    Attributes:
+        function: of (t, y), a number.
+        ends: whether the path ends there.
+        direction: 1 or −1 if only a change from below, or from above, is meant; else 0.
+    """
+
+    function: Function
+    ends: bool
+    direction: float
+
+    def happens(self, before: Any, after: Any) -> Any:
+        """Say whether a change from one value to another is this event."""
+        rises, falls = (before <= 0) & (after > 0), (before >= 0) & (after < 0)
+        rises, falls = rises | ((before < 0) & (after == 0)), falls | ((before > 0) & (after == 0))
+        if self.direction > 0:
+            return rises
+        return falls if self.direction < 0 else rises | falls
+
+
+def events_of(given: Any, args: Sequence[Any]) -> list[Event]:
+    """Return what a user gave as events, with SciPy's attributes `terminal` and `direction`.
+
+    Raises:
+        ShapeError: for one whose value is no number, when it is recorded; for another `terminal` than a truth value.
+    """
+    functions = [given] if callable(given) else list(given or ())
+    return [_event(function, args) for function in functions]
+
+
+def _event(function: Function, args: Sequence[Any]) -> Event:
+    check_function(function, "solve_ivp: an event: ")
+    ends = getattr(function, "terminal", False)
+    if ends not in (None, False, True, 0, 1):
+        raise ShapeError(f"solve_ivp: terminal must be a truth value, got {ends!r}", fix="end at the first event.")
+
+    def value(t: Any, y: Any) -> Any:
+        found = function(t, y, *args)
+        if np.shape(found) != ():
+            raise ShapeError(f"solve_ivp: an event returns the shape {np.shape(found)}", fix="return a number.")
+        return found
+
+    return Event(value, bool(ends), float(getattr(function, "direction", 0)))
+
+
+def is_end(events: Sequence[Event]) -> Function:
+    """Return the function (t, y, t after a step, y after it) -> whether an event ends the path in this step."""
+
+    def ends(t: Any, y: Any, later: Any, new: Any) -> Any:
+        found: Any = np.bool_(False)
+        for event in events:
+            if event.ends:
+                found = found | event.happens(event.function(t, y), event.function(later, new))
+        return found
+
+    return ends
+
+
+def found_events(event: Event, path: Path, method: str, most: int) -> tuple[Any, Any]:
+    """Return the times of the first events, and the values there; NaN where there are fewer.
+
+    Args:
+        event: which.
+        path: of the integration.
+        method: its method's name.
+        most: how many times to return.
+    """
+    rows = path.t.shape[0]
+    taken = np.arange(rows) < path.count
+    after = pnp.concatenate([path.y[1:], path.last[None]])
+    k = np.maximum(path.count - 1, 0)
+    after = np.where((np.arange(rows) == k)[:, None], path.last, after)
+    before, later = vmap(event.function)(path.t, path.y), vmap(event.function)(path.end, after)
+    hits = taken & (path.h != 0) & event.happens(before, later)
+    number = np.cumsum(hits * 1.0)  # counts events up to each step
+
+    def one(i: Any) -> tuple[Any, Any]:
+        is_it = hits & (number == i + 1.0)
+        there = np.any(is_it)
+        k = np.argmax(is_it)
+
+        def value(t: Any) -> Any:
+            return event.function(t, within(path, method, k, t))
+
+        time = _root(value, pnp.take(path.t, k), pnp.take(path.end, k))
+        return np.where(there, time, np.nan), np.where(there, within(path, method, k, time), np.nan)
+
+    found: tuple[Any, Any] = vmap(one)(np.arange(float(operator.index(most))))
+    return found
+
+
+def _root(value: Function, left: Any, right: Any) -> Any:
+    """Return where a function changes its sign between two places."""
+    below = stop_gradient(value(right)) > 0
+
+    def halve(_: Any, ends: Any) -> Any:
+        left, right = ends
+        middle = (left + right) / 2
+        is_right = (stop_gradient(value(middle)) > 0) == below
+        return np.where(is_right, left, middle), np.where(is_right, middle, right)
+
+    left, right = fori_loop(0, HALVINGS, halve, (stop_gradient(left), stop_gradient(right)))
+    time = stop_gradient((left + right) / 2)
+    for _ in range(NEWTON_STEPS):
+        found, slope = jvp(value, (time,), (np.ones_like(time),))
+        time = time - found / slope
+    return time

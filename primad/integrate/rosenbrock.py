@@ -1,0 +1,105 @@
+"""Steps for stiff systems: linearly implicit methods, whose systems of a step all have one matrix, factored once.
+
+The Jacobian, and the slope's derivative in time, are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primad import numpy as pnp
+from primad.functional.lazy import jacobian
+from primad.integrate.steps import Method, Stepped, combined, norm, scale
+
+Function = Callable[..., Any]
+_D = 1 / (2 + np.sqrt(2))
+
+
+def _slopes(fun: Function, t: Any, y: Any) -> tuple[Any, Any]:
+    """Return the Jacobian and the derivative in time."""
+    return jacobian(lambda y: fun(t, y))(y)[:], jacobian(lambda t: fun(t, y))(t)[:]
+
+
+def _ros23(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
+    """The L-stable method of order 2 and 3 by Rosenbrock in the form of Shampine and Reichelt (`ode23s`)."""
+    matrix, in_time = _slopes(fun, t, y)
+    system = np.eye(y.shape[0]) - h * _D * matrix
+
+    def solved(b: Any) -> Any:
+        return np.linalg.solve(system, b)
+
+    k1 = solved(slope + h * _D * in_time)
+    middle = fun(t + h / 2, y + h / 2 * k1)
+    k2 = solved(middle - k1) + k1
+    new = y + h * k2
+    after = fun(t + h, new)
+    k3 = solved(after - (6 + np.sqrt(2)) * (k2 - middle) - 2 * (k1 - slope) + h * _D * in_time)
+
+    def error(atol: float, rtol: float) -> Any:
+        return norm(h / 6 * (k1 - 2 * k2 + k3) / scale(y, new, atol, rtol))
+
+    return Stepped(new, after, error, pnp.stack([k1, k2]))
+
+
+def _between_ros23(inside: Any, y: Any, h: Any, x: Any) -> Any:
+    first, second = x * (1 - x) / (1 - 2 * _D), x * (x - 2 * _D) / (1 - 2 * _D)
+    return y + h * (first * inside[0] + second * inside[1])
+
+
+# Of E. Hairer and G. Wanner, Solving Ordinary Differential Equations II (second edition, 1996), section IV.7: RODAS.
+_GAMMA = 0.25
+_A = (
+    (),
+    (1.544,),
+    (0.9466785280815826, 0.2557011698983284),
+    (3.314825187068521, 2.896124015972201, 0.9986419139977817),
+    (1.221224509226641, 6.019134481288629, 12.53708332932087, -0.687886036105895),
+    (1.221224509226641, 6.019134481288629, 12.53708332932087, -0.687886036105895, 1.0),
+)
+_C = (
+    (),
+    (-5.6688,),
+    (-2.430093356833875, -0.2063599157091915),
+    (-0.1073529058151375, -9.594562251023355, -20.47028614809616),
+    (7.496443313967647, -10.24680431464352, -33.99990352819905, 11.7089089320616),
+    (8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136, -6.058818238834054),
+)
+_IN_TIME = (0.25, -0.1043, 0.1035, -0.0362, 0.0, 0.0)
+_TIMES = (0.0, 0.386, 0.21, 0.63, 1.0, 1.0)
+_INSIDE = (
+    (10.12623508344586, -7.487995877610167, -34.80091861555747, -7.992771707568823, 1.025137723295662),
+    (-0.6762803392801253, 6.087714651680015, 16.43084320892478, 24.76722511418386, -6.594389125716872),
+)
+
+
+def _rodas4(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
+    """The method RODAS of order 4 and 3: L-stable, and its last stage is the new value."""
+    matrix, in_time = _slopes(fun, t, y)
+    system = np.eye(y.shape[0]) / (h * _GAMMA) - matrix
+    stages: list[Any] = []
+    at = y
+    for a, c, time, part in zip(_A, _C, _TIMES, _IN_TIME, strict=True):
+        if a:
+            at = y + combined(a, stages)
+            right = fun(t + time * h, at) + combined(c, stages) / h
+        else:
+            right = slope
+        stages.append(np.linalg.solve(system, right + part * h * in_time if part else right))
+    new = at + stages[-1]
+
+    def error(atol: float, rtol: float) -> Any:
+        return norm(stages[-1] / scale(y, new, atol, rtol))
+
+    inside = pnp.stack([new, *(combined(row, stages) for row in _INSIDE)])
+    return Stepped(new, fun(t + h, new), error, inside)
+
+
+def _between_rodas4(inside: Any, y: Any, h: Any, x: Any) -> Any:
+    return y * (1 - x) + x * (inside[0] + (1 - x) * (inside[1] + x * inside[2]))
+
+
+STIFF = {"ROS23": Method(_ros23, _between_ros23, 2, 3), "RODAS4": Method(_rodas4, _between_rodas4, 3, 6)}
+"""The methods for stiff systems, by name."""
