@@ -2,6 +2,7 @@
 
 import casadi
 import numpy as np
+from loops import lorenz
 
 NAME, VERSION = "CasADi", casadi.__version__
 
@@ -41,6 +42,45 @@ def fit(symbol, workload):
     else:
         parts = [casadi.gradient(loss, leaf) for leaf in leaves]
     return [*leaves, points], [loss, *parts]
+
+
+class Functions:
+    """CasADi's functions under NumPy's names."""
+
+    sum = staticmethod(casadi.sum)
+
+    @staticmethod
+    def stack(parts):
+        return casadi.vertcat(*parts)
+
+
+class Accumulated:
+    """The gradient of a loop by `mapaccum`, built at the first call."""
+
+    def __init__(self, hessian):
+        self._hessian, self._function = hessian, None
+
+    def __call__(self, p, start):
+        if self._function is None:
+            self._function = self._build()
+        return self._function(p, start)
+
+    def _build(self):
+        p, start = casadi.MX.sym("p", 3), casadi.MX.sym("start", 3)
+
+        def accumulated(step, carry, length):
+            state, q = casadi.SX.sym("state", 3), casadi.SX.sym("q", 3)
+            one = casadi.Function("step", [state, q], [lorenz_step(q, state)])
+            return one.mapaccum(length)(carry, casadi.repmat(p, 1, length))[:, -1]
+
+        def lorenz_step(q, state):
+            steps = []
+            lorenz(Functions, lambda step, carry, length: steps.append(step) or carry)(q, state)
+            return steps[0](state)
+
+        loss = lorenz(Functions, accumulated)(p, start)
+        found = casadi.hessian(loss, p)[0] if self._hessian else casadi.gradient(loss, p)
+        return casadi.Function("derivative", [p, start], [found])
 
 
 GRAPHS = {"rosenbrock-gradient": gradient, "rosenbrock-hvp": product, "fit": fit}
@@ -91,6 +131,8 @@ class Evaluated:
 
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.kind in ("lorenz", "lorenz-hessian"):
+        return {"CasADi mapaccum": Accumulated(workload.kind == "lorenz-hessian")}
     graph = GRAPHS.get(workload.kind)
     if graph is None:
         return {}

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from loops import LOSSES, root
 from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock, spread
 
 jax.config.update("jax_enable_x64", True)
@@ -113,8 +114,38 @@ def losses(workload):
     return found
 
 
+def scanned(step, carry, length):
+    return jax.lax.scan(lambda c, _: (step(c), None), carry, length=length)[0]
+
+
+def counted(step, carry, length):
+    return jax.lax.fori_loop(0, length, lambda _, c: step(c), carry)
+
+
+def loops(workload):
+    """Return derivatives of a loop; JAX has no reverse mode through `while_loop`."""
+    if workload.kind == "newton":
+
+        def slope(a):
+            return jax.jvp(root(jax.lax.while_loop), (a,), (jnp.ones_like(a),))[1]
+
+        return {"JAX while_loop, forward": jax.jit(jax.vmap(slope))}
+    found = {}
+    for name, loop in (("scan", scanned), ("fori_loop", counted)):
+        loss = LOSSES[workload.kind](jnp, loop)
+        if workload.kind == "lorenz-hessian":
+            found[f"JAX {name}"] = jax.jit(jax.hessian(loss))
+        else:
+            found[f"JAX {name}"] = jax.jit(jax.grad(loss, (0, 1) if workload.kind == "lstm" else 0))
+    return found
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.kind == "long":
+        return {}
+    if workload.kind == "newton" or workload.kind in LOSSES:
+        return loops(workload)
     if workload.kind == "import":
         return {"JAX": None}
     if workload.group == "start":

@@ -1,6 +1,7 @@
 """The workloads in primad."""
 
 import numpy as np
+from loops import LOSSES, root, unrolled
 from residuals import RESIDUALS, chain, mean_square, nested, rosenbrock
 
 import primad
@@ -16,8 +17,24 @@ def laplacian(u, x, derivatives, workload):
     return [primad.vmap(lambda y: np.trace(primad.hessian(u)(y)))(x)]
 
 
+def scanned(step, carry, length):
+    return primad.scan(lambda c, _: (step(c), None), carry, length=length)[0]
+
+
+def loops(workload):
+    """Return the derivative of a loop."""
+    if workload.kind == "newton":
+        return {"primad": primad.jit(primad.vmap(primad.grad(root(primad.while_loop))))}
+    loss = LOSSES[workload.kind](np, unrolled if workload.kind == "lorenz-python" else scanned)
+    if workload.kind == "lorenz-hessian":
+        return {"primad": primad.jit(lambda p, start: primad.hessian(lambda q: loss(q, start))(p)[:])}
+    return {"primad": primad.jit(primad.grad(loss, (0, 1)) if workload.kind == "lstm" else primad.grad(loss))}
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.kind == "newton" or workload.kind in LOSSES:
+        return loops(workload)
     if workload.kind == "import":
         return {"primad": None}
     if workload.kind == "chain":

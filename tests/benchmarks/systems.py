@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-PEERS = ("jax_side", "torch_side", "autograd_side", "casadi_side")
+PEERS = ("jax_side", "torch_side", "autograd_side", "casadi_side", "c_side")
 
 
 class NotThereError(Exception):

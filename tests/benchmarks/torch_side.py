@@ -6,6 +6,7 @@ what it makes of nested `torch.func.grad` takes half a minute to compile and run
 
 import numpy as np
 import torch
+from loops import LOSSES, root, unrolled
 from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock
 
 NAME, VERSION = "PyTorch", torch.__version__
@@ -142,8 +143,45 @@ def network_variants(workload):
     return found
 
 
+class LoopFunctions(Functions):
+    """What loops need beside these."""
+
+    stack, roll, concatenate, flip = torch.stack, torch.roll, torch.cat, torch.flip
+
+
+def until_all_are_done(condition, step, carry):
+    while bool(condition(carry).any()):
+        carry = step(carry)
+    return carry
+
+
+def loops(workload):
+    """Return the derivative of a loop of Python."""
+    if workload.kind == "newton":
+        of = root(until_all_are_done)
+
+        def slopes(a):
+            x = a.detach().requires_grad_()
+            return torch.autograd.grad(of(x).sum(), x)[0]
+
+        return {"PyTorch": slopes}
+    loss = LOSSES[workload.kind](LoopFunctions, unrolled)
+    count = 2 if workload.kind == "lstm" else 1
+
+    def gradient(*arguments):
+        given = [x.detach().requires_grad_() for x in arguments[:count]]
+        found = torch.autograd.grad(loss(*given, *arguments[count:]), given)
+        return found if count > 1 else found[0]
+
+    return {"PyTorch": gradient}
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.kind in ("lorenz-hessian", "long"):
+        return {}
+    if workload.kind == "newton" or workload.kind in LOSSES:
+        return loops(workload)
     if workload.kind == "import":
         return {"PyTorch": None}
 

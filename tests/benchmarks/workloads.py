@@ -46,6 +46,8 @@ class Workload:
     def arguments(self, dtype: str) -> tuple[Any, ...]:
         """Return the arguments of the function that is timed: arrays, and lists of (weights, bias)."""
         rng = np.random.default_rng(0)
+        if self.group in ("loops", "long"):
+            return tuple(x.astype(dtype) for x in of_loop(self.kind, self.points))
         if self.kind == "chain":
             return (float(np.dtype(dtype).type(0.3)),)
         if self.kind.startswith("rosenbrock"):
@@ -65,12 +67,26 @@ class Workload:
 
     def bytes(self, dtype: str) -> float:
         """Return the bytes that any method moves: the arguments once, and the result."""
-        if self.kind == "chain":
+        if self.kind == "chain" or self.group in ("loops", "long"):
             return 0.0
         if self.kind.startswith("rosenbrock"):
             return float(sum(x.nbytes for x in self.arguments(dtype)) + self.points * np.dtype(dtype).itemsize)
         weights = sum((n + 1) * m for n, m in zip(self.sizes[:-1], self.sizes[1:], strict=True))
         return float((weights * (1 + self.gradient) + self.points * self.sizes[0]) * np.dtype(dtype).itemsize)
+
+
+def of_loop(kind: str, points: int) -> tuple[Any, ...]:
+    """Return the arguments of a loop."""
+    rng = np.random.default_rng(0)
+    if kind.startswith("lorenz"):
+        return np.array([10.0, 28.0, 8 / 3]), np.array([1.0, 1.0, 1.0])
+    if kind == "lstm":
+        return rng.normal(size=(1024 + 256, 1024)) / 36, 0.1 * rng.normal(size=1024), rng.normal(size=1024)
+    if kind == "reaction-diffusion":
+        return (rng.uniform(0.4, 0.6, (64, 64)),)
+    if kind == "matrices":
+        return (rng.normal(size=(3, 3)) / 3,)
+    return (rng.uniform(-5.0, 5.0, points),)
 
 
 def network(inputs: int, width: int, depth: int, outputs: int = 1) -> tuple[int, ...]:
@@ -112,6 +128,15 @@ WORKLOADS = {
         Workload("small-network", "small", "fit", network(2, 20, 3), 64, forward_passes=3, must=1, reach=3),
         Workload("eager", "eager", "chain", order=200, gradient=False, must=1 / 1.5, reach=1,
                  against="HIPS autograd", note="200 operations, one call"),
+        Workload("lorenz", "loops", "lorenz", must=10, reach=30, against="JAX", note="reach for 2 × the time of C"),
+        Workload("lorenz-hessian", "loops", "lorenz-hessian", must=10, against="JAX",
+                 note="reach for 3 × the time of lorenz"),
+        Workload("lorenz-python", "loops", "lorenz-python", note="must: first call 5 s, then 3 × lorenz"),
+        Workload("reaction-diffusion", "loops", "reaction-diffusion", must=2, against="JAX"),
+        Workload("lstm", "loops", "lstm", must=1, reach=2, against="PyTorch"),
+        Workload("matrices", "loops", "matrices", must=20, against="JAX", note="reach for 0.5 ms"),
+        Workload("newton", "loops", "newton", points=10_000, must=3, against="JAX"),
+        Workload("long", "long", "long", points=1000, note="a million steps of a thousand numbers; must: < 500 MB"),
         Workload("start-import", "start", "import", BURGERS, 10_000, must=2, reach=4,
                  against="JAX"),
         Workload("start-gradient", "start", "burgers", BURGERS, 10_000, must=2, reach=4, against="JAX",
