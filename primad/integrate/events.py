@@ -23,9 +23,9 @@ from primad.recording import check_function
 
 Function = Callable[..., Any]
 HALVINGS = 60
-"""An interval is halved so often: it is then as short as rounding lets it be."""
+"""Times that an interval is halved. Chosen: it is then as short as rounding lets it be."""
 NEWTON_STEPS = 2
-"""From the root as a constant, so many steps of Newton's method have the derivatives of the root up to order 3."""
+"""Steps of Newton's method, from the root as a constant. Chosen: they have its derivatives up to order 3."""
 
 
 class Event(NamedTuple):

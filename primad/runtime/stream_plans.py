@@ -12,7 +12,8 @@ from primad.runtime.native_steps import NativeStep
 from primad.types import TupleType
 
 BUDGET = 200_000_000
-"""Bytes that the rows of loops may take which are kept for other loops, where no limit is given."""
+"""Bytes that the rows of loops may take which are kept for other loops, where no limit is given. Chosen: what one can
+spare on any machine."""
 
 
 def budget_of(memory: int | None) -> int:

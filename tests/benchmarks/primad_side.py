@@ -24,7 +24,8 @@ def scanned(step, carry, length):
 def loops(workload):
     """Return the derivative of a loop."""
     if workload.kind == "newton":
-        return {"primad": primad.jit(primad.vmap(primad.grad(root(primad.while_loop))))}
+        of = root(primad.while_loop)  # forward, as JAX must
+        return {"primad": primad.jit(primad.vmap(lambda a: primad.jvp(of, (a,), (1.0,))[1]))}
     loss = LOSSES[workload.kind](np, unrolled if workload.kind == "lorenz-python" else scanned)
     if workload.kind == "lorenz-hessian":
         return {"primad": primad.jit(lambda p, start: primad.hessian(lambda q: loss(q, start))(p)[:])}
