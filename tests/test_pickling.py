@@ -361,3 +361,13 @@ def test_a_name_that_means_another_function_now_is_not_used(monkeypatch: pytest.
     for unnamed in (f, g):
         with pytest.raises(primad.TracingError, match="of twice cannot be pickled"):
             pickle.dumps(unnamed)
+
+
+def test_names_in_other_modules_are_looked_at_without_running_their_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Deprecated:
+        def __getattribute__(self, name: str) -> Any:
+            raise AssertionError(f"{name} was asked for")
+
+    monkeypatch.setitem(globals(), "deprecated", Deprecated())
+    with pytest.raises(primad.TracingError, match="cannot be pickled"):
+        pickle.dumps(primad.jit(lambda x: x))

@@ -180,6 +180,14 @@ def name_of(thing: Any, anywhere: bool = False) -> str | None:
     return None
 
 
+def _attributes(value: Any) -> Any:
+    """Return an object's `__dict__` without running its own code, which for names in other modules may warn or fail."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+
+
 def _name_in(module: str, thing: Any) -> str | None:
     names = getattr(sys.modules[module], "__dict__", {})
     qualified = getattr(thing, "__qualname__", "")
@@ -194,7 +202,7 @@ def _name_in(module: str, thing: Any) -> str | None:
         seen = set[int]()  # a function may be said to wrap itself
         while value is not thing and id(value) not in seen:
             seen.add(id(value))
-            attributes = getattr(value, "__dict__", None)
+            attributes = _attributes(value)
             if type(attributes) is dict and "__wrapped__" in attributes:
                 value, path = attributes["__wrapped__"], f"{path}.__wrapped__"
         if value is thing:
