@@ -54,6 +54,21 @@ HELD = {
     "a disk": (pde.Disk((1, 0), 2), [pde.Dirichlet(u=g)]),
     "a ring": (RING, [pde.Dirichlet(u=g)]),
     "a triangle": (TRIANGLE, [pde.Dirichlet(u=g)]),
+    "a triangle, edge by edge": (
+        TRIANGLE,
+        [pde.Dirichlet(u=g, on="edge 0"), pde.Dirichlet(u=g, on=["edge 1", "edge 2"])],
+    ),
+    "a half of a disk": (pde.Disk() & pde.Box(x=(-2, 2), y=(0, 2)), [pde.Dirichlet(u=1)]),
+    "a box that a disk was cut off": (SQUARE - pde.Disk(radius=0.5), [pde.Dirichlet(u=g)]),
+    "a box of many dimensions": (pde.Box(**{f"x{i}": (0, 1) for i in range(8)}), [pde.Dirichlet(u=2)]),
+    "of many dimensions, with a function": (
+        pde.Box(**{f"x{i}": (0, 1) for i in range(8)}),
+        [pde.Dirichlet(u=lambda x1, x7: x1 * x7)],
+    ),
+    "many coordinates in time": (
+        pde.Ball((0.5,) * 11, 1.0) * TIME,
+        [pde.Initial(u=1), pde.Dirichlet(u=lambda t: 0.5 + t)],
+    ),
     "a start": (INTERVAL * TIME, [pde.Initial(u=lambda x: x), pde.Free("u")]),
     "a start and ends": (INTERVAL * TIME, [pde.Initial(u=lambda x: h(x, 0.5)), pde.Dirichlet(u=h)]),
     "a velocity": (
@@ -113,6 +128,8 @@ FITTED = {
     "an L": (pde.Polygon([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]), [pde.Dirichlet(u=0)]),
     "a slope alone": (SQUARE, [pde.Neumann(u=0)]),
     "a union": (SQUARE | pde.Disk(), [pde.Dirichlet(u=0)]),
+    "a box with a box cut out": (SQUARE - pde.Box(x=(0.2, 0.5), y=(0.5, 1)), [pde.Dirichlet(u=0)]),
+    "a box of too many dimensions": (pde.Box(**{f"x{i}": (0, 1) for i in range(15)}), [pde.Dirichlet(u=0)]),
 }
 
 
@@ -174,9 +191,9 @@ def test_residuals_of_fitted_conditions_are_what_they_say() -> None:
     for name, values in wanted.items():
         np.testing.assert_allclose(found[name], np.stack(values, axis=1), rtol=1e-9, atol=1e-12, err_msg=name)
     scaled = problem.residuals(params, points)
-    means = [found[name] ** 2 for name in found]
-    assert 0.5 * sum(np.sum(r**2) for r in scaled.values()) == pytest.approx(
-        0.5 * sum(np.sum(np.mean(m, 0)) for m in means)
+    assert problem.weights == {name: 1.0 if name == "data" else 4.0 for name in found}
+    assert sum(np.sum(r**2) for r in scaled.values()) == pytest.approx(
+        sum(problem.weights[name] * np.sum(np.mean(values**2, 0)) for name, values in found.items())
     )
 
 
@@ -219,6 +236,50 @@ def test_many_coordinates_are_one_array(size: int) -> None:
 
     wanted = [primad.laplacian(lambda row: u(np.stack(list(row))))(row) - np.sum(row**2) * row[3] for row in rows]
     np.testing.assert_allclose(problem.evaluated(params, points)["equation"][:, 0], wanted, rtol=1e-9)
+
+
+PLANE = pde.Box(x=(0, 1), y=(0, 1))
+FAMILIES = {
+    "a family": PLANE * pde.Parameters(nu=(1, 2)),
+    "another name of time": PLANE * pde.Time(0, 1, "tau") * pde.Parameters(nu=(1, 2)),
+    "cut and named": (PLANE * pde.Time(0, 1) - pde.Disk(radius=0.1) * pde.Time(0, 1)).named(low=lambda y: y == 0),
+    "many": pde.Ball((0.0,) * 12, 1.0) * pde.Time(0, 1, "tau"),
+    "many, time first": pde.Time(0, 1) * pde.Ball((0.0,) * 12, 1.0) * pde.Parameters(nu=(1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_operators_are_about_space_whatever_else_there_is(name: str) -> None:
+    """Not about time by another name, nor about parameters; for functions, formulas, and normals of conditions."""
+    domain = FAMILIES[name]
+    space = [each for each in domain.names if each not in ("t", "tau", "nu")]
+
+    def equation(u):
+        return (
+            pde.laplacian(u) - sum(u.d(f"{x} {x}") for x in space),
+            pde.gradient(u)[..., 1] - u.d(space[1]),
+            pde.advection(np.ones(len(space)), u) - sum(u.d(x) for x in space),
+        )
+
+    def flow(u, n):
+        return pde.normal_derivative(u, n) - sum(getattr(n, x) * u.d(x) for x in space)
+
+    part = domain.parts[-1] if domain.parts[-1] != "initial" else domain.parts[0]
+    problem = pde.Problem(equation, domain, [pde.Condition(flow, on=part), pde.Free("u")], network=NETWORK)
+    for values in problem.evaluated(problem.init(), problem.points(5, 5)).values():
+        np.testing.assert_allclose(values, 0.0, atol=1e-9)
+    if len(space) < 4:
+        assert problem.latex()["equation"] == ["0 = 0"] * 3
+
+
+def test_a_laplacian_in_many_dimensions_and_time_is_one_stack() -> None:
+    def size(dimensions: int) -> int:
+        ball = pde.Ball((0.0,) * dimensions, 1.0) * pde.Time(0, 1)
+        problem = pde.Problem(lambda u: u.t - pde.laplacian(u), ball, pde.Free("u"), network=NETWORK)
+        program = primad.trace(problem.residuals)(problem.init(), problem.points(5))
+        return len(primad.simplify(program).nodes)
+
+    assert size(60) == size(20) < 300
 
 
 x, t, nu = sympy.symbols("x t nu")
@@ -276,7 +337,7 @@ def test_formulas_of_functions_are_what_they_compute() -> None:
         return pde.laplacian(u) * np.sin(x) - k * u.t + v, np.where(x < t, u.x, v.d("xt")) ** 2
 
     k = sympy.Symbol("k", real=True)
-    first, second = formulas(equation, ("x", "t"), ("u", "v"), {"k": 0.5})
+    first, second = formulas(equation, INTERVAL * TIME, ("u", "v"), {"k": 0.5})
     xr, tr = sympy.symbols("x t", real=True)
     u, v = sympy.Function("u")(xr, tr), sympy.Function("v")(xr, tr)
     assert sympy.simplify(first - (u.diff(xr, 2) * sympy.sin(xr) - k * u.diff(tr) + v)) == 0

@@ -113,6 +113,38 @@ def test_a_checkpoint_of_something_else_is_refused_and_kept(tmp_path: Path) -> N
     assert (tmp_path / checkpoints.STATE).read_bytes() == before
 
 
+def made(**changed) -> pde.Problem:
+    """A problem each piece of which is a number or an array that its functions close over."""
+    value = {"array": 1.0, "target": 0.0, "start": 1.0, "data": 0.0, "weight": 1.0, "noise": 0.1, **changed}
+    held, x = np.full(3, value["array"]), np.array([0.2, 0.3])
+    conditions = [
+        pde.Dirichlet(u=value["target"], hard=False, weight=value["weight"]),
+        pde.Initial(u=lambda x: value["start"] * x, hard=False),
+        pde.Data(x=x, t=x, u=x + value["data"], noise=value["noise"]),
+    ]
+    return pde.Problem(lambda u: u.t - u.xx * np.sum(held), ROD, conditions, network=pde.MLP(4, 1))
+
+
+@pytest.mark.parametrize("piece", ["array", "target", "start", "data", "weight", "noise", "params"])
+def test_a_checkpoint_knows_the_data_and_what_functions_close_over(piece: str, tmp_path: Path) -> None:
+    settings = {"points": 20, "progress": False, "checkpoint": tmp_path}
+    made().solve(**settings, steps=2)
+    assert len(made().solve(**settings, steps=3).history) == 3
+    before = (tmp_path / checkpoints.STATE).read_bytes()
+    with pytest.raises(ProblemError, match="does not belong to this run: its problem is another one"):
+        if piece == "params":
+            made().solve(**settings, steps=4, params=made().init(9))
+        made(**{piece: 2.5}).solve(**settings, steps=4)
+    assert (tmp_path / checkpoints.STATE).read_bytes() == before
+
+
+def test_a_run_goes_on_though_a_function_of_its_optimiser_lies_elsewhere(tmp_path: Path) -> None:
+    for steps in (1, 2):
+        rule = optimize.Descent(nn.Adam(), schedule=lambda step: 1e-3)
+        found = made().solve(optimizer=rule, points=20, steps=steps, progress=False, checkpoint=tmp_path)
+    assert len(found.history) == 2
+
+
 @pytest.mark.parametrize("file", [checkpoints.STATE, checkpoints.ABOUT])
 @pytest.mark.parametrize("content", [b"", b"half", None])
 def test_a_damaged_checkpoint_is_refused_and_kept(file: str, content: bytes | None, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def length(tree_of_arrays) -> float:
 
 def test_balanced_weights_make_the_gradients_of_all_terms_equally_long(problem: pde.Problem) -> None:
     params, points = problem.init(), problem.points(40)
-    weights = {name: term.weight for name, term in problem.terms.items()}
+    weights = problem.weights
     balance = Balance(problem)
     for _ in range(200):
         weights = balance.balanced(params, points, weights)
@@ -41,7 +41,7 @@ def test_scales_are_roots_of_weights_over_points(problem: pde.Problem) -> None:
     points = problem.points(40, 30)
     for name, row in points.items():
         rows = 1 if name == "integral" else len(row["at"])
-        np.testing.assert_allclose(row["scale"], np.sqrt(problem.terms[name].weight / rows))
+        np.testing.assert_allclose(row["scale"], np.sqrt(problem.weights[name] / rows))
     again = scaled(points, dict.fromkeys(points, 2.0), {"equation": np.full(40, 0.5)})
     np.testing.assert_allclose(again["equation"]["scale"], np.sqrt(1 / 40))
     np.testing.assert_allclose(again["u at the start"]["scale"], np.sqrt(2 / 30))
@@ -73,3 +73,30 @@ def test_refined_points_lie_where_residuals_are_large(problem: pde.Problem) -> N
     again = refined(problem, params, points, 0.5, (1, 2))
     assert np.array_equal(found["equation"]["at"], again["equation"]["at"])
     assert np.array_equal(found["u at the start"]["at"], points["u at the start"]["at"])
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e4])
+def test_noise_says_how_much_equations_count_in_any_unit(unit: float) -> None:
+    """Of an unknown in another unit, with noise in it too, the same path leads to the same coefficient."""
+    rng = np.random.default_rng(0)
+    x, t = rng.uniform(-1, 1, 80), rng.uniform(1, 3, 80)
+    values = np.exp(-0.3 * t) * np.sin(np.pi * x) + 0.05 * rng.normal(size=80)
+    data = pde.Data(x=x, t=t, u=unit * values, noise=0.05 * unit)
+
+    class Scaled(pde.MLP):
+        def apply(self, params, x):
+            return unit * super().apply(params, x)
+
+    equation = pde.Problem(
+        lambda u, k: u.t - k * u.xx, ROD, [pde.Dirichlet(u=0), pde.Free("u"), data],
+        coefficients={"k": 0.1}, network=Scaled(6, 1),
+    )  # fmt: skip
+    assert equation.weights == {"equation": pytest.approx((20 / unit) ** 2), "data": 1.0}
+    found = equation.solve(steps=15, points=60, progress=False)
+    assert found.coefficients["k"] == pytest.approx(0.3 / np.pi**2, rel=0.15)
+    assert found.history.of("data")[-1] == pytest.approx(1.0, abs=0.35)  # χ², neither too large nor too small
+    stated = pde.Problem(
+        {"a": pde.Within(ROD, lambda u: u.xx, weight=3.0), "b": lambda u: u.x}, ROD,
+        [pde.Free("u"), pde.Data(x=x, t=t, u=values, noise=0.1, weight=2.0), pde.Data(x=x, t=t, u=values)],
+    )  # fmt: skip
+    assert stated.weights == {"a": 3.0, "b": pytest.approx(100.0), "data": 2.0, "data 2": 1.0}

@@ -16,10 +16,23 @@ from primad.pde.conditions import Condition, Dirichlet, Initial, Neumann, Value
 from primad.pde.domains import Domain
 from primad.pde.intervals import clock
 from primad.pde.networks import Inputs, Network
-from primad.pde.places import Point
+from primad.pde.places import FEW, Constant, Place, Point, moved
 
 Tree = Any
 Function = Callable[[Point], Any]
+TRIED = 128
+"""Points of all the boundary at which it is tried what holds by construction, 16 of a part at most."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A function of coordinates by name as one of a point: equal to others of the same function."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, point: Point) -> Any:
+        """Return the function's value at a point."""
+        return by_name(self.function, point)
 
 
 @dataclass(frozen=True)
@@ -49,10 +62,10 @@ class Imposed:
             passed = point[name] - start
 
             def extension(t: Any, name: str = name) -> Any:
-                return self.domain.extended(self.values, {**point, name: t}) + 0.0 * t
+                return self.domain.extended(self.values, moved(point, name, t)) + 0.0 * t
 
             rate = jvp(extension, (start,), (1.0,))[1]
-            base = base + passed * (velocity({**point, name: start}) - rate)
+            base = base + passed * (velocity(moved(point, name, start)) - rate)
             factor = factor * (passed / time.measure)
         if self.slopes:
             factor = factor * self.domain.vanishing(list(self.slopes), point)
@@ -97,7 +110,7 @@ class Group:
 
 def as_function(value: Value) -> Function:
     """Return a number, or a function of coordinates by name, as a function of a point."""
-    return (lambda point: by_name(value, point)) if callable(value) else (lambda point: float(value))
+    return Given(value) if callable(value) else Constant(float(value))
 
 
 def imposed(name: str, domain: Domain, conditions: Sequence[Condition]) -> tuple[Imposed, list[Condition]]:
@@ -151,27 +164,33 @@ def _by_part(condition: Any, name: str, domain: Domain) -> dict[str, Function]:
 def _obstacle(found: Imposed) -> str:
     """Return why something cannot hold by construction; "" if it can. Points of the boundary tell."""
     domain = found.domain
-    for part, value in found.values.items():
-        at = domain.boundary(part, 16, "sobol", 1).at
+    tried = min(16, max(2, TRIED // len(domain.parts)))
+    for number, (part, value) in enumerate(found.values.items()):
+        at = domain.boundary(part, tried, "sobol", 1).at
+        if not number and domain.vanishing(list(found.values), _point(domain, at[0])) is None:
+            return f"no smooth function is known that vanishes on {', '.join(map(repr, found.values))} only"
+        if not number and domain.extended(found.values, _point(domain, at[0])) is None:
+            return "the parts of the boundary have different values, and nothing smooth is known between them"
         for row in at:
-            point = dict(zip(domain.names, row, strict=True))
-            if domain.vanishing(list(found.values), point) is None:
-                return f"no smooth function is known that vanishes on {', '.join(map(repr, found.values))} only"
-            if domain.extended(found.values, point) is None:
-                return "the parts of the boundary have different values, and nothing smooth is known between them"
+            point = _point(domain, row)
             wanted, have = float(value(point)), float(found.around(lambda: 1.0, point))
             if not np.isfinite(wanted):
                 raise ProblemError(f"the value on {part!r} is {wanted} at {point}")
             if abs(wanted - have) > 1e-8 * max(1.0, abs(wanted)):
                 return f"the conditions do not meet at the edge of {part!r} ({have:.3g} is not {wanted:.3g})"
     for part, slope in found.slopes.items():
-        edge = domain.boundary(part, 16, "sobol", 1)
+        edge = domain.boundary(part, tried, "sobol", 1)
         for row, normal in zip(edge.at, np.asarray(edge.normals), strict=True):
             point = dict(zip(domain.names, row, strict=True))
             wanted, have = float(slope(point)), _slope(found, row, normal)
             if abs(wanted - have) > 1e-8 * max(1.0, abs(wanted)):
                 return f"the slope on {part!r} would be {have:.3g} and not {wanted:.3g}"
     return ""
+
+
+def _point(domain: Domain, row: Any) -> Point:
+    few = len(domain.names) <= FEW
+    return dict(zip(domain.names, row, strict=True)) if few else Place(domain.names, row)
 
 
 def _slope(found: Imposed, at: Any, normal: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ import numpy as np
 
 from primad import tree
 from primad.errors import PrimadError, ProblemError
+from primad.ir.node import CAPTURED, leaf_value
+from primad.ir.program import Program
 from primad.nn.saving import load, save
 from primad.recording import type_of
 
@@ -57,7 +60,9 @@ class Checkpoint:
         if differing:
             name = differing[0]
             raise self._strange(
-                f"its {name} is {_short(known.get(name))}, that of this run {_short(self.about.get(name))}"
+                "its problem is another one: equations, conditions, data, or arrays that functions close over"
+                if name == "problem"
+                else f"its {name} is {_short(known.get(name))}, that of this run {_short(self.about.get(name))}"
             )
         if not state.exists():  # it was stopped before it had a state
             return None
@@ -83,6 +88,21 @@ class Checkpoint:
             draft.write_text(json.dumps(self.about, indent=1), encoding="utf-8")
             os.replace(draft, self.folder / ABOUT)
         save(self.folder / STATE, dict(values))
+
+
+def identity(program: Program, arguments: Tree) -> str:
+    """Return what tells a program, with the arrays that it closes over and some arguments, from others.
+
+    Arguments count to about seven digits: another machine may compute the last ones otherwise.
+    """
+    found = hashlib.sha256(program.text().encode())
+    for node in program.nodes:
+        if node.op is CAPTURED:
+            array = np.ascontiguousarray(leaf_value(node))
+            found.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
+    for leaf in tree.leaves(arguments):
+        found.update(np.asarray(leaf, np.float32).tobytes())
+    return found.hexdigest()[:16]
 
 
 def restored(arrays: Mapping[str, Array], name: str, like: Tree, *, sizes: bool = True) -> Tree:

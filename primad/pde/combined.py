@@ -39,6 +39,7 @@ class Combined(Domain):
                 fix="give them the same coordinates, in the same order.",
             )
         self.first, self.word, self.second, self.names = first, word, second, first.names
+        self.cut_from = first
         self._owners: dict[str, tuple[Domain, str]] = {}
         for domain in (first, second):
             for part in domain.parts:
@@ -93,12 +94,15 @@ class Combined(Domain):
         return self._shares[part] * domain.part_measure(own)
 
     def vanishing(self, parts: Collection[str], point: Point) -> Any:
-        """Return the product of functions that vanish on parts of both boundaries; None unless both are whole.
+        """Return the product of functions that vanish on parts of both boundaries; None where one would vanish inside.
 
-        Where boundaries cross, the function of one would vanish inside: on the rest of that boundary, which was cut
-        off. Nor is there a function where a union hides boundaries inside.
+        A union hides boundaries inside. What is cut out must have a function without zeros outside of it: that of a box
+        vanishes on the lines through its edges.
         """
-        if self.word == "|" or any(0 < share < 1 for share in self._shares.values()):
+        cut = self.word == "-" and any(
+            owner is self.second and name in parts for name, (owner, _) in self._owners.items()
+        )
+        if self.word == "|" or (cut and not self.second.vanishes_alone):
             return None
         found: Any = 1.0
         for domain, sign in ((self.first, 1.0), (self.second, -1.0 if self.word == "-" else 1.0)):
@@ -113,7 +117,7 @@ class Combined(Domain):
     def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:
         """Return the value that all parts share; None if they have different ones."""
         first = next(iter(values.values()), None)
-        return first(point) if first is not None and all(value is first for value in values.values()) else None
+        return first(point) if first is not None and all(value == first for value in values.values()) else None
 
     def _share(self) -> float:
         image = self._whole.inner(unit_points("sobol", PROBES, self._whole.spread, generator(0)))
@@ -131,7 +135,7 @@ class Named(Domain):
     """A domain, pieces of whose boundary have names of their own."""
 
     def __init__(self, domain: Domain, where: Mapping[str, Callable[..., Any]]) -> None:
-        self.domain, self._where = domain, dict(where)
+        self.domain, self._where, self.cut_from = domain, dict(where), domain
         self.names, self.bounds, self.measure, self.spread = domain.names, domain.bounds, domain.measure, domain.spread
         for name, condition in where.items():
             if name in domain.parts:
@@ -211,9 +215,7 @@ class Named(Domain):
     def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:
         """Return what the domain makes of the values, if its parts have one each."""
         whole = self._whole_parts(list(values))
-        if whole is None or any(
-            values[piece] is not values[pieces[0]] for pieces in whole.values() for piece in pieces
-        ):
+        if whole is None or any(values[piece] != values[pieces[0]] for pieces in whole.values() for piece in pieces):
             return None
         return self.domain.extended({part: values[pieces[0]] for part, pieces in whole.items()}, point)
 

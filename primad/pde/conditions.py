@@ -36,7 +36,7 @@ class Condition:
         residual: a function of what it asks for by name (unknowns, coordinates, coefficients, and `n`, the outward
             normal), that returns what is to be zero, or a tuple of it.
         on: the part of the boundary, or several; None for all in space.
-        weight: of its mean square among the others.
+        weight: of its mean square among the others; by default 1, or more where data have a noise (see `Data`).
         name: what it is called in histories.
 
     Example:
@@ -52,19 +52,17 @@ class Condition:
         residual: Callable[..., Any],
         on: str | Sequence[str] | None = None,
         *,
-        weight: float = 1.0,
+        weight: float | None = None,
         name: str | None = None,
     ) -> None:
         self.residual, self.name = residual, name
         self._place(on, weight)
 
-    def _place(self, on: str | Sequence[str] | None, weight: float) -> None:
+    def _place(self, on: str | Sequence[str] | None, weight: float | None) -> None:
         self.on = (on,) if isinstance(on, str) else None if on is None else tuple(on)
         if self.on == ():
             raise ProblemError(f"{self.what} is on no part of the boundary", fix="leave `on` out for all parts.")
-        if not (isinstance(weight, (int, float, np.number)) and 0 < float(weight) < np.inf):
-            raise ProblemError(f"{self.what}: the weight must be a positive number, got {weight!r}")
-        self.weight = float(weight)
+        self.weight = None if weight is None else _positive(weight, f"{self.what}: the weight")
 
     @property
     def what(self) -> str:
@@ -94,7 +92,7 @@ class _Valued(Condition):
         on: str | Sequence[str] | None = None,
         *,
         hard: bool | None = None,
-        weight: float = 1.0,
+        weight: float | None = None,
         **values: Value,
     ) -> None:
         self.values, self.hard, self.name = _checked(values, type(self).__name__), hard, None
@@ -154,7 +152,7 @@ class Robin(_Valued):
         *,
         a: Value = 1.0,
         b: Value = 1.0,
-        weight: float = 1.0,
+        weight: float | None = None,
         **values: Value,
     ) -> None:
         super().__init__(on, hard=False, weight=weight, **values)
@@ -173,7 +171,9 @@ class Initial(_Valued):
 
     kind = "initial condition"
 
-    def __init__(self, *, order: int = 0, hard: bool | None = None, weight: float = 1.0, **values: Value) -> None:
+    def __init__(
+        self, *, order: int = 0, hard: bool | None = None, weight: float | None = None, **values: Value
+    ) -> None:
         if order not in (0, 1):
             raise ProblemError(f"an initial condition is of order 0 (values) or 1 (velocities), got {order!r}")
         self.order = order
@@ -197,7 +197,7 @@ class Periodic(Condition):
             raise ProblemError("a periodic condition needs names of coordinates", fix='write Periodic("x").')
         self.coordinates, self.name = coordinates, None
         self.unknowns = tuple(unknowns or ())
-        self._place([part for name in coordinates for part in (f"{name}-", f"{name}+")], 1.0)
+        self._place([part for name in coordinates for part in (f"{name}-", f"{name}+")], None)
 
 
 class Free(Condition):
@@ -215,7 +215,7 @@ class Free(Condition):
         if not unknowns or not all(isinstance(name, str) for name in unknowns):
             raise ProblemError("Free needs names of unknowns", fix='write Free("p").')
         self.unknowns, self.name = unknowns, None
-        self._place(on, 1.0)
+        self._place(on, None)
 
     def parts(self, domain: Domain) -> tuple[str, ...]:
         """Return the parts that it is on: all, if none are named."""
@@ -246,7 +246,7 @@ class Interface(Condition):
         of: Domain,
         on: str | Sequence[str] | None = None,
         *,
-        weight: float = 1.0,
+        weight: float | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(residual, on, weight=weight, name=name or "interface")
@@ -277,7 +277,7 @@ class Integral(Condition):
         value: float,
         on: str | None = None,
         *,
-        weight: float = 1.0,
+        weight: float | None = None,
         order: int = 20,
         name: str | None = None,
     ) -> None:
@@ -298,10 +298,14 @@ class Integral(Condition):
 class Data(Condition):
     """Measured values at points: `Data(x=…, t=…, u=…)`, with arrays of one length.
 
+    With a noise σ, the mean square of the differences, divided by σ, is χ² per value. For the network not to follow the
+    noise rather than the equation, the weight of equations and fitted conditions is then 1/σ², unless it is stated: to
+    miss an equation by σ everywhere costs as much as to miss all data by σ, whatever unit they are in.
+
     Args:
-        weight: of its mean square.
+        weight: of its mean square; by default 1.
         name: what it is called in histories.
-        noise: standard deviation of the values, by which differences are divided.
+        noise: standard deviation of the values, if it is known.
         **columns: all coordinates and at least one unknown.
 
     Raises:
@@ -310,11 +314,12 @@ class Data(Condition):
 
     kind = "data"
 
-    def __init__(self, *, weight: float = 1.0, name: str | None = None, noise: float = 1.0, **columns: Any) -> None:
+    def __init__(
+        self, *, weight: float | None = None, name: str | None = None, noise: float | None = None, **columns: Any
+    ) -> None:
         if not columns:
             raise ProblemError("data need coordinates and values", fix="write Data(x=…, u=…).")
-        if not noise > 0:
-            raise ProblemError(f"the noise of data is a positive number, got {noise}")
+        self.noise = None if noise is None else _positive(noise, "the noise of data")
         found: dict[str, np.ndarray[Any, Any]] = {}
         for key, column in columns.items():
             array = np.asarray(column, np.float64)
@@ -333,8 +338,13 @@ class Data(Condition):
                 "data columns have different lengths: " + ", ".join(f"{key} {n}" for key, n in lengths.items()),
                 fix="for a grid, pass np.meshgrid(…) with every array raveled.",
             )
-        self.columns, self.noise, self.name = found, float(noise), name or "data"
+        self.columns, self.name = found, name or "data"
         self._place(None, weight)
+
+    @property
+    def strictness(self) -> float:
+        """The weight of what must hold beside these data: 1/σ², or 1 if their noise is not known."""
+        return 1.0 if self.noise is None else 1.0 / self.noise**2
 
     def split(self, coordinates: Sequence[str], unknowns: Sequence[str]) -> tuple[Points, dict[str, Any]]:
         """Return the points, and the values by unknown.
@@ -359,6 +369,12 @@ class Data(Condition):
         return Points(tuple(coordinates), at), values
 
 
+def _positive(value: Any, what: str) -> float:
+    if not (isinstance(value, (int, float, np.number)) and 0 < float(value) < np.inf):
+        raise ProblemError(f"{what} must be a positive number, got {value!r}")
+    return float(value)
+
+
 def _checked(values: Mapping[str, Value], what: str) -> dict[str, Value]:
     if not values:
         raise ProblemError(f"{what} says nothing of any unknown", fix=f"write {what}(u=0).")
@@ -379,5 +395,6 @@ class Within:
         weight: of its mean square.
     """
 
-    def __init__(self, domain: Domain, equation: Callable[..., Any], *, weight: float = 1.0) -> None:
-        self.domain, self.equation, self.weight = domain, equation, float(weight)
+    def __init__(self, domain: Domain, equation: Callable[..., Any], *, weight: float | None = None) -> None:
+        self.domain, self.equation = domain, equation
+        self.weight = None if weight is None else _positive(weight, "the weight of an equation")

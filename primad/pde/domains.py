@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError, suggestion
-from primad.pde.places import Point
+from primad.pde.places import Constant, Point
 from primad.pde.sampling import Array, Points, gauss, generator, joined, unit_points
 
 __all__ = ["Domain"]
 
 MOST_DRAWN = 2**22
 """Points that are drawn at most to find some in a domain."""
+FEW_FACTORS = 5
+"""Factors between whose different values an extension is computed: 3 to this power are taken."""
+MOST_FACTORS = 12
+"""Factors whose vanishing functions are multiplied."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,10 @@ class Domain(ABC):
     """Length, area or volume."""
     spread = 0
     """Dimension of the unit cube that `inner` maps to the domain."""
+    vanishes_alone = False
+    """Whether what vanishes on its boundary has no zeros outside of the domain either."""
+    cut_from: Domain | None = None
+    """The domain whose coordinates these are, where it was cut, joined or named."""
 
     @abstractmethod
     def contains(self, at: Array) -> Array:
@@ -323,7 +331,9 @@ class Product(Domain):
         return Points(self.names, at, None, np.prod(weights, axis=0))
 
     def vanishing(self, parts: Collection[str], point: Point) -> Any:
-        """Return the product of what vanishes on the factors' parts."""
+        """Return the product of what vanishes on the factors' parts; None of very many, where it is 0 to rounding."""
+        if sum(any(part in parts for part in factor.parts) for factor in self.factors) > MOST_FACTORS:
+            return None
         found: Any = 1.0
         for factor in self.factors:
             own = [part for part in factor.parts if part in parts]
@@ -335,22 +345,33 @@ class Product(Domain):
         return found
 
     def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:
-        """Add up what each factor's parts want beyond what the factors before it give."""
+        """Add up what each factor's parts want beyond what the factors before it give.
+
+        Each factor takes what was there before at three points. So factors that begin with one number, or are many with
+        one function, take that as it is, and many others have no extension.
+        """
+        own = [[values[part] for part in factor.parts if part in values] for factor in self.factors]
+        first = next((given[0] for given in own if given), None)
+        alike = next((i for i, given in enumerate(own) if any(one != first for one in given)), len(own))
+        one = alike if first is not None and (isinstance(first, Constant) or alike > FEW_FACTORS) else 0
+        if sum(map(bool, own[one:])) > FEW_FACTORS:
+            return None
 
         def upto(count: int, at: Point) -> Any:
-            if count == 0:
-                return 0.0
+            if count <= one:
+                return first(at) if one and first is not None and any(own[:count]) else 0.0
             factor, before = self.factors[count - 1], upto(count - 1, at)
-            own = {part: values[part] for part in factor.parts if part in values}
-            if not own:
+            given = {part: values[part] for part in factor.parts if part in values}
+            if not given:
                 return before
 
             def missing(value: Callable[[Point], Any]) -> Callable[[Point], Any]:
                 return lambda place: value(place) - upto(count - 1, place)
 
             # Parts that share a function go on sharing one: some domains want that.
-            rest = {id(value): missing(value) for value in own.values()}
-            more = factor.extended({part: rest[id(value)] for part, value in own.items()}, at)
+            wanted = [value for i, value in enumerate(given.values()) if value not in list(given.values())[:i]]
+            rest = [missing(value) for value in wanted]
+            more = factor.extended({part: rest[wanted.index(value)] for part, value in given.items()}, at)
             return None if more is None or before is None else before + more
 
         return upto(len(self.factors), point)

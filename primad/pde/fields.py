@@ -21,7 +21,7 @@ from primad.transforms.dimensions import couplings, result_axes
 from primad.transforms.lowering import lower, without_calls
 
 TIME = "t"
-"""The coordinate that operators in space leave out."""
+"""What time is called, unless a field says otherwise."""
 
 
 class Field:
@@ -38,6 +38,8 @@ class Field:
         components: names of the result's components, `"u v p"` say, where it is an array.
         batched: whether the function takes all points at once: arrays with a leading axis of points. It must treat each
             point alone.
+        space: names of the coordinates that operators (`laplacian`, `gradient`, …) are about; by default all but time.
+        time: name of the time, along which `material_derivative` differentiates.
 
     Example:
         >>> import numpy as np, primad.pde
@@ -54,20 +56,24 @@ class Field:
         components: str | Sequence[str] | None = None,
         *,
         batched: bool = False,
+        space: str | Sequence[str] | None = None,
+        time: str = TIME,
     ) -> None:
         check_function(function, "Field: ")
         self.function = function
         self.coordinates = _coordinates(coordinates)
-        self.components = tuple(
-            components.replace(",", " ").split() if isinstance(components, str) else components or ()
-        )
-        self.batched = batched
+        self.components = _names(components or ())
+        self.batched, self.time = batched, time
+        self.space = _names([n for n in self.coordinates.names if n != time] if space is None else space)
         taken = [name for name in self.components if name in self.coordinates.directions]
         taken += [name for name in (*self.coordinates.names, *self.components) if hasattr(FieldAt, name)]
         if taken:
             raise ShapeError(
                 f"Field: the name {taken[0]!r} is taken", fix="call the coordinate or the component something else."
             )
+        for name in self.space:
+            if name not in self.coordinates.directions:
+                raise ShapeError(f"Field: {name!r} of space is no coordinate; they are {self.coordinates.text}")
 
     def __call__(self, *arguments: Any) -> FieldAt:
         """Return the field at points.
@@ -300,6 +306,10 @@ class FieldAt:
     def __repr__(self) -> str:
         part = "" if self.component is None else f", component {self.component}"
         return f"<{self.field!r} at points of shape {self.shape_of_points}{part}>"
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(given.replace(",", " ").split() if isinstance(given, str) else given)
 
 
 def _coordinates(given: Any) -> Coordinates:

@@ -11,9 +11,12 @@ from sympy.core.function import AppliedUndef
 
 from primad import tree
 from primad.errors import PrimadError
+from primad.numpy.shaping import stack
 from primad.pde.calling import by_name
+from primad.pde.domains import Domain
 from primad.pde.equation import Equation
-from primad.pde.fields import Field, FieldAt
+from primad.pde.fields import TIME, Field, FieldAt
+from primad.pde.intervals import space_of, time_of
 from primad.symbolic.programs import to_sympy
 
 Function = Callable[..., Any]
@@ -29,8 +32,8 @@ def is_symbolic(equation: Any) -> bool:
 class _Symbolic(FieldAt):
     """An unknown whose derivatives are symbols."""
 
-    def __init__(self, name: str, coordinates: Sequence[str], take: Callable[[str, tuple[str, ...]], Any]) -> None:
-        self.field = Field(lambda *point: point[0], tuple(coordinates))
+    def __init__(self, name: str, of: Domain, take: Callable[[str, tuple[str, ...]], Any]) -> None:
+        self.field = Field(lambda *point: point[0], of.names, space=space_of(of), time=time_of(of) or TIME)
         self.component, self.shape_of_points, self._name, self._take = None, (), name, take
         self._known = {}
 
@@ -53,20 +56,19 @@ class _Symbolic(FieldAt):
         return self._take("", (name,))
 
 
-def formulas(
-    function: Function, coordinates: Sequence[str], unknowns: Sequence[str], numbers: Mapping[str, Any]
-) -> list[Any]:
+def formulas(function: Function, domain: Domain, unknowns: Sequence[str], numbers: Mapping[str, Any]) -> list[Any]:
     """Return what a function of unknowns, coordinates and numbers by name returns, as SymPy's expressions.
 
     Args:
         function: of an equation.
-        coordinates: names.
+        domain: whose coordinates there are.
         unknowns: names.
         numbers: coefficients and constants; those that are single numbers become symbols.
 
     Raises:
         TracingError: for what has no formula.
     """
+    coordinates = domain.names
     single = [name for name in (*coordinates, *numbers) if np.ndim(numbers.get(name, 0)) == 0]
     symbols = {name: sympy.Symbol(name, real=True) for name in single}
     point = [symbols[name] for name in coordinates]
@@ -78,8 +80,9 @@ def formulas(
         return 0.5
 
     def called(values: Mapping[str, Any], take: Callable[[str, tuple[str, ...]], Any]) -> Any:
-        fields = {name: _Symbolic(name, coordinates, take) for name in unknowns}
-        result = by_name(function, {**numbers, **values, **fields})
+        fields = {name: _Symbolic(name, domain, take) for name in unknowns}
+        points = stack([values[name] for name in coordinates])
+        result = by_name(function, {**numbers, **values, **fields, "points": points})
         return tree.map(lambda leaf: leaf.value if isinstance(leaf, FieldAt) else leaf, result)
 
     called(dict.fromkeys(symbols, 0.5), noted)
@@ -110,14 +113,14 @@ def mathml_of(*of: Any) -> list[str]:
 
 
 def shown(
-    equation: Any, function: Function, coordinates: Sequence[str], unknowns: Sequence[str], numbers: Mapping[str, Any]
+    equation: Any, function: Function, domain: Domain, unknowns: Sequence[str], numbers: Mapping[str, Any]
 ) -> list[Any]:
     """Return an equation as SymPy's, with derivatives as indices; nothing where it has no formula.
 
     Args:
         equation: as it was given.
         function: the same as a function.
-        coordinates: names.
+        domain: whose coordinates there are.
         unknowns: names.
         numbers: coefficients and constants by name.
     """
@@ -127,11 +130,11 @@ def shown(
         sides = _listed(tree.leaves(equation.residuals))
     else:
         try:
-            sides = formulas(function, coordinates, unknowns, numbers)
+            sides = formulas(function, domain, unknowns, numbers)
         except (PrimadError, TypeError, ValueError, AttributeError, IndexError):
             return []  # what a user's function does with arrays may have no formula
     equations = [side if isinstance(side, sympy.Equality) else sympy.Eq(side, 0, evaluate=False) for side in sides]
-    return [_indexed(one, set(coordinates)) for one in equations]
+    return [_indexed(one, set(domain.names)) for one in equations]
 
 
 def _listed(equation: Any) -> list[Any]:

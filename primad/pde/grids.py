@@ -11,7 +11,7 @@ import numpy as np
 from primad.errors import ProblemError, suggestion
 from primad.pde.calling import by_name
 from primad.pde.domains import Domain
-from primad.pde.intervals import Parameters, clock
+from primad.pde.intervals import space_of, time_of
 from primad.pde.sampling import Array
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def grid(solution: Solution, axes: Sequence[str] | None, fixed: Mapping[str, flo
 
 def _shown(left: Sequence[str], domain: Domain, most: int) -> tuple[str, ...]:
     """Return the coordinates to show by default: no parameters of a family, and time only where there is room."""
-    family = [n for factor in getattr(domain, "factors", ()) if isinstance(factor, Parameters) for n in factor.names]
-    found = [name for name in left if name not in family] or list(left)
-    if len(found) > most and "initial" in domain.parts:
-        found = [name for name in found if name != clock(domain).names[0]]
+    time = time_of(domain)
+    found = [name for name in left if name == time or name in space_of(domain)] or list(left)
+    if len(found) > most:
+        found = [name for name in found if name != time]
     return tuple(found[:most])

@@ -10,7 +10,7 @@ import numpy as np
 
 from primad.errors import ProblemError
 from primad.pde.domains import Domain, Image, Product, check_names
-from primad.pde.places import Point
+from primad.pde.places import Point, moved
 from primad.pde.sampling import Array, Points
 
 __all__ = ["Box", "Interval", "Parameters", "Time"]
@@ -34,6 +34,7 @@ class Interval(Domain):
     """
 
     spread = 1
+    vanishes_alone = True
 
     def __init__(self, low: float, high: float, name: str = "x") -> None:
         self.low, self.high = float(low), float(high)
@@ -98,8 +99,8 @@ class Interval(Domain):
         """Interpolate between the values at the ends."""
         name = self.names[0]
         lower, upper = self._both()
-        at_low = values[lower]({**point, name: self.low}) if lower in values else None
-        at_high = values[upper]({**point, name: self.high}) if upper in values else None
+        at_low = values[lower](moved(point, name, self.low)) if lower in values else None
+        at_high = values[upper](moved(point, name, self.high)) if upper in values else None
         if at_low is None or at_high is None:
             return at_low if at_high is None else at_high
         s = (point[name] - self.low) / self.measure
@@ -210,13 +211,31 @@ class Box(Product):
         return f"Box({', '.join(ranges)})"
 
 
+def factors_of(domain: Domain) -> tuple[Domain, ...]:
+    """Return the domains whose product a domain is, or is cut from."""
+    while domain.cut_from is not None:
+        domain = domain.cut_from
+    return domain.factors if isinstance(domain, Product) else (domain,)
+
+
+def space_of(domain: Domain) -> tuple[str, ...]:
+    """Return the coordinates of space: neither time nor parameters of a family."""
+    factors = [factor for factor in factors_of(domain) if not isinstance(factor, (Time, Parameters))]
+    return tuple([name for factor in factors for name in factor.names])
+
+
+def time_of(domain: Domain) -> str | None:
+    """Return the name of time, if there is any."""
+    return next((factor.names[0] for factor in factors_of(domain) if isinstance(factor, Time)), None)
+
+
 def clock(domain: Domain) -> Time:
     """Return the interval of time that a domain is a product with.
 
     Raises:
         ProblemError: if there is none.
     """
-    for factor in domain.factors if isinstance(domain, Product) else (domain,):
+    for factor in factors_of(domain):
         if isinstance(factor, Time):
             return factor
     raise ProblemError(

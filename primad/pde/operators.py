@@ -10,7 +10,7 @@ import sympy
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
-from primad.pde.fields import TIME, FieldAt
+from primad.pde.fields import FieldAt
 from primad.pde.systems import CoordinateSystem
 from primad.symbolic.functions import from_sympy
 
@@ -20,10 +20,10 @@ FEW = 4
 
 
 def space(u: FieldAt, wrt: Names = None) -> tuple[str, ...]:
-    """Return the coordinates that an operator is about: all but the time t, or those that are named."""
+    """Return the coordinates that an operator is about: those of space, or those that are named."""
     known = u.field.coordinates
     if wrt is None:
-        return tuple([name for name in known.names if name != TIME])
+        return u.field.space
     chosen = tuple(wrt.replace(",", " ").split() if isinstance(wrt, str) else wrt)
     for name in chosen:
         if known.split(name) != (name,):
@@ -152,6 +152,8 @@ def directional_derivative(u: FieldAt, direction: Any, wrt: Names = None) -> Any
         1.0
     """
     names = space(u, wrt)
+    if hasattr(direction, "_fields"):  # the normal of a condition, whose components have names
+        direction = [getattr(direction, name) for name in names if name in direction._fields]
     parts = _parts(direction, len(names), "direction")
     if _is_vector(u):
         parts = [part[..., None] if pnp.ndim(part) else part for part in parts]
@@ -191,7 +193,7 @@ def material_derivative(u: FieldAt, v: Any, wrt: Names = None) -> Any:
         >>> float(pde.material_derivative(u(1.0, 3.0), (2.0,)))
         0.0
     """
-    return u.d(TIME) + advection(v, u, wrt)
+    return u.d(u.field.time) + advection(v, u, wrt)
 
 
 def strain(v: FieldAt, wrt: Names = None, system: CoordinateSystem | None = None) -> Any:

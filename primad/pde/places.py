@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from primad.numpy.shaping import stack
@@ -36,8 +38,27 @@ class Place(Mapping[str, Any]):
         return len(self.names)
 
 
+@dataclass(frozen=True)
+class Constant:
+    """A function of a point that is a number: equal to others of the same number."""
+
+    value: float
+
+    def __call__(self, point: Point) -> float:
+        """Return the number."""
+        return self.value
+
+
+def moved(point: Point, name: str, value: Any) -> Point:
+    """Return a point with another value of one coordinate; nothing is computed of the others."""
+    return ChainMap({name: value}, point)  # type: ignore[arg-type]
+
+
 def as_vector(point: Point, names: tuple[str, ...]) -> Any:
     """Return coordinates of a point as one array."""
-    if isinstance(point, Place) and point.names == names:
-        return point.vector
+    if isinstance(point, Place) and names and names[0] in point.names:
+        start = point.names.index(names[0])
+        if point.names[start : start + len(names)] == names:
+            whole = len(names) == len(point.names)
+            return point.vector if whole else point.vector[..., start : start + len(names)]
     return stack([point[name] for name in names])

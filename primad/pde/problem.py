@@ -13,15 +13,16 @@ from primad import tree
 from primad.errors import ProblemError
 from primad.functional.compile import jit
 from primad.nn.saving import load
-from primad.numpy.shaping import reshape, stack
+from primad.numpy.shaping import concatenate, reshape, stack
 from primad.optimize.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.newton_cg import GaussNewtonCG
 from primad.pde.ansatz import Group, imposed
-from primad.pde.conditions import Condition
+from primad.pde.conditions import Condition, Data
 from primad.pde.domains import Domain
-from primad.pde.fields import Field, FieldAt
+from primad.pde.fields import TIME, Field, FieldAt
 from primad.pde.formulas import latex_of
 from primad.pde.history import History
+from primad.pde.intervals import space_of, time_of
 from primad.pde.networks import MLP, Inputs, Network
 from primad.pde.places import FEW, Place
 from primad.pde.sampling import Array
@@ -143,11 +144,18 @@ class Problem:
             terms[name] = term
         return terms
 
+    @property
+    def weights(self) -> dict[str, float]:
+        """Weights of the terms, unless `solve` is given others: as stated, or 1, or what the noise of data asks for."""
+        strict = max([c.strictness for c in self.statement.conditions if isinstance(c, Data)], default=1.0)
+        chosen = {name: 1.0 if term.kind == "data" else strict for name, term in self.terms.items()}
+        return {name: chosen[name] if term.weight is None else term.weight for name, term in self.terms.items()}
+
     def latex(self) -> dict[str, list[str]]:
         """Return the equations in LaTeX, by name: lines, or nothing where an equation has no formula."""
         numbers = {**self.statement.coefficients, **self.statement.constants}
         return {
-            one.name: latex_of(one.given, one.function, self.domain.names, self.unknowns, numbers)
+            one.name: latex_of(one.given, one.function, self.domain, self.unknowns, numbers)
             for one in self.statement.equations
         }
 
@@ -179,7 +187,7 @@ class Problem:
             count: how many for each equation.
             boundary: how many for each condition that is fitted; by default a fifth of those.
             seed: an integer, or several: the same ones give the same points.
-            weights: of the terms by name; by default those of the conditions.
+            weights: of the terms by name; by default those of equations and conditions.
 
         Returns:
             for each term its arrays: with `scale`, √(weight/points), half the sum of squares of the residuals is half
@@ -191,7 +199,7 @@ class Problem:
             many = count if term.kind == "equation" else boundary or max(20, count // 5)
             arrays = term.draw(many, (*seeds, place))
             rows = 1 if term.kind == "integral" else len(arrays["at"])
-            weight = (weights or {}).get(name, term.weight)
+            weight = (weights or {}).get(name, self.weights[name])
             found[name] = {**arrays, "scale": np.full((rows, len(self.labels[name])), np.sqrt(weight / rows))}
         return found
 
@@ -248,20 +256,25 @@ class Problem:
         """
         found: dict[str, FieldAt] = {}
         for group in self.groups:
-            u = self._field(group, params["networks"][group.key]).on(at)
+            u = self._at(group, params["networks"][group.key], at)
             found.update({group.names[0]: u} if len(group.names) == 1 else dict(zip(group.names, u, strict=True)))
         return {name: found[name] for name in self.unknowns}
 
-    def _field(self, group: Group, params: Tree) -> Field:
-        names = self.domain.names
+    def _at(self, group: Group, params: Tree, at: Any) -> FieldAt:
+        """Return the unknowns of a network at points: of few coordinates; of many those of space are one array."""
+        names, space, time = self.domain.names, space_of(self.domain), time_of(self.domain) or TIME
         components = None if len(group.names) == 1 else group.names
-        if len(names) > FEW:
-            return Field(lambda x: group.at(params, Place(names, x)), f"({' '.join(names)})", components)
+        few, count = len(names) <= FEW, len(space)
+        together = 0 if few else count if names[:count] == space else len(names)
 
-        def unknowns(*coordinates: Any) -> Any:
-            return group.at(params, dict(zip(names, coordinates, strict=True)))
+        def unknowns(*given: Any) -> Any:
+            if few:
+                return group.at(params, dict(zip(names, given, strict=True)))
+            return group.at(params, Place(names, concatenate([given[0], stack(given[1:])]) if given[1:] else given[0]))
 
-        return Field(unknowns, names, components)
+        arguments = ([f"({' '.join(names[:together])})"] if together else []) + [*names[together:]]
+        field = Field(unknowns, " ".join(arguments), components, space=space, time=time)
+        return field.on(at)
 
     def _labels(self, term: Term) -> tuple[str, ...]:
         """Return the names of a term's residuals; check that they are one number a point each."""

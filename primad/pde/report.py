@@ -112,7 +112,7 @@ def _equations(solution: Solution) -> list[str]:
     numbers = {**problem.statement.coefficients, **problem.statement.constants}
     parts = ["<h2>Equations</h2>"]
     for one in problem.statement.equations:
-        found = mathml_of(one.given, one.function, problem.domain.names, problem.unknowns, numbers)
+        found = mathml_of(one.given, one.function, problem.domain, problem.unknowns, numbers)
         if len(problem.statement.equations) > 1:
             parts.append(f"<p>{escape(one.name)}</p>")
         parts += found or [f"<pre>{escape(getattr(one.function, '__doc__', '') or one.name)}</pre>"]

@@ -35,6 +35,7 @@ class Ball(Domain):
     """
 
     parts = ("boundary",)
+    vanishes_alone = True
 
     def __init__(self, center: Sequence[float], radius: float, names: Sequence[str] | None = None) -> None:
         self.center, self.radius = np.asarray(center, np.float64), float(radius)
@@ -233,7 +234,7 @@ class Polygon(Domain):
     def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:
         """Return the value that all edges share; None if they have different ones."""
         first = next(iter(values.values()), None)
-        return first(point) if first is not None and all(v is first for v in values.values()) else None
+        return first(point) if first is not None and all(v == first for v in values.values()) else None
 
 
 def _cross(a: Array, b: Array, c: Array) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import re
 import time
 import warnings
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import numpy as np
 from primad import optimize, tree
 from primad.errors import NotFiniteError, ProblemError
 from primad.optimize.vectors import Space
-from primad.pde.checkpoints import Checkpoint, restored
+from primad.pde.checkpoints import Checkpoint, identity, restored
 from primad.pde.divergence import first_not_finite
 from primad.pde.history import History
 from primad.pde.sampling import Array
@@ -103,8 +103,7 @@ class Run:
         self._restore()
 
     def _first_weights(self) -> dict[str, float]:
-        terms, given = self.problem.terms, self.settings.weights
-        found = {name: term.weight for name, term in terms.items()}
+        found, given = self.problem.weights, self.settings.weights
         if isinstance(given, str) or given is None:
             return found
         for name, weight in given.items():
@@ -253,16 +252,16 @@ class Run:
     def about(self) -> dict[str, Any]:
         """Return what the path of the search depends on, in words."""
         s, problem = self.settings, self.problem
-        program = trace(problem.residuals)(self.now.params, problem.points(3, 3))
+        some = problem.points(3, 3)  # with all data, and what is given at the boundary
         return {
-            "format": 1,
-            "problem": hashlib.sha256(program.text().encode()).hexdigest()[:16],
+            "format": 2,
+            "problem": identity(trace(problem.residuals)(self.now.params, some), (some, s.params or ())),
             "domain": repr(problem.domain),
             "unknowns": list(problem.unknowns),
             "terms": list(problem.terms),
             "coefficients": list(problem.coefficients),
             "parameters": self.size,
-            "optimizer": repr(self.rule),
+            "optimizer": re.sub(r" at 0x[0-9a-f]+", "", repr(self.rule)),  # functions lie elsewhere in another process
             "points": s.points,
             "boundary_points": s.boundary_points,
             "seed": s.seed,

@@ -11,11 +11,11 @@ import numpy as np
 from primad.errors import ProblemError, TracingError, suggestion
 from primad.pde.calling import check_arguments
 from primad.pde.conditions import Condition, Data, Free, Initial, Integral, Interface, Periodic, Robin, Within
-from primad.pde.domains import Domain, Product
+from primad.pde.domains import Domain
 from primad.pde.equation import Equation
 from primad.pde.fields import FieldAt
 from primad.pde.formulas import is_symbolic
-from primad.pde.intervals import Interval
+from primad.pde.intervals import Interval, factors_of
 from primad.pde.networks import Network
 
 
@@ -26,14 +26,14 @@ class StatedEquation(NamedTuple):
         name: of it.
         function: of what it asks for by name, that returns what is to be zero.
         domain: where it holds.
-        weight: of its mean square.
+        weight: of its mean square; None for what is not stated.
         given: as it was given.
     """
 
     name: str
     function: Callable[..., Any]
     domain: Domain
-    weight: float
+    weight: float | None
     given: Any
 
 
@@ -173,7 +173,7 @@ def _equations(equations: Any, domain: Domain) -> tuple[StatedEquation, ...]:
     found = []
     for name, one in named.items():
         where, function, weight = (
-            (one.domain, one.equation, one.weight) if isinstance(one, Within) else (domain, one, 1.0)
+            (one.domain, one.equation, one.weight) if isinstance(one, Within) else (domain, one, None)
         )
         if is_symbolic(function):
             function = Equation(function, name=name)
@@ -268,9 +268,9 @@ def _check_interface(condition: Interface, domain: Domain) -> None:
 
 
 def _check_periodic(condition: Periodic, domain: Domain, networks: Mapping[str, Any]) -> None:
-    intervals = {
-        f.names[0] for f in (domain.factors if isinstance(domain, Product) else (domain,)) if type(f) is Interval
-    }
+    bounds = dict(zip(domain.names, domain.bounds.tolist(), strict=True))
+    whole = [f for f in factors_of(domain) if type(f) is Interval and [f.low, f.high] == bounds[f.names[0]]]
+    intervals = {factor.names[0] for factor in whole if set(factor.parts) <= set(domain.parts)}
     for name in condition.coordinates:
         if name not in intervals:
             raise ProblemError(

@@ -10,7 +10,7 @@ from primad.explanation.machine import machine
 from primad.functional.derivatives import value_and_grad
 from primad.ir.program import Cost
 from primad.optimize.vectors import Space
-from primad.pde.intervals import Parameters
+from primad.pde.intervals import Parameters, factors_of
 from primad.pde.settings import Settings
 from primad.pde.watching import console
 from primad.quantities import count, seconds
@@ -122,6 +122,8 @@ def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:
     """Count what a run will need; nothing is compiled."""
     params = problem.init(settings.seed)
     sample = problem.points(SAMPLE, SAMPLE, (settings.seed, 0))
+    stated = {} if settings.weights is None or isinstance(settings.weights, str) else settings.weights
+    weights = {**problem.weights, **stated}
     boundary = settings.boundary_points or max(20, settings.points // 5)
     size, terms, one, total, rows = Space.of(params).size, [], Cost(), Cost(), 0
     for name, row in sample.items():
@@ -136,7 +138,7 @@ def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:
         one += _times(values, points / have)
         rows += points * len(problem.labels[name])
         streams = values.matmul_flops / passed.matmul_flops if passed.matmul_flops else 0.0
-        terms.append(TermSummary(name, points, len(problem.labels[name]), term.weight, streams))
+        terms.append(TermSummary(name, points, len(problem.labels[name]), weights[name], streams))
     flops, elements = _of_a_step(rule, size, rows, one, total)
     speeds = machine("float64")
     return Summary(
@@ -157,7 +159,7 @@ def _held(problem: Problem) -> tuple[str, ...]:
         condition.what if len(problem.unknowns) == 1 else f"{condition.what} for {n}" for condition, n in problem.held
     ]
     found += [f"periodic in {name}" for name in sorted({n for g in problem.groups for n in g.inputs.periodic})]
-    if any(isinstance(factor, Parameters) for factor in getattr(problem.domain, "factors", ())):
+    if any(isinstance(factor, Parameters) for factor in factors_of(problem.domain)):
         found.append("a family in its parameters")
     return tuple(found)
 

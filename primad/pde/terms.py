@@ -29,8 +29,7 @@ class Term:
         name: of the term.
         draw: a function (how many, seed) of the arrays at its points.
         residual: a function of what is known at points and of the term's arrays, that returns one or several residuals.
-        weight: of the mean square.
-        count: how many points it has by default; 0 for those of the problem.
+        weight: of the mean square; None for what is not stated.
         fixed: whether its points are always the same.
         kind: "equation", "boundary", "data" or "integral".
     """
@@ -38,12 +37,12 @@ class Term:
     name: str
     draw: Callable[[int, Sequence[int]], dict[str, Array]]
     residual: Callable[[Known, Row], Any]
-    weight: float
+    weight: float | None
     fixed: bool
     kind: str
 
 
-def equation_term(name: str, function: Callable[..., Any], domain: Domain, weight: float, how: str) -> Term:
+def equation_term(name: str, function: Callable[..., Any], domain: Domain, weight: float | None, how: str) -> Term:
     """Return the term of an equation inside."""
 
     def draw(count: int, seed: Sequence[int]) -> dict[str, Array]:
@@ -142,7 +141,7 @@ def _data_term(condition: Data, domain: Domain, unknowns: Sequence[str]) -> Term
     arrays = {"at": points.at, **{f"of {name}": column for name, column in values.items()}}
 
     def residual(known: Known, row: Row) -> Any:
-        return tuple([(known[name].value - row[f"of {name}"]) / condition.noise for name in values])
+        return tuple([(known[name].value - row[f"of {name}"]) / (condition.noise or 1.0) for name in values])
 
     return Term(condition.name or "data", lambda count, seed: dict(arrays), residual, condition.weight, True, "data")
 
