@@ -49,7 +49,7 @@ def solve(toy=False, seed=0):
         {"u": start_u, "v": start_v},
         np.linspace(0, end, 2 if toy else 11),
         steps=20 if toy else 80,
-        points=200 if toy else 1000,
+        nodes=200 if toy else 1000,
         seed=seed,
         progress=False,
     )

@@ -33,7 +33,7 @@ def solve(toy=False, seed=0):
         {"u": lambda x: np.cos(np.pi * x)},
         np.linspace(0, end, 2 if toy else 11),
         steps=30 if toy else 100,
-        points=200 if toy else 1500,
+        nodes=200 if toy else 1500,
         seed=seed,
         progress=False,
     )

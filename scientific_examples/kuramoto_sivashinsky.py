@@ -35,7 +35,7 @@ def solve(toy=False, seed=0):
         {"u": lambda x: -np.sin(np.pi * x)},
         np.linspace(0, end, 2 if toy else 21),
         steps=40 if toy else 80,
-        points=200 if toy else 1500,
+        nodes=200 if toy else 1500,
         seed=seed,
         progress=False,
     )

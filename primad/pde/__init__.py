@@ -6,6 +6,7 @@ from primad.pde import (
     domains,
     equations,
     history,
+    interpolation,
     intervals,
     marching,
     meshes,
@@ -25,6 +26,7 @@ from primad.pde.equation import Equation, manufactured
 from primad.pde.equations import *
 from primad.pde.fields import Field, FieldAt
 from primad.pde.history import *
+from primad.pde.interpolation import *
 from primad.pde.intervals import *
 from primad.pde.marching import *
 from primad.pde.meshes import *
@@ -78,6 +80,7 @@ __all__ += conditions.__all__
 __all__ += domains.__all__
 __all__ += equations.__all__
 __all__ += history.__all__
+__all__ += interpolation.__all__
 __all__ += intervals.__all__
 __all__ += marching.__all__
 __all__ += meshes.__all__

@@ -13,6 +13,7 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError, no_a
 from primad.functional.calls import Call
 from primad.functional.higher_order import laplacian
 from primad.functional.mapping import vmap
+from primad.pde import showing
 from primad.pde.names import Coordinates, coordinates
 from primad.programs.partials import Term, grouped, partial_
 from primad.recording import check_function
@@ -136,6 +137,12 @@ class Field:
                 found.append(points[..., start : start + len(group)])
                 start += len(group)
         return self(*found)
+
+    def _repr_latex_(self) -> str | None:
+        return showing.latex(self)
+
+    def _repr_html_(self) -> str:
+        return showing.html(self)
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", type(self.function).__name__)
@@ -302,6 +309,9 @@ class FieldAt:
         if is_traced(self.value):
             raise TracingError("a field stands among traced arrays in a function of arrays", fix="write u.value.")
         return np.array(self.value, dtype) if copy else np.asarray(self.value, dtype)
+
+    def _repr_html_(self) -> str:
+        return showing.html_at(self, None if is_traced(self.value) else np.asarray(self.value))
 
     def __repr__(self) -> str:
         part = "" if self.component is None else f", component {self.component}"

@@ -17,6 +17,7 @@ from primad.pde.domains import Domain
 from primad.pde.equation import Equation
 from primad.pde.fields import TIME, Field, FieldAt
 from primad.pde.intervals import space_of, time_of
+from primad.pde.showing import mathml
 from primad.symbolic.programs import to_sympy
 
 Function = Callable[..., Any]
@@ -108,8 +109,7 @@ def latex_of(*of: Any) -> list[str]:
 
 def mathml_of(*of: Any) -> list[str]:
     """Return an equation in MathML, an element for each residual; nothing where it has no formula. See `shown`."""
-    written = [sympy.mathml(one, printer="presentation") for one in shown(*of)]
-    return [f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{one}</math>' for one in written]
+    return mathml(shown(*of))
 
 
 def shown(

@@ -10,87 +10,24 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError
-from primad.numpy.shaping import expand_dims
-from primad.pde.intervals import Time
+from primad.pde.domains import Domain
+from primad.pde.interpolation import Basis, Chebyshev, Fourier, near, through
+from primad.pde.intervals import Time, time_of
 from primad.pde.problem import Problem
 from primad.pde.solution import Solution
 
-__all__ = ["Marched", "chebyshev", "march", "trigonometric"]
+__all__ = ["Marched", "march"]
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
-MOST = 64
-"""Points of a polynomial: each is a step of its recurrence."""
-
-
-def trigonometric(values: Array, low: float, high: float, accuracy: float = 1e-14) -> Function:
-    """Return the function of period high − low that has given values at equidistant points, the first at low.
-
-    It is a sum of sines and cosines, written with NumPy, so it can be differentiated.
-
-    Args:
-        values: at low, low + h, …, high − h.
-        low: where the period begins.
-        high: where it ends.
-        accuracy: the largest size, relative to the largest one, of high frequencies that are left out.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> x = np.linspace(-1, 1, 16, endpoint=False)
-        >>> f = primad.pde.trigonometric(np.sin(np.pi * x), -1, 1)
-        >>> np.allclose([f(0.3), primad.grad(f)(0.3)], [np.sin(0.3 * np.pi), np.pi * np.cos(0.3 * np.pi)])
-        True
-    """
-    count = len(values)
-    c = np.fft.rfft(np.asarray(values, np.float64)) / count
-    size = np.abs(c)
-    last = int(np.max(np.flatnonzero(size > accuracy * np.max(size)), initial=1))
-    last = min(last, (count - 1) // 2)
-    k = 2 * np.pi / (high - low) * np.arange(1, last + 1)
-    cosines, sines, mean = 2 * c[1 : last + 1].real, -2 * c[1 : last + 1].imag, float(c[0].real)
-
-    def interpolant(x: Any) -> Any:
-        phase = k * expand_dims(x - low, -1)
-        return mean + np.cos(phase) @ cosines + np.sin(phase) @ sines
-
-    return interpolant
-
-
-def chebyshev(values: Array, low: float, high: float, accuracy: float = 1e-14) -> Function:
-    """Return the polynomial that has given values at Chebyshev's points, the highest first, both ends included.
-
-    It is a sum of Chebyshev's polynomials, written with NumPy, so it can be differentiated.
-
-    Args:
-        values: at the points (low + high)/2 + (high − low)/2·cos(iπ/n), i = 0, …, n.
-        low: where the interval begins.
-        high: where it ends.
-        accuracy: the largest size, relative to the largest one, of high orders that are left out.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> s = np.cos(np.linspace(0, np.pi, 25))
-        >>> f = primad.pde.chebyshev(np.exp(1 + s), 0.0, 2.0)
-        >>> np.allclose([f(0.3), primad.grad(f)(2.0)], [np.exp(0.3), np.exp(2.0)])
-        True
-    """
-    from scipy.fft import dct  # loads when a march goes on
-
-    c = dct(np.asarray(values, np.float64), type=1) / (len(values) - 1)
-    c[[0, -1]] /= 2
-    last = int(np.max(np.flatnonzero(np.abs(c) > accuracy * np.max(np.abs(c))), initial=1))
-    coefficients = c[: last + 1]
-
-    def interpolant(x: Any) -> Any:
-        s = (x - (low + high) / 2) * (2 / (high - low))
-        before, now = 1.0 + 0.0 * s, s
-        total = float(coefficients[0]) * before + float(coefficients[1]) * now
-        for coefficient in coefficients[2:]:
-            before, now = now, 2.0 * s * now - before
-            total = total + float(coefficient) * now
-        return total
-
-    return interpolant
+MOST = {1: 64, 2: 33, 3: 17}
+"""Points of a polynomial in one coordinate, by how many coordinates there are."""
+MOST_WAVES = {1: 2**16, 2: 64, 3: 24}
+"""Points of a period in one coordinate, likewise."""
+FITTED = {1: 40, 2: 22, 3: 9}
+"""Polynomials in one coordinate, likewise, where a domain is no box and values are fitted."""
+ACCURACY = 1e-14
+"""Size of what is left out of a function through values, relative to the largest part."""
 
 
 class Marched:
@@ -109,14 +46,21 @@ class Marched:
             raise AttributeError(name)
         parts = [getattr(solution, name) for solution in self.solutions]
 
-        def unknown(x: Any, t: Any) -> Any:
-            x, t = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(t, np.float64))
+        domain = self.solutions[0].problem.domain
+        place = domain.names.index(time_of(domain) or domain.names[-1])
+
+        def unknown(*coordinates: Any, **named: Any) -> Any:
+            given = [*coordinates, *[named[name] for name in domain.names[len(coordinates) :] if name in named]]
+            if len(given) != len(domain.names) or len(coordinates) + len(named) != len(given):
+                raise ProblemError(f"{name} is a function of {', '.join(domain.names)}", fix="pass each of them once.")
+            arrays = np.broadcast_arrays(*[np.asarray(each, np.float64) for each in given])
+            t = arrays[place]
             window = np.clip(np.searchsorted(self.times, t, side="left") - 1, 0, len(parts) - 1)
-            found = np.full(x.shape, np.nan)
+            found = np.full(t.shape, np.nan)
             for i, part in enumerate(parts):
                 chosen = window == i
                 if np.any(chosen):
-                    found[chosen] = part(x[chosen], t[chosen])
+                    found[chosen] = part(*[array[chosen] for array in arrays])
             return found[()]
 
         return unknown
@@ -127,20 +71,22 @@ def march(
     start: dict[str, Function],
     times: Array,
     *,
-    points: int = 256,
+    nodes: int = 2048,
     **settings: Any,
 ) -> Marched:
-    """Solve a problem with one coordinate of space in window after window of time.
+    """Solve a problem with up to three coordinates of space in window after window of time.
 
-    A window begins with the function through values at the end of the last one: a sum of sines and cosines where the
-    problem is periodic, else a polynomial through Chebyshev's points.
+    A window begins with the function through values at the end of the last one: products of sines and cosines where the
+    problem is periodic, else of polynomials through Chebyshev's points. In a domain that is no box, polynomials are
+    fitted to the values at points of it.
 
     Args:
         problem: a function that returns the problem in a window: of the time, and of what the unknowns are at its
             start, functions by name.
         start: what they are at the first time.
         times: where windows begin and end, increasing.
-        points: how many values of each unknown the next window gets; 64 at most where the problem is not periodic.
+        nodes: how many values of each unknown the next window gets along a coordinate, at most; with several
+            coordinates, and where the problem is not periodic, fewer are taken.
         **settings: of `Problem.solve`; every window begins with the parameters of the last one, and has a checkpoint in
             a folder of its own.
 
@@ -148,7 +94,7 @@ def march(
         the solution in all windows; those that were reached, if Ctrl-C or a value that is not finite ended one.
 
     Raises:
-        ProblemError: if the times do not increase, or the problem has more coordinates.
+        ProblemError: if the times do not increase, or the problem has no time or more coordinates.
     """
     times = np.asarray(times, np.float64)
     if times.ndim != 1 or len(times) < 2 or np.any(np.diff(times) <= 0):
@@ -158,8 +104,10 @@ def march(
     found: list[Solution] = []
     for number, (begin, end) in enumerate(pairwise(times)):
         window = problem(Time(float(begin), float(end)), start)
-        if window.domain.dimension != 2:
-            raise ProblemError(f"march: one coordinate of space, got the problem in {', '.join(window.domain.names)}")
+        if window.domain.dimension - 1 not in MOST or time_of(window.domain) is None:
+            raise ProblemError(
+                f"march: time and one to three coordinates of space, got {', '.join(window.domain.names)}"
+            )
         own: dict[str, Any] = {"params": found[-1].params} if found else {}
         if settings.get("checkpoint") is not None:
             own["checkpoint"] = Path(settings["checkpoint"]) / f"window {number}"
@@ -167,15 +115,35 @@ def march(
         found.append(solution)
         if solution.reason in ("interrupted", "diverged"):
             break
-        start = {name: _continued(window, solution, name, float(end), points) for name in window.unknowns}
+        start = {name: _continued(window, solution, name, float(end), nodes) for name in window.unknowns}
     return Marched(found, times[: len(found) + 1])
 
 
-def _continued(window: Problem, solution: Solution, name: str, end: float, points: int) -> Function:
+def _continued(window: Problem, solution: Solution, name: str, end: float, nodes: int) -> Function:
     """Return what an unknown is at the end of a window, as a function."""
-    low, high = (float(bound) for bound in window.domain.bounds[0])
-    unknown = getattr(solution, name)
-    if window.domain.names[0] in next(group.inputs.periodic for group in window.groups if name in group.names):
-        return trigonometric(unknown(np.linspace(low, high, points, endpoint=False), end), low, high)
-    s = np.cos(np.linspace(0.0, np.pi, min(points, MOST)))
-    return chebyshev(unknown((low + high) / 2 + (high - low) / 2 * s, end), low, high)
+    domain = window.domain
+    time = domain.names.index(time_of(domain) or "")
+    names = [each for i, each in enumerate(domain.names) if i != time]
+    repeats = next(group.inputs.periodic for group in window.groups if name in group.names)
+    bounds = {each: pair.tolist() for each, pair in zip(domain.names, domain.bounds, strict=True)}
+    bases: list[Basis] = [(Fourier if each in repeats else Chebyshev)(*bounds[each]) for each in names]
+
+    def values(at: Array) -> Array:
+        return solution.at(np.insert(at, time, end, axis=1), name)
+
+    most = {Fourier: MOST_WAVES[len(names)], Chebyshev: MOST[len(names)]}
+    grid = np.meshgrid(*[basis.nodes(min(nodes, most[type(basis)])) for basis in bases], indexing="ij")
+    at = np.stack([line.ravel() for line in grid], axis=1)
+    if np.all(domain.contains(np.insert(at, time, end, axis=1))):
+        return through(names, bases, values(at).reshape(grid[0].shape), ACCURACY)
+    counts = [FITTED[len(names)]] * len(names)
+    at = np.delete(_spread(domain, 6 * int(np.prod(counts))), time, axis=1)
+    return near(names, bases, at, values(at), counts, ACCURACY)
+
+
+def _spread(domain: Domain, count: int) -> Array:
+    """Return points in a domain and on its boundary."""
+    inside = domain.interior(count).at
+    parts = [part for part in domain.parts if part != "initial"]
+    edges = [domain.boundary(part, max(20, count // (4 * len(parts)))).at for part in parts]
+    return np.concatenate([inside, *edges])

@@ -24,6 +24,7 @@ from primad.pde.formulas import latex_of
 from primad.pde.history import History
 from primad.pde.intervals import space_of, time_of
 from primad.pde.networks import MLP, Inputs, Network
+from primad.pde.pages import conditions, equations
 from primad.pde.places import FEW, Place
 from primad.pde.sampling import Array
 from primad.pde.settings import settings_of
@@ -162,6 +163,9 @@ class Problem:
     def _repr_latex_(self) -> str | None:
         lines = [line for found in self.latex().values() for line in found]
         return "$$\\begin{gathered}" + r" \\ ".join(lines) + "\\end{gathered}$$" if lines else None
+
+    def _repr_html_(self) -> str:
+        return "\n".join([*equations(self), *conditions(self)])
 
     def __repr__(self) -> str:
         equations = ", ".join(one.name for one in self.statement.equations)

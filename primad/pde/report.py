@@ -7,7 +7,7 @@ import io
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 from html import escape
@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from primad.pde import plots
-from primad.pde.formulas import mathml_of
+from primad.pde.pages import conditions, equations, results, table
 from primad.pde.summary import brief
-from primad.quantities import seconds
 
 if TYPE_CHECKING:
     from primad.pde.solution import Solution
@@ -63,15 +62,18 @@ def report(
     """
     heading = title or f"Solution of {', '.join(solution.problem.unknowns)}"
     parts = [
-        *_equations(solution),
-        *_conditions(solution),
-        *_results(solution, exact or {}),
+        "<h2>Equations</h2>",
+        *equations(solution.problem),
+        "<h2>Conditions</h2>",
+        *conditions(solution.problem),
+        "<h2>Result</h2>",
+        *results(solution, exact or {}),
         *_settings(solution),
         "<h2>Pictures</h2>",
         *[_figure(name, picture) for name, picture in (pictures or {}).items()],
         *[_drawn(name, draw) for name, draw in _pictures(solution, exact or {})],
         "<h2>Made with</h2>",
-        _table([(name, value) for name, value in _versions().items()]),
+        table([(name, value) for name, value in _versions().items()]),
     ]
     page = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(heading)}</title>'
@@ -94,85 +96,6 @@ def _written(path: Path, page: str) -> Path:
     return path
 
 
-def _table(rows: Iterable[tuple[Any, ...]], head: tuple[str, ...] = ()) -> str:
-    """Return a table; numbers stand at the right."""
-
-    def cell(value: Any) -> str:
-        if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-            text = f"{value:,}" if isinstance(value, (int, np.integer)) else f"{value:.6g}"
-            return f'<td class="number">{text}</td>'
-        return f"<td>{escape(str(value))}</td>"
-
-    first = "<tr>" + "".join(f"<th>{escape(name)}</th>" for name in head) + "</tr>" if head else ""
-    return "<table>" + first + "".join("<tr>" + "".join(map(cell, row)) + "</tr>" for row in rows) + "</table>"
-
-
-def _equations(solution: Solution) -> list[str]:
-    problem = solution.problem
-    numbers = {**problem.statement.coefficients, **problem.statement.constants}
-    parts = ["<h2>Equations</h2>"]
-    for one in problem.statement.equations:
-        found = mathml_of(one.given, one.function, problem.domain, problem.unknowns, numbers)
-        if len(problem.statement.equations) > 1:
-            parts.append(f"<p>{escape(one.name)}</p>")
-        parts += found or [f"<pre>{escape(getattr(one.function, '__doc__', '') or one.name)}</pre>"]
-    networks = [(" ".join(group.names), brief(group.network)) for group in problem.groups]
-    constants = [(name, np.asarray(value).tolist()) for name, value in problem.statement.constants.items()]
-    parts.append(_table([("domain", repr(problem.domain)), *networks, *constants]))
-    return parts
-
-
-def _conditions(solution: Solution) -> list[str]:
-    problem = solution.problem
-    held = {id(condition) for condition, _ in problem.held}
-    rows = []
-    for condition in problem.statement.conditions:
-        if condition.kind in ("freedom",):
-            how = "nothing is said"
-        else:
-            how = "by construction" if id(condition) in held or condition.kind == "periodic condition" else "fitted"
-        values = ", ".join(
-            f"{name} = {'a function' if callable(value) else f'{value:g}'}"
-            for name, value in getattr(condition, "values", {}).items()
-        )
-        rows.append((condition.name or condition.what.removeprefix("the "), values, how))
-    return ["<h2>Conditions</h2>", _table(rows, ("condition", "values", "how"))] if rows else []
-
-
-def _results(solution: Solution, exact: Mapping[str, Callable[..., Any]]) -> list[str]:
-    history, problem = solution.history, solution.problem
-    steps = len(history)
-    rows: list[tuple[Any, ...]] = [
-        ("ended", f"{solution.reason}: {solution.message}"),
-        ("steps", steps),
-        ("time", f"{seconds(solution.seconds)}, {seconds(solution.seconds / steps)} a step" if steps else "none"),
-        ("loss", solution.loss),
-        *[(f"relative error of {name}", _error(solution, name, function)) for name, function in exact.items()],
-    ]
-    parts = ["<h2>Result</h2>", _table(rows)]
-    if steps:
-        losses = [(name, len(row["at"]), value) for name, row, value in _by_label(solution)]
-        parts.append(_table(losses, ("residual", "points", "mean square")))
-    if problem.coefficients:
-        bands = solution.confidence() if solution.has_data else {}
-        learned = []
-        for name, value in solution.coefficients.items():
-            band = " to ".join(f"{edge:.6g}" for edge in bands[name]) if name in bands and np.ndim(value) == 0 else ""
-            learned.append((name, value if np.ndim(value) == 0 else value.tolist(), band))
-        parts.append(_table(learned, ("coefficient", "value", "95 % confidence")))
-    return parts
-
-
-def _error(solution: Solution, name: str, function: Callable[..., Any]) -> float:
-    given: dict[str, Any] = {name: function}
-    return solution.error(**given)
-
-
-def _by_label(solution: Solution) -> list[tuple[str, Any, float]]:
-    rows = [(label, solution.points[term]) for term, labels in solution.problem.labels.items() for label in labels]
-    return [(label, row, value) for (label, row), value in zip(rows, solution.history.losses[-1], strict=True)]
-
-
 def _settings(solution: Solution) -> list[str]:
     if solution.settings is None:
         return []
@@ -180,7 +103,7 @@ def _settings(solution: Solution) -> list[str]:
     rows = [
         (name, value if isinstance(value, (int, float)) else brief(value)) for name, value in shown if value is not None
     ]
-    return ["<h2>Settings</h2>", _table([("parameters", solution.size), *rows])]
+    return ["<h2>Settings</h2>", table([("parameters", solution.size), *rows])]
 
 
 def _pictures(solution: Solution, exact: Mapping[str, Callable[..., Any]]) -> list[tuple[str, Callable[[], Any]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from primad.pde import plots, report
 from primad.pde.calling import by_name
 from primad.pde.confidence import intervals
 from primad.pde.history import History
+from primad.pde.pages import results
 from primad.pde.places import Place
 
 if TYPE_CHECKING:
@@ -186,6 +188,9 @@ class Solution:
     plot, plot_error, plot_residual = plots.plot, plots.plot_error, plots.plot_residual
     plot_slices, plot_surface, animate = plots.plot_slices, plots.plot_surface, plots.animate
     plot_losses, plot_coefficients = plots.plot_losses, plots.plot_coefficients
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>" + "".join(results(self, {}, bands=False))
 
     def __repr__(self) -> str:
         names = ", ".join(self.problem.unknowns)

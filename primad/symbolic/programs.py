@@ -113,21 +113,30 @@ def _operands(program: Program, leaves: Sequence[Any]) -> list[Any]:
 
 def latex(program: Program) -> str:
     """Return the formulas of a program in LaTeX, one line for each result."""
-    found = tree.leaves(to_sympy(program))
-    lines = [sympy.latex(each) for each in found]
+    return _lines(to_sympy(program))
+
+
+def _lines(found: Any) -> str:
+    lines = [sympy.latex(each) for each in tree.leaves(found)]
     return lines[0] if len(lines) == 1 else r"\begin{gathered} " + r" \\ ".join(lines) + r" \end{gathered}"
 
 
-def short_latex(program: Program) -> str | None:
-    """Return the formulas of a program in LaTeX if it has some and they are short, else None."""
+def short_formulas(program: Program, arguments: Sequence[Any] = ()) -> Any:
+    """Return what `to_sympy` does if the program has formulas and they are likely to be short, else None."""
     written = lower_except(program, is_known)
     if sum(node.type.size for node in written.nodes if not isinstance(node.op, Leaf)) > MOST_ELEMENTS:
         return None
     try:
-        text = latex(program)
+        return to_sympy(program, *arguments)
     except PrimadError:
         return None
-    return text if len(text) <= LONGEST else None
+
+
+def short_latex(program: Program) -> str | None:
+    """Return the formulas of a program in LaTeX if it has some and they are short, else None."""
+    found = short_formulas(program)
+    text = "" if found is None else _lines(found)
+    return text if 0 < len(text) <= LONGEST else None
 
 
 def _formulas(program: Program, arguments: Sequence[Any]) -> Any:
