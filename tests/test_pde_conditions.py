@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import sympy
@@ -206,8 +208,8 @@ def test_materials_have_equations_of_their_own() -> None:
         },
         left | right,
         [
-            pde.Dirichlet(u=0, on="x-", hard=False), pde.Free("u"),
-            pde.Dirichlet(v=1, on="x+ 2", hard=False), pde.Free("v"),
+            pde.Dirichlet(u=0, on="x-", hard=False),
+            pde.Dirichlet(v=1, on="x+ 2", hard=False),
             pde.Interface(lambda u, v: (u.value - v.value, u.x - 3 * v.x), of=left, on="x+"),
         ],
         unknowns="u v", network=pde.MLP(5, 1),
@@ -215,6 +217,27 @@ def test_materials_have_equations_of_their_own() -> None:
     solution = problem.solve(steps=40, points=20, progress=False)
     assert solution.u(0.5) == pytest.approx(0.75, abs=1e-4)
     assert solution.v(0.75) == pytest.approx(0.875, abs=1e-4)
+
+
+def test_each_material_needs_conditions_on_its_own_boundary() -> None:
+    left, right = pde.Box(x=(0, 1), y=(0, 1)), pde.Box(x=(1, 2), y=(0, 1))
+    equations = {"left": pde.Within(left, lambda u: u.xx), "right": pde.Within(right, lambda v: v.yy)}
+    own = {"u": ["x-", "y-", "y+"], "v": ["x+ 2", "y- 2", "y+ 2"]}
+    assert (left | right).parts == (*own["u"], *own["v"])
+    for missing in (*own["u"], *own["v"]):
+        given = [
+            pde.Dirichlet(on=part, **{name: 0})
+            for name, parts in own.items() for part in parts if part != missing
+        ]  # fmt: skip
+        name = "u" if missing in own["u"] else "v"
+        with pytest.raises(ProblemError, match=f"nothing is said of {name} on the part '{re.escape(missing)}'"):
+            pde.Problem(equations, left | right, given, unknowns="u v", network=NETWORK)
+    pde.Problem(equations, left | right, [pde.Dirichlet(u=0, v=0)], unknowns="u v", network=NETWORK)
+
+
+def test_a_function_without_names_is_told_what_to_write() -> None:
+    with pytest.raises(primad.TracingError, match=r"the arguments of sin have no names(.|\n)*lambda x: sin\(x\)"):
+        pde.Problem(anything, INTERVAL, pde.Dirichlet(u=np.sin))
 
 
 @pytest.mark.parametrize("size", [9, 12])
@@ -342,6 +365,7 @@ def test_formulas_of_functions_are_what_they_compute() -> None:
     u, v = sympy.Function("u")(xr, tr), sympy.Function("v")(xr, tr)
     assert sympy.simplify(first - (u.diff(xr, 2) * sympy.sin(xr) - k * u.diff(tr) + v)) == 0
     assert second.subs({xr: 0, tr: 1}).doit() is not None
+    assert formulas(lambda u, points: u - np.sum(points, axis=-1), INTERVAL * TIME, ("u",), {}) == [u - xr - tr]
     assert second.has(sympy.Piecewise) and second.has(v.diff(xr, tr))
 
 

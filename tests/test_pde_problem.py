@@ -42,6 +42,19 @@ def test_ones_own_loop_gets_the_same_residuals() -> None:
     assert solution.history.losses[-1] == [np.mean(means[name] ** 2) for name in ("equation", "u on boundary")]
 
 
+@pytest.mark.parametrize(
+    "network",
+    [pde.MLP(8, 2), pde.Separable(4, pde.MLP(6, 1)), pde.Mixture((pde.MLP(6, 1), pde.MLP(4, 1)), pde.MLP(3, 1))],
+)
+def test_a_family_is_solved_at_once_by_networks_of_every_form(network) -> None:
+    """A Laplacian is about space: it does not differentiate along the parameter of the family."""
+    domain = pde.Interval(0, 1) * pde.Parameters(k=(1, 2))
+    problem = pde.Problem(lambda u, k: k * pde.laplacian(u) + 1, domain, pde.Dirichlet(u=0), network=network)
+    solution = problem.solve(steps=30, points=100, progress=False)
+    assert solution.error(500, u=lambda x, k: x * (1 - x) / (2 * k)) < 1e-3
+    assert problem.latex()["equation"] == ["k u_{xx} + 1 = 0"]
+
+
 def test_a_coefficient_is_found_from_data() -> None:
     rng = np.random.default_rng(0)
     x, t = rng.uniform(-1, 1, 100), rng.uniform(0, 1, 100)

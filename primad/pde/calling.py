@@ -32,7 +32,7 @@ def arguments(function: Function, what: str) -> tuple[str, ...]:
     found = []
     for parameter in parameters:
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise _nameless(what, f"{parameter}")
+            raise _nameless(what, getattr(function, "__name__", repr(function)))
         if parameter.default is parameter.empty:
             found.append(parameter.name)
     return tuple(found)
@@ -42,7 +42,7 @@ def _nameless(what: str, name: str) -> TracingError:
     return TracingError(
         f"{what}: the arguments of {name} have no names",
         why="Functions are given what they ask for by name.",
-        fix="write lambda x: …, with the names of coordinates.",
+        fix=f"write lambda x: {name if name.isidentifier() else '…'}(x), with the names of coordinates.",
     )
 
 

@@ -206,9 +206,7 @@ def _check_coordinates(equation: Equation, domain: Domain, name: str) -> None:
 def _check_used(statement: Statement) -> None:
     """Raise for an unknown or a coefficient that no function asks for."""
     asked: set[str] = set()
-    everything = dict.fromkeys(
-        [*statement.domain.names, *statement.networks, *statement.coefficients, *statement.constants, "n", "points"], ""
-    )
+    everything = _everything(statement)
     for _, function, *_ in statement.equations:
         asked |= set(check_arguments(function, everything, "an equation"))
     for condition in statement.conditions:
@@ -300,7 +298,7 @@ def _check_boundary(statement: Statement) -> None:
                 if not (before and _is_rest(condition)):
                     _check_twice(condition, before, name, part)
     for part in domain.parts:
-        lacking = [name for name in statement.networks if (name, part) not in said]
+        lacking = [name for name in statement.networks if (name, part) not in said and _lives(statement, name, part)]
         if lacking:
             names = ", ".join(lacking)
             raise ProblemError(
@@ -313,6 +311,22 @@ def _check_boundary(statement: Statement) -> None:
             )
 
 
+def _lives(statement: Statement, name: str, part: str) -> bool:
+    """Say whether an unknown has an equation at a part of the boundary: of two materials each has its own."""
+    everything = _everything(statement)
+    asking = [one.domain for one in statement.equations if name in check_arguments(one.function, everything, "")]
+    if not asking or any(domain is statement.domain for domain in asking):
+        return True
+    at = statement.domain.boundary(part, 32).at
+    return any(bool(np.any(domain.contains(at))) for domain in asking)
+
+
+def _everything(statement: Statement) -> dict[str, str]:
+    """Return all that functions may ask for."""
+    names = [*statement.domain.names, *statement.networks, *statement.coefficients, *statement.constants, "n", "points"]
+    return dict.fromkeys(names, "")
+
+
 def _is_rest(condition: Condition) -> bool:
     """Say whether a condition is on what others leave."""
     return isinstance(condition, Free) and condition.on is None
@@ -323,9 +337,7 @@ def _concerned(condition: Condition, statement: Statement) -> Sequence[str]:
         return condition.unknowns
     if isinstance(condition, Periodic):
         return tuple(statement.networks)
-    everything = dict.fromkeys([*statement.networks, *statement.coefficients, *statement.constants], "")
-    everything |= dict.fromkeys([*statement.domain.names, "n", "points"], "")
-    asked = check_arguments(condition.residual, everything, condition.what)
+    asked = check_arguments(condition.residual, _everything(statement), condition.what)
     return [name for name in statement.networks if name in asked]
 
 
