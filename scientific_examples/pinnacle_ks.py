@@ -42,7 +42,7 @@ def solve(toy=False, seed=0):
         {"u": start},
         np.linspace(0, end, 2 if toy else 51),
         steps=40,
-        points=200 if toy else 1000,
+        nodes=200 if toy else 1000,
         seed=seed,
         progress=False,
     )
