@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from html import escape
+from html import escape, unescape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
     from primad.pde.fields import Field, FieldAt
 
 
+_ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)\w+;")
+"""What only HTML knows by name; pages are well-formed without."""
+
+
 def mathml(formulas: list[Any]) -> list[str]:
     """Return formulas in MathML, an element for each."""
     written = [sympy.mathml(one, printer="presentation") for one in formulas]
+    written = [_ENTITY.sub(lambda found: unescape(found[0]), one) for one in written]
     return [f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{one}</math>' for one in written]
 
 
@@ -62,7 +68,7 @@ def _name(function: Callable[..., Any]) -> str:
 def latex(field: Field) -> str | None:
     """Return a field's formulas in LaTeX, if it has short ones."""
     lines = [sympy.latex(one) for one in equations(field)]
-    if not lines or len("".join(lines)) > LONGEST:
+    if not 0 < sum(map(len, lines)) <= LONGEST:
         return None
     inside = lines[0] if len(lines) == 1 else r"\begin{gathered} " + r" \\ ".join(lines) + r" \end{gathered}"
     return f"$\\displaystyle {inside}$"
@@ -70,7 +76,9 @@ def latex(field: Field) -> str | None:
 
 def html(field: Field) -> str:
     """Return what a field is a function of, and its formulas, if it has short ones."""
-    return f"<pre>{escape(repr(field))}</pre>" + "".join(mathml(equations(field)))
+    found = equations(field)
+    short = sum(len(sympy.latex(one)) for one in found) <= LONGEST
+    return f"<pre>{escape(repr(field))}</pre>" + ("".join(mathml(found)) if short else "")
 
 
 def html_at(at: FieldAt, values: Any) -> str:
