@@ -9,6 +9,8 @@ from test_counts import cost, network, network_parameters
 import primad
 from primad.programs.narrowing import narrowed
 from primad.recording import program_of
+from primad.runtime import accumulation, tiling
+from primad.simplify import simplify
 from primad.transforms.batching import vmap
 from primad.transforms.lowering import inline
 from primad.verify.cases import Seeded
@@ -236,6 +238,25 @@ def test_products_with_the_jacobian_of_residuals():
     assert cost(lambda z: POINTS[:, 0] @ primad.jacobian(residuals)(z), z).flops <= 3 * forward
     dense = primad.jacfwd(residuals)(z)
     close(primad.jit(gram)(z), dense.T @ dense)
+
+
+def test_the_matrix_of_a_least_squares_step_takes_memory_that_does_not_grow_with_the_points():
+    """One sum and a block of rows, whatever the number of points and of threads; without blocks 16 sums."""
+    parameters = network_parameters([2, 24, 24, 1])
+
+    def step(p, x):
+        rows = primad.jacobian(lambda p: primad.vmap(lambda y: poisson(p, y))(x))(p)
+        rows = np.concatenate([np.reshape(leaf, (x.shape[0], -1)) for leaf in optree.tree_leaves(rows)], axis=1)
+        return rows.T @ rows
+
+    size = sum(leaf.size for leaf in optree.tree_leaves(parameters))
+    found = {}
+    for n in (1000, 10_000, 1_000_000):
+        program = primad.trace(step)(parameters, primad.ArrayType((n, 2), float))
+        plan = tiling.make_plan(simplify(program.hoisted()))
+        assert isinstance(plan.tiles, accumulation.BlockTiles) and plan.tiles.length * size * 8 <= 17e6
+        found[n] = plan.peak_bytes
+    assert max(found.values()) <= 25e6, "the matrix has 4e6, a block of rows 17e6, all rows 5.6e9"
 
 
 @pytest.mark.parametrize("most", [10, 100])

@@ -9,9 +9,10 @@ import pytest
 
 import primad
 from primad import ops
+from primad.arrays import products, sums
 from primad.native import compiler as native
 from primad.native.budget import BUDGET
-from primad.runtime import chunks, native_tiles, tiles, tiling
+from primad.runtime import accumulation, chunks, native_tiles, tiles, tiling
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart
 from primad.runtime.programs import source_values
@@ -336,6 +337,101 @@ def test_tiles_of_large_slices_are_short(monkeypatch):
     assert check(f, x, y).tiles.length == 8
     monkeypatch.setattr(tiles, "SLICES_BYTES", 4 * (x.nbytes + y.nbytes + 40 * 35 * 8) // 40)
     assert check(f, x, y).tiles.length == 4
+
+
+# -- large sums of products --------------------------------------------------------------------------------------------
+
+
+def rows(x, w):
+    """Values of points, as wide as w: the slopes of residuals."""
+    return np.tanh(x @ w) * np.sum(x, axis=-1)[..., None]
+
+
+SUMS = {
+    "rows with themselves": lambda x, w: rows(x, w).T @ rows(x, w),
+    "with slopes and values": lambda x, w: (rows(x, w).T @ rows(x, w), rows(x, w).T @ x[:, 0], rows(x, w)),
+    "damped and solved": lambda x, w: np.linalg.solve(
+        rows(x, w).T @ rows(x, w) + 50.0 * np.eye(w.shape[1], dtype=w.dtype), rows(x, w).T @ x[:, 0]
+    ),
+    "components": lambda x, w: np.tensordot(
+        y := np.stack([rows(x, w), np.cos(rows(x, w))], 1), y, axes=((0, 1), (0, 1))
+    ),
+    "other rows": lambda x, w: rows(x, w).T @ np.sin(rows(x, w)),
+    "turned": lambda x, w: np.einsum("ab,ac->cb", rows(x, w), np.sin(rows(x, w))),
+    "three axes": lambda x, w: np.einsum("abc,ad->cbd", np.reshape(rows(x, w), (-1, 4, 6)), rows(x, w) * 2.0),
+    "two in one": lambda x, w: rows(x, w).T @ rows(x, w) + (y := np.sin(rows(x, w))).T @ y + rows(x, w).T @ y,
+    "weights": lambda x, w: (rows(x, w) * x[:, :1] ** 2).T @ rows(x, w),
+    "points last": lambda x, w: (y := np.tanh(w.T @ x.T)) @ y.T,
+    "used again": lambda x, w: np.sum(np.tanh(rows(x, w) @ (rows(x, w).T @ rows(x, w))), axis=0),
+}
+
+
+@pytest.mark.parametrize("points", [9, 67])
+@pytest.mark.parametrize("name", SUMS)
+def test_large_sums_of_products(monkeypatch, name, points):
+    """In blocks of points, of which the last may be short, and pieces of which the last may be narrow."""
+    monkeypatch.setattr(accumulation, "LARGE_SUM", 8 * 23 * 23)
+    monkeypatch.setattr(accumulation, "BLOCK_BYTES", 24 * 16 * 8)
+    monkeypatch.setattr(sums, "PANEL", 7)
+    monkeypatch.setattr(tiling, "tile_length", lambda dimension: 4)
+    for dtype in DTYPES:
+        x, w = normal(points, 3, dtype=dtype), normal(3, 24, seed=1, dtype=dtype)
+        if dtype == np.float32:
+            monkeypatch.setattr(accumulation, "LARGE_SUM", 4 * 23 * 23)
+        if name == "used again":
+            program, given = prepared(SUMS[name], x, w)
+            plan = tiling.make_plan(program)
+            assert isinstance(plan.parts[0].tiles, accumulation.BlockTiles)
+            np.testing.assert_allclose(plan.run(given)[0], Plan(program).run(given)[0], rtol=1e-3, atol=1e-3)
+        else:
+            plan = check(SUMS[name], x, w, tolerance=3000, kind=accumulation.BlockTiles)
+            assert plan.tiles.count == -(-points // plan.tiles.length)
+            assert points < 40 or plan.tiles.count > 1
+
+
+def test_half_of_a_symmetric_sum_is_computed(monkeypatch):
+    """Of a matrix with itself, the pieces on the diagonal and above it; of two matrices, all."""
+    made = []
+    monkeypatch.setattr(sums, "PANEL", 7)
+    x = normal(30, 24)
+    total = np.zeros((24, 24))
+
+    def each(work, count):
+        made.append(count)
+        return [work(i) for i in reversed(range(count))]
+
+    sums.add_product(total, x, x, each)
+    sums.mirror(total)
+    np.testing.assert_allclose(total, x.T @ x, rtol=1e-13, atol=1e-13)
+    np.testing.assert_array_equal(total, total.T)
+    sums.add_product(total, x, x.copy(), each)
+    np.testing.assert_allclose(total, 2 * x.T @ x, rtol=1e-13, atol=1e-13)
+    assert made == [4 * 5 // 2, 4 * 4]
+    y = normal(1000, 400)
+    both = [products.multiply(y, other, "ab", "ac", "bc", each=each) for other in (y, y.copy())]
+    np.testing.assert_allclose(both[0], both[1], rtol=1e-12, atol=1e-10)
+    np.testing.assert_array_equal(both[0], both[0].T)
+
+
+def test_a_failure_in_a_block_is_named_with_its_place(monkeypatch):
+    monkeypatch.setattr(accumulation, "LARGE_SUM", 0)
+    monkeypatch.setattr(accumulation, "BLOCK_BYTES", 24 * 16 * 8)
+
+    def f(x, w, i):
+        y = np.tanh(x @ w) * w[0][i]
+        return y.T @ y
+
+    i = np.zeros((67, 24), int)
+    i[40, 5] = 30
+    program, given = prepared(f, normal(67, 3), normal(3, 24), i)
+    plan = tiling.make_plan(program)
+    assert isinstance(plan.tiles, accumulation.BlockTiles)
+    places = []
+    for run in (plan.run, Plan(program).run):
+        with pytest.raises(primad.PrimadError, match="30") as caught:
+            run(given)
+        places.append(caught.value.failure.place)
+    assert places[0] == places[1]
 
 
 @primad.opaque(result=lambda x: x)

@@ -19,6 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from primad.arrays.operands import Chosen, MatrixOperand, Scratch, size_of
 from primad.arrays.pieces import MOST_CHUNKS, Each, in_order
+from primad.arrays.sums import add_product, mirror
 from primad.machine import SECOND_CACHE
 
 WORTHWHILE_FLOPS = 2e8
@@ -69,7 +70,13 @@ def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None,
     result = target if direct else np.empty([lengths[c] for c in order], x.dtype)
     matrices = result.reshape(size_of(form.loops, lengths), size_of(form.rows, lengths), -1)
     left, right = _operands(form, x, y, in_x, in_y)
-    _Product(form, lengths, left, right, matrices, each).run()
+    matrix = right.view({}) if x is y and _is_symmetric(form, in_x, in_y) else None
+    if matrix is None:
+        _Product(form, lengths, left, right, matrices, each).run()
+    else:
+        matrices[...] = 0
+        add_product(matrices[0], matrix, matrix, each)
+        mirror(matrices[0])
     if direct:
         return target
     result = result.transpose([order.index(c) for c in out])
@@ -130,6 +137,13 @@ def _form(in_x: str, in_y: str, out: str, x_shape: tuple[int, ...], y_shape: tup
         if least >= min(SMALL, size_of(own_x, lengths), size_of(own_y, lengths)):
             form = direct
     return form
+
+
+def _is_symmetric(form: _Form, in_x: str, in_y: str) -> bool:
+    """Say whether a contraction of an array with itself is a matrix times what it is transposed."""
+    first, second = (in_y, in_x) if form.swapped else (in_x, in_y)
+    same = [(form.rows, form.columns), (form.inner, form.inner)]
+    return not form.loops and all([first.index(c) for c in a] == [second.index(c) for c in b] for a, b in same)
 
 
 @lru_cache(maxsize=1024)

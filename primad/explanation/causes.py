@@ -11,6 +11,7 @@ from primad.native.calls import too_long
 from primad.native.compiler import compiler
 from primad.native.table import reason
 from primad.quantities import count, seconds, several, size
+from primad.runtime.accumulation import BlockTiles
 from primad.runtime.compiled_program import MOST_WORK, work_of
 from primad.runtime.executor import Executable
 from primad.runtime.interpreted_tiles import InterpretedTiles
@@ -75,7 +76,7 @@ def _alone(plan: Executable) -> Iterator[tuple[Node, float]]:
     elif isinstance(plan, TiledPlan):
         before, tiles, after = plan.parts
         yield from _alone(before)
-        if isinstance(tiles, InterpretedTiles):
+        if isinstance(tiles, (InterpretedTiles, BlockTiles)):
             yield from ((node, times * tiles.count) for node, times in _alone(tiles.plan))
         yield from _alone(after)
 

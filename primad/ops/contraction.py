@@ -53,7 +53,7 @@ def letters(x: str, y: str, out: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _matrix_form(labels: str) -> tuple[Any, ...] | None:
+def matrix_form(labels: str) -> tuple[Any, ...] | None:
     """Split the letters into batch, rows, inner and columns, for one (batched) matrix product; None to use einsum."""
     x, y, out = split(labels)
     batch = [c for c in x if c in y and c in out]
@@ -71,7 +71,7 @@ def _matrix_form(labels: str) -> tuple[Any, ...] | None:
 @lru_cache(maxsize=4096)
 def _matrix_steps(labels: str, x_shape: tuple[int, ...], y_shape: tuple[int, ...]) -> tuple[Any, ...] | None:
     """Return what makes matrices of operands and an array of the product; None stands for what changes nothing."""
-    form = _matrix_form(labels)
+    form = matrix_form(labels)
     if form is None:
         return None
     x_order, y_order, batch, rows, inner, out_order = form

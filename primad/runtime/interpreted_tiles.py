@@ -33,6 +33,8 @@ class InterpretedTiles:
         mixed: whether what has native code in a tile is native functions.
     """
 
+    details: tuple[str, ...] = ()
+
     def __init__(self, partition: TilePartition, length: int, mixed: bool = False) -> None:
         self._mixed = mixed
         self.partition = partition

@@ -41,6 +41,8 @@ class NativeTiles:
         scratch: bytes of memory that a thread needs beside.
     """
 
+    details: tuple[str, ...] = ()
+
     def __init__(self, partition: TilePartition, length: int, program: Program, writer: ProgramWriter) -> None:
         host = compiler()
         assert host is not None

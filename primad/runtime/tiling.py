@@ -22,6 +22,7 @@ from primad.ir.program import Program, subprogram
 from primad.machine import SECOND_CACHE
 from primad.native.budget import BUDGET
 from primad.quantities import several
+from primad.runtime.accumulation import BlockTiles, large_products
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.chunks import thread_count
 from primad.runtime.donation import settle
@@ -122,6 +123,9 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
         before = _sums_before(program, dimension)
         if not _needs_stages(program, dimension, before):
             partition = partition_of(program, dimension, donated)
+            large = large_products(partition)
+            if large:
+                return TiledPlan(BlockTiles(partition, large, lambda x: _plan(x, stages)), stages, donated)
             tiles: Tiles | None = native_tiles(partition, pays)
             if tiles is None and pays:
                 tiles = mixed_tiles(partition) or InterpretedTiles(partition, length)
@@ -278,7 +282,7 @@ class TiledPlan(Executable):
         tiles: what runs in tiles, and how.
     """
 
-    def __init__(self, tiles: Tiles, stages: int, donated: Donated) -> None:
+    def __init__(self, tiles: AnyTiles, stages: int, donated: Donated) -> None:
         partition = tiles.partition
         program = partition.program
         self.program = program
@@ -306,7 +310,7 @@ class TiledPlan(Executable):
         self._epilogue = _outside(epilogue, stages, self._donated_late())
 
     @property
-    def parts(self) -> tuple[AnyPlan, Tiles, AnyPlan]:
+    def parts(self) -> tuple[AnyPlan, AnyTiles, AnyPlan]:
         """The plans of what comes before the tiles, of the tiles, and of what comes after them."""
         return self._prologue, self.tiles, self._epilogue
 
@@ -340,8 +344,8 @@ class TiledPlan(Executable):
     @property
     def details(self) -> list[str]:
         """What runs before, in and after the tiles."""
-        each = f"each tile: {self.tiles.each}"
-        return [*_outer("before the tiles", self._prologue), each, *_outer("after the tiles", self._epilogue)]
+        each = [f"each tile: {self.tiles.each}", *[f"  {line}" for line in self.tiles.details]]
+        return [*_outer("before the tiles", self._prologue), *each, *_outer("after the tiles", self._epilogue)]
 
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes, on as many threads as there are now."""
@@ -400,4 +404,5 @@ def _outer(when: str, plan: AnyPlan) -> list[str]:
     return [f"{when}: {plan.summary}", *[f"  {line}" for line in plan.details]]
 
 
+AnyTiles = Tiles | BlockTiles
 AnyPlan = Plan | TiledPlan | StagedPlan

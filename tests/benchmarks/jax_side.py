@@ -1,10 +1,27 @@
 """The workloads in JAX, in the forms that its users write and the best that we know."""
 
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
+import jax.scipy.sparse.linalg
 import numpy as np
 from loops import LOSSES, root
-from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock, spread
+from residuals import (
+    DAMPING_OF_PRODUCTS,
+    ITERATIONS,
+    NU,
+    RESIDUALS,
+    burgers,
+    chain,
+    conjugate_gradients,
+    damped_step,
+    field,
+    mean_square,
+    momentum_and_continuity,
+    nested,
+    rosenbrock,
+    spread,
+)
 
 jax.config.update("jax_enable_x64", True)
 NAME, VERSION = "JAX", jax.__version__
@@ -140,12 +157,74 @@ def loops(workload):
     return found
 
 
+def gauss_newton(workload):
+    """Return the forms of a step with the matrix JᵀJ."""
+
+    def residual(parameters, x):
+        return burgers(field(jnp, parameters, workload), x, nested(push, jnp), workload)[0]
+
+    def rows(parameters, points):
+        found = jax.vmap(jax.value_and_grad(residual), in_axes=(None, 0))(parameters, points)
+        leaves = jax.tree_util.tree_leaves(found[1])
+        return found[0], jnp.concatenate([leaf.reshape(len(points), -1) for leaf in leaves], axis=1)
+
+    def by_cholesky(matrix, vector):
+        return jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(matrix), vector)
+
+    # By `lstsq`, an SVD of all rows, a step takes more than a minute.
+    return {"JAX vmap(grad), Cholesky": jax.jit(lambda p, x: damped_step(jnp, by_cholesky, *rows(p, x)))}
+
+
+def gauss_newton_products(workload):
+    """Return the forms of a step by products with JᵀJ."""
+
+    def start(parameters, points):
+        flat, unflatten = jax.flatten_util.ravel_pytree(parameters)
+
+        def residuals(vector):
+            return burgers(field(jnp, unflatten(vector), workload), points, nested(push, jnp), workload)[0]
+
+        r, pull = jax.vjp(residuals, flat)
+        return flat, residuals, 0.5 * (r @ r), pull, pull(r)[0]
+
+    def by_products(parameters, points):
+        flat, residuals, value, _, gradient = start(parameters, points)
+
+        def product(v):
+            return jax.vjp(residuals, flat)[1](jax.jvp(residuals, (flat,), (v,))[1])[0]
+
+        return value, conjugate_gradients(product, gradient)
+
+    def in_loop(parameters, points):
+        flat, residuals, value, pull, gradient = start(parameters, points)
+
+        def product(v):
+            return pull(jax.jvp(residuals, (flat,), (v,))[1])[0] + DAMPING_OF_PRODUCTS * v
+
+        return value, jax.scipy.sparse.linalg.cg(product, -gradient, tol=0.0, maxiter=ITERATIONS)[0]
+
+    def linearized(parameters, points):
+        flat, residuals, value, pull, gradient = start(parameters, points)
+        along = jax.linearize(residuals, flat)[1]
+        return value, conjugate_gradients(lambda v: pull(along(v))[0], gradient)
+
+    return {
+        "JAX jvp and vjp": jax.jit(by_products),
+        "JAX jvp and vjp, cg": jax.jit(in_loop),
+        "JAX linearize and vjp": jax.jit(linearized),
+    }
+
+
 def variants(workload):
     """Return the functions to time, by name."""
     if workload.kind == "long":
         return {}
     if workload.kind == "newton" or workload.kind in LOSSES:
         return loops(workload)
+    if workload.kind == "gauss-newton":
+        return gauss_newton(workload)
+    if workload.kind == "gauss-newton-products":
+        return gauss_newton_products(workload)
     if workload.kind == "import":
         return {"JAX": None}
     if workload.group == "start":

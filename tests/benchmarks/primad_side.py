@@ -2,9 +2,20 @@
 
 import numpy as np
 from loops import LOSSES, root, unrolled
-from residuals import RESIDUALS, chain, mean_square, nested, rosenbrock
+from residuals import (
+    RESIDUALS,
+    burgers,
+    chain,
+    conjugate_gradients,
+    damped_step,
+    field,
+    mean_square,
+    nested,
+    rosenbrock,
+)
 
 import primad
+from primad.optimize.vectors import Space
 
 NAME, VERSION = "primad", "the checkout"
 
@@ -32,10 +43,53 @@ def loops(workload):
     return {"primad": primad.jit(primad.grad(loss, (0, 1)) if workload.kind == "lstm" else primad.grad(loss))}
 
 
+def gauss_newton(workload):
+    """Return a step with the matrix JᵀJ."""
+
+    def step(parameters, points):
+        def residuals(p):
+            return burgers(field(np, p, workload), points, nested(push, np), workload)[0]
+
+        leaves = primad.tree.leaves(primad.jacobian(residuals)(parameters))
+        rows = np.concatenate([np.reshape(leaf, (len(points), -1)) for leaf in leaves], axis=1)
+        return damped_step(np, np.linalg.solve, residuals(parameters), rows)
+
+    return primad.jit(step)
+
+
+def gauss_newton_products(workload):
+    """Return a step by products with JᵀJ."""
+
+    def residuals(parameters, points):
+        return burgers(field(np, parameters, workload), points, nested(push, np), workload)[0]
+
+    def product(parameters, direction, points):
+        along = primad.jvp(lambda p: residuals(p, points), (parameters,), (direction,))[1]
+        return primad.vjp(lambda p: residuals(p, points), parameters)[1](along)[0]
+
+    first = primad.jit(primad.value_and_grad(lambda p, points: 0.5 * np.sum(residuals(p, points) ** 2)))
+    again = primad.jit(product)
+
+    def step(parameters, points):
+        space = Space.of(parameters)
+        value, gradient = first(parameters, points)
+
+        def times(v):
+            return space.vector(again(parameters, space.tree(v), points))
+
+        return value, conjugate_gradients(times, space.vector(gradient))
+
+    return step
+
+
 def variants(workload):
     """Return the functions to time, by name."""
     if workload.kind == "newton" or workload.kind in LOSSES:
         return loops(workload)
+    if workload.kind == "gauss-newton":
+        return {"primad": gauss_newton(workload)}
+    if workload.kind == "gauss-newton-products":
+        return {"primad": gauss_newton_products(workload)}
     if workload.kind == "import":
         return {"primad": None}
     if workload.kind == "chain":

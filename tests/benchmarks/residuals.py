@@ -86,6 +86,32 @@ def mean_square(xp, workload, residuals, derivatives=None):
     return loss
 
 
+DAMPING = 1.0
+"""What a Gauss-Newton step with the matrix adds to the diagonal of JᵀJ."""
+DAMPING_OF_PRODUCTS = 1e4
+"""What one without does: with less, rounding changes what ten products lead to."""
+ITERATIONS = 10
+"""Products with JᵀJ that a step without matrices takes."""
+
+
+def damped_step(xp, solve, r, rows):
+    """Return half the sum of squares and the Gauss-Newton step, from residuals and the rows of their Jacobian."""
+    matrix = rows.T @ rows + DAMPING * xp.eye(rows.shape[1])
+    return 0.5 * (r @ r), -solve(matrix, rows.T @ r)
+
+
+def conjugate_gradients(product, gradient):
+    """Return an approximate solution v of (JᵀJ + λ) v = −g after a fixed number of products, for vectors."""
+    step, residual, direction = 0.0 * gradient, -gradient, -gradient
+    for _ in range(ITERATIONS):
+        image = product(direction) + DAMPING_OF_PRODUCTS * direction
+        size = residual @ residual
+        length = size / (direction @ image)
+        step, residual = step + length * direction, residual - length * image
+        direction = residual + (residual @ residual / size) * direction
+    return step
+
+
 def nested(push, xp):
     """Return `derivatives` by nesting one derivative: `push(f, x, v)` returns f(x) and its tangent along v."""
 

@@ -1,5 +1,6 @@
 """The workloads, defined once: sizes, seeds and arrays. Plain NumPy, so that any interpreter can load them."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,9 @@ class Workload:
 
     def matmul_flops(self) -> float:
         """Return the flops of the matrix products that the best known method needs."""
+        if self.kind == "gauss-newton":  # half of JᵀJ: the rest is symmetry
+            parameters = sum((n + 1) * m for n, m in itertools.pairwise(self.sizes))
+            return float(self.points * parameters * (parameters + 1))
         forward = 2.0 * self.points * sum(n * m for n, m in zip(self.sizes[:-1], self.sizes[1:], strict=True))
         return forward * self.forward_passes
 
@@ -104,6 +108,10 @@ WORKLOADS = {
                  note="reach for 75 % of the limit"),
         Workload("burgers-large", "burgers-large", "burgers", BURGERS, 1_000_000, forward_passes=12, peer_gigabytes=22,
                  note="must: < 500 MB, ≤ 110 × the time of burgers; reach for 200 MB"),
+        Workload("gauss-newton", "gauss-newton", "gauss-newton", network(2, 20, 4), 10_000, must=2,
+                 note="a step with JᵀJ assembled; must: 60 % of the limit, which is half of JᵀJ"),
+        Workload("gauss-newton-products", "gauss-newton", "gauss-newton-products", BURGERS, 10_000,
+                 forward_passes=12 + 10 * 16, must=3, note="a step by ten products with JᵀJ, without the matrix"),
         Workload("siren", "siren", "burgers", BURGERS, 10_000, activation="sin", forward_passes=12, must=2, reach=3),
         *(
             Workload(f"order-{k}", "order", "order", BURGERS, 1000, order=k, gradient=False, forward_passes=k + 1,
