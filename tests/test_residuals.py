@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from test_counts import cost, network, network_parameters
 
 import primad
+from primad import ops
 from primad.programs.narrowing import narrowed
 from primad.recording import program_of
 from primad.runtime import accumulation, tiling
@@ -57,6 +58,7 @@ APART = {
     "vmap": (lambda p: primad.vmap(lambda x: u(p, x)[0])(X), 1),
     "vmap of components": (lambda p: primad.vmap(lambda x: u(p, x))(X), 3),
     "two terms": (lambda p: np.concatenate([u(p, X)[:, 0], 3.0 * u(p, FEW)[:, 1]]), 1),
+    "a dict of terms": (lambda p: {"inside": u(p, X)[:, 0], "edge": 3.0 * u(p, FEW)[:, 1]}, 1),
     "weights of terms": (lambda p: WEIGHTS * np.concatenate([u(p, X)[:, 0], u(p, FEW)[:, 1] ** 2]), 1),
     "terms of components": (lambda p: np.concatenate([np.reshape(u(p, X), -1), u(p, FEW)[:, 0]]), 3),
     "terms of a vmap": (lambda p: np.concatenate([primad.vmap(lambda x: u(p, x)[0])(X), u(p, FEW)[:, 1]]), 1),
@@ -138,7 +140,7 @@ def test_rows_of_random_programs_are_those_of_forward_mode(seed):
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * scale)
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name != "a tree"])
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in ("a tree", "a dict of terms")])
 def test_rows_and_columns_that_are_asked_for(name):
     function = EVERY[name]
     expected = primad.jacfwd(function)(P)
@@ -220,6 +222,21 @@ def test_rows_that_are_asked_for_cost_their_share():
     assert cost(lambda w: primad.jacobian(residuals)(w)[3:12], P["w"]).flops <= 0.011 * whole
     assert cost(lambda w: primad.jacobian(residuals)(w)[-1], P["w"]).flops <= 0.002 * whole
     assert cost(lambda w: primad.hessian(residuals)(w)[5], P["w"]).flops <= 0.01 * whole
+    forward = cost(residuals, P["w"]).flops
+    assert cost(lambda w: primad.jacobian(residuals)(w)[:, 1, 3], P["w"]).flops <= 3 * forward
+    assert cost(lambda w: primad.jacobian(residuals)(w)[:, 1, 2:4], P["w"]).flops <= 5 * forward
+
+
+def test_no_copies_of_the_parameters_are_made():
+    """What is as large as a layer's weights for each point is made of them and of the points, and never a broadcast."""
+    written = {
+        "vmap": lambda p: primad.vmap(lambda x: poisson(p, x))(POINTS),
+        "batch axes": lambda p: network(p, POINTS) ** 2,
+    }
+    for residuals in written.values():
+        program = primad.simplify(primad.trace(lambda p, r=residuals: primad.jacobian(r)(p)[1])(NETWORK))
+        made = [node for node in program.nodes if node.op is ops.broadcast]
+        assert max(node.type.size for node in made) <= 900 * 20 * 3 < 900 * 20 * 20
 
 
 def test_products_with_the_jacobian_of_residuals():
@@ -310,3 +327,19 @@ def test_explain_names_what_couples_points():
     assert "cumsum at " in running and "mixes" in running
     assert "cumsum" in str(primad.explain(lambda p: primad.jacobian(COUPLED["a running sum"])(p)["w"], P))
     assert any("contract" in line for line in explained(COUPLED["a kernel matrix"]))
+    for name in ("batch norm", "sorted", "a factorization", "picked"):
+        lines = explained(COUPLED[name])
+        assert lines and any("test_residuals.py" in line for line in lines), name
+
+
+def test_an_opaque_function_between_points_is_named():
+    """It has no derivative; with one of the user's it goes the general way, and `explain` says so."""
+    mixed = primad.opaque(lambda y: y[::-1], result=lambda y: y)
+    with pytest.raises(primad.NotDifferentiableError, match="opaque"):
+        primad.jacrev(lambda p: mixed(u(p, X)[:, 0]))(P)
+    turned = primad.custom_vjp(lambda y: mixed(y))
+    turned.defvjp(lambda y: (mixed(y), None), lambda kept, ct: (mixed(ct),))
+    found = primad.jacrev(lambda p: turned(u(p, X)[:, 0]))(P)
+    close(found, primad.jacfwd(lambda p: u(p, X)[::-1, 0])(P))
+    lines = primad.explain(lambda p: primad.jacobian(lambda p: turned(u(p, X)[:, 0]))(p)["w"], P).coupled
+    assert any("opaque" in line for line in lines)

@@ -62,6 +62,7 @@ class SelfScaledBroyden(QuasiNewton[SelfScaledBroydenState]):
     evaluations: int = 25
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.form not in ("broyden", "bfgs", "unscaled"):
             raise ShapeError(
                 f"SelfScaledBroyden: there is no form {self.form!r}", fix='choose "broyden", "bfgs" or "unscaled".'

@@ -9,7 +9,7 @@ import numpy as np
 
 from primad.optimize.line_search import LinePoint
 from primad.optimize.quasi_newton import QuasiNewton, QuasiNewtonState, curved
-from primad.optimize.vectors import Vector
+from primad.optimize.vectors import Vector, check_counts
 
 __all__ = ["LBFGS", "LBFGSState"]
 
@@ -57,6 +57,10 @@ class LBFGS(QuasiNewton[LBFGSState]):
     memory: int = 10
     first_length: float = 1.0
     evaluations: int = 25
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counts(self, "memory")
 
     def _started(self, size: int, **fields: Any) -> LBFGSState:
         shape = (self.memory, size)

@@ -14,7 +14,7 @@ from primad.machine import physical_memory
 from primad.optimize.damping import Damping, check_numbers
 from primad.optimize.models import Residuals, finite
 from primad.optimize.systems import InParameters, InResiduals, System
-from primad.optimize.vectors import Space, Tree, Vector
+from primad.optimize.vectors import Space, Tree, Vector, check_counts
 
 __all__ = ["LevenbergMarquardt", "LevenbergMarquardtState"]
 
@@ -87,6 +87,12 @@ class LevenbergMarquardt:
 
     def __post_init__(self) -> None:
         check_numbers(self)
+        check_counts(self, "tries", *(["block"] if self.block is not None else []))
+        if not self.acceleration >= 0:
+            raise ShapeError(
+                f"LevenbergMarquardt: acceleration must not be negative, got {self.acceleration}",
+                fix="write 0 for straight steps.",
+            )
         if self.space not in ("auto", "parameters", "residuals"):
             raise ShapeError(
                 f"LevenbergMarquardt: there is no space {self.space!r}",

@@ -13,7 +13,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.optimize.damping import Damping, check_numbers, scales
 from primad.optimize.models import Loss, Residuals, finite
-from primad.optimize.vectors import Space, Tree, Vector
+from primad.optimize.vectors import Space, Tree, Vector, check_counts
 
 __all__ = ["GaussNewtonCG", "NewtonCG", "NewtonCGState"]
 
@@ -77,9 +77,7 @@ class _Truncated(ABC, Generic[M]):
         check_numbers(self)
         if not 0 < self.forcing < 1:
             raise ShapeError(f"{type(self).__name__}: forcing must be between 0 and 1, got {self.forcing}")
-        for name in ("iterations", "probes", "tries"):
-            if getattr(self, name) < 1:
-                raise ShapeError(f"{type(self).__name__}: {name} must be at least 1, got {getattr(self, name)}")
+        check_counts(self, "iterations", "probes", "tries")
 
     @abstractmethod
     def compile(self, function: Callable[..., Any]) -> M:

@@ -14,7 +14,7 @@ from primad.errors import ShapeError
 from primad.functional.compile import jit
 from primad.functional.derivatives import value_and_grad as with_gradient
 from primad.optimize.line_search import LinePoint, strong_wolfe
-from primad.optimize.vectors import Space, Tree, Vector, flat_like, not_finite
+from primad.optimize.vectors import Space, Tree, Vector, check_counts, flat_like, not_finite
 from primad.recording import type_of
 
 ValueAndGrad = Callable[..., tuple[Any, Tree]]
@@ -52,6 +52,11 @@ class QuasiNewton(ABC, Generic[S]):
 
     first_length: float
     evaluations: int
+
+    def __post_init__(self) -> None:
+        check_counts(self, "evaluations")
+        if not self.first_length > 0:
+            raise ShapeError(f"{type(self).__name__}: first_length must be positive, got {self.first_length}")
 
     def init(self, params: Tree) -> S:
         """Return the state before the first step.

@@ -223,8 +223,8 @@ def _reason(state: Any, target: float, tolerance: float, same_data: bool) -> Rea
 
 def _check(rule: Any, data: Any, steps: int) -> None:
     """Raise for arguments of `solve` that would mean something else than they say."""
-    if steps < 0:
-        raise ShapeError(f"solve: steps must not be negative, got {steps}")
+    if not isinstance(steps, (int, np.integer)) or steps < 0:
+        raise ShapeError(f"solve: steps must be an integer that is not negative, got {steps!r}")
     if isinstance(rule, type):
         raise TracingError(f"solve: {rule.__name__} is a class", fix=f"pass an optimiser: {rule.__name__}().")
     if not hasattr(rule, "compile"):

@@ -18,6 +18,18 @@ Tree = Any
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 
+def check_counts(rule: Any, *names: str) -> None:
+    """Raise unless settings of a rule are positive integers.
+
+    Raises:
+        ShapeError: if one is not: a search with no budget would look like one that has ended.
+    """
+    for name in names:
+        count = getattr(rule, name)
+        if not isinstance(count, (int, np.integer)) or count < 1:
+            raise ShapeError(f"{type(rule).__name__}: {name} must be a positive integer, got {count!r}")
+
+
 def float_types(params: Tree) -> list[ArrayType]:
     """Return the types of the leaves of parameters.
 

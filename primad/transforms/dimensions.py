@@ -189,7 +189,8 @@ def couplings(program: Program, chosen: Sequence[bool]) -> list[tuple[str, Node]
             coupled = dimensions.of(operand, axis) in points
             if operand not in dependent or operand.type.shape[axis] <= 1:
                 continue
-            if label is None and (None in own or coupled):
+            made = names.difference(*[_names(x) for x in map.operands[node.inputs.index(operand)]])
+            if label is None and (None in own or coupled or made):  # rows that are picked are made of all
                 found["mixes", node] = None
             elif coupled and map.role(label) == "summed":
                 found["sums", node] = None
