@@ -34,7 +34,8 @@ from primad.runtime.tile_partition import TilePartition
 LARGE_SUM = SECOND_CACHE.share(1, 4)
 """Bytes of a sum that tiles could not keep in a cache beside their values."""
 BLOCK_BYTES = 16 * 1024 * 1024
-"""Bytes of the operands of a block: fewer make the products slower, more do not help."""
+"""Bytes of the operands of a block. Tuned with 10 000 points and 1341 columns: fewer make the products slower, more do
+not help. The last bits of results depend on it."""
 
 
 @dataclass(frozen=True)
