@@ -12,12 +12,12 @@ from primad.native.compiler import compiler
 from primad.native.table import reason
 from primad.quantities import count, seconds, several, size
 from primad.runtime.accumulation import BlockTiles
-from primad.runtime.compiled_program import MOST_WORK, work_of
+from primad.runtime.compiled_program import work_of
 from primad.runtime.executor import Executable
 from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart, NativeStep
-from primad.runtime.prediction import Machine, by_numpy
+from primad.runtime.prediction import MOST_WORK, Machine, by_numpy
 from primad.runtime.tile_partition import WORTHWHILE_BYTES
 from primad.runtime.tiling import StagedPlan, TiledPlan
 

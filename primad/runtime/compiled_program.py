@@ -22,13 +22,9 @@ from primad.native.program_text import ProgramText, kernel_of
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.executor import Executable
 from primad.runtime.failure import failure_of
-from primad.runtime.prediction import Machine, Prediction, as_one_function
+from primad.runtime.prediction import MOST_WORK, Machine, Prediction, as_one_function
 from primad.runtime.tile_partition import WORTHWHILE_BYTES
 
-MOST_WORK = 4_000_000
-"""Elements computed (a function counts as several, two flops of a product as a quarter): about a millisecond. Chosen:
-in larger programs the interpreter's price does not show, while threads and a tuned BLAS library do. The last bits of
-results depend on it."""
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 

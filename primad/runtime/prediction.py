@@ -38,8 +38,10 @@ FLOPS_OF_A_MATRIX, LAPACK_SHARE = 16, 0.3
 the speed of matrix products that LAPACK reaches. Estimated; only predictions depend on them."""
 TOGETHER = 3
 """Times: so much faster small matrices of a stack are than alone, since vectors have one in each lane. Fitted alike."""
-MOST_FLOPS_AT_ONCE = 4_000_000
-"""Flops; a program of more that another one runs is no native function, but runs by its own plan."""
+MOST_WORK = 4_000_000
+"""Elements computed (a function counts as several, two flops of a product as a quarter) by one native function, at
+most, or flops of a program that another one runs: about a millisecond. Chosen: in larger programs the interpreter's
+price does not show, while threads and a tuned BLAS library do. The last bits of results depend on it."""
 CACHED_BYTES = SECOND_CACHE.size
 """Bytes; larger arrays come from memory."""
 
@@ -139,7 +141,7 @@ def _of_held(node: Node, machine: Machine, peak: float) -> Prediction:
         once = program.cost()
         times = max(1.0, flops / once.flops) if once.flops else 1.0
         steps = [x for x in program.nodes if not isinstance(x.op, Leaf)]
-        if once.flops > MOST_FLOPS_AT_ONCE or any(x.op.called for x in steps):
+        if once.flops > MOST_WORK or any(x.op.called for x in steps):
             total = total + by_steps(steps, machine, peak).times(times)
         else:
             inside = as_one_function(program, machine)
