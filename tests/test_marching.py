@@ -6,7 +6,7 @@ import pytest
 import primad
 from primad import pde
 from primad.errors import ProblemError
-from primad.pde.interpolation import Chebyshev, Fourier, near, through
+from primad.pde.interpolation import ChebyshevBasis, TrigonometricBasis, near, through
 
 
 @pytest.mark.parametrize("count", [8, 9, 64])
@@ -134,7 +134,7 @@ def test_functions_through_values_are_the_functions(names):
     def right(*at):
         return np.sin(2 * np.pi * at[0]) * np.exp(sum(c * x for c, x in zip(shape[1:], at[1:], strict=False)))
 
-    bases = [Fourier(0.0, 1.0), Chebyshev(-1.0, 2.0), Chebyshev(0.0, 1.0)][: len(names)]
+    bases = [TrigonometricBasis(0.0, 1.0), ChebyshevBasis(-1.0, 2.0), ChebyshevBasis(0.0, 1.0)][: len(names)]
     nodes = np.meshgrid(*[basis.nodes(19) for basis in bases], indexing="ij")
     rng = np.random.default_rng(0)
     at = [rng.uniform(basis.low, basis.high, 2000) for basis in bases]

@@ -26,7 +26,7 @@ Numbers = np.ndarray[Any, Any]
 NO_PLACE = -1
 
 
-class Memory:
+class ArrayMemory:
     """What an array and its views share.
 
     Attributes:

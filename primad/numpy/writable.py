@@ -11,7 +11,7 @@ import numpy as np
 from primad.errors import TracingError
 from primad.numpy.flat import Flat
 from primad.numpy.indexing import add_at
-from primad.numpy.memory import Memory, Numbers, is_basic, items, known, updated, with_dots
+from primad.numpy.memory import ArrayMemory, Numbers, is_basic, items, known, updated, with_dots
 from primad.numpy.promotion import any_traced, convert, joined
 from primad.recording import RECORDING
 from primad.trace import TracedArray, lift, settled
@@ -48,13 +48,13 @@ def writable(array: Any) -> Any:
         array = settled(array)
     if type(array) is TracedArray:
         numbers = np.empty(array.shape, array.dtype)
-        return WritableArray(Memory(numbers, trace, array), numbers)
+        return WritableArray(ArrayMemory(numbers, trace, array), numbers)
     if type(array) is not np.ndarray or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         return array
     if array.flags.c_contiguous:
-        return WritableArray(Memory(array, trace), array)
+        return WritableArray(ArrayMemory(array, trace), array)
     numbers = array.T if array.flags.f_contiguous else array.copy("C")
-    return WritableArray(Memory(numbers, trace), numbers.T if array.flags.f_contiguous else numbers)
+    return WritableArray(ArrayMemory(numbers, trace), numbers.T if array.flags.f_contiguous else numbers)
 
 
 def _fresh(found: Any) -> Any:
@@ -95,7 +95,7 @@ class WritableArray(TracedArray):
     __slots__ = ("_memory", "_view")
     mutable = True
 
-    def __init__(self, memory: Memory, view: Numbers) -> None:
+    def __init__(self, memory: ArrayMemory, view: Numbers) -> None:
         self._memory = memory
         self._view = view
 

@@ -16,7 +16,7 @@ from primad.pde.conditions import Condition, Dirichlet, Initial, Neumann, Value
 from primad.pde.domains import Domain
 from primad.pde.intervals import clock
 from primad.pde.networks import Inputs, Network
-from primad.pde.places import FEW, Constant, Place, Point, moved
+from primad.pde.places import FEW, ConstantValue, Place, Point, moved
 
 Tree = Any
 Function = Callable[[Point], Any]
@@ -110,7 +110,7 @@ class Group:
 
 def as_function(value: Value) -> Function:
     """Return a number, or a function of coordinates by name, as a function of a point."""
-    return Given(value) if callable(value) else Constant(float(value))
+    return Given(value) if callable(value) else ConstantValue(float(value))
 
 
 def imposed(name: str, domain: Domain, conditions: Sequence[Condition]) -> tuple[Imposed, list[Condition]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError, suggestion
-from primad.pde.places import Constant, Point
+from primad.pde.places import ConstantValue, Point
 from primad.pde.sampling import Array, Points, gauss, generator, joined, unit_points
 
 __all__ = ["Domain"]
@@ -353,7 +353,7 @@ class Product(Domain):
         own = [[values[part] for part in factor.parts if part in values] for factor in self.factors]
         first = next((given[0] for given in own if given), None)
         alike = next((i for i, given in enumerate(own) if any(one != first for one in given)), len(own))
-        one = alike if first is not None and (isinstance(first, Constant) or alike > FEW_FACTORS) else 0
+        one = alike if first is not None and (isinstance(first, ConstantValue) or alike > FEW_FACTORS) else 0
         if sum(map(bool, own[one:])) > FEW_FACTORS:
             return None
 

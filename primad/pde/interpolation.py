@@ -44,7 +44,7 @@ class Basis(ABC):
         """Return the first functions, so many, at points: their last axis."""
 
 
-class Fourier(Basis):
+class TrigonometricBasis(Basis):
     """Cosines and sines of period high − low, in the order 1, cos 1, sin 1, cos 2, and so on."""
 
     def nodes(self, count: int) -> Array:
@@ -69,7 +69,7 @@ class Fourier(Basis):
         return concatenate([1.0 + 0.0 * expand_dims(x, -1), waves], axis=-1)[..., :count]
 
 
-class Chebyshev(Basis):
+class ChebyshevBasis(Basis):
     """Chebyshev's polynomials of the coordinate, moved to [−1, 1]."""
 
     def nodes(self, count: int) -> Array:
@@ -173,7 +173,7 @@ def trigonometric(values: Array, low: float, high: float, accuracy: float = 1e-1
         >>> np.allclose([f(0.3), primad.grad(f)(0.3)], [np.sin(0.3 * np.pi), np.pi * np.cos(0.3 * np.pi)])
         True
     """
-    return through(("x",), (Fourier(low, high),), values, accuracy)
+    return through(("x",), (TrigonometricBasis(low, high),), values, accuracy)
 
 
 def chebyshev(values: Array, low: float, high: float, accuracy: float = 1e-14) -> Function:
@@ -194,4 +194,4 @@ def chebyshev(values: Array, low: float, high: float, accuracy: float = 1e-14) -
         >>> np.allclose([f(0.3), primad.grad(f)(2.0)], [np.exp(0.3), np.exp(2.0)])
         True
     """
-    return through(("x",), (Chebyshev(low, high),), values, accuracy)
+    return through(("x",), (ChebyshevBasis(low, high),), values, accuracy)

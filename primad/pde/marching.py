@@ -11,7 +11,7 @@ import numpy as np
 
 from primad.errors import ProblemError
 from primad.pde.domains import Domain
-from primad.pde.interpolation import Basis, Chebyshev, Fourier, near, through
+from primad.pde.interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
 from primad.pde.intervals import Time, time_of
 from primad.pde.problem import Problem
 from primad.pde.solution import Solution
@@ -126,12 +126,12 @@ def _continued(window: Problem, solution: Solution, name: str, end: float, nodes
     names = [each for i, each in enumerate(domain.names) if i != time]
     repeats = next(group.inputs.periodic for group in window.groups if name in group.names)
     bounds = {each: pair.tolist() for each, pair in zip(domain.names, domain.bounds, strict=True)}
-    bases: list[Basis] = [(Fourier if each in repeats else Chebyshev)(*bounds[each]) for each in names]
+    bases: list[Basis] = [(TrigonometricBasis if each in repeats else ChebyshevBasis)(*bounds[each]) for each in names]
 
     def values(at: Array) -> Array:
         return solution.at(np.insert(at, time, end, axis=1), name)
 
-    most = {Fourier: MOST_WAVES[len(names)], Chebyshev: MOST[len(names)]}
+    most = {TrigonometricBasis: MOST_WAVES[len(names)], ChebyshevBasis: MOST[len(names)]}
     grid = np.meshgrid(*[basis.nodes(min(nodes, most[type(basis)])) for basis in bases], indexing="ij")
     at = np.stack([line.ravel() for line in grid], axis=1)
     if np.all(domain.contains(np.insert(at, time, end, axis=1))):

@@ -39,7 +39,7 @@ class Place(Mapping[str, Any]):
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantValue:
     """A function of a point that is a number: equal to others of the same number."""
 
     value: float

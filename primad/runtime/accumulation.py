@@ -39,7 +39,7 @@ not help. The last bits of results depend on it."""
 
 
 @dataclass(frozen=True)
-class Form:
+class SumForm:
     """How a contraction is leftᵀ·right of two matrices, whose rows are what is summed over.
 
     Attributes:
@@ -69,14 +69,14 @@ class Form:
         return np.ascontiguousarray(matrix.reshape(lengths).transpose(self.out))
 
 
-def _form(node: Node) -> Form | None:
+def _form(node: Node) -> SumForm | None:
     """Return the form of a contraction; None if it is no product of two matrices."""
     found = matrix_form(dict(node.params)["labels"])
     if found is None or found[2]:
         return None
     x_order, y_order, _, rows, summed, out = found
     left = (*x_order[rows:], *x_order[:rows])
-    return Form(left, y_order, summed, out, node.inputs[0] is node.inputs[1] and left == y_order)
+    return SumForm(left, y_order, summed, out, node.inputs[0] is node.inputs[1] and left == y_order)
 
 
 def _flops(node: Node) -> int:
@@ -104,7 +104,7 @@ class BlockTiles:
     chunks = 1
 
     def __init__(
-        self, partition: TilePartition, large: Mapping[int, Form], planned: Callable[[Program], Executable]
+        self, partition: TilePartition, large: Mapping[int, SumForm], planned: Callable[[Program], Executable]
     ) -> None:
         self.partition = partition
         self._forms = large
@@ -164,7 +164,7 @@ class BlockTiles:
         """Compute all blocks from whole inputs; fill whole outputs and return the totals."""
         partition = self.partition
         totals: list[Any] = [None] * len(partition.totals)
-        matrices: dict[tuple[int, Form], Any] = {}
+        matrices: dict[tuple[int, SumForm], Any] = {}
         count = len(partition.sums)
         for start in range(0, partition.dimension.length, self.length):
             stop = min(start + self.length, partition.dimension.length)
@@ -198,7 +198,7 @@ class BlockTiles:
                 fail_in_part(error, self._axis, start)
             raise
 
-    def _add(self, matrices: dict[tuple[int, Form], Any], where: int, form: Form, operands: list[Any]) -> None:
+    def _add(self, matrices: dict[tuple[int, SumForm], Any], where: int, form: SumForm, operands: list[Any]) -> None:
         left = form.matrix(operands[0], form.left)
         right = left if form.symmetric else form.matrix(operands[1], form.right)
         if (where, form) not in matrices:
@@ -206,7 +206,7 @@ class BlockTiles:
         add_product(matrices[where, form], left, right, in_chunks)
 
 
-def large_products(partition: TilePartition) -> dict[int, Form]:
+def large_products(partition: TilePartition) -> dict[int, SumForm]:
     """Return which sums are products that are better added up in blocks: large ones that are most of the work."""
     axis = partition.dimension.axis
     found = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,7 +24,7 @@ from primad.runtime.fusion import fuse
 from primad.runtime.large_steps import BLOCK_BYTES, chunks_for, in_blocks, takes
 from primad.runtime.native_steps import NativePart, NativeStep
 from primad.runtime.prediction import Machine, Prediction, by_steps
-from primad.runtime.stream_plans import Held, Streams, budget_of, streams_of
+from primad.runtime.stream_plans import KeptStreams, Streams, budget_of, streams_of
 from primad.runtime.workspaces import SPARE_WORKSPACES, NativeCall, Places, Workspace, native_call
 from primad.trace import TracedArray
 from primad.types import TupleType
@@ -102,12 +102,7 @@ class Plan(Executable):
                 if _makes_more_than_its_result(unit) and unit.type.nbytes >= 2 * BLOCK_BYTES:
                     function = in_blocks(function, unit.type)
                 self._steps.append((function, operands, params, slot[unit], last, place))
-        seen: set[Node] = set()
-        self._finish: list[tuple[int, Any, bool, bool]] = []
-        for node in program.outputs:
-            fresh = makes_new_array(node) and node not in seen
-            seen.add(node)
-            self._finish.append((slot[node], node.type.dtype, not node.type.shape, fresh))
+        self._finish = _finish(program, slot)
         # An op that does not say what it costs multiplies no matrices.
         alone = [unit for unit in units if not isinstance(unit, NativeStep)]
         products = [node.op.cost(node).matmul_flops for node in alone if node.op.flops is not None]
@@ -126,7 +121,7 @@ class Plan(Executable):
 
         taken = direct(self.program, units, writes_into, is_new, self._donated) if self._donated else {}
         others = peak_bytes(units, outputs, {*assigned, *taken}, self.buffers, streams.values)
-        self.streams = Held(streams.of, max(0, budget_of(memory) - (0 if memory is None else others)), memory)
+        self.streams = KeptStreams(streams.of, max(0, budget_of(memory) - (0 if memory is None else others)), memory)
         self._peak_bytes = others + self.streams.nbytes
         return assigned, taken
 
@@ -232,6 +227,16 @@ class Plan(Executable):
         if not self.buffers and not self._calls:
             return _NO_BUFFERS
         return SPARE_WORKSPACES.take(self._spare) or Workspace(self.buffers, self._calls)
+
+
+def _finish(program: Program, slot: Mapping[Node, int]) -> list[tuple[int, Any, bool, bool]]:
+    """Return, for each output: its slot, its dtype, whether it is a scalar, and whether it is an array of its own."""
+    seen: set[Node] = set()
+    found = []
+    for node in program.outputs:
+        found.append((slot[node], node.type.dtype, not node.type.shape, makes_new_array(node) and node not in seen))
+        seen.add(node)
+    return found
 
 
 def wanted_of(node: Node, function: Any, known: Iterable[Node]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def streams_of(steps: Sequence[Node | NativeStep], outputs: Sequence[Node], inne
     return Streams(of, values)
 
 
-class Held(NamedTuple):
+class KeptStreams(NamedTuple):
     """What a plan holds of streams.
 
     Attributes:
