@@ -101,7 +101,7 @@ def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = Non
         ...     for i in range(2):
         ...         y[i + 1] = x * y[i]
         ...     return y
-        >>> primad.jacobian(powers)(3.0)
+        >>> primad.jacobian(powers)(3.0)[:]
         array([0., 1., 6.])
     """
     return writable(np.zeros(shape, dtype, order, device=device, like=settled(like)))

@@ -85,8 +85,10 @@ def prepared_parts(
 
     def made() -> Sequence[Executable]:
         programs = derive()
-        inner = [0 if known is None else max(0, len(program.outputs) - known) for program in programs[:-1]]
-        return tuple([prepare(x, Options(inner=n), executor) for x, n in zip(programs, [*inner, 0], strict=True)])
+        return tuple([prepare(x, Options(inner=inner(x, x is programs[-1])), executor) for x in programs])
+
+    def inner(program: Program, last: bool) -> int:
+        return 0 if known is None or last else max(0, len(program.outputs) - known)
 
     found: Sequence[Executable] = EXECUTABLES.get((executor.name, key), made)
     return found
