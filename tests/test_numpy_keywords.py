@@ -23,6 +23,7 @@ CASES = {**SURFACE, **{name: [case] for name, case in OF_VALUES.items()}}
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning", "ignore::DeprecationWarning")
 UFUNC_OPTIONS = ("where", "axes", "axis", "keepdims", "casting", "order", "dtype", "subok", "signature")
 SAMPLES: dict[str, tuple[Any, ...]] = {
+    "M": (None, 2, 4),
     **dict.fromkeys(("upper", "descending"), (True,)),
     **dict.fromkeys(("axis", "axisa", "axisb", "axisc"), (0, -1, None)),
     **dict.fromkeys(("axis1", "axis2", "offset", "k", "n", "ddof", "correction"), (0, 1)),
