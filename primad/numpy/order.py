@@ -23,7 +23,7 @@ from primad.numpy.promotion import (
     traced_operands,
 )
 from primad.numpy.reductions import any, sum
-from primad.numpy.shaping import concatenate, ravel, reshape
+from primad.numpy.shaping import broadcast_to, concatenate, ravel, reshape
 from primad.primitive import Primitive
 from primad.protocols import METHODS
 from primad.trace import TracedArray
@@ -288,9 +288,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     arrays = traced_operands(a, *choices)
     dtype = np.result_type(*[x.dtype for x in arrays[1:]])
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    number, *arrays = (
-        x + np.zeros(shape, x.dtype) if x.dtype.kind != "b" else x | np.zeros(shape, bool) for x in arrays
-    )
+    number, *arrays = (broadcast_to(x, shape) for x in arrays)
     n = len(arrays)
     number = convert(number, np.int64)
     if mode not in ("raise", "clip", "wrap"):

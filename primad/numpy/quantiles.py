@@ -54,7 +54,7 @@ def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     if n == 0:
         return mean(x, axis, keepdims=keepdims)  # NaN
     ordered = moveaxis(sort(as_float(x), place), place, 0)
-    middle = 0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2]
+    middle = ordered[n // 2] if n % 2 else 0.5 * (ordered[n // 2 - 1] + ordered[n // 2])
     middle = where(isnan(ordered[n - 1]), math.nan, middle)  # NaNs are sorted last
     return keep_axes(middle, x, (place,), keepdims)
 
@@ -177,7 +177,11 @@ def nanpercentile(
 def nanmedian(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """np.nanmedian: of the numbers; NaN where there are none."""
     refuse_out("nanmedian", out)
-    return _nan_quantile(x, 0.5, 1.0, axis, "linear", keepdims)
+    rows, shape = _rows(x, axis)
+    count = sum((~isnan(rows)).astype(np.int64), 0, keepdims=True)
+    low, high = [take_along_axis(rows, place // 2, 0) for place in (maximum(count - 1, 0), count)]
+    middle = where(count % 2 == 1, low, 0.5 * (low + high))  # not by the difference: the middle of infinities is one
+    return reshape(middle, shape if keepdims else rows.shape[1:])
 
 
 # -- how variables vary together ---------------------------------------------------------------------------------------
