@@ -18,11 +18,16 @@ HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 
 
+def short(value: float) -> str:
+    """Return a figure with two digits, or as a whole number where that reads better."""
+    return f"{value:.0f}" if 10 <= abs(value) < 1e5 else f"{value:.2g}"
+
+
 def figures(record: dict) -> str:
     """Return what was reached, with the limit where it was missed."""
     missed = set(record["missed"])
     return ", ".join(
-        f"**{name} {value:.2g}** (missed)" if name in missed else f"{name} {value:.2g}"
+        f"**{name} {short(value)}** (missed)" if name in missed else f"{name} {short(value)}"
         for name, value in record["figures"].items()
     )
 
