@@ -75,7 +75,7 @@ def page(folder: Path) -> str:
         path = folder / f"{name}.json"
         record = json.loads(path.read_text()) if path.exists() else None
         records[name] = record if record and not record["toy"] and not record["interrupted"] else None
-        if records[name]:
+        if records[name] and (folder / f"{name}.png").exists():  # there is none of what could not be drawn
             reduce(folder / f"{name}.png", pictures / f"{name}.png")
     ran = [record["machine"] for record in records.values() if record]
     machines = sorted({f"{machine['processor']}, {machine['processors']} processors" for machine in ran})
