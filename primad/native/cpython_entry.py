@@ -44,10 +44,17 @@ class _MethodDef(ctypes.Structure):
 
 @dataclass(frozen=True)
 class CPythonEntry:
-    """The text of an entry, and the objects whose addresses are in it."""
+    """The text of an entry, the addresses that it reads from its table, and the objects that lie there."""
 
     text: str
+    addresses: list[int]
     kept: list[Any]
+
+
+class _Own(np.ndarray[Any, Any]):
+    """The object of a function: a table of addresses, and what keeps alive what lies there."""
+
+    held: tuple[Any, ...]
 
 
 def write_cpython_entry(
@@ -70,7 +77,7 @@ def write_cpython_entry(
     large = max(len(inputs), len(outputs)) > MOST_LEAVES or signature.structure.num_nodes > MOST_PARTS
     if table is None or large:
         return None
-    code = Objects(table)
+    code = Objects(table, 1 + constants)
     n_inputs = len(inputs) + constants
     slots = _Slots(code, n_inputs + len(outputs))
     memory = code.room("i8", scratch + 1, ALIGNMENT) if scratch <= SCRATCH_ON_STACK else ""
@@ -97,7 +104,8 @@ def write_cpython_entry(
     code.do(f"ret ptr {refused}")
     code.label("lost")
     code.do("ret ptr null")
-    return CPythonEntry(module([code.function("ptr @KERNEL(ptr %self, ptr %args, i64 %count)")], ()), code.kept)
+    text = module([code.function("ptr @KERNEL(ptr %self, ptr %args, i64 %count)")], ())
+    return CPythonEntry(text, code.addresses, code.kept)
 
 
 class _Slots:
@@ -116,15 +124,10 @@ def _read(code: Objects, arguments: Arguments, structure: Any) -> bool:
 
 
 def _find_own(code: Objects, slots: Sequence[str]) -> str:
-    """Put the addresses of the constants into slots, and return the program's.
-
-    The function's own object is a tuple: an array with these addresses, the program's first, comes first.
-    """
-    table = code.ask("ptr", code.python("PyTuple_GetItem"), ("ptr", "%self"), ("i64", "0"))
-    own = code.field(table, DATA, "ptr")
-    body = code.emit(f"load ptr, ptr {own}")
+    """Put the addresses of the constants into slots, and return the program's: the function's table begins with them."""
+    body = code.emit(f"load ptr, ptr {code.own}")
     for i, slot in enumerate(slots, 1):
-        code.store("ptr", code.load("ptr", own, i), slot)
+        code.store("ptr", code.load("ptr", code.own, i), slot)
     return body
 
 
@@ -164,17 +167,21 @@ def is_plain(structure: Any) -> bool:
     )
 
 
-def builtin(address: int, body: int, constants: Sequence[np.ndarray[Any, Any]], kept: Sequence[Any]) -> Any:
+def builtin(
+    address: int, body: int, constants: Sequence[np.ndarray[Any, Any]], entry: CPythonEntry, code: Sequence[Any]
+) -> Any:
     """Return the built-in function whose machine code is at an address.
 
     Args:
-        address: the entry.
+        address: the entry's code.
         body: address of the program that it calls.
         constants: the program's further inputs.
-        kept: what the code refers to, kept alive with the function.
+        entry: what was written for it.
+        code: what keeps the machine code alive.
     """
-    table = np.array([body, *[x.ctypes.data for x in constants]], np.uint64)
+    table = np.array([body, *[x.ctypes.data for x in constants], *entry.addresses], np.uint64).view(_Own)
     definition = _MethodDef(b"program", address, FASTCALL, None)
+    table.held = definition, tuple(constants), tuple(entry.kept), tuple(code)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), (table, definition, tuple(constants), tuple(kept)), None)
+    return make(ctypes.addressof(definition), table, None)

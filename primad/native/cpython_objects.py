@@ -68,18 +68,28 @@ def numpy_table() -> Any:
 class Objects(Builder):
     """A builder of functions that handle Python's objects.
 
+    The text has no addresses in it, so that its machine code serves other processes too: what is known now is read from
+    a table, which is the function's own object.
+
     Attributes:
-        kept: the objects whose addresses are in the text.
+        own: address of the table.
+        addresses: what comes last in it.
+        kept: the objects whose addresses these are.
     """
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, before: int) -> None:
         super().__init__()
+        self.own = self.field("%self", DATA, "ptr")
+        self.addresses: list[int] = []
         self.kept: list[Any] = []
+        self._before = before
         self._table = table
 
     def address(self, value: int) -> str:
         """Return an address that is known now."""
-        return self.emit(f"inttoptr i64 {value} to ptr")
+        if value not in self.addresses:
+            self.addresses.append(value)
+        return self.load("ptr", self.own, self._before + self.addresses.index(value))
 
     def object(self, value: Any) -> str:
         """Return the address of an object that outlives the function."""

@@ -103,7 +103,7 @@ class CompiledProgram(Executable):
             return None
         body, entry = self._kernels
         arrays = [np.ascontiguousarray(x) for x in constants]
-        function: Callable[..., Any] = builtin(entry.address, body.address, arrays, [self._kernels, *self._entry.kept])
+        function: Callable[..., Any] = builtin(entry.address, body.address, arrays, self._entry, self._kernels)
         results = self.signature.results
         return function if is_plain(results) else _rebuilding(function, results)
 
