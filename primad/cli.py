@@ -1,4 +1,4 @@
-"""The `primad` command: examples, explanations, proofs and random tests."""
+"""The `primad` command: examples, explanations, proofs, random tests, and what is kept between processes."""
 
 from __future__ import annotations
 
@@ -138,6 +138,27 @@ def fuzz(
     from primad.verify.commands import fuzz_command
 
     raise typer.Exit(fuzz_command(n, seed))
+
+
+@app.command()
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all that is kept.")] = False,
+) -> None:
+    """Show what is kept between processes (machine code, so that a second start compiles nothing), or remove it."""
+    from primad.disk_cache import LARGEST, disk_cache
+    from primad.quantities import several, size
+
+    kept = disk_cache()
+    if kept is None:
+        typer.echo("Nothing is kept: PRIMAD_CACHE is 0, or this system has no folders that are safe for it.")
+        return
+    typer.echo(str(kept.path))
+    if kept.refused:
+        typer.echo(f"Not used: {kept.refused}.")
+        raise typer.Exit(1)
+    if clear:
+        kept.clear()
+    typer.echo(f"{several(kept.count, 'file')}, {size(kept.size)} of {size(LARGEST)} at most")
 
 
 def main() -> None:

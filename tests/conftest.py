@@ -1,5 +1,6 @@
 """Fixtures that several files use."""
 
+import os
 import signal
 
 import pytest
@@ -9,6 +10,10 @@ from primad.runtime.executors import NATIVE
 
 # A shell starts what runs in its background with interrupts ignored; the tests of interrupts send them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# No test depends on what earlier runs left.
+os.environ["PRIMAD_CACHE"] = "0"
 
 
 @pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)

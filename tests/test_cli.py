@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import primad
 from primad import cli
+from primad.disk_cache import disk_cache
 from primad.explanation.commands import argument
 
 
@@ -171,6 +172,19 @@ def test_the_command_starts_without_the_heavy_modules():
     code = "import sys, primad.cli; print([m for m in ('sympy', 'matplotlib', 'scipy.optimize') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert run.stdout.strip() == "[]", run.stderr
+
+
+def test_what_is_kept_is_shown_and_removed(run, monkeypatch, tmp_path):
+    assert "PRIMAD_CACHE is 0" in run("cache").output
+    monkeypatch.setenv("PRIMAD_CACHE", str(tmp_path / "kept"))
+    assert "0 files, 0 bytes of 268 MB" in run("cache").output
+    disk_cache().put(("key",), bytes(959))
+    assert str(tmp_path / "kept") in run("cache").output and "1 file, 1 kB of" in run("cache").output
+    assert "0 files" in run("cache", "--clear").output and not list((tmp_path / "kept").iterdir())
+    (tmp_path / "wide").mkdir(mode=0o755)
+    monkeypatch.setenv("PRIMAD_CACHE", str(tmp_path / "wide"))
+    refused = run("cache", "--clear")
+    assert refused.exit_code == 1 and "mode is 755" in refused.output
 
 
 def test_verify_passes_names_on_and_returns_the_exit_code(run, monkeypatch):

@@ -161,7 +161,7 @@ said = hashlib.sha256()
 if compiler.compiler() is not None:
     compile = compiler._Compiler._compile
     def noted(self, texts):
-        said.update("".join(text for text in texts if "inttoptr" not in text).encode())
+        said.update("".join(texts).encode())
         return compile(self, texts)
     compiler._Compiler._compile = noted
 def loss(w, x):

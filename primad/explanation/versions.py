@@ -8,6 +8,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, requires, version
 
 from primad import machine
+from primad.disk_cache import disk_cache
 from primad.native.compiler import compiler
 from primad.runtime.chunks import get_num_threads
 
@@ -35,6 +36,7 @@ def _facts() -> list[tuple[str, object]]:
         ("system", f"{platform.system()} {platform.machine()}, {sys.byteorder}-endian"),
         *packages,
         ("native code", "yes" if compiler() is not None else "no: NumPy runs every operation"),
+        ("machine code is kept", _kept()),
         ("vectors", f"{machine.VECTOR_BYTES} bytes"),
         ("caches", f"{_kilobytes(machine.FIRST_CACHE.size)} and {_kilobytes(machine.SECOND_CACHE.size)} a core"),
         ("processors", machine.processors()),
@@ -42,6 +44,12 @@ def _facts() -> list[tuple[str, object]]:
         *[("BLAS", _library(each)) for each in machine.blas().info()],
         *[(name, os.environ[name]) for name in settings],
     ]
+
+
+def _kept() -> str:
+    """Say whether machine code is kept for later processes, or why not."""
+    cache = disk_cache()
+    return "no" if cache is None else f"no: {cache.refused}" if cache.refused else "yes"
 
 
 def _requirements() -> list[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import platform
+import sys
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
 from functools import lru_cache
@@ -16,6 +18,9 @@ from threading import Lock, local
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
+from primad.disk_cache import disk_cache, sources
 from primad.native.builder import DECLARATIONS
 from primad.native.pointers import named
 from primad.native.vectors import WIDTH_BYTES, libmvec
@@ -72,6 +77,7 @@ class _Compiler:
         for symbol, address in libmvec().items():
             llvm.add_symbol(symbol, address)
         self._machine = self._new_machine()
+        self._about = _about(llvm)
 
     def _new_machine(self) -> Any:
         target = self._llvm.Target.from_default_triple()
@@ -108,10 +114,9 @@ class _Compiler:
             declared.update(dict.fromkeys(declarations.splitlines()))
         for name, address in named(declared).items():
             llvm.add_symbol(name, address)
+        code = self._object("\n".join([*declared, *bodies]))
         # What LLVM knows of the processor is 0.8 MB for each machine that has compiled. So one machine compiles all,
         # and an engine, which keeps the code, has another that never does.
-        with llvm.parse_assembly("\n".join([*declared, *bodies])) as module:
-            code = self._machine.emit_object(module)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._new_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
@@ -119,6 +124,27 @@ class _Compiler:
         # Of the list a method written in C: where the last kernel goes, an interrupt can come too.
         self._engines[ref(alive, self._unused.append)] = engine
         return {text: Kernel(alive, engine, f"kernel{i}", len(text)) for i, text in enumerate(texts)}
+
+    def _object(self, text: str) -> bytes:
+        """Return the machine code of a module, which another process may have left."""
+        kept = disk_cache()
+        key = ("code", *self._about, text)
+        found = None if kept is None else kept.get(key)
+        if found is None:
+            with self._llvm.parse_assembly(text) as module:
+                found = self._machine.emit_object(module)
+            if kept is not None:
+                kept.put(key, found)
+        return found
+
+
+def _about(llvm: Any) -> tuple[str, ...]:
+    """Return what machine code depends on beside its text: versions, primad's sources, processor, vector functions."""
+    import llvmlite
+
+    named = (sources(), sys.version, np.__version__, llvmlite.__version__, str(llvm.llvm_version_info))
+    vectors = (str(WIDTH_BYTES), " ".join(sorted(libmvec())), *platform.libc_ver())
+    return (*named, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), str(OPTIMISATION), *vectors)
 
 
 OPTIMISATION = 1

@@ -17,7 +17,7 @@ import numpy as np
 from primad.ir.signature import Signature
 from primad.native.builder import module
 from primad.native.cpython_arguments import Arguments
-from primad.native.cpython_objects import DATA, FASTCALL, Objects, numpy_table
+from primad.native.cpython_objects import FASTCALL, Objects, numpy_table
 from primad.native.cpython_results import Results
 from primad.native.memory import ALIGNMENT
 from primad.types import ArrayType
@@ -124,7 +124,7 @@ def _read(code: Objects, arguments: Arguments, structure: Any) -> bool:
 
 
 def _find_own(code: Objects, slots: Sequence[str]) -> str:
-    """Put the addresses of the constants into slots, and return the program's: the function's table begins with them."""
+    """Put the addresses of the constants into slots, and return the program's; the table begins with them."""
     body = code.emit(f"load ptr, ptr {code.own}")
     for i, slot in enumerate(slots, 1):
         code.store("ptr", code.load("ptr", code.own, i), slot)

@@ -1,0 +1,185 @@
+"""What is kept between processes: found again, never trusted if others could have touched it, never too large."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from primad import disk_cache
+from primad.disk_cache import DiskCache
+from primad.native.compiler import compiler
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="this system has no such folders")
+SCRIPT = """
+import numpy as np
+import primad
+from primad.native import compiler
+
+made = []
+class Machine:
+    def __init__(self, machine):
+        self.machine = machine
+    def emit_object(self, module):
+        made.append(module)
+        return self.machine.emit_object(module)
+host = compiler.compiler()
+host._machine = Machine(host._machine)
+
+def loss(w, x):
+    return np.mean(np.tanh(x @ w["first"]) ** 2) * w["scale"]
+
+w = {"first": np.linspace(-1.0, 1.0, 64).reshape(4, 16), "scale": 2.0}
+for n in (8, 6000):
+    found = primad.jit(primad.value_and_grad(loss))(w, np.linspace(0.0, 1.0, 4 * n).reshape(n, 4))
+    print(np.asarray(found[0]).tobytes().hex(), found[1]["first"].tobytes().hex())
+print(len(made))
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> DiskCache:
+    return DiskCache(tmp_path / "kept")
+
+
+def files(cache: DiskCache) -> list[Path]:
+    return sorted(cache.path.iterdir())
+
+
+def run(script: str, folder: Path) -> list[str]:
+    environment = os.environ | {"PRIMAD_CACHE": str(folder)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    """Values and gradients are the same bits; a file that was damaged is made again."""
+    folder = tmp_path / "kept"
+    *first, compiled = run(SCRIPT, folder)
+    assert int(compiled) >= 2
+    assert run(SCRIPT, folder) == [*first, "0"]
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert run(SCRIPT, folder) == [*first, compiled]
+    assert run(SCRIPT, folder) == [*first, "0"]
+    folder.chmod(0o755)
+    assert run(SCRIPT, folder) == [*first, compiled]
+
+
+def test_keys_are_texts_and_their_bounds(cache: DiskCache) -> None:
+    cache.put(("a", "bc"), b"one")
+    cache.put(("ab", "c"), b"two")
+    assert [cache.get(key) for key in (("a", "bc"), ("ab", "c"), ("abc",))] == [b"one", b"two", None]
+    assert cache.count == 2 and cache.size == sum(path.stat().st_size for path in files(cache))
+    cache.clear()
+    assert cache.count == cache.size == 0 and cache.get(("ab", "c")) is None
+
+
+def test_a_folder_that_others_could_have_touched_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = DiskCache(tmp_path / "own")
+    own.put(("key",), b"code")
+    (tmp_path / "link").symlink_to(own.path)
+    (tmp_path / "file").write_bytes(b"")
+    wide = tmp_path / "wide"
+    wide.mkdir()
+    wide.chmod(0o770)
+    for name, why in (("link", "cannot be opened"), ("file", "cannot be opened"), ("wide", "770")):
+        refused = DiskCache(tmp_path / name)
+        assert why in refused.refused
+        refused.put(("key",), b"other")
+        assert refused.get(("key",)) is None and refused.count == 0
+        refused.clear()
+    assert own.get(("key",)) == b"code" and not list(wide.iterdir())
+    monkeypatch.setattr(os, "geteuid", lambda: own.path.stat().st_uid + 1)
+    assert "another user" in DiskCache(own.path).refused
+    assert own.get(("key",)) is None  # what was the user's own when it was opened, is asked again of each file
+
+
+def test_a_file_that_others_could_have_touched_is_not_read(cache: DiskCache, tmp_path: Path) -> None:
+    cache.put(("key",), b"code")
+    (path,) = files(cache)
+    whole = path.read_bytes()
+
+    for damage in (whole[:-1], whole + b"?", whole[1:], b"", whole[:40] + b"?" + whole[41:]):
+        path.write_bytes(damage)
+        assert cache.get(("key",)) is None
+    path.write_bytes(whole)
+    assert cache.get(("key",)) == b"code"
+    path.chmod(0o620)
+    assert cache.get(("key",)) is None
+    path.chmod(0o600)
+    (tmp_path / "other").hardlink_to(path)
+    assert cache.get(("key",)) is None
+    path.unlink()
+    path.symlink_to(tmp_path / "other")
+    assert cache.get(("key",)) is None
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    assert cache.get(("key",)) is None
+    cache.put(("key",), b"code")
+    assert cache.get(("key",)) == b"code"
+
+
+def test_what_is_kept_is_bounded(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was used last stays."""
+    monkeypatch.setattr(disk_cache, "LARGEST", 10_000)
+    for k in range(40):
+        cache.put((str(k),), bytes(1000))
+        assert cache.get(("0",)) == bytes(1000)
+        assert cache.size <= 11_100
+        time.sleep(0.002)
+    assert cache.get(("39",)) is not None and cache.get(("20",)) is None
+    again = DiskCache(cache.path)
+    again.put(("own",), bytes(9000))
+    assert again.size <= 10_000
+
+
+def test_a_full_disk_loses_nothing(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*names: Any, **folders: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        cache.put(("key",), b"code")
+    assert cache.get(("key",)) is None and not files(cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "utime", full)
+        cache.put(("key",), b"code")
+        assert cache.get(("key",)) == b"code"
+
+
+def test_several_processes_write_the_same_file(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from primad.disk_cache import DiskCache
+cache = DiskCache(Path(sys.argv[1]))
+body = bytes(range(256)) * 400
+for _ in range(200):
+    cache.put(("key",), body)
+    assert cache.get(("key",)) == body
+"""
+    code = [sys.executable, "-c", script, str(tmp_path / "kept")]
+    running = [subprocess.Popen(code, stderr=subprocess.PIPE) for _ in range(3)]
+    assert [each.communicate(timeout=120)[1] for each in running] == [b""] * 3
+    assert DiskCache(tmp_path / "kept").count == 1
+
+
+def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PRIMAD_CACHE", "0")
+    assert disk_cache.folder() is None and disk_cache.disk_cache() is None
+    monkeypatch.setenv("PRIMAD_CACHE", str(tmp_path / "named"))
+    assert disk_cache.folder() == tmp_path / "named"
+    monkeypatch.delenv("PRIMAD_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert disk_cache.folder() == tmp_path / "primad"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert disk_cache.folder() == tmp_path / "home" / ".cache" / "primad"
