@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 from typing import Any
 
 import numpy as np
 import pytest
 from cases import CASES, NAMES, Drawn
-from hypothesis import HealthCheck, assume, given, settings
+from guarded import agree, check, drawn, needs_llvm, run_natively
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import primad
 from primad import ops
 from primad.errors import IndexShapeError
-from primad.native import compiler as native
 from primad.native.calls import text_of
-from primad.native.layout import layout_of
-from primad.native.memory import ALIGNMENT
 from primad.native.pointwise import POINTWISE, Pointwise
-from primad.native.program_text import ProgramWriter, kernel_of
 from primad.native.site import Loops
 from primad.native.table import NATIVE, Missing, Way, reason
 from primad.ops.windows import first_inside
-from primad.runtime.executor import PLAIN
-from primad.runtime.executors import REFERENCE
 from primad.simplify import simplify
 from primad.transforms import vjp
 from primad.verify.cases import Seeded
 from primad.verify.programs import draw_program
 from primad.verify.trial import Trial
 
-needs_llvm = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
 EXCEPTIONS = {"draw"}
 """The primitives without native code."""
 PARTLY = {"cofactors_along", "polygamma", "project"}
 """Those among the cases that have it for some params only."""
 DTYPES = ["float64", "float32", "int64", "int32", "int16", "int8", "uint8", "uint64", "bool"]
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def test_the_table_is_total() -> None:
@@ -51,72 +42,6 @@ def test_the_table_is_total() -> None:
         assert isinstance(how, Pointwise) <= op.pointwise
         assert not isinstance(how, Missing) or how.reason
     assert set(POINTWISE) <= set(NATIVE)
-
-
-# -- running within guarded memory -------------------------------------------------------------------------------------
-
-_libc = ctypes.CDLL(None, use_errno=True)
-PAGE = mmap.PAGESIZE
-
-
-class Guarded:
-    """Memory between two pages that nobody may touch, at the end or at the start of what lies between."""
-
-    def __init__(self, size: int, at_end: bool) -> None:
-        pages = -(-max(size, 1) // PAGE)
-        self._map = mmap.mmap(-1, (pages + 2) * PAGE)
-        start = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
-        for page in (0, pages + 1):
-            assert _libc.mprotect(ctypes.c_void_p(start + page * PAGE), PAGE, 0) == 0
-        self.address = start + PAGE + (pages * PAGE - size if at_end else 0)
-        self.bytes = (ctypes.c_char * size).from_address(self.address)
-
-    def array(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        return np.frombuffer(self.bytes, dtype).reshape(shape) if len(self.bytes) else np.empty(shape, dtype)
-
-
-def run_natively(program: Any, arguments: list[Any], at_end: bool) -> list[Any]:
-    """Run a program as one native function whose arrays all lie beside guarded pages."""
-    layout = layout_of(program)
-    assert layout is not None, [reason(node) for node in program.nodes]
-    text = ProgramWriter(layout).write()
-    (kernel,) = native.compiler().kernels([kernel_of(text)])
-    held, table = [], []
-    results = []
-    for array in map(np.asarray, arguments):
-        memory = Guarded(array.nbytes, at_end)
-        memory.array(array.shape, array.dtype)[...] = array
-        held.append(memory)
-        table.append(memory.address)
-    for node in program.outputs:
-        memory = Guarded(node.type.nbytes, at_end)
-        held.append(memory)
-        table.append(memory.address)
-        results.append(memory.array(node.type.shape, node.type.dtype))
-    scratch = Guarded(-(-text.scratch // ALIGNMENT) * ALIGNMENT, at_end)
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)
-    assert function((ctypes.c_void_p * len(table))(*table), scratch.address) == 0
-    return [np.array(result) for result in results]
-
-
-def agree(program: Any, arguments: list[Any], at_end: bool = True, exact: bool = False) -> None:
-    with np.errstate(all="ignore"):
-        found = run_natively(program, arguments, at_end)
-        wanted = REFERENCE.prepare(program, PLAIN).run(arguments)
-    for got, want in zip(found, wanted, strict=True):
-        want = np.asarray(want)
-        assert got.dtype == want.dtype and got.shape == want.shape
-        if exact or want.dtype.kind != "f":
-            np.testing.assert_array_equal(got, want, err_msg=str(program))
-        else:
-            eps = np.finfo(want.dtype).eps
-            scale = max(1.0, float(np.max(np.abs(want[np.isfinite(want)]), initial=0)))
-            np.testing.assert_allclose(got, want, rtol=100 * eps, atol=100 * eps * scale, err_msg=str(program))
-
-
-def check(function: Any, *arguments: Any, at_end: bool = True, exact: bool = False) -> None:
-    with np.errstate(all="ignore"):
-        agree(simplify(primad.trace(function)(*arguments)), list(arguments), at_end, exact)
 
 
 @needs_llvm
@@ -178,11 +103,6 @@ def seen(choose: Drawn, x: Any) -> Any:
     if choose.integer(0, 3) == 0:
         x = ops.broadcast(x, shape=(*x.shape, 3), axes=(x.ndim,))
     return x
-
-
-def drawn(function: Any) -> Any:
-    """Make a test of what hypothesis draws, for both ends of arrays and every width of vectors."""
-    return quick(given(data=st.data(), at_end=st.booleans())(function))
 
 
 # -- every op ----------------------------------------------------------------------------------------------------------
@@ -457,101 +377,6 @@ def test_an_op_of_ones_own_is_written_as_it_is_defined() -> None:
 def test_an_op_of_ones_own_that_is_no_recorded_pointwise_function(definition: Any) -> None:
     (node,) = primad.trace(own(definition))(np.ones(3)).outputs
     assert "own" in reason(node)
-
-
-# -- matrices ----------------------------------------------------------------------------------------------------------
-
-
-@needs_llvm
-@drawn
-def test_matrices(data: st.DataObject, at_end: bool) -> None:
-    choose = Drawn(data)
-    batch, n, m = draw_shape(choose, 0, 2)[:2], choose.integer(1, 9), choose.integer(1, 5)
-    batch = tuple(min(k, 4) for k in batch)
-    rng = np.random.default_rng(choose.integer(0, 99))
-    dtype = choose.among(["float64", "float32"])
-    a = (rng.normal(size=(*batch, n, n)) + 2 * n * np.eye(n)).astype(dtype)
-    b = rng.normal(size=(*batch, n, m)).astype(dtype)
-    turned = (*reversed(range(len(batch))), len(batch) + 1, len(batch)) if choose.integer(0, 1) else range(a.ndim)
-    params = {name: bool(choose.integer(0, 1)) for name in ("lower", "transpose", "unit")}
-
-    def f(a: Any, b: Any) -> Any:
-        a, b = (ops.permute(x, order=tuple(turned)) for x in (a, b))
-        solved = ops.solve_triangular(
-            a, ops.permute(b, order=(*range(len(batch)), b.ndim - 1, b.ndim - 2)) * 1.0, **params
-        )
-        return solved, ops.cholesky(a @ np.swapaxes(a, -1, -2)), ops.pad(solved, **widths(solved.ndim))
-
-    def widths(ndim: int) -> dict[str, tuple[int, ...]]:
-        return {"low": (1,) * ndim, "high": (0,) * ndim, "interior": (0,) * ndim}
-
-    back = np.argsort(turned)
-    given = [np.ascontiguousarray(np.transpose(x, back)) for x in (a, np.swapaxes(b, -1, -2))]
-    check(f, *given, at_end=at_end)
-
-
-def pointing_alike(op: Any) -> Any:
-    """Apply a factorization, and turn its vectors so that the sum of their elements is positive: signs are rounding."""
-
-    def apply(a: Any) -> Any:
-        if op is ops.eigh:
-            w, v = op(a)
-            return w, v * np.sign(np.sum(v, -2, keepdims=True))
-        if op is not ops.svd:
-            return op(a)
-        u, s, vh = op(a)
-        signs = np.sign(np.sum(u, -2, keepdims=True))
-        return u * signs, s, vh * np.swapaxes(signs, -1, -2)
-
-    return apply
-
-
-@needs_llvm
-@pytest.mark.usefixtures("width")
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data(), at_end=st.booleans())
-def test_factorizations(data: st.DataObject, at_end: bool) -> None:
-    """Of matrices that are written out and of larger ones, in stacks that lie anyhow; any results may be unused."""
-    choose = Drawn(data)
-    op = choose.among([ops.lu, ops.qr, ops.eigh, ops.svd, ops.cofactors])
-    batch, n = choose.among([(), (3,), (9,), (2, 5), (0,)]), choose.among([1, 2, 3, 5, 6, 7, 9])
-    wide = choose.integer(0, 3) if op in (ops.qr, ops.svd) else 0
-    rng = np.random.default_rng(choose.integer(0, 99))
-    tall = rng.normal(size=(n + wide, n, *batch)) + 2 * np.eye(n + wide, n)[(..., *[None] * len(batch))]
-    tall = tall if op is not ops.svd or choose.integer(0, 1) else np.swapaxes(tall, 0, 1)
-    given = np.ascontiguousarray(tall.astype(choose.among(["float64", "float32"])))
-    if op is ops.cofactors and choose.integer(0, 1):
-        given[-1] = given[0] * 2  # of one row, too: the cofactor is 1 whatever it is
-    kept = [bool(choose.integer(0, 3)) for _ in range(3)]
-
-    def f(a: Any) -> Any:
-        stack = ops.permute(a, order=(*range(2, a.ndim), 0, 1))
-        found = pointing_alike(op)(stack)
-        if op is ops.cofactors:
-            return found
-        return [x for x, keep in zip(found, kept, strict=False) if keep] or [a]
-
-    check(f, given, at_end=at_end)
-
-
-@needs_llvm
-def test_what_is_not_finite_has_no_spectrum() -> None:
-    a = np.stack([np.eye(3)] * 4)
-    a[1, 0, 2], a[2, 1, 1] = np.nan, np.inf
-    check(lambda a: [*ops.eigh(a), *ops.svd(a)], a)
-
-
-@needs_llvm
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_slopes_of_equal_values(dtype: str) -> None:
-    """Blocks of equal values anywhere in a spectrum, and several of them."""
-    rng = np.random.default_rng(0)
-    for values in ([1, 1, 1], [1, 2, 2, 3], [1, 1, 2, 3, 3, 3], [4.0]):
-        x = np.array([values, rng.permutation(len(values))], dtype)
-        s = rng.normal(size=(2, len(values), len(values))).astype(dtype)
-        s[1] = s[1].T + s[1]
-        check(lambda s, x: ops.slopes(s, x, singular=False), s, x)
-        check(lambda s, x: ops.slopes(s, x[:, ::-1], singular=True), s, x + 1)
 
 
 @needs_llvm
