@@ -10,19 +10,24 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from primad import disk_cache
+import primad
+from primad import disk_cache, ops
 from primad.disk_cache import DiskCache
+from primad.ir.fingerprint import fingerprint
 from primad.native.compiler import compiler
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="this system has no such folders")
 SCRIPT = """
 import numpy as np
 import primad
-from primad.native import compiler
+from primad.native import compiler, program_text
 
-made = []
+made, written = [], []
+write = program_text.ProgramWriter.write
+program_text.ProgramWriter.write = lambda self: written.append(self) or write(self)
 class Machine:
     def __init__(self, machine):
         self.machine = machine
@@ -39,7 +44,11 @@ w = {"first": np.linspace(-1.0, 1.0, 64).reshape(4, 16), "scale": 2.0}
 for n in (8, 6000):
     found = primad.jit(primad.value_and_grad(loss))(w, np.linspace(0.0, 1.0, 4 * n).reshape(n, 4))
     print(np.asarray(found[0]).tobytes().hex(), found[1]["first"].tobytes().hex())
-print(len(made))
+try:
+    primad.jit(lambda a: np.linalg.cholesky(a) @ np.ones(3))(-np.eye(3))
+except primad.errors.PrimadError as error:
+    print(str(error).replace("\\n", " "))
+print(len(made), len(written))
 """
 
 
@@ -60,17 +69,37 @@ def run(script: str, folder: Path) -> list[str]:
 
 @pytest.mark.skipif(compiler() is None, reason="there is no native code here")
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
-    """Values and gradients are the same bits; a file that was damaged is made again."""
+    """It writes no text, either. Values and gradients are the same bits, errors say the same; damage is made good."""
     folder = tmp_path / "kept"
     *first, compiled = run(SCRIPT, folder)
-    assert int(compiled) >= 2
-    assert run(SCRIPT, folder) == [*first, "0"]
+    assert all(int(count) >= 3 for count in compiled.split()) and len(first) == 3
+    assert run(SCRIPT, folder) == [*first, "0 0"]
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes()[:-1] + b"?")
     assert run(SCRIPT, folder) == [*first, compiled]
-    assert run(SCRIPT, folder) == [*first, "0"]
+    assert run(SCRIPT, folder) == [*first, "0 0"]
     folder.chmod(0o755)
     assert run(SCRIPT, folder) == [*first, compiled]
+
+
+def test_fingerprints_tell_programs_apart() -> None:
+    """By ops, params, types, scalars to the sign of zero, captured arrays and order; not by who recorded them."""
+
+    def of(f: Any, *arguments: Any) -> str | None:
+        return fingerprint(primad.lower(primad.trace(f)(*arguments)), vars(ops))
+
+    own = primad.elementwise("sin", np.sin, [lambda out, x: np.cos(x)])
+    x, y = np.ones((2, 2)), np.ones((2, 2), np.float32)
+    different = [
+        of(np.sin, x), of(np.cos, x), of(np.sin, y), of(np.sin, x[0]), of(lambda x: np.sum(x, 0), x),
+        of(lambda x: np.sum(x, 1), x), of(lambda x: x * 2.0, x), of(lambda x: x * 3.0, x), of(lambda x: x + 0.5, x),
+        of(lambda x: x @ np.eye(2), x), of(lambda x: x @ (2 * np.eye(2)), x), of(lambda x, y: np.sin(x), x, x),
+        of(lambda x, y: np.sin(y), x, x), of(lambda x: (np.sin(x), x), x), of(lambda x: (x, np.sin(x)), x),
+        of(lambda x: np.arctan2(x, 0.0), x), of(lambda x: np.arctan2(x, -0.0), x),
+    ]  # fmt: skip
+    assert None not in different and len(set(different)) == len(different)
+    assert of(lambda z: np.sin(z), x) == different[0]
+    assert of(own, x) is None
 
 
 def test_keys_are_texts_and_their_bounds(cache: DiskCache) -> None:

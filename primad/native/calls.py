@@ -11,6 +11,7 @@ from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder
+from primad.native.kept_texts import kept
 from primad.native.layout import layout_of
 from primad.native.memory import aligned
 from primad.native.parts import ARGUMENT, BLOCK, NUMBERS, PartedProgram
@@ -32,6 +33,16 @@ def text_of(program: Program) -> ProgramText | None:
     """Write a program, in parts where it is long or repeats itself; None where an op has no loop, or it is too long."""
     if any(map(reason, program.nodes)):
         return None
+
+    def written() -> list[Any] | None:
+        text = _written(program)
+        return None if text is None else text.plain(program)
+
+    plain = kept("text", program, (), written)
+    return None if plain is None else ProgramText.of(plain, program)
+
+
+def _written(program: Program) -> ProgramText | None:
     whole = _compile_seconds(program)
     if whole > BUDGET.worth_cutting:
         parted = PartedProgram(program)

@@ -58,6 +58,10 @@ class Kernel:
 class _Compiler:
     """llvmlite and the host's description, loaded when the first kernel is wanted.
 
+    Attributes:
+        has_vectors: whether the processor has the vectors that texts are written for.
+        about: what machine code, and its text, depend on beside the program.
+
     Nothing of llvmlite may run where an interrupt can come: cut short, it frees memory twice or keeps its own lock for
     ever. So it runs on threads other than the main one, and what is not needed any more is freed there too.
     """
@@ -77,7 +81,7 @@ class _Compiler:
         for symbol, address in libmvec().items():
             llvm.add_symbol(symbol, address)
         self._machine = self._new_machine()
-        self._about = _about(llvm)
+        self.about = _about(llvm)
 
     def _new_machine(self) -> Any:
         target = self._llvm.Target.from_default_triple()
@@ -128,7 +132,7 @@ class _Compiler:
     def _object(self, text: str) -> bytes:
         """Return the machine code of a module, which another process may have left."""
         kept = disk_cache()
-        key = ("code", *self._about, text)
+        key = ("code", *self.about, text)
         found = None if kept is None else kept.get(key)
         if found is None:
             with self._llvm.parse_assembly(text) as module:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from primad.ir.node import CAPTURED, Node
+from primad.ir.program import Program
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder, module
 from primad.native.layout import NO_SLICES, Layout
@@ -48,6 +49,17 @@ class ProgramText:
     scratch: int
     failing: tuple[Node, ...]
     lines: Mapping[Node, str]
+
+    def plain(self, program: Program) -> list[Any]:
+        """Return it as JSON can say it; of the program that it is for, ops are places."""
+        place = {node: i for i, node in enumerate(program.nodes)}
+        return [self.functions, self.declared, self.scratch, [place[node] for node in self.failing]]
+
+    @staticmethod
+    def of(plain: Sequence[Any], program: Program) -> ProgramText:
+        """Return the text that was said so, of the same program."""
+        functions, declared, scratch, failing = plain
+        return ProgramText(functions, declared, scratch, tuple([program.nodes[i] for i in failing]), program.lines)
 
 
 class TooLongError(Exception):

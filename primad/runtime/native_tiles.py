@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from primad import ops
 from primad.ir.node import Node
-from primad.ir.program import Program
 from primad.native.compiler import compiler
 from primad.native.memory import ALIGNMENT, aligned
-from primad.native.program_text import ProgramWriter
+from primad.native.program_text import ProgramText
 from primad.native.worker import SAID_BYTES, Job, Table, worker_text
 from primad.quantities import several, size
 from primad.runtime.chunks import MOST_CHUNKS, run_on_threads, thread_count
@@ -30,6 +28,12 @@ SHORT_WORK = 1e10
 class NativeTiles:
     """Tiles that one native function runs, reading whole inputs and writing whole outputs in place.
 
+    Args:
+        partition: what runs.
+        length: indices of a tile.
+        steps: how many matrix products it has, and how many loops beside.
+        plain: the text of a tile, as JSON can say it.
+
     Attributes:
         partition: what runs.
         length: indices of a tile.
@@ -43,22 +47,20 @@ class NativeTiles:
 
     details: tuple[str, ...] = ()
 
-    def __init__(self, partition: TilePartition, length: int, program: Program, writer: ProgramWriter) -> None:
+    def __init__(self, partition: TilePartition, length: int, steps: tuple[int, int], plain: Sequence[Any]) -> None:
         host = compiler()
         assert host is not None
         self.partition = partition
         self.length = length
-        self.program = program
+        self.program, slices = partition.tile(length)
+        self.products, self.loops = steps
         self.count = -(-partition.dimension.length // length)
         self.chunks = min(self.count, MOST_CHUNKS)
         self._rest = partition.dimension.length - (self.count - 1) * length
-        heads = [unit.nodes[0] for unit in writer.layout.units]
-        self.products = sum(node.op is ops.contract and node.op.cost(node).matmul_flops > 0 for node in heads)
-        self.loops = len(heads) - self.products
-        text = writer.write()
+        text = ProgramText.of(plain, self.program)
         self.scratch = text.scratch
         self._failing = text.failing, text.lines
-        self._axis = writer.layout.slices.axis
+        self._axis = slices.axis
         self._places: list[tuple[int, Node]] = []
         place = 0
         for node in partition.totals:

@@ -7,12 +7,15 @@ any number of threads.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 from primad import ops
 from primad.ir.node import Node
 from primad.machine import SECOND_CACHE, blas_has_long_vectors
 from primad.native.budget import BUDGET
 from primad.native.compiler import compiler
+from primad.native.kept_texts import kept
 from primad.native.layout import layout_of
 from primad.native.program_text import ProgramWriter, TooLongError
 from primad.native.vectors import WIDTH_BYTES
@@ -54,6 +57,26 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
     lengths = [length for length in NATIVE_LENGTHS if 2 * length <= partition.dimension.length]
     if compiler() is None or not lengths or _is_for_blas(partition):
         return None
+    numbered = {node: i for i, node in enumerate(partition.program.nodes)}
+    cut = sorted([(numbered[node], axis) for node, axis in partition.dimension.axis.items() if node in numbered])
+    ends = [[numbered[node] for node in nodes] for nodes in (partition.inputs, partition.sums, partition.sliced)]
+    more = (cut, ends, partition.into, partition.dimension.length, even_large)
+    found = kept("tiles", partition.program, more, lambda: _written(partition, lengths, even_large))
+    if found is None:
+        return None
+    length, products, loops, plain = found
+    try:
+        return NativeTiles(partition, length, (products, loops), plain)
+    except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
+        warnings.warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+def _written(partition: TilePartition, lengths: Sequence[int], even_large: bool) -> list[Any] | None:
+    """Return what is to be known of native tiles, as JSON can say it; None where there are none.
+
+    It is the rows of a tile, how many products and loops it has, and its text.
+    """
     guess = min(64, lengths[-1])
     program, slices = partition.tile(guess)
     layout = layout_of(program, slices)
@@ -73,12 +96,11 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
         layout = layout_of(program, slices)
         assert layout is not None
         writer = ProgramWriter(layout, BUDGET.tile_text)
+    heads = [unit.nodes[0] for unit in layout.units]
+    products = sum(node.op is ops.contract and node.op.cost(node).matmul_flops > 0 for node in heads)
     try:
-        return NativeTiles(partition, length, program, writer)
+        return [length, products, len(heads) - products, writer.write().plain(program)]
     except TooLongError:
-        return None
-    except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-        warnings.warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
         return None
 
 

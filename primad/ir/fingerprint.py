@@ -1,0 +1,49 @@
+"""What tells programs apart in every process: a sum of their ops, params and types."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, leaf_value, param_key
+from primad.ir.program import Program
+
+
+def fingerprint(program: Program, known: Mapping[str, Any]) -> str | None:
+    """Return a text that is equal for equal programs only, in all processes of one version of the known ops.
+
+    Args:
+        program: without programs inside.
+        known: the ops whose names say what they are.
+
+    Returns:
+        None where a name does not: of an op of the user's own, or of what a param refers to.
+    """
+    number: dict[Node, int] = {}
+    said: list[str] = []
+    for node in dict.fromkeys([*program.inputs, *program.nodes]):
+        name: str = node.op.name
+        number[node] = len(number)
+        if node.op is INPUT:
+            said.append(f"input {node.type}")
+        elif node.op is CAPTURED:
+            said.append(f"array {node.type} {hashlib.sha256(np.ascontiguousarray(leaf_value(node)).data).hexdigest()}")
+        elif node.op is LITERAL or known.get(name) is node.op:
+            params = [(key, param_key(value)) for key, value in node.params]
+            if not _is_plain(params):
+                return None
+            said.append(f"{name} {[number[x] for x in node.inputs]} {params} {node.type}")
+        else:
+            return None
+    said.append(str([number[node] for node in program.outputs]))
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()
+
+
+def _is_plain(value: Any) -> bool:
+    """Say whether a param's text says all of it."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (int, str, bytes, np.dtype))

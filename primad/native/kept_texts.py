@@ -1,0 +1,37 @@
+"""Texts that are kept between processes, with what a plan needs to know of them: writing takes as long as compiling."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from primad import ops
+from primad.disk_cache import disk_cache
+from primad.ir.fingerprint import fingerprint
+from primad.ir.program import Program
+from primad.machine import FIRST_CACHE, SECOND_CACHE
+from primad.native.compiler import compiler
+
+
+def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], Any]) -> Any:
+    """Return what is made of a program, from the disk if another process has made it.
+
+    Args:
+        kind: what is made.
+        program: what it is made of.
+        more: what else it depends on beside the machine: numbers, and lists of such.
+        make: makes it: what JSON can say, and lists rather than tuples.
+    """
+    cache, host = disk_cache(), compiler()
+    said = None if cache is None or host is None else fingerprint(program, vars(ops))
+    if cache is None or host is None or said is None:
+        return make()
+    caches = f"{FIRST_CACHE} {SECOND_CACHE}"
+    key = (kind, *host.about, caches, said, json.dumps(more))
+    found = cache.get(key)
+    if found is not None:
+        return json.loads(found)
+    made = make()
+    cache.put(key, json.dumps(made).encode())
+    return made
