@@ -292,6 +292,8 @@ def explained(error: Exception, arguments: Any, refusal: Refusal | None) -> Prim
             fix="pass an array: np.array([…]).",
             where=where,
         )
+    if isinstance(error, ValueError) and text.endswith("read-only") and not inside:
+        return ShapeError(f"{now.text or 'the function'}: {text}", _READ_ONLY[0], _READ_ONLY[1], where)
     if not (inside or "TracedArray" in text or now.gives_traced_to_numpy):
         return None
     text = text.replace("'TracedArray'", "a traced array").replace("TracedArray", "a traced array")
@@ -302,6 +304,12 @@ def explained(error: Exception, arguments: Any, refusal: Refusal | None) -> Prim
     )
 
 
+_READ_ONLY = (
+    "The numbers of an array that primad.numpy made in a recording (np.asarray(y), or what NumPy makes of it) are a "
+    "copy: what is written there would not reach the array.",
+    "write into the array itself, or into a copy: np.array(y), primad.numpy.copy(y).",
+)
+"""Why a plain array is read-only, and the way out."""
 _KINDS: dict[type[Exception], type[PrimadError]] = {
     IndexError: IndexShapeError,
     ValueError: ShapeError,

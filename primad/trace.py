@@ -97,7 +97,7 @@ class TracedArray:
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TracingError("iteration over a 0-d traced array")
-        return iter([self[i] for i in range(self.shape[0])])
+        return (self[i] for i in range(self.shape[0]))  # each when it is asked for: it may have been written to
 
     def __getattr__(self, name: str) -> Any:
         method = METHODS.get(name)
@@ -132,8 +132,8 @@ class TracedArray:
 
     @property
     def imag(self) -> np.ndarray[Any, Any]:
-        """Plain zeros: traced arrays are real."""
-        return np.zeros(self.shape, self.dtype)
+        """Plain zeros, to be read, as NumPy's are: traced arrays are real."""
+        return np.broadcast_to(np.zeros((), self.dtype), self.shape)
 
     @property
     def real(self) -> TracedArray:
@@ -201,7 +201,7 @@ class TracedArray:
         return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return call_function(function, args, kwargs)
+        return call_function(function, settled(args), kwargs)  # the items of one with a mutable face have no such face
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -272,9 +272,6 @@ class TracedArray:
             why="Recorded values are immutable; copies of them are not.",
             fix="x = primad.numpy.copy(x) before, or x = primad.numpy.set_at(x, i, value), or add_at.",
         )
-
-    def __settled__(self) -> Any:
-        return self
 
     def __copy__(self) -> TracedArray:
         return self  # recorded values are immutable

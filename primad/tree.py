@@ -41,7 +41,7 @@ def _register_new(leaves: list[Any]) -> bool:
     """Register the dataclasses among leaves, and say whether there were any; settle arrays with a mutable face."""
     found = False
     for cls in {type(leaf) for leaf in leaves} - _PLAIN:
-        if getattr(cls, "mutable", False):
+        if hasattr(cls, "__settled__"):
             leaves[:] = [leaf.__settled__() if type(leaf) is cls else leaf for leaf in leaves]
         if dataclasses.is_dataclass(cls) and cls not in _registered and not hasattr(cls, "__array_function__"):
             _registered.add(cls)

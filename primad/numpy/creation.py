@@ -54,17 +54,30 @@ def array(
 ) -> Any:
     """np.array; nested lists may hold traced values, and the array may be written to.
 
+    Without `copy`, what is returned of a plain array is a plain array: it may share its memory, which has no room for
+    traced values.
+
     Example:
         >>> import primad, primad.numpy as np
         >>> primad.grad(lambda x: np.linalg.det(np.array([[x, 1.0], [2.0, x]])))(3.0)
         np.float64(6.0)
     """
+    if isinstance(object, TracedArray) and not copy and (dtype is None or object.dtype == dtype):
+        return object[(None,) * (ndmin - object.ndim)] if object.ndim < ndmin else object
     given = settled(object)
     if not any_traced([given]):
-        return writable(np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
+        found = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
+        return found if not copy and _may_be_shared(object) else writable(found)
+    if copy is False:
+        raise ShapeError("array: it cannot be made without a copy", fix="use np.asarray, which copies where it has to.")
     x = joined(given)
     x = x if dtype is None else convert(x, dtype)
     return writable(reshape(x, (1,) * (ndmin - x.ndim) + x.shape))
+
+
+def _may_be_shared(given: Any) -> bool:
+    """Say whether an array that is made without a copy may be the memory of what it is made of."""
+    return not isinstance(given, (TracedArray, list, tuple, bool, int, float, np.generic))
 
 
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None) -> Any:
@@ -75,7 +88,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
     if any_traced([given]):
         return array(given, dtype)
     found = np.asarray(given, dtype, order, device=device, copy=copy)
-    return writable(found) if isinstance(given, (list, tuple)) or given is not a else found
+    return found if not copy and _may_be_shared(a) else writable(found)
 
 
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None) -> Any:

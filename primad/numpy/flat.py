@@ -26,10 +26,11 @@ class Flat:
         return self._array.size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self[:])
+        return (self._array[place] for place in np.ndindex(self._array.shape))
 
     def __getitem__(self, index: Any) -> Any:
-        return settled(self._array).reshape(-1)[index]
+        found = self._array.reshape(-1)[index]
+        return found.copy() if isinstance(found, TracedArray) and hasattr(found, "mark") else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not hasattr(self._array, "mark"):

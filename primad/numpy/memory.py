@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from contextlib import suppress
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -26,24 +26,52 @@ Numbers = np.ndarray[Any, Any]
 NO_PLACE = -1
 
 
-class ArrayMemory:
-    """What an array and its views share.
+class _Memory:
+    """Elements in the order of memory, and views of them.
 
     Attributes:
         trace: the recording that may write.
         numbers: the elements as plain numbers, in the order of memory; those of traced ones mean nothing.
-        pieces: the traced values that were written.
+    """
+
+    __slots__ = ("numbers", "trace")
+
+    def __init__(self, numbers: Numbers, trace: Trace) -> None:
+        self.numbers = numbers
+        self.trace = trace
+
+    def _is_all(self, view: Numbers, index: Any) -> bool:
+        return view is self.numbers and (index is Ellipsis or (isinstance(index, slice) and index == slice(None)))
+
+    def _beside(self, view: Numbers, row: Numbers) -> Numbers:
+        """Return the elements of a row, one for each of the memory, that stand where a view's do."""
+        if not view.size:
+            return np.empty(view.shape, row.dtype)
+        strides = [step * row.itemsize for step in self._steps(view)]
+        return np.ndarray(view.shape, row.dtype, row, self._start(view) * row.itemsize, strides)
+
+    def _start(self, view: Numbers) -> int:
+        return int(_address(view) - _address(self.numbers)) // view.itemsize
+
+    def _steps(self, view: Numbers) -> list[int]:
+        return [step // view.itemsize for step in view.strides]
+
+
+class ArrayMemory(_Memory):
+    """What an array and its views share.
+
+    Attributes:
+        pieces: the traced values that were written, or joined of such.
         starts: how many elements the pieces before each have together.
         places: for each element, in a row, its place in the pieces one after another; `NO_PLACE` where it is a plain
             number; −2 − place where it is a plain number that stands in a piece as well. None where all elements are
             those of the one piece, in order, or where there is no piece.
     """
 
-    __slots__ = ("numbers", "pieces", "places", "starts", "trace")
+    __slots__ = ("pieces", "places", "starts")
 
     def __init__(self, numbers: Numbers, trace: Trace, piece: TracedArray | None = None) -> None:
-        self.numbers = numbers
-        self.trace = trace
+        super().__init__(numbers, trace)
         self.pieces: list[TracedArray] = []
         self.starts: list[int] = []
         self.places: Numbers | None = None
@@ -59,10 +87,8 @@ class ArrayMemory:
         """Write a traced value, of the dtype of the elements, at an index of a view."""
         if self._is_all(view, index) and piece.shape == view.shape:
             return self._refill(piece)
-        start = self.starts[-1] + self.pieces[-1].size if self.pieces else 0
-        self._own_places(view)[index] = start + np.arange(piece.size).reshape(piece.shape)
-        self.pieces.append(piece)
-        self.starts.append(start)
+        places = self._own_places(view)  # as they are before
+        places[index] = self._added(piece)
         return None
 
     def put_numbers(self, view: Numbers, index: Any, value: Any) -> None:
@@ -73,9 +99,6 @@ class ArrayMemory:
         elif self.pieces:
             self._own_places(view)[index] = NO_PLACE
 
-    def _is_all(self, view: Numbers, index: Any) -> bool:
-        return view is self.numbers and (index is Ellipsis or (isinstance(index, slice) and index == slice(None)))
-
     def _own_places(self, view: Numbers) -> Numbers:
         """Return the places of a view's elements, to be written to."""
         if self.places is None:
@@ -83,20 +106,18 @@ class ArrayMemory:
             self.places = np.arange(count) if self.pieces else np.full(count, NO_PLACE)
         return self._beside(view, self.places)
 
-    def _beside(self, view: Numbers, row: Numbers) -> Numbers:
-        """Return the elements of a row, one for each of the memory, that stand where a view's do."""
-        if not view.size:
-            return np.empty(view.shape, row.dtype)
-        strides = [step * row.itemsize for step in self._steps(view)]
-        return np.ndarray(view.shape, row.dtype, row, self._start(view) * row.itemsize, strides)
-
-    def _start(self, view: Numbers) -> int:
-        return int(_address(view) - _address(self.numbers)) // view.itemsize
-
-    def _steps(self, view: Numbers) -> list[int]:
-        return [step // view.itemsize for step in view.strides]
+    def _added(self, piece: TracedArray) -> Numbers:
+        """Append a piece and return the places of its elements."""
+        start = self.starts[-1] + self.pieces[-1].size if self.pieces else 0
+        self.pieces.append(piece)
+        self.starts.append(start)
+        return start + np.arange(piece.size).reshape(piece.shape)
 
     # -- reading -------------------------------------------------------------------------------------------------------
+
+    def is_plain(self, view: Numbers) -> bool:
+        """Say whether the elements of a view are plain numbers."""
+        return not self.pieces or (self.places is not None and not (self._beside(view, self.places) >= 0).any())
 
     def get(self, view: Numbers, index: Any) -> Any:
         """Return elements of a view: a copy of plain numbers, or a traced array if one of them is traced."""
@@ -107,47 +128,112 @@ class ArrayMemory:
                 if found is not None:
                     return found
             row = np.arange(self.numbers.size) if self.places is None else self.places
-            places = np.asarray(self._beside(view, row)[index])
-            if not (places >= 0).any():
+            given = np.asarray(self._beside(view, row)[index])
+            if not (given >= 0).any():
                 break
-            places = np.where(places < NO_PLACE, -2 - places, places)
+            places = _in_pieces(given)
             last = bisect_right(self.starts, int(places.max())) - 1
             if places.min() >= self.starts[last]:
                 return _picked(self.pieces[last], places - self.starts[last])
+            if 2 * given.size < self.numbers.size:
+                return self._of_several(view, index, given)
             self._join()
         found = view[index]
         return found.copy() if isinstance(found, np.ndarray) else found
 
+    def _of_several(self, view: Numbers, index: Any, given: Numbers) -> TracedArray:
+        """Return elements that stand in several pieces; a part of the array that is read is one piece from then on."""
+        found: TracedArray = reshape(self._assembled(_in_pieces(given).reshape(-1), view[index]), given.shape)
+        if is_basic(index):
+            places = self._added(found)
+            self._own_places(view)[index] = np.where(given < 0, -2 - places, places)
+        return found
+
     def _join(self) -> None:
         """Make one piece of all elements."""
         assert self.places is not None
-        places = np.where(self.places < NO_PLACE, -2 - self.places, self.places)
-        owner = np.searchsorted(self.starts, places, "right") - 1  # -1: none
-        follows = (owner[1:] == owner[:-1]) & ((owner[1:] < 0) | (np.diff(places) == 1))
-        cuts = [0, *(1 + np.flatnonzero(~follows)), places.size]
-        used = np.unique(owner)
-        row = self.numbers.reshape(-1)
-        if len(cuts) <= 2 * len(used) + 2:  # pieces stand in a row, or nearly
-            parts = []
-            for begin, end in pairwise(cuts):
-                piece = owner[begin]
-                at = places[begin] - self.starts[piece]
-                parts.append(row[begin:end] if piece < 0 else _flat(self.pieces[piece])[at : at + end - begin])
-            whole = concatenate(parts)
-        else:
-            parts = [_flat(self.pieces[piece]) for piece in used if piece >= 0]
-            sizes = [part.size for part in parts]
-            at = np.empty(places.size, int)
-            for piece, begin in zip([k for k in used if k >= 0], np.cumsum([0, *sizes[:-1]]), strict=True):
-                at[owner == piece] = places[owner == piece] - self.starts[piece] + begin
-            plain = owner < 0
-            at[plain] = sum(sizes) + np.arange(plain.sum())
-            whole = getitem(concatenate([*parts, row[plain]]), at)
         known = self.places < 0
+        whole = self._assembled(_in_pieces(self.places), self.numbers)
         self._refill(reshape(whole, self.numbers.shape))
         if known.any():
             numbers = np.arange(known.size)
             self.places = np.where(known, -2 - numbers, numbers)
+
+    def _assembled(self, places: Numbers, numbers: Numbers) -> Any:
+        """Return elements in a row: those at places in the pieces, and plain numbers where there is none."""
+        row, order = numbers.reshape(-1), None
+        owner = self._owners(places)
+        follows = (owner[1:] == owner[:-1]) & ((owner[1:] < 0) | (np.diff(places) == 1))
+        if np.count_nonzero(~follows) > 2 * len(np.unique(owner)):  # they do not stand in a row, nor nearly
+            order = np.lexsort((places, owner))
+            places, owner, row = places[order], owner[order], row[order]
+            follows = owner[1:] == owner[:-1]
+        parts = []
+        for begin, end in pairwise([0, *(1 + np.flatnonzero(~follows)), places.size]):
+            piece = owner[begin]
+            at = places[begin:end] - (0 if piece < 0 else self.starts[piece])
+            parts.append(row[begin:end] if piece < 0 else _picked(self.pieces[piece], at))
+        whole = concatenate(parts)
+        return whole if order is None else getitem(whole, np.argsort(order))
+
+    def _owners(self, places: Numbers) -> Numbers:
+        """Return the number of the piece in which each place is; −1 for none."""
+        if places.size < len(self.starts):
+            return np.array([bisect_right(self.starts, place) - 1 for place in places.tolist()])
+        return np.searchsorted(self.starts, places, "right") - 1
+
+
+class ChosenMemory(_Memory):
+    """The elements of an array at an index that only the program knows: a row whose number is traced, as a view.
+
+    Args:
+        array: the array, which is read and written whenever this is.
+        index: integers, traced ones too, slices, new axes and an ellipsis.
+        shape: the shape of the elements.
+    """
+
+    __slots__ = ("array", "index")
+    pieces = True
+    """Its elements are traced values."""
+
+    def __init__(self, array: Any, index: Any, shape: tuple[int, ...]) -> None:
+        super().__init__(np.empty(shape, array.dtype), array.memory.trace)
+        self.array = array
+        self.index = index
+
+    def is_of(self, array: Any, index: Any) -> bool:
+        """Say whether these are the elements of an array at an index."""
+        pairs = zip_longest(items(self.index), items(index))
+        return self.array is array and all(
+            a is b or (type(a) is type(b) and not isinstance(a, TracedArray) and a == b) for a, b in pairs
+        )
+
+    def is_plain(self, view: Numbers) -> bool:
+        """Say no."""
+        return False
+
+    def get(self, view: Numbers, index: Any) -> Any:
+        """Return what the elements of a view are now."""
+        return _picked(TracedArray(self.array.node)[self.index], self._places(view, index))
+
+    def put(self, view: Numbers, index: Any, piece: Any) -> None:
+        """Write a value at an index of a view."""
+        now = TracedArray(self.array.node)[self.index]
+        self.array[self.index] = reshape(set_at(_flat(now), self._places(view, index), piece), now.shape)
+
+    def put_numbers(self, view: Numbers, index: Any, value: Any) -> None:
+        """Write plain numbers at an index of a view."""
+        cast = np.empty(view.shape, view.dtype)
+        cast[index] = value
+        self.put(view, index, cast[index])
+
+    def _places(self, view: Numbers, index: Any) -> Numbers:
+        return np.asarray(self._beside(view, np.arange(self.numbers.size))[index])
+
+
+def _in_pieces(given: Numbers) -> Numbers:
+    """Return places in the pieces, also of those elements of which the plain numbers are known."""
+    return np.where(given < NO_PLACE, -2 - given, given)
 
 
 def items(index: Any) -> tuple[Any, ...]:
@@ -199,14 +285,20 @@ def _flat(piece: TracedArray) -> Any:
 
 def _picked(piece: TracedArray, at: Numbers) -> Any:
     """Return the elements of a piece at places in its row."""
+    if not at.size:
+        return getitem(_flat(piece), at)
     start = int(at.flat[0])
     steps = [int(at.take(1, axis).flat[0]) - start if n > 1 else 0 for axis, n in enumerate(at.shape)]
     even = start + sum(
         (np.arange(n) * step).reshape((-1,) + (1,) * (at.ndim - axis - 1))
         for axis, (n, step) in enumerate(zip(at.shape, steps, strict=True))
     )
-    found = _part(piece, start, steps, at.shape) if np.array_equal(even, at) else None
-    return getitem(_flat(piece), at) if found is None else found
+    if np.array_equal(even, at):
+        for elements in (piece, _flat(piece)):
+            found = _part(elements, start, steps, at.shape)
+            if found is not None:
+                return found
+    return getitem(_flat(piece), at)
 
 
 def _part(piece: TracedArray, start: int, steps: list[int], shape: tuple[int, ...]) -> TracedArray | None:

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from primad.errors import TracingError
-from primad.numpy.flat import Flat
+from primad.errors import MissingAttributeError, ShapeError, TracingError
 from primad.numpy.indexing import add_at
-from primad.numpy.memory import ArrayMemory, Numbers, is_basic, items, known, updated, with_dots
-from primad.numpy.promotion import any_traced, convert, joined
-from primad.recording import RECORDING
-from primad.trace import TracedArray, lift, settled
-from primad.types import ArrayType
+from primad.numpy.memory import Numbers, known
+from primad.numpy.promotion import any_traced, joined
+from primad.numpy.views import View
+from primad.trace import TracedArray, settled
 
 _VIEWS = frozenset((
-    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.array_split, np.broadcast_to, np.diagonal, np.dsplit,
-    np.expand_dims, np.flip, np.fliplr, np.flipud, np.hsplit, np.matrix_transpose, np.moveaxis, np.ravel, np.real,
-    np.reshape, np.rollaxis, np.rot90, np.split, np.squeeze, np.swapaxes, np.transpose, np.unstack, np.vsplit,
+    np.array_split, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.broadcast_to, np.diag,
+    np.diagonal, np.dsplit, np.einsum, np.expand_dims, np.flip, np.fliplr, np.flipud, np.hsplit,
+    np.lib.stride_tricks.sliding_window_view, np.linalg.diagonal, np.linalg.matrix_transpose, np.matrix_transpose,
+    np.moveaxis, np.ravel, np.real, np.real_if_close, np.reshape, np.rollaxis, np.rot90, np.split, np.squeeze,
+    np.swapaxes, np.transpose, np.unstack, np.vsplit,
 ))  # fmt: skip
 """Functions of NumPy's that give views, where they can."""
-_VIEW_METHODS = frozenset(("diagonal", "ravel", "reshape", "squeeze", "swapaxes", "transpose"))
-_OF_MEMORY = frozenset(("flags", "itemsize", "nbytes", "strides"))
+_VIEW_METHODS = frozenset(("diagonal", "ravel", "reshape", "squeeze", "swapaxes", "transpose", "view"))
+_OF_MEMORY = frozenset(("flags", "itemsize", "nbytes", "setflags", "strides"))
+_OF_PLACES = {
+    **dict.fromkeys(
+        ("base", "ctypes", "data", "getfield", "setfield"), "np.array(y) is a plain copy of known numbers."
+    ),
+    "resize": "y = primad.numpy.resize(y, shape) is a copy of another size.",
+}
+"""Attributes that are about the place in memory, and what to write instead."""
 _WRITING: dict[Any, tuple[int, str]] = {
     np.copyto: (1, "src"), np.fill_diagonal: (1, "val"), np.place: (2, "vals"), np.put: (2, "v"),
     np.put_along_axis: (2, "values"), np.putmask: (2, "values"),
@@ -32,154 +42,39 @@ _WRITING: dict[Any, tuple[int, str]] = {
 """Functions of NumPy's that write into their first argument, and where they take what they write."""
 _CASTING = {np.copyto: "same_kind", np.putmask: "safe"}
 """By which rule they cast, where it is not that of assignment."""
+_LIKE_UFUNCS = frozenset((np.clip, np.fix, np.isneginf, np.isposinf))
+"""Functions whose result is broadcast into `out`."""
 
 
-def writable(array: Any) -> Any:
-    """Return a fresh array as one that traced values can be written into, where a function is being recorded.
-
-    Args:
-        array: an array that nothing else refers to, or a traced array. Outside of a recording, and where its dtype is
-            not one of traced arrays, it is returned as it is.
-    """
-    trace = RECORDING.get()
-    if trace is None:
-        return array
-    if isinstance(array, TracedArray):
-        array = settled(array)
-    if type(array) is TracedArray:
-        numbers = np.empty(array.shape, array.dtype)
-        return WritableArray(ArrayMemory(numbers, trace, array), numbers)
-    if type(array) is not np.ndarray or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        return array
-    if array.flags.c_contiguous:
-        return WritableArray(ArrayMemory(array, trace), array)
-    numbers = array.T if array.flags.f_contiguous else array.copy("C")
-    return WritableArray(ArrayMemory(numbers, trace), numbers.T if array.flags.f_contiguous else numbers)
-
-
-def _fresh(found: Any) -> Any:
-    """Return the result of a function, writable where it is a plain array."""
-    if type(found) is list or type(found) is tuple:
-        return type(found)([_fresh(item) for item in found])
-    return writable(found) if type(found) is np.ndarray and found.flags.writeable and found.ndim else found
-
-
-def _forward(operation: Callable[..., Any]) -> Any:
-    def apply(self: WritableArray, *others: Any) -> Any:
-        return _fresh(operation(self.__settled__(), *settled(others)))
-
-    return apply
-
-
-def _reflected(operation: Callable[..., Any]) -> Any:
-    def apply(self: WritableArray, other: Any) -> Any:
-        return _fresh(operation(settled(other), self.__settled__()))
-
-    return apply
-
-
-def _in_place(ufunc: np.ufunc) -> Any:
-    def apply(self: WritableArray, other: Any) -> Any:
-        return self._take(ufunc.__name__, ufunc(self.__settled__(), settled(other)))
-
-    return apply
-
-
-class WritableArray(TracedArray):
+class WritableArray(View):
     """An array of the function that is being recorded which behaves as NumPy's do: its elements can be written.
 
     It holds plain numbers until a traced value is written into it, and is a plain array to whoever asks for numbers
     that are known. Basic slices, transposes and reshapes are views that write through, as NumPy's are.
     """
 
-    __slots__ = ("_memory", "_view")
-    mutable = True
-
-    def __init__(self, memory: ArrayMemory, view: Numbers) -> None:
-        self._memory = memory
-        self._view = view
-
-    def __settled__(self) -> Any:
-        return self._memory.get(self._view, ...)
-
-    # -- what it is ----------------------------------------------------------------------------------------------------
-
-    @property
-    def node(self) -> Any:  # type: ignore[override]
-        """The node of what it holds now."""
-        now = self.__settled__()
-        return lift(now, RECORDING.get() or self._memory.trace)
-
-    @property
-    def type(self) -> ArrayType:
-        """Shape and dtype together."""
-        return ArrayType(self._view.shape, self._view.dtype)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes; assigned to, it reshapes in place."""
-        lengths: tuple[int, ...] = self._view.shape
-        return lengths
-
-    @shape.setter
-    def shape(self, shape: Any) -> None:
-        self._view = self._viewed(self._view.reshape(shape), f"shape {shape} needs a copy")._view
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Dtype of the elements."""
-        found: np.dtype[Any] = self._view.dtype
-        return found
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self._view.ndim
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self._view.size
-
-    @property
-    def T(self) -> TracedArray:
-        """A view with its axes reversed."""
-        return WritableArray(self._memory, self._view.T)
-
-    @property
-    def mT(self) -> TracedArray:
-        """A view with its last two axes exchanged."""
-        return WritableArray(self._memory, self._view.mT)
-
-    @property
-    def real(self) -> TracedArray:
-        """The array itself: its elements are real."""
-        return self
-
-    def _viewed(self, found: Numbers, otherwise: str) -> WritableArray:
-        if found.size and not np.may_share_memory(found, self._view):
-            raise AttributeError(otherwise)
-        return WritableArray(self._memory, found)
+    __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_MEMORY:
             return getattr(self._view, name)
+        if name in _OF_PLACES:
+            raise MissingAttributeError(
+                f"y.{name} of an array that primad.numpy made in a recording",
+                why="It is about a place in memory, and traced values that are written have none.",
+                fix=_OF_PLACES[name],
+            )
         if name.startswith("_"):  # what NumPy, copy and notebooks look for
             raise AttributeError(name)
-        now = self.__settled__()
-        found = getattr(now, name)  # which says what there is instead, where there is none
+        found = getattr(self._view if name in _VIEW_METHODS else _plain(self), name)  # which refuses what it has not
         if not callable(found):
             return found
 
-        def bound(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-            if name in _VIEW_METHODS:
-                view = getattr(self._view, name)(*args, **kwargs)
-                if np.may_share_memory(view, self._view):
-                    return WritableArray(self._memory, view)
-            given = {key: settled(value) for key, value in kwargs.items()}
-            fresh = writable if name in _VIEW_METHODS else _fresh
-            result = fresh(getattr(self.__settled__(), name)(*settled(args), **given))
-            return result if out is None else _written(name, out, result)
+        def bound(*args: Any, **kwargs: Any) -> Any:
+            method = getattr(np.ndarray, name, None)
+            out, given, options = _without(method, "out", (self, *args), kwargs)
+            result = _called(partial(_call_method, name), given, options, name in _VIEW_METHODS)
+            return result if out is None else _written(name, out, result, name == "clip")
 
         return bound
 
@@ -187,13 +82,13 @@ class WritableArray(TracedArray):
         return sorted({*super().__dir__(), *_OF_MEMORY})
 
     def __str__(self) -> str:
-        return str(self.__settled__())
+        return str(_plain(self))
 
     def __repr__(self) -> str:
-        return repr(self.__settled__())
+        return repr(_plain(self))
 
     def __format__(self, spec: str) -> str:
-        return format(self.__settled__(), spec)
+        return format(_plain(self), spec)
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -203,7 +98,15 @@ class WritableArray(TracedArray):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Numbers:
         now = self.__settled__()
-        return np.array(now, dtype) if type(now) is not TracedArray else now.__array__(dtype, copy)
+        if type(now) is TracedArray:
+            return now.__array__(dtype, copy)
+        if copy is False:
+            raise ShapeError(
+                "a plain array without a copy of an array that may be written to",
+                why="Traced values that are written into the one would not be seen in the other.",
+                fix="np.array(y) is a copy.",
+            )
+        return np.array(now, dtype) if copy or np.dtype(dtype or now.dtype) != now.dtype else now
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -213,11 +116,11 @@ class WritableArray(TracedArray):
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy."""
-        return writable(self.__settled__())
+        return self.made(_plain(self))
 
     def flatten(self, order: str = "C") -> Any:
         """Return a copy in one axis."""
-        return writable(self.__settled__().flatten(order))
+        return self.made(_plain(self).flatten(order))
 
     def astype(
         self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
@@ -225,87 +128,15 @@ class WritableArray(TracedArray):
         """Return a copy of another dtype; without `copy`, the array itself if it has it."""
         if not copy and self.dtype == dtype:
             return self
-        return writable(self.__settled__().astype(dtype, casting=casting))
-
-    __bool__ = _forward(bool)
-    __int__ = _forward(int)
-    __float__ = _forward(float)
-    __complex__ = _forward(complex)
-    __index__ = _forward(operator.index)
-    __round__ = _forward(round)
-    __neg__, __pos__, __abs__ = _forward(operator.neg), _forward(operator.pos), _forward(abs)
-    __invert__, __divmod__, __rdivmod__ = _forward(operator.invert), _forward(divmod), _reflected(divmod)
+        return self.made(_plain(self).astype(dtype, casting=casting))
 
     def item(self, *args: Any) -> Any:
         """Return an element that is a plain number."""
-        return self.__settled__().item(*args)
+        return _plain(self).item(*args)
 
     def tolist(self) -> Any:
         """Return the elements, where they are plain numbers, as a list."""
-        return self.__settled__().tolist()
-
-    # -- reading and writing -------------------------------------------------------------------------------------------
-
-    def __getitem__(self, index: Any) -> Any:
-        index = known(index)
-        if any(type(item) is TracedArray for item in items(index)):
-            return TracedArray(self.node)[index]
-        if is_basic(index):
-            part = self._view[index]
-            return (
-                WritableArray(self._memory, part)
-                if isinstance(part, np.ndarray)
-                else self._memory.get(self._view, index)
-            )
-        return writable(self._memory.get(self._view, index))
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._check_recording()
-        index = known(index)
-        if type(value) is WritableArray and value._memory is self._memory and is_basic(index):
-            part = self._view[with_dots(index)]
-            if part.__array_interface__ == value._view.__array_interface__:
-                return  # y[i] += v has written already
-        value = settled(value)
-        if any(type(item) is TracedArray for item in items(index)):
-            self._memory.put(self._view, ..., convert(updated(TracedArray(self.node), index, value), self.dtype))
-        elif any_traced([value]):
-            self._memory.put(self._view, index, convert(joined(value), self.dtype))
-        else:
-            self._memory.put_numbers(self._view, index, value)
-
-    def _check_recording(self) -> None:
-        """Raise unless the array may be written to now."""
-        if not self._view.flags.writeable:
-            raise ValueError("assignment destination is read-only")
-        now, own = RECORDING.get(), self._memory.trace
-        if now is own or (now is None and not self._memory.pieces):
-            return
-        raise TracingError(
-            "an array was written to in another recording than the one that made it",
-            why="A function inside the one that made it is being recorded (by grad, jit, vmap, scan, …), or its own "
-            "recording has ended: what is written now would leave that function, or happen once instead of each time.",
-            fix="copy it there first, y = primad.numpy.copy(y), and return the copy.",
-        )
-
-    def _take(self, name: str, found: Any) -> WritableArray:
-        """Become the result of an operation, as NumPy's arrays do for `+=` and `out=`."""
-        if np.shape(found) != self.shape:
-            raise ValueError(
-                f"non-broadcastable output operand with shape {self.shape} doesn't match the broadcast shape "
-                f"{np.shape(found)}"
-            )
-        if not np.can_cast(found.dtype, self.dtype, "same_kind"):
-            raise self._cannot_cast(name, found.dtype)
-        self[...] = found
-        return self
-
-    def _cannot_cast(self, name: str, dtype: Any) -> TracingError:
-        return TracingError(
-            f"Cannot cast {name!r} output from {dtype!r} to {self.dtype!r} with casting rule 'same_kind'",
-            why="An array keeps its dtype when it is written to.",
-            fix="make it an array of floats: np.zeros(3), np.array([1.0, 2.0]), y.astype(float).",
-        )
+        return _plain(self).tolist()
 
     def fill(self, value: Any) -> None:
         """Write one value into all elements."""
@@ -315,105 +146,190 @@ class WritableArray(TracedArray):
         """Sort in place."""
         self[...] = np.sort(self.__settled__(), axis)
 
+    def partition(self, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None) -> None:
+        """Sort in place so far that the k-th elements are in their places."""
+        self[...] = np.partition(self.__settled__(), kth, axis)
+
     def put(self, indices: Any, values: Any, mode: Any = "raise") -> None:
         """Write values at places of the flattened array."""
         np.put(self, indices, values, mode)  # type: ignore[arg-type]
-
-    @property
-    def flat(self) -> Any:
-        """All elements in a row, to be read, written and iterated over."""
-        return Flat(self)
-
-    @flat.setter
-    def flat(self, value: Any) -> None:
-        self.flat[:] = value
 
     # -- NumPy's protocols ---------------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "at":
-            return self._at(ufunc, *inputs)
+            return _add_at(ufunc, *inputs)
         out = kwargs.pop("out", None)
         given = {key: settled(value) for key, value in kwargs.items()}
         if out is not None and not any(type(target) is WritableArray for target in out):
             given["out"], out = out, None
-        found = _fresh(getattr(ufunc, method)(*settled(inputs), **given))
+        if out is not None and method == "__call__" and given.get("where", True) is not True:
+            return _where(ufunc, inputs, out, **given)
+        found = WritableArray.live(getattr(ufunc, method)(*settled(inputs), **given))
         if out is None:
             return found
+        rest = (method in ("__call__", "outer"), given.get("casting", "same_kind"))
         if not isinstance(found, tuple):
-            return _written(ufunc.__name__, out[0], found)
-        return tuple([y if to is None else _written(ufunc.__name__, to, y) for to, y in zip(out, found, strict=True)])
-
-    def _at(self, ufunc: Any, target: Any, index: Any, *values: Any) -> None:
-        if type(target) is not WritableArray or ufunc not in (np.add, np.subtract):
-            raise TracingError(f"np.{ufunc.__name__}.at with traced values", fix="primad.numpy.add_at returns a copy.")
-        value = settled(values[0]) if ufunc is np.add else -settled(values[0])
-        dtype = value.dtype if isinstance(value, TracedArray) else np.asarray(value).dtype
-        if not np.can_cast(dtype, target.dtype, "same_kind"):
-            raise target._cannot_cast(f"{ufunc.__name__}.at", dtype)
-        target[...] = add_at(target, index, value)
+            return _written(ufunc.__name__, out[0], found, *rest)
+        pairs = zip(out, found, strict=True)
+        return tuple([y if to is None else _written(ufunc.__name__, to, y, *rest) for to, y in pairs])
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in _WRITING and type(args[0]) is WritableArray:
             return args[0]._write(function, args[1:], kwargs)
-        if function in _VIEWS and type(args[0]) is WritableArray:
-            views = args[0]._views(function, settled(args[1:]), kwargs)
-            if views is not None:
-                return views
-        out = kwargs.get("out")
-        given = {key: settled(value) for key, value in kwargs.items() if key != "out" or type(out) is not WritableArray}
-        found = (writable if function in _VIEWS else _fresh)(function(*settled(tuple(args)), **given))
-        return _written(function.__name__, out, found) if type(out) is WritableArray else found
-
-    def _views(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Return the views that a function gives; None where it has to copy."""
-        found = function(self._view, *args, **kwargs)
-        parts = found if isinstance(found, (list, tuple)) else [found]
-        if not all(isinstance(part, np.ndarray) and np.may_share_memory(part, self._view) for part in parts):
-            return None
-        views = [WritableArray(self._memory, part) for part in parts]
-        return type(found)(views) if isinstance(found, (list, tuple)) else views[0]
+        if function is np.nan_to_num:
+            copied, args, kwargs = _without(function, "copy", args, kwargs)
+            if copied is not None and not copied and type(args[0]) is WritableArray:
+                return args[0].take_over("nan_to_num", function(args[0], **kwargs))
+        out, args, kwargs = _without(function, "out", args, kwargs)
+        found = _called(function, args, kwargs, function in _VIEWS)
+        return found if out is None else _written(function.__name__, out, found, function in _LIKE_UFUNCS)
 
     def _write(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Do what a function of NumPy's does that writes: it is asked which values it puts where."""
         place, name = _WRITING[function]
-        args = list(args)
+        args, kwargs = list(args), dict(kwargs)
         value = settled(args[place - 1] if len(args) >= place else kwargs[name])
         value = joined(value) if any_traced([value]) else np.asarray(value)
-        rule = kwargs.pop("casting", _CASTING.get(function, "unsafe"))
-        if not np.can_cast(value.dtype, self.dtype, rule):
-            raise TracingError(
-                f"np.{function.__name__} cannot cast from {value.dtype} to {self.dtype} by the rule {rule!r}"
-            )
+        self.check_cast(function.__name__, value.dtype, kwargs.pop("casting", _CASTING.get(function, "unsafe")))
         numbers = np.arange(value.size).reshape(value.shape)
         if len(args) >= place:
             args[place - 1] = numbers
         else:
-            kwargs = {**kwargs, name: numbers}
+            kwargs[name] = numbers
         self.mark(lambda marks: function(marks, *settled(tuple(args)), **kwargs), value)
 
-    def mark(self, write: Callable[[Numbers], Any], value: Any) -> None:
-        """Write the values whose numbers `write` puts into an array of this shape."""
-        marks = np.full(self.shape, -1)
-        write(marks)
-        hit = marks >= 0
-        self[hit] = value.reshape(-1)[marks[hit]]
+
+writable = WritableArray.made
 
 
-def _written(name: str, out: Any, found: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """Return an operand of a call: the numbers themselves, to be read, where they are known; so in lists and tuples."""
+    if type(value) is WritableArray:
+        numbers = value.numbers
+        return settled(value) if numbers is None else numbers
+    return type(value)(map(_plain, value)) if type(value) is list or type(value) is tuple else value
+
+
+def _views(value: Any, found: list[WritableArray]) -> Any:
+    """Return an operand with arrays replaced by their views of numbers, and add the arrays to a list."""
+    if type(value) is WritableArray:
+        found.append(value)
+        return value._view
+    return type(value)([_views(item, found) for item in value]) if type(value) in (list, tuple) else value
+
+
+def _called(call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], moves: bool) -> Any:
+    """Call a function of NumPy's; what it gives that shares memory with the arrays is a view of them.
+
+    Args:
+        call: the function.
+        args: its arguments.
+        kwargs: those by name.
+        moves: whether it does no more than move elements, so that NumPy can say what is a view whatever they are.
+    """
+    arrays: list[WritableArray] = []
+    shown = [_views(value, arrays) for value in (*args, *kwargs.values())]
+    if moves and not any_traced(shown):
+        with np.errstate(all="ignore"):  # of elements that are not known
+            found = call(*shown[: len(args)], **dict(zip(kwargs, shown[len(args) :], strict=True)))
+        parts = found if isinstance(found, (list, tuple)) else [found]
+        if all(any(np.may_share_memory(part, array._view) for array in arrays) or not np.size(part) for part in parts):
+            return WritableArray.live(found, *arrays)
+    found = call(*map(_plain, args), **{key: _plain(value) for key, value in kwargs.items()})
+    return WritableArray.made(found) if moves else WritableArray.live(found, *arrays)
+
+
+def _call_method(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+    return getattr(array, name)(*args, **kwargs)
+
+
+def _without(function: Any, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Sequence[Any], Any]:
+    """Return an array or option that a call was given, None if there is none, and its other arguments."""
+    if name in kwargs:
+        return kwargs[name], args, {key: value for key, value in kwargs.items() if key != name}
+    names: list[str] = []
+    if len(args) > 1:
+        with suppress(ValueError, TypeError):  # of a function that does not say what it takes
+            for parameter in inspect.signature(function).parameters.values():
+                if parameter.kind is parameter.VAR_POSITIONAL:
+                    break
+                names.append(parameter.name)
+    place = names.index(name) if name in names else len(args)
+    if place >= len(args):
+        return None, args, kwargs
+    later = dict(zip(names[place + 1 :], args[place + 1 :], strict=False))
+    return args[place], args[:place], {**kwargs, **later}
+
+
+def _written(name: str, out: Any, found: Any, spreads: bool = False, casting: Any = "same_kind") -> Any:
+    """Write a result into an array."""
     if type(out) is WritableArray:
-        return out._take(name, found)
+        return out.take_over(name, found, casting, spreads)
     out[...] = found
     return out
 
 
-_OPERATORS = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift"
+def _where(ufunc: Any, inputs: Sequence[Any], out: Sequence[Any], where: Any, **options: Any) -> Any:
+    """Do what a ufunc does that writes where a mask is true: nothing is computed elsewhere."""
+    mask = known(where)
+    if isinstance(mask, TracedArray):
+        raise TracingError(f"np.{ufunc.__name__} with out= and a traced where=", fix="use primad.numpy.where.")
+    shape = out[0].shape
+    mask = np.broadcast_to(mask, shape)
+    given = [settled(x) if np.ndim(x) == 0 else np.broadcast_to(settled(x), shape)[mask] for x in inputs]
+    casting = options.get("casting", "same_kind")
+    found = ufunc(*given, **options)
+    for target, part in zip(out, found if isinstance(found, tuple) else [found], strict=True):
+        target.check_cast(ufunc.__name__, part.dtype, casting)
+        target[mask] = part
+    return tuple(out) if len(out) > 1 else out[0]
+
+
+def _add_at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
+    """Do what np.add.at and np.subtract.at do."""
+    if type(target) is not WritableArray or ufunc not in (np.add, np.subtract):
+        raise TracingError(f"np.{ufunc.__name__}.at with traced values", fix="primad.numpy.add_at returns a copy.")
+    value = settled(values[0]) if ufunc is np.add else -settled(values[0])
+    target.check_cast(
+        f"{ufunc.__name__}.at", value.dtype if isinstance(value, TracedArray) else np.asarray(value).dtype
+    )
+    target[...] = add_at(target, index, value)
+
+
+# -- operators ---------------------------------------------------------------------------------------------------------
+
+
+def _forward(operation: Callable[..., Any]) -> Any:
+    def apply(self: WritableArray, *others: Any) -> Any:
+        return WritableArray.live(operation(self.__settled__(), *settled(others)))
+
+    return apply
+
+
+def _reflected(operation: Callable[..., Any]) -> Any:
+    def apply(self: WritableArray, other: Any) -> Any:
+        return WritableArray.live(operation(settled(other), self.__settled__()))
+
+    return apply
+
+
+def _in_place(ufunc: np.ufunc) -> Any:
+    def apply(self: WritableArray, other: Any) -> Any:
+        return self.take_over(ufunc.__name__, ufunc(self.__settled__(), settled(other)))
+
+    return apply
+
+
+_OPERATORS = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift divmod"
 for _name in _OPERATORS.split():
-    _operation, _plain = getattr(operator, _name), _name.rstrip("_")
-    setattr(WritableArray, f"__{_plain}__", _forward(_operation))
-    setattr(WritableArray, f"__r{_plain}__", _reflected(_operation))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    _operation, _plain_name = getattr(operator, _name, divmod), _name.rstrip("_")
+    setattr(WritableArray, f"__{_plain_name}__", _forward(_operation))
+    setattr(WritableArray, f"__r{_plain_name}__", _reflected(_operation))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert", "index"):
     setattr(WritableArray, f"__{_name}__", _forward(getattr(operator, _name)))
+for _conversion in (bool, int, float, complex, round):
+    setattr(WritableArray, f"__{_conversion.__name__}__", _forward(_conversion))
 for _name, _ufunc in {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
     "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
