@@ -26,7 +26,7 @@ from primad.verify.programs import draw_program
 from primad.verify.trial import Trial
 
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
-EXCEPTIONS = {"draw"}
+EXCEPTIONS = {"draw", "expm", "expm_frechet", "solve_sylvester", "sqrtm"}
 """The primitives without native code."""
 PARTLY = {"cofactors_along", "polygamma", "project"}
 """Those among the cases that have it for some params only."""

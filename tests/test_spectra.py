@@ -30,6 +30,8 @@ FUNCTIONS = {
     "u of square": (lambda n, a: n.linalg.svd(a)[0] ** 2, STACK),
     "pinv of tall": (lambda n, a: n.linalg.pinv(a), TALL),
     "pinv of wide": (lambda n, a: n.linalg.pinv(a, rtol=1e-9), WIDE),
+    "pinv that drops values": (lambda n, a: n.linalg.pinv(a, 0.4), TALL),
+    "pinv of wide that drops values": (lambda n, a: n.linalg.pinv(a, 0.4), WIDE),
     "cond": (lambda n, a: n.linalg.cond(a), TALL),
     "cond -2": (lambda n, a: n.linalg.cond(a, -2), TALL),
     "cond 1": (lambda n, a: n.linalg.cond(a, 1), STACK),
@@ -56,6 +58,7 @@ FUNCTIONS = {
 SINGLE = {
     "lstsq of tall": (lambda n, a: n.linalg.lstsq(a, np.ones((4, 2)))[0], TALL[0]),
     "lstsq of wide": (lambda n, a: n.linalg.lstsq(a, np.ones(3))[0], WIDE[0]),
+    "lstsq that drops values": (lambda n, a: n.linalg.lstsq(a, np.ones(4), 0.4)[0], TALL[0]),
     "lstsq for b": (lambda n, a: n.linalg.lstsq(np.ones((4, 2)) + np.eye(4, 2), a)[0], TALL[0]),
     "residuals": (lambda n, a: n.linalg.lstsq(a, np.arange(4.0))[1], TALL[0]),
     "multi_dot": (lambda n, a: n.linalg.multi_dot([np.full(4, 0.01), a, a.T, a, np.ones(3)]), TALL[0]),
@@ -224,6 +227,12 @@ def test_the_pseudo_inverse_needs_no_vectors():
             f = primad.grad(f)
         expected = np.prod(-np.arange(1.0, order + 1)) * np.linalg.pinv(ring(1.0))[0, 0] / 2.0 ** (order + 1)
         np.testing.assert_allclose(f(2.0), expected, rtol=1e-10)
+
+
+def test_dropped_values_may_be_equal_and_the_kept_ones_too():
+    turned = TURN @ np.diag([3.0, 3.0, 1.0, 1.0]) @ np.roll(TURN, 1, 0)
+    primad.check_grads(lambda x: np.linalg.pinv(x, 0.5)[0], (turned,), order=2)
+    assert not np.any(primad.jacobian(lambda x: np.linalg.pinv(x, 0.5))(np.zeros((2, 2))))
 
 
 def test_what_is_not_finite_gives_nan():

@@ -210,11 +210,83 @@ def gaps(n: Any, x: Any) -> Any:
 
 
 def pinv(n: Any, a: Any, *, cutoff: float) -> Any:
-    """Multiply by the inverse of aᵀ a, or of a aᵀ, for matrices of full rank."""
+    """Multiply by the inverse of aᵀ a, or of a aᵀ, for matrices of full rank; else invert values above the cutoff."""
     swapped = np.swapaxes(a, -1, -2)
-    return inv(n, swapped @ a) @ swapped if a.shape[-1] <= a.shape[-2] else swapped @ inv(n, a @ swapped)
+    if cutoff < TINY:
+        return inv(n, swapped @ a) @ swapped if a.shape[-1] <= a.shape[-2] else swapped @ inv(n, a @ swapped)
+    out = np.empty(swapped.shape, object)
+    u, s, vh = svd(n, a)
+    for index in np.ndindex(a.shape[:-2]):
+        values = s[index]
+        inverse = [n.divide(1, x) if n.less(values[0] * cutoff, x) else n.number(0) for x in values]
+        out[index] = (vh[index].T * inverse) @ u[index].T
+    return out
+
+
+TINY = 1e-8
+"""A cutoff below which no singular value of the matrices that are tried lies."""
 
 
 def lstsq(n: Any, a: Any, b: Any, *, cutoff: float) -> Any:
     """Multiply by the pseudo-inverse."""
     return pinv(n, a, cutoff=cutoff) @ b
+
+
+# -- functions of matrices ---------------------------------------------------------------------------------------------
+
+
+def expm(n: Any, a: Any) -> Any:
+    """Add up the exponential's series for a small part of each matrix, and square the sum."""
+    return _exponential(n, a, a * 0)[0]
+
+
+def expm_frechet(n: Any, a: Any, e: Any) -> Any:
+    """Differentiate the series and the squarings by the product rule."""
+    return _exponential(n, a, e)[1]
+
+
+def _exponential(n: Any, a: Any, e: Any) -> tuple[Any, Any]:
+    out, along = np.empty(a.shape, object), np.empty(a.shape, object)
+    for index in np.ndindex(a.shape[:-2]):
+        part, moved = (x[index] * n.divide(1, 2**SQUARINGS) for x in (a, e))
+        total = term = _identity(n, len(part))
+        change = term_change = term * 0
+        for k in range(1, TERMS):
+            term_change = (term_change @ part + term @ moved) * n.divide(1, k)
+            term = term @ part * n.divide(1, k)
+            total, change = total + term, change + term_change
+        for _ in range(SQUARINGS):
+            total, change = total @ total, total @ change + change @ total
+        out[index], along[index] = total, change
+    return out, along
+
+
+SQUARINGS, TERMS = 24, 20
+"""Enough for 130 digits of the exponentials of matrices with elements near 1."""
+
+
+def solve_sylvester(n: Any, a: Any, b: Any, q: Any) -> Any:
+    """Solve the system of equations of all elements."""
+    out, (rows, columns) = np.empty(q.shape, object), q.shape[-2:]
+    for index in np.ndindex(q.shape[:-2]):
+        whole = np.kron(a[index], _identity(n, columns)) + np.kron(_identity(n, rows), b[index].T)
+        factors, order, _ = lu(n, whole)
+        half = solve_triangular(n, factors, q[index].reshape(-1, 1)[order], lower=True, transpose=False, unit=True)
+        whole = solve_triangular(n, factors, half, lower=False, transpose=False, unit=False)
+        out[index] = whole.reshape(rows, columns)
+    return out
+
+
+def sqrtm(n: Any, a: Any) -> Any:
+    """Take the means of a matrix and its inverse root's inverse, again and again: each step doubles the digits.
+
+    Source: E. D. Denman and A. N. Beavers, "The matrix sign function and computations in systems", Applied Mathematics
+    and Computation 2 (1976).
+    """
+    x, y = a, np.empty(a.shape, object)
+    for index in np.ndindex(a.shape[:-2]):
+        y[index] = _identity(n, a.shape[-1])
+    half = n.divide(1, 2)
+    for _ in range(14):
+        x, y = (x + inv(n, y)) * half, (y + inv(n, x)) * half
+    return x

@@ -10,12 +10,9 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError, TracingError
-from primad.kinds import composite
 from primad.numpy.elementwise import absolute, where
 from primad.numpy.promotion import (
     as_float,
-    as_traced,
-    first_traced,
     implements,
     keep_axes,
     normalize_axes,
@@ -24,12 +21,11 @@ from primad.numpy.reductions import norm_
 from primad.numpy.reductions import sum as sum_
 from primad.numpy.shaping import moveaxis
 from primad.numpy.systems import inv, square_matrices
-from primad.ops.factorization import matrix_product, transposed
-from primad.primitive import Primitive
+from primad.ops.factorization import transposed
 
 __all__ = [
-    "EighResult", "SVDResult", "cond", "eigh", "eigvalsh", "lstsq", "matrix_norm", "matrix_rank", "norm", "pinv", "svd",
-    "svdvals", "vector_norm",
+    "EighResult", "SVDResult", "cond", "eigh", "eigvalsh", "matrix_norm", "matrix_rank", "norm", "svd", "svdvals",
+    "vector_norm",
 ]  # fmt: skip
 
 
@@ -48,78 +44,10 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
-# -- composites --------------------------------------------------------------------------------------------------------
-
-
-def _inverse(s: Any, cutoff: float) -> Any:
-    """Return 1/s for singular values above the cutoff, relative to the largest, and 0 for the others."""
-    if not s.shape[-1]:
-        return s
-    kept = s > cutoff * s[..., :1]
-    return where(kept, 1.0 / where(kept, s, 1.0), 0.0)
-
-
-def _pseudo_inverse(a: Any, *, cutoff: float) -> Any:
-    u, s, vh = ops.svd(a)
-    return matrix_product(transposed(vh) * _inverse(s, cutoff)[..., None, :], transposed(u))
-
-
-def _pseudo_inverse_tangent(t: Any, out: Any, a: Any, *, cutoff: float) -> Any:
-    """With p = a⁺: ṗ = −p ȧ p + p pᵀ ȧᵀ (1 − a p) + (1 − p a) ȧᵀ pᵀ p.
-
-    Source: G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems
-    whose variables separate", SIAM Journal on Numerical Analysis 10 (1973).
-    """
-    p, q, s = out, transposed(out), transposed(t)
-    change = -matrix_product(matrix_product(p, t), p)
-    m, n = a.shape[-2:]
-    rows = matrix_product(matrix_product(p, q), s)
-    columns = matrix_product(matrix_product(s, q), p)
-    if m:
-        change = change + rows - matrix_product(matrix_product(rows, a), p)
-    return change + columns - matrix_product(p, matrix_product(a, columns)) if n else change
-
-
-pinv_: Primitive = composite(
-    "pinv",
-    numpy=lambda a, *, cutoff: np.linalg.pinv(a, rcond=cutoff),
-    lower=_pseudo_inverse,
-    jvp=[_pseudo_inverse_tangent],
-    doc="The pseudo-inverse a⁺; singular values up to the cutoff, relative to the largest, count as 0. Derivatives are "
-    "those along matrices of the same rank.",
-)
-
-
-def _least_squares(a: Any, b: Any, *, cutoff: float) -> Any:
-    u, s, vh = ops.svd(a)
-    return matrix_product(transposed(vh), _inverse(s, cutoff)[..., :, None] * matrix_product(transposed(u), b))
-
-
-def _least_squares_by_matrix(t: Any, out: Any, a: Any, b: Any, *, cutoff: float) -> Any:
-    p, s = pinv_(a, cutoff=cutoff), transposed(t)
-    rest = b - matrix_product(a, out)
-    pulled = matrix_product(s, matrix_product(transposed(p), out))
-    change = matrix_product(p, matrix_product(transposed(p), matrix_product(s, rest))) - matrix_product(
-        p, matrix_product(t, out)
-    )
-    return change + pulled - matrix_product(p, matrix_product(a, pulled))
-
-
-lstsq_: Primitive = composite(
-    "lstsq",
-    numpy=lambda a, b, *, cutoff: np.linalg.pinv(a, rcond=cutoff) @ b,
-    lower=_least_squares,
-    jvp=[_least_squares_by_matrix, lambda t, out, a, b, *, cutoff: lstsq_(a, t, cutoff=cutoff)],
-    doc="The shortest x for which a x is nearest to b; singular values up to the cutoff count as 0.",
-)
-
-COMPOSITES = (pinv_, lstsq_)
-
-
 # -- factorizations ----------------------------------------------------------------------------------------------------
 
 
-def _rectangular(name: str, a: Any) -> Any:
+def rectangular(name: str, a: Any) -> Any:
     a = as_float(a)
     if a.ndim < 2:
         raise ShapeError(f"np.linalg.{name} takes matrices, the last two axes; got shape {a.shape}")
@@ -184,7 +112,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         numpy.linalg.LinAlgError: from derivatives of the vectors where singular values are equal (or, of matrices that
             are not square, 0), and from gradients that tell equal values apart, or have a part along a value of 0.
     """
-    a = _rectangular("svd", a)
+    a = rectangular("svd", a)
     if hermitian:
         raise TracingError("np.linalg.svd with hermitian=True has no derivative in primad", fix="use np.linalg.eigh.")
     if not compute_uv:
@@ -201,7 +129,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 @implements(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
     """np.linalg.svdvals: the singular values in descending order."""
-    return ops.svd(_rectangular("svdvals", x))[1]
+    return ops.svd(rectangular("svdvals", x))[1]
 
 
 # -- norms and condition -----------------------------------------------------------------------------------------------
@@ -263,7 +191,7 @@ def _matrix_norm(x: Any, ord: Any) -> Any:
 @implements(np.linalg.matrix_norm)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """np.linalg.matrix_norm: `norm` of the matrices in the last two axes."""
-    return norm(_rectangular("matrix_norm", x), ord, (-2, -1), keepdims)
+    return norm(rectangular("matrix_norm", x), ord, (-2, -1), keepdims)
 
 
 @implements(np.linalg.vector_norm)
@@ -277,7 +205,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     """np.linalg.cond: the condition of matrices in a norm; by singular values for p None, 2 and −2."""
-    x = _rectangular("cond", x)
+    x = rectangular("cond", x)
     if p in (None, 2, -2):
         s = ops.svd(x)[1]
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
@@ -303,63 +231,3 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 def _as_column(x: Any) -> Any:
     return x[..., None] if np.ndim(x) else x
-
-
-# -- pseudo-inverse and least squares ----------------------------------------------------------------------------------
-
-
-@implements(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """np.linalg.pinv: the pseudo-inverse; singular values up to `rcond` times the largest count as 0.
-
-    Derivatives are those along matrices of the same rank; they need no singular vectors, and equal values do no harm.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> primad.grad(lambda x: np.linalg.pinv(x[:, None])[0, 0])(np.array([1.0, 2.0]))
-        array([ 0.12, -0.16])
-    """
-    a = _rectangular("pinv", a)
-    if hermitian:
-        raise TracingError("np.linalg.pinv with hermitian=True has no derivative in primad", fix="leave it out.")
-    if rcond is not None and rtol is not None:
-        raise ShapeError("pinv: give rcond or rtol, not both")
-    found = rtol if rcond is None else rcond
-    if found is None:
-        found = 1e-15 if rtol is None else found
-    return pinv_(a, cutoff=_cutoff("pinv", found))
-
-
-def _cutoff(name: str, value: Any) -> float:
-    if np.ndim(value):
-        raise TracingError(f"{name}: the cutoff must be one number on traced arrays")
-    return float(value)
-
-
-@implements(np.linalg.lstsq)
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
-    """np.linalg.lstsq: the shortest x for which a x is nearest to b; residuals, rank and singular values.
-
-    Args:
-        a: shape (m, n).
-        b: shape (m,), or (m, k).
-        rcond: singular values up to this times the largest count as 0; by default the precision times max(m, n).
-
-    Returns:
-        x of shape (n,) or (n, k), whose derivatives are those along matrices of the same rank; the squared lengths of
-        b − a x if m > n (also where the rank is lower, which NumPy gives nothing for); the rank; the singular values.
-    """
-    like = first_traced([a, b])
-    a, b = as_float(as_traced(a, like)), as_float(as_traced(b, like))
-    if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
-        raise ShapeError(f"np.linalg.lstsq: a matrix of shape {a.shape} and right-hand sides of shape {b.shape}")
-    dtype = np.result_type(a.dtype, b.dtype)
-    a, b = a.astype(dtype), b.astype(dtype)
-    cutoff = np.finfo(dtype).eps * max(a.shape) if rcond is None else max(0.0, _cutoff("lstsq", rcond))
-    columns = b[:, None] if b.ndim == 1 else b
-    x = lstsq_(a, columns, cutoff=float(cutoff))
-    s = ops.svd(a)[1]
-    rank = sum_(s > cutoff * s[:1])
-    rest = columns - a @ x
-    residuals = sum_(rest * rest, 0) if a.shape[0] > a.shape[1] else rest[:0, 0]
-    return x[:, 0] if b.ndim == 1 else x, residuals, rank, s

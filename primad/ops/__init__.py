@@ -19,6 +19,7 @@ from primad.ops.generators import *
 from primad.ops.indexing import *
 from primad.ops.inverse import *
 from primad.ops.kinks import *
+from primad.ops.matrix_functions import *
 from primad.ops.plane import *
 from primad.ops.powers import *
 from primad.ops.random import *

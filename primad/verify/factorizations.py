@@ -12,7 +12,7 @@ from primad import ops
 from primad.axes import stacks
 from primad.backends import matrices
 from primad.kinds import composite, linear
-from primad.numpy import spectra, systems
+from primad.numpy import least_squares, systems
 from primad.ops.factorization import matrix_product, transposed
 from primad.primitive import Primitive
 from primad.types import TupleType, Zero
@@ -35,6 +35,7 @@ def _square(*shapes: tuple[int, ...]) -> Callable[[Choices], Example]:
 
 
 SMALL = _square((1, 1), (2, 2))
+STACKS = _square((2, 2), (2, 1, 1))
 LARGER = _square((1, 1), (3, 3), (2, 2, 2))
 
 
@@ -48,12 +49,12 @@ def _matrix(choose: Choices) -> Example:
 
 
 def _tall(choose: Choices) -> Example:
-    return Example(_matrix(choose).operands, {"cutoff": 1e-15})
+    return Example(_matrix(choose).operands, {"cutoff": choose.among((1e-15, 0.4, 0.9))})
 
 
 def _fitted(choose: Choices) -> Example:
     (a,) = _matrix(choose).operands
-    return Example((a, floats((*a.type.shape[:-1], 1))), {"cutoff": 1e-15})
+    return Example((a, floats((*a.type.shape[:-1], 1))), {"cutoff": choose.among((1e-15, 0.4, 0.9))})
 
 
 def _values(choose: Choices) -> Example:
@@ -70,9 +71,18 @@ def _cotangents(choose: Choices) -> Example:
     return Example((floats(values.type.shape), values), {"singular": bool(choose.integer(0, 1))})
 
 
-def _changed(choose: Choices) -> Example:
-    (a,) = LARGER(choose).operands
-    return Example((a, floats(a.type.shape)))
+def _along(draw: Callable[[Choices], Example]) -> Callable[[Choices], Example]:
+    def drawn(choose: Choices) -> Example:
+        (a,) = draw(choose).operands
+        return Example((a, floats(a.type.shape)))
+
+    return drawn
+
+
+def _sylvester(choose: Choices) -> Example:
+    batch, m, n = choose.among(((), (), (2,))), choose.integer(1, 2), choose.integer(1, 2)
+    a, b = (replace(floats((*batch, k, k), 0.25, 2.0), independent=True) for k in (m, n))
+    return Example((a, b, floats((*batch, m, n))))
 
 
 def _pair(choose: Choices) -> Example:
@@ -103,20 +113,32 @@ GRAM: Primitive = composite(
     doc="a aᵀ + 1: a symmetric positive definite matrix.",
 )
 
+SHIFTED: Primitive = composite(
+    "shifted",
+    numpy=lambda a: a + 8 * np.eye(a.shape[-1], dtype=a.dtype),
+    lower=lambda a: a + np.broadcast_to(8 * np.eye(a.shape[-1], dtype=a.dtype), a.shape),
+    infer=lambda a: a,
+    doc="a + 8: a matrix without negative eigenvalues.",
+)
+
 FACTORIZATION_CASES: tuple[Case, ...] = (
     Case(ops.solve_triangular, _solve_triangular, 8, matrices.solve_triangular, numeric=True),
     Case(ops.qr, _qr, 6, matrices.qr, numeric=True),
     Case(ops.lu, LARGER, 6, matrices.lu, numeric=True),
     Case(ops.cholesky, LARGER, 6, matrices.cholesky, numeric=True, through=GRAM),
     Case(ops.cofactors, LARGER, 4, matrices.cofactors, numeric=True),
-    Case(ops.cofactors_along, _changed, 4, matrices.cofactors_along, numeric=True),
+    Case(ops.cofactors_along, _along(LARGER), 4, matrices.cofactors_along, numeric=True),
     Case(ops.eigh, LARGER, 6, matrices.eigh, numeric=True, through=GRAM),
     Case(ops.svd, _matrix, 8, matrices.svd, numeric=True),
     Case(ops.gaps, _values, 4, matrices.gaps),
     Case(ops.slopes, _changes, 4),
     Case(ops.spread, _cotangents, 4),
-    Case(spectra.pinv_, _tall, 4, matrices.pinv, numeric=True),
-    Case(spectra.lstsq_, _fitted, 4, matrices.lstsq, numeric=True),
+    Case(ops.expm, STACKS, 5, matrices.expm, numeric=True),
+    Case(ops.expm_frechet, _along(STACKS), 4, matrices.expm_frechet, numeric=True),
+    Case(ops.solve_sylvester, _sylvester, 5, matrices.solve_sylvester, numeric=True),
+    Case(ops.sqrtm, STACKS, 5, matrices.sqrtm, numeric=True, through=SHIFTED),
+    Case(least_squares.pinv_, _tall, 6, matrices.pinv, numeric=True),
+    Case(least_squares.lstsq_, _fitted, 6, matrices.lstsq, numeric=True),
     Case(systems.solve_, _solve, 3, matrices.solve),
     Case(systems.inv_, SMALL, 4, matrices.inv),
     Case(systems.logabsdet_, SMALL, 4, matrices.logabsdet),

@@ -1,0 +1,260 @@
+"""Functions of matrices and the linear equations of their derivatives, by SciPy: exponential, square root, Sylvester's.
+
+Matrices are the last two axes; those before are a batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primad.axes import stacks
+from primad.errors import ShapeError
+from primad.ir.node import Node
+from primad.ir.program import Cost
+from primad.kinds import custom
+from primad.ops.factorization import domain_of_matrices, matrix_product, square, transposed
+from primad.ops.slicing import concatenate, pad, slice_
+from primad.primitive import Primitive
+from primad.types import ArrayType
+
+__all__ = ["expm", "expm_frechet", "solve_sylvester", "sqrtm"]
+
+Place = tuple[tuple[int, ...], int]
+
+
+def _finite(*arrays: Any) -> Any:
+    """Say of which matrices of stacks all elements are finite."""
+    return np.all([np.isfinite(x).all(axis=(-2, -1)) for x in arrays], axis=0)
+
+
+def _each(function: Callable[..., Any], type: Any, *arrays: Any) -> Any:
+    """Apply a function to the matrices of stacks, one after the other; NaN for those that are not finite."""
+    out = np.full(type.shape, np.nan, type.dtype)
+    finite = _finite(*arrays)
+    for place in np.ndindex(type.shape[:-2]):
+        if finite[place]:
+            out[place] = function(*[x[place] for x in arrays])
+    return out
+
+
+def _first(fails: Callable[..., bool], *arrays: Any) -> Place | None:
+    """Return the place of the first matrix of a stack for which a function fails."""
+    places = (place for place in np.ndindex(arrays[0].shape[:-2]) if _finite(*[x[place] for x in arrays]))
+    return next(((place, 0) for place in places if fails(*[x[place] for x in arrays])), None)
+
+
+# -- Sylvester's equation ----------------------------------------------------------------------------------------------
+
+
+def _sylvester(a: Any, b: Any, q: Any) -> tuple[Any, bool]:
+    """Solve one equation by Schur forms; say whether it has one solution, to rounding.
+
+    Source: R. H. Bartels and G. W. Stewart, "Solution of the matrix equation AX + XB = C", Communications of the ACM 15
+    (1972).
+    """
+    from scipy.linalg import lapack, schur  # importing it takes longer than primad itself does
+
+    if not q.size:
+        return q, True
+    (r, u), (s, v) = (schur(x, output="real", check_finite=False) for x in (a, b.T))
+    right = u.T @ q @ v
+    (trsyl,) = lapack.get_lapack_funcs(("trsyl",), (r, s, right))
+    y, scale, info = trsyl(r, s, right, tranb="T")
+    return u @ (scale * y) @ v.T, info == 0
+
+
+def _solved(a: Any, b: Any, q: Any) -> Any:
+    found, single = _sylvester(a, b, q)
+    if not single:
+        raise np.linalg.LinAlgError("common eigenvalues")
+    return found
+
+
+def _sylvester_type(a: ArrayType, b: ArrayType, q: ArrayType) -> ArrayType:
+    square("solve_sylvester", a)
+    square("solve_sylvester", b)
+    if q.shape != (*a.shape[:-1], b.shape[-1]) or a.shape[:-2] != b.shape[:-2] or not a.dtype == b.dtype == q.dtype:
+        raise ShapeError(f"solve_sylvester: matrices {a}, {b} and {q} do not fit")
+    return q
+
+
+def _sylvester_cost(node: Node) -> Cost:
+    """Count two Schur forms, and solving with them (Golub and Van Loan, Matrix Computations, 7.6)."""
+    *batch, m, n = node.type.shape
+    return Cost(math.prod(batch) * (25 * (m**3 + n**3) + 5 * (m * m * n + m * n * n) // 2), 0, node.type.nbytes, 1)
+
+
+solve_sylvester: Primitive = custom(
+    "solve_sylvester",
+    numpy=lambda a, b, q: _each(_solved, q, a, b, q),
+    infer=_sylvester_type,
+    jvp=[
+        lambda t, out, a, b, q: -solve_sylvester(a, b, matrix_product(t, out)),
+        lambda t, out, a, b, q: -solve_sylvester(a, b, matrix_product(out, t)),
+        lambda t, out, a, b, q: solve_sylvester(a, b, t),
+    ],
+    transpose=[None, None, lambda ct, a, b, q: solve_sylvester(transposed(a), transposed(b), ct)],
+    operands=(2,),
+    axes=lambda a, b, q: stacks(a.ndim - 2, [2, 2, 2], [2]),
+    domain=domain_of_matrices(
+        operand=0,
+        own_axes=2,
+        find=lambda a, b, q: _first(lambda *xs: not _sylvester(*xs)[1], a, b, q),
+        say=lambda value, *types, **params: (
+            "an eigenvalue of the one matrix is, to rounding, the negative of one of the other's, so that there is no "
+            "single solution"
+        ),
+        fix="a square root has a derivative where the matrix is not singular, and Lyapunov's equation one solution "
+        "where no two eigenvalues add to 0 (or, of the discrete one, multiply to 1).",
+        called="scipy.linalg.solve_sylvester (or solve_continuous_lyapunov, solve_discrete_lyapunov, a derivative of "
+        "sqrtm)",
+    ),
+    flops=_sylvester_cost,
+    doc="The x with a x + x b = q, by Schur forms and LAPACK's trsyl.",
+)
+
+
+# -- square root -------------------------------------------------------------------------------------------------------
+
+
+def _root(a: Any) -> Any:
+    """Return the principal square root of one matrix, or None if it has no real one."""
+    if np.array_equal(a, a.T):
+        values, vectors = np.linalg.eigh(a)
+        least = -len(values) * np.finfo(a.dtype).eps * np.max(np.abs(values), initial=0)
+        clipped = np.maximum(values, 0)
+        return (vectors * np.sqrt(clipped)) @ vectors.T if (values >= least).all() else None
+    import warnings
+
+    from scipy.linalg import sqrtm as of_one
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it warns of is looked at here
+        found = np.asarray(of_one(a))
+    size = np.max(np.abs(a), initial=0)
+    apart = np.max(np.abs(found @ found - a), initial=0), np.max(np.abs(found.imag), initial=0) ** 2
+    return np.asarray(found.real, a.dtype) if max(apart) <= math.sqrt(np.finfo(a.dtype).eps) * size else None
+
+
+def _real_root(a: Any) -> Any:
+    found = _root(a)
+    if found is None:
+        raise np.linalg.LinAlgError("no real root")
+    return found
+
+
+sqrtm: Primitive = custom(
+    "sqrtm",
+    numpy=lambda a: _each(_real_root, a, a),
+    infer=lambda a: square("sqrtm", a),
+    jvp=[lambda t, out, a: solve_sylvester(out, out, t)],
+    axes=lambda a: stacks(a.ndim - 2, [2], [2]),
+    domain=domain_of_matrices(
+        operand=0,
+        own_axes=2,
+        find=lambda a: _first(lambda x: _root(x) is None, a),
+        say=lambda value, *types, **params: "a matrix has no real principal square root: an eigenvalue is negative",
+        fix="complex results are not supported; of a matrix that should be positive semidefinite, look at eigvalsh.",
+        called="scipy.linalg.sqrtm",
+    ),
+    flops=lambda node: _multiple_of_cube(node, 29),  # Higham, Functions of Matrices (2008), 6.2
+    doc="The principal square root x of matrices: x x = a, without eigenvalues left of the imaginary axis. Its "
+    "derivative solves x ẋ + ẋ x = ȧ.",
+)
+
+
+# -- exponential -------------------------------------------------------------------------------------------------------
+
+
+def _multiple_of_cube(node: Node, factor: int) -> Cost:
+    *batch, _, n = node.type.shape
+    return Cost(math.prod(batch) * factor * n**3, 0, node.type.nbytes, 1)
+
+
+def _expm(a: Any) -> Any:
+    """Compute exponentials by scaling and squaring, of all matrices of a stack at once.
+
+    Source: A. H. Al-Mohy and N. J. Higham, "A new scaling and squaring algorithm for the matrix exponential", SIAM
+    Journal on Matrix Analysis and Applications 31 (2009), which SciPy's follows.
+    """
+    from scipy.linalg import expm as exponential
+
+    finite = _finite(a)
+    with np.errstate(all="ignore"):
+        found = np.asarray(exponential(np.where(finite[..., None, None], a, a.dtype.type(0))))
+    return found if finite.all() else np.where(finite[..., None, None], found, a.dtype.type(np.nan))
+
+
+def _block(a: Any, e: Any) -> Any:
+    """Return the matrices [[a, e], [0, a]]."""
+    rows, columns = a.ndim - 2, a.ndim - 1
+    n, lead = a.shape[-1], (0,) * (a.ndim - 2)
+    below = pad(a, low=(*lead, 0, n), high=(0,) * a.ndim, interior=(0,) * a.ndim)
+    return concatenate(concatenate(a, e, axis=columns), below, axis=rows)
+
+
+def _corner(x: Any) -> Any:
+    """Return the upper right quarter of matrices."""
+    lead, n = x.shape[:-2], x.shape[-1] // 2
+    return slice_(x, start=(*[0] * len(lead), 0, n), stop=(*lead, n, 2 * n), step=(1,) * x.ndim)
+
+
+def _expm_frechet(a: Any, e: Any) -> Any:
+    """Read the derivative off the exponential of [[a, e], [0, a]], where e is made as large as a: it counts linearly.
+
+    Source: N. J. Higham, Functions of Matrices (2008), 3.2, after R. Mathias (1996).
+    """
+    n = a.shape[-1]
+    sizes = [np.max(np.sum(np.abs(x), axis=-2, keepdims=True), axis=(-2, -1), keepdims=True, initial=0) for x in (a, e)]
+    large, small = (np.where((size > 0) & np.isfinite(size), size, a.dtype.type(1)) for size in sizes)
+    with np.errstate(all="ignore"):
+        whole = np.concatenate([a, e * (large / small)], axis=-1)
+        block = np.concatenate([whole, np.concatenate([np.zeros_like(a), a], axis=-1)], axis=-2)
+        return _expm(block)[..., :n, n:] * (small / large)
+
+
+def _second(t: Any, a: Any, e: Any) -> Any:
+    """Return the change of the derivative along e when a moves along t, which is symmetric in t and e.
+
+    It is the derivative of the exponential at [[a, e], [0, a]] along [[t, 0], [0, t]], in its corner; so it is linear
+    in t, and can be transposed.
+    """
+    return _corner(expm_frechet(_block(a, e), _block(t, t - t)))
+
+
+expm: Primitive = custom(
+    "expm",
+    numpy=_expm,
+    infer=lambda a: square("expm", a),
+    jvp=[lambda t, out, a: expm_frechet(a, t)],
+    axes=lambda a: stacks(a.ndim - 2, [2], [2]),
+    flops=lambda node: _multiple_of_cube(node, 20),  # about ten products
+    doc="The exponential of matrices, 1 + a + a²/2 + …, by scaling and squaring.",
+)
+
+
+def _frechet_type(a: ArrayType, e: ArrayType) -> ArrayType:
+    square("expm_frechet", a)
+    if a != e:
+        raise ShapeError(f"expm_frechet: matrices {a} and their changes {e} do not fit")
+    return a
+
+
+expm_frechet: Primitive = custom(
+    "expm_frechet",
+    numpy=_expm_frechet,
+    infer=_frechet_type,
+    jvp=[
+        lambda t, out, a, e: _second(t, a, e),
+        lambda t, out, a, e: expm_frechet(a, t),
+    ],
+    transpose=[None, lambda ct, a, e: expm_frechet(transposed(a), ct)],
+    operands=(1,),
+    axes=lambda a, e: stacks(a.ndim - 2, [2, 2], [2]),
+    flops=lambda node: _multiple_of_cube(node, 160),  # an exponential of twice as many rows
+    doc="The derivative of the exponential at a along e, which is linear in e.",
+)
