@@ -27,11 +27,14 @@ _ANYWHERE = (
 )
 """Where there is no source to tell what was called."""
 _OF_SCIPY_LINALG = frozenset((
-    "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eigh", "eigvalsh", "hankel", "inv", "lu",
-    "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_banded", "solve_circulant", "solve_toeplitz",
-    "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "toeplitz",
+    "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eigh", "eigvalsh", "expm", "expm_frechet",
+    "hankel", "inv", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_banded", "solve_circulant",
+    "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular",
+    "solveh_banded", "sqrtm", "svd", "svdvals", "toeplitz",
 ))  # fmt: skip
 """Functions of `scipy.linalg` that `primad.scipy.linalg` has."""
+_OF_THE_SPECTRUM = {"logm": "np.log(w)", "fractional_matrix_power": "w**p"}
+"""Functions of matrices whose values may be complex: what they do to the eigenvalues."""
 _ROUNDING = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.fix"}
 _OTHER_NAMES = {
     "pow": "np.power", "fabs": "np.abs", "fsum": "np.sum", "sumprod": "np.dot", "dist": "np.linalg.norm",
@@ -197,6 +200,11 @@ def _way_out(now: Doing) -> str:
         return f"call primad.numpy.special.{name}, if dir(primad.numpy.special) lists it; {_READ}."
     if module.startswith("scipy.linalg") and name in _OF_SCIPY_LINALG:
         return f"call primad.scipy.linalg.{name}, which is recorded (import primad.scipy.linalg); {_READ}."
+    if module.startswith("scipy.linalg") and name in _OF_THE_SPECTRUM:
+        return (
+            "its result may be complex, and primad's numbers are real; of a symmetric positive definite matrix without "
+            f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {_OF_THE_SPECTRUM[name]}) @ v.T."
+        )
     if module == "statistics":
         return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
     listed = [ast.unparse(arg) for arg in now.node.args if _is_list(now, arg)]

@@ -97,6 +97,11 @@ def solve(m: Any, b: Any) -> Any:
     return inverted(m) @ b
 
 
+def log_of_diagonal(x: Any) -> Any:
+    w, v = np.linalg.eigh(np.diag(1.0 + np.arange(3.0)) * x)
+    return (v * np.log(w)) @ v.T
+
+
 def needs(what: str, kind: str, fix: str) -> str:
     return f"{what} needs the numbers of a traced array of type {kind}\n{LOST}\n  Fix: {fix}"
 
@@ -205,6 +210,23 @@ MISTAKES: dict[str, Mistake] = {
             f"call primad.scipy.linalg.cholesky, {MIRRORED}; {READ}",
         ),
         lambda x: primad.scipy.linalg.cholesky((x * x + 1.0) * np.eye(3)),
+    ),
+    "an exponential of SciPy": (
+        lambda x: scipy.linalg.expm(x * np.eye(3)),
+        needs(
+            "scipy.linalg.expm(x * np.eye(3))", "float64[3,3]", f"call primad.scipy.linalg.expm, {MIRRORED}; {READ}"
+        ),
+        lambda x: primad.scipy.linalg.expm(x * np.eye(3)),
+    ),
+    "a logarithm of SciPy": (
+        lambda x: scipy.linalg.logm(x * np.eye(3)),
+        needs(
+            "scipy.linalg.logm(x * np.eye(3))",
+            "float64[3,3]",
+            "its result may be complex, and primad's numbers are real; of a symmetric positive definite matrix without "
+            "equal eigenvalues, w, v = np.linalg.eigh(a) and (v * np.log(w)) @ v.T.",
+        ),
+        log_of_diagonal,
     ),
     "a sparse matrix": (
         lambda x: S @ x,

@@ -11,7 +11,7 @@ from primad.errors import ShapeError
 from primad.kinds import composite
 from primad.numpy.elementwise import sign
 from primad.numpy.products import diagonal_
-from primad.numpy.promotion import as_float, as_traced, first_traced, implements
+from primad.numpy.promotion import as_float, implements, traced_operands
 from primad.numpy.reductions import prod_
 from primad.numpy.shaping import broadcast_to
 from primad.ops.elimination import solve_by_elimination
@@ -105,6 +105,23 @@ def square_matrices(name: str, a: Any) -> Any:
     return a
 
 
+def system(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
+    """Return matrices and right-hand sides, as columns, of one dtype and batch; and whether these were one vector."""
+    a, b = [as_float(x) for x in traced_operands(a, b)]
+    vector = b.ndim == 1
+    columns = b[:, None] if vector else b
+    fits = a.ndim >= 2 and columns.ndim >= 2 and a.shape[-1] == a.shape[-2] == columns.shape[-2]
+    try:
+        lead = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"{name}: matrices of shape {a.shape} and right-hand sides of shape {b.shape}")
+    dtype = np.result_type(a.dtype, b.dtype)
+    a, columns = (broadcast_to(x.astype(dtype), (*lead, *x.shape[-2:])) for x in (a, columns))
+    return a, columns, vector
+
+
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
     """np.linalg.solve: x with a x = b, by elimination; one factorization serves the value and all derivatives.
@@ -126,16 +143,8 @@ def solve(a: Any, b: Any) -> Any:
         >>> primad.grad(lambda b: np.sum(np.linalg.solve(a, b)))(np.ones(2))
         array([0.5 , 0.25])
     """
-    like = first_traced([a, b])
-    a, b = square_matrices("solve", as_traced(a, like)), as_float(as_traced(b, like))
-    vector = b.ndim == 1
-    b = b[:, None] if vector else b
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if b.ndim >= 2 else ()
-    if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
-        raise ShapeError(f"np.linalg.solve: matrices of shape {a.shape} and right-hand sides of shape {b.shape}")
-    dtype = np.result_type(a.dtype, b.dtype)
-    a, b = (broadcast_to(x.astype(dtype), (*lead, *x.shape[-2:])) for x in (a, b))
-    x = solve_(a, b)
+    a, columns, vector = system("np.linalg.solve", a, b)
+    x = solve_(a, columns)
     return x[..., 0] if vector else x
 
 

@@ -1,0 +1,64 @@
+"""What functions under SciPy's paths share: SciPy's own on plain arrays, and how operands are taken otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from primad import ops
+from primad.errors import ShapeError
+from primad.numpy.promotion import any_traced, as_float, convert, traced_operands
+from primad.ops.factorization import lower_part, transposed
+from primad.trace import settled
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def mirrors(function: F) -> F:
+    """Return a function that is SciPy's of the same name where nothing is traced."""
+
+    @wraps(function)
+    def mirror(*args: Any, **kwargs: Any) -> Any:
+        args = settled(args)
+        if any_traced([*args, *kwargs.values()]):
+            return function(*args, **kwargs)
+        return getattr(import_module("scipy.linalg"), function.__name__)(*args, **kwargs)
+
+    return cast(F, mirror)
+
+
+def floats(*values: Any) -> list[Any]:
+    """Return operands as traced floats of one dtype."""
+    found = [as_float(x) for x in traced_operands(*values)]
+    dtype = np.result_type(*[x.dtype for x in found])
+    return [convert(x, dtype) for x in found]
+
+
+def square(name: str, a: Any) -> Any:
+    """Return a stack of square matrices of floats; raise for others."""
+    (a,) = floats(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"scipy.linalg.{name} takes square matrices, the last two axes; got shape {a.shape}")
+    return a
+
+
+def mirrored(a: Any, lower: bool) -> Any:
+    """Return the symmetric matrix of which one triangle is given."""
+    half = lower_part(a, True) if lower else transposed(lower_part(transposed(a), True))
+    return half + transposed(half) - within(half, 0)
+
+
+def within(a: Any, bands: int) -> Any:
+    """Return matrices with zeros further from the diagonal than so many bands."""
+    n = np.arange(a.shape[-1])
+    return ops.mask(np.broadcast_to(np.abs(n[:, None] - n) <= bands, a.shape), a)
+
+
+def by_cholesky(factor: Any, b: Any) -> Any:
+    """Solve with the lower factor of positive definite matrices."""
+    half = ops.solve_triangular(factor, b, lower=True, transpose=False, unit=False)
+    return ops.solve_triangular(factor, half, lower=True, transpose=True, unit=False)
