@@ -37,6 +37,23 @@ $ python -m tests.benchmarks burgers laplacian --peer-python /path/to/python --j
 $ python -m tests.benchmarks --peer-python /path/to/python --report
 ```
 
+### GradBench
+
+[GradBench](https://github.com/gradbench/gradbench) sends evaluations to tools of automatic differentiation as lines of
+JSON. All twelve of them are in `tests/benchmarks/gradbench`, a file each, written as a user of NumPy would write them.
+The first command below is the tool, which answers on one processor; the second one sends the evaluations, at the sizes
+of GradBench's own runs with inputs drawn here, to it and to the same in JAX and PyTorch, in turn. Before that, small
+inputs are compared with definitions in other words and with differences.
+
+```console
+$ python -m tests.benchmarks.gradbench
+$ python -m tests.benchmarks.gradbench.compare lse gmm --peer-python /path/to/python
+```
+
+Without names all run, for about a quarter of an hour; a system that takes more than `--patience` seconds (60) for an
+answer is left out from there on. The last columns are times of C++ that GradBench publishes, of another machine. The
+determinant by minors is another algorithm than that of the C++, which computes each minor as often as it is met.
+
 """
 
 
