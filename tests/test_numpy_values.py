@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import operator
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -347,7 +348,29 @@ def test_function_in_every_dtype(name: str) -> None:
     compare(cases, lambda calls, groups: primad.trace(calls)(groups)(groups))
 
 
-def test_the_median_of_nothing_is_nan() -> None:
-    x = np.ones((2, 0))
-    assert np.isnan(primad.trace(np.median)(x)(x))
-    assert np.isnan(primad.trace(lambda x: np.median(x, axis=1))(x)(x)).all()
+MIDDLES: dict[str, Any] = {
+    **{name: getattr(np, name) for name in ("median", "nanmedian")},
+    **{name: partial(getattr(np, name), q=0.5) for name in ("quantile", "nanquantile")},
+    **{f"{name} of several": partial(getattr(np, name), q=[25.0, 50.0]) for name in ("percentile", "nanpercentile")},
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("name", MIDDLES)
+def test_middles_of_nothing_and_of_the_largest_are_numpys(name: str, dtype: Any) -> None:
+    largest = np.finfo(dtype).max
+    arrays = [np.ones(shape, dtype) for shape in ((0,), (0, 3), (3, 0), (2, 0, 3))]
+    arrays += [np.array(values, dtype) for values in ([0.9 * largest] * 2, [np.inf] * 2, [1.0, 2.0, 4.0, largest])]
+    for x, axis, keepdims in itertools.product(arrays, (None, 0, -1), (False, True)):
+        call = partial(MIDDLES[name], axis=axis, keepdims=keepdims)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                expected = call(x)
+            except IndexError:
+                with pytest.raises(primad.PrimadError, match="no elements"):
+                    primad.trace(call)(x)
+                continue
+            found = primad.trace(call)(x)(x)
+        np.testing.assert_array_equal(found, expected, err_msg=str((x, axis, keepdims)))
+        assert (np.shape(found), np.asarray(found).dtype) == (np.shape(expected), np.asarray(expected).dtype)

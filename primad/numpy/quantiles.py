@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from primad.numpy.order import sort
 from primad.numpy.products import diagonal, dot
 from primad.numpy.promotion import (
     as_float,
+    as_traced,
     convert,
     implements,
     keep_axes,
@@ -54,9 +56,15 @@ def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     if n == 0:
         return mean(x, axis, keepdims=keepdims)  # NaN
     ordered = moveaxis(sort(as_float(x), place), place, 0)
-    middle = ordered[n // 2] if n % 2 else 0.5 * (ordered[n // 2 - 1] + ordered[n // 2])
+    middle = ordered[n // 2] if n % 2 else _mean_of_two(ordered[n // 2 - 1], ordered[n // 2])
     middle = where(isnan(ordered[n - 1]), math.nan, middle)  # NaNs are sorted last
     return keep_axes(middle, x, (place,), keepdims)
+
+
+def _mean_of_two(low: Any, high: Any) -> Any:
+    """Return the mean, not by the difference: that of equal infinities is one. Half precision is summed in single."""
+    wide = convert(low, np.float32) + convert(high, np.float32) if low.dtype == np.float16 else low + high
+    return convert(0.5 * wide, low.dtype)
 
 
 # -- quantiles ---------------------------------------------------------------------------------------------------------
@@ -67,7 +75,7 @@ def _rows(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     axes = normalize_axes("quantile", axis, x.ndim)
     kept = [i for i in range(x.ndim) if i not in axes]
     flat = transpose(x, (*axes, *kept)) if x.ndim else x
-    rows = sort(reshape(flat, (-1, *[x.shape[i] for i in kept])), 0)
+    rows = sort(reshape(flat, (math.prod([x.shape[i] for i in axes]), *[x.shape[i] for i in kept])), 0)
     if not rows.shape[0]:
         raise ShapeError("quantile: no elements")
     return rows, tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
@@ -136,11 +144,20 @@ def percentile(
     return _quantile(x, q, 100.0, axis, method, keepdims)
 
 
+def _of_nothing(function: Any, x: Any, *args: Any, **options: Any) -> Any:
+    """Return what NumPy's function makes of an array without elements, which is NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return as_traced(function(np.empty(x.shape, x.dtype), *args, **options), x)
+
+
 def _nan_quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool) -> Any:
     """Of the numbers only; how many there are is known when the program runs."""
     if method != "linear":
         raise TracingError(f"nanquantile by method={method!r} is not supported on traced arrays", fix="use 'linear'.")
     fraction, weak = _order_of(q, scale)
+    if not x.size:
+        return _of_nothing(np.nanquantile, x, fraction, axis=axis, keepdims=keepdims)
     rows, shape = _rows(x, axis)
     count = sum((~isnan(rows)).astype(np.int64), 0, keepdims=True)
     flat = np.reshape(fraction, (-1,) + (1,) * (rows.ndim - 1))
@@ -177,10 +194,12 @@ def nanpercentile(
 def nanmedian(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """np.nanmedian: of the numbers; NaN where there are none."""
     refuse_out("nanmedian", out)
+    if not x.size:
+        return _of_nothing(np.nanmedian, x, axis=axis, keepdims=keepdims)
     rows, shape = _rows(x, axis)
     count = sum((~isnan(rows)).astype(np.int64), 0, keepdims=True)
     low, high = [take_along_axis(rows, place // 2, 0) for place in (maximum(count - 1, 0), count)]
-    middle = where(count % 2 == 1, low, 0.5 * (low + high))  # not by the difference: the middle of infinities is one
+    middle = where(count % 2 == 1, low, _mean_of_two(low, high))
     return reshape(middle, shape if keepdims else rows.shape[1:])
 
 
