@@ -155,6 +155,15 @@ def call_rule(rule: Callable[..., Any], *args: Any) -> Any:
         RECORDING.reset(outer)
 
 
+def call_outside(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function with plain arrays: arrays that it makes belong to no recording."""
+    outer = RECORDING.set(None)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        RECORDING.reset(outer)
+
+
 def _output(leaf: Any, trace: Trace) -> Node:
     if isinstance(leaf, TracedArray):
         if leaf.node.trace.closed:

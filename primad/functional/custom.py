@@ -178,3 +178,19 @@ class custom_vjp(_Custom):
         chosen = with_fixed if fixed else forward
         owner = (self, *fixed)
         return Rule(name, call.in_tree, call.out_tree, forward=chosen, backward=backward, types=types, owner=owner)
+
+
+class TwoSided(_Custom):
+    """A function with a JVP for forward mode and a pullback for reverse mode, which nobody compares."""
+
+    def __init__(self, function: Function, push: Function, pull: Function) -> None:
+        super().__init__(function)
+        self._push, self._pull = push, pull
+
+    def _primitive(self) -> Any:
+        return custom_jvp_
+
+    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
+        types = call.program.in_types, call.program.out_types
+        name = getattr(self, "__name__", "function")
+        return Rule(name, call.in_tree, call.out_tree, jvp=self._push, backward=self._pull, types=types, owner=(self,))

@@ -1,7 +1,8 @@
 """The ops of functions with rules of a user's own: how what a rule gives becomes tangents and cotangents.
 
 A custom JVP is recorded and transposed like any other. A custom VJP gives only the pullback: its tangent is a linear op
-that has a transpose and nothing else.
+that has a transpose and nothing else. Where both are given, the tangent that is to be transposed is that op too, and
+what it computes is what the JVP says.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.ops import program_op, with_residuals
 from primad.recording import call_rule, program_of
 from primad.trace import TracedArray, lift
-from primad.transforms.lowering import inline
+from primad.transforms.forward import jvp
+from primad.transforms.lowering import expand, inline
 from primad.types import ArrayType, Linear, TupleType, Zero, type_of_results
 
 Backward = Callable[[list[Any], list[Any]], list[Any]]
@@ -63,6 +65,15 @@ def _floating(found: Sequence[TracedArray]) -> Any:
     return one_or_all([x if x.type.is_float else Zero(x.type) for x in found])
 
 
+def _told(rule: Rule, push: Callable[..., Any], operands: Sequence[Any]) -> tuple[Any, str]:
+    """Return the tangents that a rule gives for arguments and their tangents, and what messages call them."""
+    count = rule.in_tree.num_leaves
+    found = call_rule(push, *(tree.unflatten(rule.in_tree, part) for part in (operands[:count], operands[count:])))
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
+    return found[1], f"tangent returned by the rule of {rule.name}"
+
+
 def _push(tangents: Sequence[Any], *inputs: Any, residuals: bool, of: ClosedProgram, rule: Rule) -> tuple[Any, Any]:
     """Residuals are what the rule computes; it, too, stays a node of its own, whose rule holds at the next order."""
     out = custom_jvp_(*inputs, of=of, rule=rule)
@@ -72,13 +83,12 @@ def _push(tangents: Sequence[Any], *inputs: Any, residuals: bool, of: ClosedProg
     moving = [_instantiate(tangent, like) for tangent in tangents[:count]]
     push = rule.jvp
     assert push is not None
+    if residuals and rule.backward is not None:
+        pullback = Pullback(rule, rule.in_tree, tuple([t.type for t in moving]), tuple(of.out_types))
+        return out, _floating(as_tuple(custom_pullback(*inputs[:count], *moving, pullback=pullback)))
 
     def pushed(*xs: TracedArray) -> list[TracedArray]:
-        found = call_rule(push, *(tree.unflatten(rule.in_tree, part) for part in (xs[:count], xs[count:])))
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
-        what = f"tangent returned by the rule of {rule.name}"
-        return _matching_leaves(rule.out_tree, of.out_types, found[1], what, xs[0])
+        return _matching_leaves(rule.out_tree, of.out_types, *_told(rule, push, xs), xs[0])
 
     operands = [*inputs[:count], *moving]
     if not residuals:
@@ -167,6 +177,20 @@ class Pullback:
             backward = _over_stack(backward, flags[: len(residuals)], flags[len(residuals) :])
         return backward(residuals, cotangents)
 
+    def push(self, *operands: Any) -> list[Any]:
+        """Return the tangents of the results, flattened, by the JVP that the function has too."""
+        pushed: Callable[..., list[Any]] = self._push
+        for flags, _ in self.stacks:
+            pushed = vmap(pushed, in_axes=tuple([0 if on else None for on in flags]))
+        return pushed(*operands)
+
+    def _push(self, *operands: Any) -> list[Any]:
+        assert self.rule.jvp is not None
+        found, what = _told(self.rule, self.rule.jvp, operands)
+        if isinstance(operands[0], TracedArray):
+            return list(_matching_leaves(self.rule.out_tree, self.out_types, found, what, operands[0]))
+        return list(tree.flatten_as(self.rule.out_tree, found, what))
+
     def _backward(self, residuals: list[Any], cotangents: list[Any]) -> list[Any]:
         assert self.rule.backward is not None
         given = tree.unflatten(self.residuals, residuals), tree.unflatten(self.rule.out_tree, cotangents)
@@ -201,27 +225,37 @@ def _forward_mode(pullback: Pullback) -> NotDifferentiableError:
     return NotDifferentiableError(
         f"forward mode through {pullback.name}, which has only a custom VJP",
         why="Its rule says how to pull a cotangent back, not how to push a tangent forward.",
-        fix="use reverse mode (grad, vjp, jacrev), or give it a custom_jvp, which serves both modes.",
+        fix="use reverse mode (grad, vjp, jacrev), or give it a custom_jvp, which serves both modes; a primitive of "
+        "primad.compat.autograd a rule by defjvp.",
     )
 
 
 def _push_further(tangents: Sequence[Any], out: Any, *inputs: Any, pullback: Pullback) -> Any:
-    """The derivative along tangents is linear in them; how it moves with the residuals nobody said."""
+    """The derivative along tangents is linear in them; how it moves with the residuals only a JVP says."""
     count = pullback.residuals.num_leaves
+    like = as_tuple(out)[0]
     if any(not isinstance(tangent, Zero) for tangent in tangents[:count]):
-        raise _forward_mode(pullback)
-    moving = [_instantiate(tangent, as_tuple(out)[0]) for tangent in tangents[count:]]
+        if pullback.rule.jvp is None:
+            raise _forward_mode(pullback)
+        pushed = program_of([x.type for x in inputs], lambda *xs: pullback.push(*xs))
+        active = [not isinstance(tangent, Zero) for tangent in tangents]
+        moved = expand(jvp(pushed, active, residuals=True))
+        found = inline(moved, [*inputs, *[t for t in tangents if not isinstance(t, Zero)]])
+        return _floating(found[len(found) // 2 :])
+    moving = [_instantiate(tangent, like) for tangent in tangents[count:]]
     return _floating(as_tuple(custom_pullback(*inputs[:count], *moving, pullback=pullback)))
 
 
-def _refuse(*arrays: Any, pullback: Pullback) -> Any:
-    raise _forward_mode(pullback)
+def _computed(*arrays: Any, pullback: Pullback) -> Any:
+    if pullback.rule.jvp is None:
+        raise _forward_mode(pullback)
+    return one_or_all([np.asarray(x, t.dtype) for x, t in zip(pullback.push(*arrays), pullback.out_types, strict=True)])
 
 
 custom_pullback: Primitive = Primitive(
     "custom_pullback",
     "custom",
-    _refuse,
+    _computed,
     lambda *types, pullback: pullback.type,
     _push_further,
     _pull,
@@ -230,7 +264,7 @@ custom_pullback: Primitive = Primitive(
     linear_operands=None,
     only_transposed=True,
     batch=lambda flags, size, *operands, pullback: custom_pullback(*operands, pullback=pullback.stacked(flags, size)),
-    doc="The derivative of a custom_vjp function: linear, with a transpose and nothing else.",
+    doc="The derivative of a custom_vjp function: linear, with a transpose, and a value only beside a custom JVP.",
 )
 
 custom_vjp_: Primitive = program_op(

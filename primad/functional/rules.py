@@ -33,7 +33,8 @@ class Rule:
         name: the function's name, which program texts show.
         jvp: (primals, tangents) -> (value, tangent), for custom_jvp.
         forward: (*args) -> (value, residuals), for custom_vjp.
-        backward: (residuals, cotangent) -> tuple of cotangents, for custom_vjp.
+        backward: (residuals, cotangent) -> tuple of cotangents, for custom_vjp; beside a jvp, how the tangent is pulled
+            back, where the residuals are the arguments.
         types: types of the arguments and of the result, flattened; without them the rule is equal only to itself.
         owner: the function that has the rule, and its constant arguments.
     """
@@ -89,7 +90,12 @@ class Rule:
         inputs, outputs = self.types
         arguments = tree.unflatten(self.in_tree, [0] * len(inputs))
         if self.jvp is not None:
-            return _key_of(record(self.jvp, [*inputs, *inputs], tree.flatten((arguments, arguments))[1]))
+            pushed = _key_of(record(self.jvp, [*inputs, *inputs], tree.flatten((arguments, arguments))[1]))
+            if self.backward is None or pushed is None:
+                return pushed
+            given = (arguments, tree.unflatten(self.out_tree, [0] * len(outputs)))
+            pulled = _key_of(record(self.backward, [*inputs, *outputs], tree.flatten(given)[1]))
+            return None if pulled is None else (pushed, pulled)
         assert self.forward is not None and self.backward is not None
         forward = record(self.forward, inputs, self.in_tree)
         if len(forward.out_tree.children()) != 2:

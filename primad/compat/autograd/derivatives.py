@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,23 +53,29 @@ def _unary(fun: Function, argnum: Argnum, args: Sequence[Any], kwargs: dict[str,
     return unary, args[argnum] if isinstance(argnum, int) else tuple([args[place] for place in places])
 
 
+def _in_chosen(transform: Callable[[Function], Function], fun: Function, argnum: Argnum) -> Function:
+    """Return a transform of a function of the chosen arguments alone: others may be anything."""
+
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        unary, x = _unary(fun, argnum, args, kwargs)
+        return transform(unary)(x)
+
+    return derivative
+
+
 def grad(fun: Function, argnum: Argnum = 0) -> Function:
     """Return the function that gives the gradient of a scalar function."""
-    return _grad(_scalar(fun), _argnums(argnum))
-
-
-def _argnums(argnum: Argnum) -> Any:
-    return argnum if isinstance(argnum, int) else tuple(argnum)
+    return _in_chosen(_grad, _scalar(fun), argnum)
 
 
 def value_and_grad(fun: Function, argnum: Argnum = 0) -> Function:
     """Return the function that gives a scalar function's value and its gradient."""
-    return _value_and_grad(_scalar(fun), _argnums(argnum))
+    return _in_chosen(_value_and_grad, _scalar(fun), argnum)
 
 
 def grad_and_aux(fun: Function, argnum: Argnum = 0) -> Function:
     """Return the function that gives the gradient of the first result, and the second."""
-    return _grad(fun, _argnums(argnum), has_aux=True)
+    return _in_chosen(partial(_grad, has_aux=True), fun, argnum)
 
 
 def grad_named(fun: Function, argname: str) -> Function:
@@ -122,14 +129,12 @@ def deriv(fun: Function, argnum: int = 0) -> Function:
 
 def jacobian(fun: Function, argnum: Argnum = 0) -> Function:
     """Return the function that gives the Jacobian, with the axes of the result and then those of the argument."""
-    derivative = _jacobian(fun, _argnums(argnum))
-    return lambda *args, **kwargs: _whole(derivative(*args, **kwargs))
+    return _in_chosen(lambda unary: lambda x: _whole(_jacobian(unary)(x)), fun, argnum)
 
 
 def hessian(fun: Function, argnum: int = 0) -> Function:
     """Return the function that gives the Hessian."""
-    derivative = _hessian(_scalar(fun), argnum)
-    return lambda *args, **kwargs: _whole(derivative(*args, **kwargs))
+    return _in_chosen(lambda unary: lambda x: _whole(_hessian(unary)(x)), _scalar(fun), argnum)
 
 
 def make_vjp(fun: Function, argnum: Argnum = 0) -> Function:
