@@ -96,6 +96,34 @@ def test_a_run_ends_for_a_reason(settings, reason: str) -> None:
     assert problem().solve(points=20, progress=False, **settings).reason == reason
 
 
+def decay(u, k):
+    return u.t - 0.1 * u.xx + k * u
+
+
+@pytest.mark.parametrize("off", [0.0, 1.0])
+def test_a_plateau_ends_a_run_where_noisy_data_are_as_close_as_expected(off: float) -> None:
+    """Not where they are farther off, though the loss may hardly go down any more: as a wrong equation has it."""
+    random = np.random.default_rng(0)
+    x, t = random.uniform(-1, 1, (2, 40))
+    values = np.exp(-0.3 * t) * np.cos(x) + 0.05 * random.normal(size=40) + off * np.sign(np.sin(40 * x))
+    conditions = [pde.Free("u"), pde.Data(x=x, t=t, u=values, noise=0.05)]
+    noisy = pde.Problem(decay, ROD, conditions, coefficients={"k": 1.0}, network=pde.MLP(4, 1))
+    found = noisy.solve(points=30, steps=60, plateau=5, progress=False)
+    misfit, values = found.history.of("data"), found.history.values
+    limit = 1 + 2 * np.sqrt(2 / 40)
+    flat = [i for i in range(5, len(found.history)) if values[i - 5] - values[i] < solving.FLAT * values[i]]
+    if off:
+        assert found.reason in ("steps", "stalled") and flat and misfit.min() > limit
+    else:
+        assert found.reason == "plateau" and misfit[-1] <= limit and flat[-1] == len(found.history) - 1
+        assert all(misfit[i] > limit for i in flat[:-1]), "it ends at the first such step"
+
+
+def test_a_plateau_needs_data_whose_noise_is_known() -> None:
+    with pytest.raises(ProblemError, match=r"(?s)plateau is for data whose noise is known.*Data\(noise="):
+        problem().solve(points=20, progress=False, plateau=5)
+
+
 def test_a_checkpoint_of_something_else_is_refused_and_kept(tmp_path: Path) -> None:
     settings = {"points": 20, "progress": False, "steps": 2, "checkpoint": tmp_path}
     problem().solve(**settings)

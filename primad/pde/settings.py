@@ -36,6 +36,8 @@ class Settings:
         progress: whether to show a summary and a bar.
         callback: a function of the run so far (`primad.pde.Solution`) after each step; what is true ends it.
         patience: after how many steps without a loss lower than all before to stop; None for never.
+        plateau: of data with a noise: after how many steps that lower the loss by less than a hundredth, all together,
+            to stop, once the data are as close as their noise lets expect; None for never.
         checkpoint: a folder that keeps the state; where it holds one of the same problem and settings, the run goes on
             from it, and follows the path that it would have followed.
         checkpoint_every: seconds between two checkpoints.
@@ -57,6 +59,7 @@ class Settings:
     progress: bool = True
     callback: Callable[[Any], Any] | None = None
     patience: int | None = None
+    plateau: int | None = None
     checkpoint: str | Path | None = None
     checkpoint_every: float = 30.0
     log: str | Path | None = None
@@ -64,7 +67,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("steps", "points"):
             self._at_least(name, 1)
-        for name in ("boundary_points", "patience"):
+        for name in ("boundary_points", "patience", "plateau"):
             if getattr(self, name) is not None:
                 self._at_least(name, 1)
         self._at_least("resample", 0)

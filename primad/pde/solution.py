@@ -73,8 +73,8 @@ class Solution:
         state: the optimiser's state that belongs to them.
         points: of the last step, with their scales: what `Problem.residuals` takes.
         history: of the search.
-        reason: why it ended: "target", "stalled", "steps", "seconds", "patience", "callback", "interrupted" or
-            "diverged".
+        reason: why it ended: "target", "stalled", "steps", "seconds", "patience", "plateau", "callback",
+            "interrupted" or "diverged".
         message: this in words.
         settings: how it was searched for.
     """

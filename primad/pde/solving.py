@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 import warnings
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from primad.pde.problem import Problem
 
 Tree = Any
+FLAT = 0.01
+"""By which share of it the loss may go down on a plateau."""
 BALANCED_EVERY = 10
 """Steps between two changes of weights that balance gradients."""
 WORDS = {
@@ -37,6 +40,7 @@ WORDS = {
     "steps": "all steps were made",
     "seconds": "the time is over",
     "patience": "the loss did not go down any more",
+    "plateau": "the data are fitted to their noise, and the loss hardly goes down any more",
     "callback": "the callback asked for it",
     "interrupted": "interrupted",
     "diverged": "a value is not finite",
@@ -82,11 +86,17 @@ class Run:
         settings: how to solve it.
 
     Raises:
-        ProblemError: if the parameters to begin with are of another problem, or a checkpoint is.
+        ProblemError: if the parameters to begin with are of another problem, or a checkpoint is, or a plateau is
+            asked for where no data have a noise.
     """
 
     def __init__(self, problem: Problem, settings: Settings) -> None:
         self.problem, self.settings = problem, settings
+        if settings.plateau is not None and not any(term.noise for term in problem.terms.values()):
+            raise ProblemError(
+                "solve: a plateau is for data whose noise is known, and there are none",
+                fix="pass Data(noise=…), or stop with patience or target.",
+            )
         params = problem.init(settings.seed)
         if settings.params is not None:
             given = tree.flatten_as(tree.flatten(params)[1], settings.params, "solve: params")
@@ -167,7 +177,25 @@ class Run:
         if s.seconds is not None and history.seconds[-1] >= s.seconds:
             return "seconds"
         waited = now.done - 1 - int(np.argmin(history.values))
-        return "patience" if s.patience is not None and waited >= s.patience else ""
+        if s.patience is not None and waited >= s.patience:
+            return "patience"
+        return "plateau" if s.plateau is not None and self._rests(s.plateau) else ""
+
+    def _rests(self, steps: int) -> bool:
+        """Say whether noisy data are as close as expected, and some steps have lowered the loss by less than FLAT.
+
+        The mean square of N errors in units of their deviation is 1, with a deviation of √(2/N): two of these are let
+        pass. To stop there at once is the discrepancy principle of V. Morozov (1966); what a flat loss adds is that
+        coefficients, which may go on where the data hardly tell, arrive as well.
+        """
+        history, problem = self.history, self.problem
+        for name, term in problem.terms.items():
+            if term.noise:
+                most = 1.0 + 2.0 * math.sqrt(2.0 / len(self.now.points[name]["at"]))
+                if any(history.of(label)[-1] > most for label in problem.labels[name]):
+                    return False
+        values = history.values
+        return len(values) > steps and values[-1 - steps] - values[-1] < FLAT * values[-1]
 
     # -- all steps -----------------------------------------------------------------------------------------------------
 

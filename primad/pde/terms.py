@@ -32,6 +32,7 @@ class Term:
         weight: of the mean square; None for what is not stated.
         fixed: whether its points are always the same.
         kind: "equation", "boundary", "data" or "integral".
+        noise: whether residuals are in units of the standard deviation of data.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Term:
     weight: float | None
     fixed: bool
     kind: str
+    noise: bool = False
 
 
 def equation_term(name: str, function: Callable[..., Any], domain: Domain, weight: float | None, how: str) -> Term:
@@ -143,7 +145,8 @@ def _data_term(condition: Data, domain: Domain, unknowns: Sequence[str]) -> Term
     def residual(known: Known, row: Row) -> Any:
         return tuple([(known[name].value - row[f"of {name}"]) / (condition.noise or 1.0) for name in values])
 
-    return Term(condition.name or "data", lambda count, seed: dict(arrays), residual, condition.weight, True, "data")
+    name, noisy = condition.name or "data", condition.noise is not None
+    return Term(name, lambda count, seed: dict(arrays), residual, condition.weight, True, "data", noisy)
 
 
 def _integral_term(condition: Integral, domain: Domain) -> Term:
