@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_numpy_keywords import WithOption
 from test_numpy_surface import CASES
 
 import primad
@@ -272,8 +273,8 @@ def test_operator_of_one_operand(function: Any) -> None:
 # -- functions ---------------------------------------------------------------------------------------------------------
 
 SUMS = "sums and products of many elements are made in another order, and from another start"
-SCALED = "squares neither overflow nor vanish"
-TIES = "which of two zeros is the middle one is left open"
+SCALED = "squares neither overflow nor vanish; NumPy's are rounded to a multiple of the smallest number"
+TIES = "which of two zeros comes first is left open"
 STEPS = "what is made of differences is made in another order"
 INEXACT = {
     **dict.fromkeys(("dot", "inner", "vdot", "vecdot", "matmul", "tensordot", "einsum", "trace", "prod"), SUMS),
@@ -290,13 +291,20 @@ NUMBERS = "a result without axes is a scalar, as a ufunc's is; NumPy's views wit
 WEIGHTS = "weights that sum to 0 are known when the program runs only: the average is NaN"
 LEADING = "whether leading coefficients are 0 is a question of values: they stay"
 POWERS = "an error in an exponent is multiplied by it"
+MIDDLE = "the sum of two large numbers, whose middle is asked for, is infinite in NumPy's along an axis"
+SERIES = "near 0 it is its series"
+STABLE = {"argsort": WithOption("argsort", kind="stable")}
+"""What is the same in every order, unless it is stable, which primad's is."""
 NO_ROOT = "an end that is 0 is known when the program runs only"
 ALLOWED: dict[str, tuple[str, Callable[[str], bool]]] = {
     "cov": (NUMBERS + "; " + WEIGHTS, lambda what: what.endswith(" for ndarray") or what == "not refused"),
     "logspace": (POWERS, lambda what: nearly(what, 1e-11)),
     "polymul": (LEADING, lambda what: "(4,) for" in what),
     "geomspace": (NO_ROOT, lambda what: what == "not refused" or nearly(what, 1e-11)),
-    "nanmedian": (TIES, lambda what: "(-0.0) for" in what and "(0.0)" in what),
+    "nanmedian": (TIES + "; " + MIDDLE, lambda what: nearly(what, 0.0) or "inf" in what),
+    **dict.fromkeys(("quantile", "percentile", "nanmin", "nanmax", "sort"), (TIES, lambda what: nearly(what, 0.0))),
+    **dict.fromkeys(("nanquantile", "nanpercentile"), (TIES + "; " + STEPS, lambda what: nearly(what, 1))),
+    "sinc": (SERIES, lambda what: nearly(what, 4)),
     "argpartition": (TIES, lambda what: what.startswith("np.int64")),
     "reshape": (NUMBERS, lambda what: what.endswith(" for ndarray")),
     "average": (WEIGHTS, lambda what: what == "not refused"),
@@ -338,12 +346,15 @@ def test_function_in_every_dtype(name: str) -> None:
     rng = np.random.default_rng([SEED, *name.encode()])  # what a test draws does not depend on those before it
     allowed = ALLOWED.get(name, ("", lambda what: False))[1]
     for (number, (call, args)), dtype in itertools.product(enumerate(CASES[name]), DTYPES):
-        function = partial(call, np)
+        function = partial(call, STABLE.get(name, np))
         given = tuple([drawn(rng, name, dtype, np.shape(arg)) for arg in args])
         tolerance = None
         if name in INEXACT and plainly(function, given) is not None:
             sizes = np.asarray(plainly(function, tuple(map(np.abs, given))), float)
-            tolerance = 64 * np.finfo(dtype if dtype.kind == "f" else float).eps * np.abs(sizes)
+            # A few rounding errors of the sizes, and one smallest number for each element, of which norm's are squared.
+            info = np.finfo(dtype if dtype.kind == "f" else float)
+            smallest = float(info.smallest_subnormal)
+            tolerance = 64 * info.eps * np.abs(sizes) + (smallest * given[0].size) ** (0.5 if name == "norm" else 1)
         cases.append(Case(f"{name}-{number}({dtype})", function, given, allowed, tolerance))
     compare(cases, lambda calls, groups: primad.trace(calls)(groups)(groups))
 

@@ -25,6 +25,7 @@ from primad.numpy.promotion import (
     traced_operands,
 )
 from primad.numpy.reductions import sum
+from primad.numpy.rounding import nan_to_num
 from primad.numpy.scans import cumsum
 from primad.numpy.shaping import concatenate, flip, moveaxis, ravel, reshape
 from primad.trace import TracedArray
@@ -210,8 +211,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         after = ops.maximum(ops.minimum(searchsorted(xp, x, "right"), n - 1), 1)
         x0, y0 = take(xp, after - 1), take(fp, after - 1)
         slope = (take(fp, after) - y0) / (take(xp, after) - x0)
+        x0, y0 = where(x == xp[-1], xp[-1], x0), where(x == xp[-1], fp[-1], y0)
+        slope = where(x == x0, nan_to_num(slope), slope)  # at a point it is the value there, however steep it is
         between = slope * (x - x0) + y0
-        between = where(x == xp[-1], slope * (x - xp[-1]) + fp[-1], between)
     found = where(x > xp[-1], fp[-1] if right is None else right, between)
     found = where(x < xp[0], fp[0] if left is None else left, found)
     return where(isnan(x), x, found)
