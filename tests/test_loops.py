@@ -15,6 +15,7 @@ import pytest
 import primad
 from primad import tree
 from primad.native.budget import BUDGET
+from primad.programs import stepping_kept
 from primad.programs.scan import scan as scan_op
 from primad.runtime import executors, loop_runs, loops, schedules, stream_plans
 from primad.runtime.cache import Cache
@@ -161,6 +162,61 @@ def test_loops_of_random_programs(seed: int) -> None:
 
 def loops_in(program: primad.Program) -> list[Any]:
     return [node for node in program.nodes if node.op is scan_op]
+
+
+def least_bytes(wanted: list[Any], free: set[Any]) -> int:
+    """Find by trying all sets how many bytes must be kept."""
+    found = dict.fromkeys(x for node in wanted for x in ancestors(node) if x not in free)
+    nodes = [x for x in found if not stepping_kept._is_constant(x)]
+    best = sum(node.type.nbytes for node in nodes)
+    for chosen in itertools.product((False, True), repeat=len(nodes)):
+        kept = {node for node, on in zip(nodes, chosen, strict=True) if on}
+        if sum(node.type.nbytes for node in kept) < best and all(follows(node, kept | free) for node in wanted):
+            best = sum(node.type.nbytes for node in kept)
+    return best
+
+
+def ancestors(node: Any) -> list[Any]:
+    return [node, *(x for operand in node.inputs for x in ancestors(operand))]
+
+
+def follows(node: Any, known: set[Any]) -> bool:
+    again = stepping_kept._is_constant(node) or stepping_kept._is_cheap(node)
+    return node in known or (again and all(follows(x, known) for x in node.inputs))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_fewest_bytes_are_kept_from_which_the_rest_follows(seed: int) -> None:
+    choose = Seeded(seed)
+
+    def f(x: Any, y: Any, z: Any) -> list[Any]:
+        made = [x, y, z]
+        for _ in range(6):
+            kind, a, b = choose.integer(0, 4), *(made[choose.integer(0, len(made) - 1)] for _ in range(2))
+            a, b = np.broadcast_arrays(a, b) if kind < 3 else (a, b)
+            made.append([a * b, a + b, a - 2 * b, np.tanh(a), np.sum(a)][kind])
+        return made
+
+    program = primad.simplify(primad.trace(f)(np.ones(4), np.ones(2)[0], np.ones(4)))
+    wanted = [node for node in program.outputs if choose.integer(0, 1)]
+    free = {program.inputs[2]}
+    found = stepping_kept.fewest(wanted, free)
+    assert all(follows(node, {*found}) for node in wanted)
+    assert sum(node.type.nbytes for node in found if node not in free) == least_bytes(wanted, free)
+
+
+def test_of_a_step_of_arithmetic_its_state_is_kept() -> None:
+    """However much its derivative reads: what follows from it by arithmetic is computed again."""
+
+    def f(p: Any) -> Any:
+        def step(c: Any, _: Any) -> Any:
+            k = p[0] * c * c - p[1] * np.flip(c)
+            return c + 0.1 * (k + (c + 0.1 * k) ** 3), None
+
+        return np.sum(primad.scan(step, p, length=5)[0])
+
+    first, _ = loops_in(primad.simplify(vjp(primad.trace(f)(np.array([0.7, 0.2])))))
+    assert [type.shape for type in first.type.types] == [(2,), (5, 2)]
 
 
 def test_a_loop_is_one_node_and_its_gradient_two() -> None:

@@ -9,6 +9,7 @@ from primad import ops
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.programs.stepping import Body, Made, by_part, places, tangents_of
+from primad.programs.stepping_kept import fewest
 from primad.recording import program_of
 from primad.trace import TracedArray
 from primad.transforms.lowering import inline
@@ -57,8 +58,11 @@ class Apart:
         before, program = (None, program) if counted else _hoisted(program, fixed_inputs)
         self._before = before
         late = [*late, *[False] * (len(program.inputs) - len(late))]
-        early, rest = split(program, late, late_outputs, (ops.barrier,))
         count = late_outputs.count(False)
+        own_inputs = [node for node, on in zip(program.inputs, late, strict=True) if not on]
+        stacked_results = [node for node, on in zip(program.outputs, late_outputs, strict=True) if not on][carry:]
+        free = {*own_inputs[carry:], *stacked_results}
+        early, rest = split(program, late, late_outputs, (ops.barrier,), lambda wanted: fewest(wanted, free))
         inputs = {node: i for i, node in enumerate(early.inputs)}
         awaited = dict(zip(early.outputs[count:], rest.inputs, strict=False))
         stacks = [node for node in awaited if inputs.get(node, -1) < carry]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from primad.ir.node import CAPTURED, LITERAL, Node
@@ -10,7 +10,11 @@ from primad.ir.program import Program, subprogram
 
 
 def split(
-    program: Program, late: Sequence[bool], late_outputs: Sequence[bool], again: Collection[Any] = ()
+    program: Program,
+    late: Sequence[bool],
+    late_outputs: Sequence[bool],
+    again: Collection[Any] = (),
+    kept: Callable[[list[Node]], list[Node]] = list,
 ) -> tuple[Program, Program]:
     """Split a program into an early and a late part.
 
@@ -19,6 +23,7 @@ def split(
         late: which inputs are known only later (tangents, cotangents).
         late_outputs: which outputs the late part returns.
         again: ops behind which values are computed by each part that needs them.
+        kept: chooses, for what the late part reads, values of the early one from which it follows.
 
     Returns:
         early: (early inputs) -> (the other outputs, residuals);
@@ -39,6 +44,7 @@ def split(
     for node in outputs:
         if node not in depends and node.op is not LITERAL:
             residuals[node] = None
+    residuals = dict.fromkeys(kept(list(residuals)))
 
     known = [node for node, on in zip(program.inputs, late, strict=True) if not on]
     early = [node for node, on in zip(program.outputs, late_outputs, strict=True) if not on]
