@@ -176,6 +176,45 @@ def test_events_are_those_of_sine_and_cosine(method: str) -> None:
     assert found.t_events[2].shape == (0,) and found.status == 0 and found.t[-1] == 9.0
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_path_ends_with_the_first_of_several_events_and_nothing_is_found_behind(seed: int) -> None:
+    """Both ways in time, in long steps that have several events: sin t passes a level at two known times."""
+    rng = np.random.default_rng(seed)
+    start, stop = (0.0, np.pi) if seed % 2 else (np.pi, 0.0)
+    levels, ends = rng.uniform(0.3, 0.9, 4), rng.integers(0, 2, 4) > 0
+
+    def event(level: float, terminal: bool) -> Any:
+        def passes(t: Any, y: Any) -> Any:
+            return y[0] - level
+
+        passes.terminal = terminal  # type: ignore[attr-defined]
+        return passes
+
+    crossings = [np.sort([np.arcsin(level), np.pi - np.arcsin(level)])[:: 1 if seed % 2 else -1] for level in levels]
+    way = np.sign(stop - start)
+    firsts = [way * times[0] for times, terminal in zip(crossings, ends, strict=True) if terminal]
+    last = min(firsts, default=np.inf)
+    events = [event(level, terminal) for level, terminal in zip(levels, ends, strict=True)]
+    y0 = [np.sin(start), np.cos(start)]
+    options: dict[str, Any] = {"events": events, "max_events": 2, "rtol": 1e-9, "atol": 1e-11}
+    found = solve_ivp(oscillate, (start, stop), y0, "DOP853", **options)
+    for times, known in zip(found.t_events, crossings, strict=True):
+        np.testing.assert_allclose(times, [t for t in known if way * t <= last + 1e-12], atol=1e-6)
+    assert found.status == int(last < np.inf)
+    assert found.t[-1] == pytest.approx(way * last if firsts else stop, abs=1e-6)
+
+
+def test_an_event_where_two_steps_meet_is_one() -> None:
+    """With steps that meet exactly there, and at the start, where it counts as well."""
+
+    def at_one(t: Any, y: Any) -> Any:
+        return t - 1.0
+
+    for first in (0.0, 1.0):
+        found = solve_ivp(oscillate, (first, 2.0), [0.0, 1.0], "RK4", steps=4, events=at_one, max_events=3)
+        np.testing.assert_array_equal(found.t_events[0], [1.0])
+
+
 def test_the_time_of_an_event_moves_as_the_implicit_function_does() -> None:
     """A fall from the ground upwards takes 2 v / g; to order 3, in both modes; the path ends with it, as SciPy's."""
 
@@ -276,6 +315,7 @@ def test_integrals_are_scipys(case: int) -> None:
     for way in (quad, primad.jit(lambda: quad(f, a, b))):
         value, error = way(f, a, b) if way is quad else way()
         assert abs(value - expected) <= max(error, 1e-14)
+        assert type(value) is type(error) is np.float64
 
 
 def test_integrals_are_differentiable_in_limits_and_parameters() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import ShapeError
 from primad.functional.derivatives import jvp
-from primad.functional.loops import fori_loop
+from primad.functional.loops import fori_loop, scan
 from primad.functional.mapping import vmap
 from primad.functional.values import stop_gradient
 from primad.integrate.adaptive import Path, within
@@ -102,8 +102,9 @@ def found_events(event: Event, path: Path, method: str, most: int) -> tuple[Any,
     after = pnp.concatenate([path.y[1:], path.last[None]])
     k = np.maximum(path.count - 1, 0)
     after = np.where((np.arange(rows) == k)[:, None], path.last, after)
-    before, later = vmap(event.function)(path.t, path.y), vmap(event.function)(path.end, after)
-    hits = taken & (path.h != 0) & event.happens(before, later)
+    first, later = vmap(event.function)(path.t, path.y), vmap(event.function)(path.end, after)
+    hits = taken & (path.h != 0) & event.happens(first, later)
+    hits = hits & ~_found_before(path.h != 0, hits, first == 0)
     number = np.cumsum(hits * 1.0)  # counts events up to each step
 
     def one(i: Any) -> tuple[Any, Any]:
@@ -119,6 +120,40 @@ def found_events(event: Event, path: Path, method: str, most: int) -> tuple[Any,
 
     found: tuple[Any, Any] = vmap(one)(np.arange(float(operator.index(most))))
     return found
+
+
+def _found_before(taken: Any, hits: Any, at_start: Any) -> Any:
+    """Say at which rows an event lies at the beginning of a step, at the end of which it was found the step before."""
+
+    def step(found: Any, row: Any) -> tuple[Any, Any]:
+        was_taken, hit, starts = row
+        again = found & starts
+        return np.where(was_taken, hit & ~again, found), again
+
+    return scan(step, np.bool_(False), (taken, hits, at_start))[1]
+
+
+def end_of(events: Sequence[Event], found: Sequence[tuple[Any, Any]], direction: Any) -> Any:
+    """Return the time of the event that ends the path: of all that may, the first on the way; None if none may.
+
+    Args:
+        events: the events.
+        found: their times, NaN where there are fewer, and values.
+        direction: 1, or −1 where time runs backwards.
+    """
+    end: Any = None
+    for event, (times, _) in zip(events, found, strict=True):
+        if event.ends:
+            first = times[0]
+            earlier = first if end is None else np.where(direction * (first - end) < 0, first, end)
+            end = first if end is None else np.where(np.isnan(end), first, earlier)
+    return end
+
+
+def before(end: Any, times: Any, y: Any, direction: Any) -> tuple[Any, Any]:
+    """Return times and values with NaN where the path has ended already; `end` is NaN where it does not."""
+    late = direction * (times - end) > 0
+    return np.where(late, np.nan, times), np.where(late[:, None], np.nan, y)
 
 
 def _root(value: Function, left: Any, right: Any) -> Any:

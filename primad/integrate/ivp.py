@@ -13,7 +13,7 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError, sugg
 from primad.functional.values import stop_gradient
 from primad.integrate.adaptive import Path, adaptive, equal, values
 from primad.integrate.checks import reached, stopped
-from primad.integrate.events import events_of, found_events, is_end
+from primad.integrate.events import before, end_of, events_of, found_events, is_end
 from primad.integrate.methods import METHODS
 from primad.recording import check_function
 from primad.trace import TracedArray
@@ -112,10 +112,9 @@ def solve_ivp(
         path = adaptive(slope, start, stop, y0, METHODS[method], float(rtol), float(atol), first_step, options)
         evaluations = METHODS[method].evaluations * path.count + 2
     found = [found_events(event, path, method, max_events) for event in watched]
-    end = None
-    for event, (times, _) in zip(watched, found, strict=True):
-        if event.ends:  # the first of all; NaN loses each comparison
-            end = times[0] if end is None else np.where(times[0] < end, times[0], end)
+    end = end_of(watched, found, np.sign(stop - start))
+    if end is not None:
+        found = [before(end, times, y, np.sign(stop - start)) for times, y in found]
     result = _result(path, method, start, stop, t_eval, dense_output, end)
     result.nfev = evaluations
     traced = isinstance(path.count, TracedArray)

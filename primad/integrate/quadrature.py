@@ -102,7 +102,7 @@ def _summed(on: Function, start: Any, width: Any, epsabs: float, epsrel: float, 
     good = converged(total, allowed, *ends, np.int64(limit))
     used = length > 0
     parts, _ = vmap(on)(np.where(used, left, left[0]), np.where(used, length, length[0]))
-    return np.where(good, np.sum(np.where(used, parts, 0.0)), np.nan), total
+    return np.where(good, np.sum(np.where(used, parts, 0.0)), np.nan)[()], total
 
 
 def _finite(integrand: Function, start: Any, stop: Any) -> tuple[Function, Any, Any]:
