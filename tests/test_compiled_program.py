@@ -12,6 +12,8 @@ from primad import ops, tree
 from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
 from primad.native import compiler as native
+from primad.native import layout
+from primad.native.storage import Joined
 from primad.recording import record, type_of
 from primad.runtime.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.interpreter import Plan
@@ -284,3 +286,47 @@ def test_what_has_no_loop_runs_with_numpy():
     plan, _ = plan_of(lambda x: np.sum(np.exp(x)), np.ones(10_000_000))
     assert plan is None
     assert primad.jit(lambda x: x * 2)(np.ones(3, np.float16))[2] == 2.0
+
+
+def beside(choose, x):
+    """Return an array of x's shape that is joined of parts of x or other arrays, or of x and zeros."""
+    axis, n = choose.integer(0, x.ndim - 1), choose.integer(0, 3)
+
+    def part(start, stop):
+        return x[tuple([slice(None)] * axis + [slice(start, stop)])]
+
+    length = x.shape[axis]
+    kind = choose.integer(0, 3)
+    if kind == 0:
+        return np.roll(x, n, axis)
+    if kind == 1:
+        return np.pad(part(n, length), [(0, n) if i == axis else (0, 0) for i in range(x.ndim)])
+    if kind == 2:
+        return np.concatenate([part(0, 2), part(0, 0), part(1, length - 1)], axis)
+    return np.concatenate([np.flip(part(0, n), axis), 2.0 * part(0, length - n)], axis)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_joined_arrays_are_read_in_parts(seed, monkeypatch):
+    """Whatever they are joined of, and whatever reads them; the first seeds must have some that are read so."""
+    monkeypatch.setattr(layout, "READ_IN_PARTS", 1)
+    choose = Seeded(seed)
+    shape = [(7,), (5, 6), (3, 4, 5)][seed % 3]
+
+    def f(x, y):
+        made = [x, y, x * y]
+        for _ in range(6):
+            a, b = (made[choose.integer(0, len(made) - 1)] for _ in range(2))
+            made.append(beside(choose, a) * (a + b) if choose.integer(0, 2) else beside(choose, a))
+        return made[3:]
+
+    program = simplify(primad.trace(f)(np.ones(shape), np.ones(shape)))
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, *shape))
+    found = compiled_program(program, None)
+    assert found is not None
+    for value, expected in zip(found.run([x, y]), Plan(program).run([x, y]), strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12)
+    places = layout.layout_of(program)
+    assert places is not None
+    assert seed > 0 or any(isinstance(place, Joined) for place in places.places.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import signal
 import tracemalloc
 from collections.abc import Callable
@@ -645,7 +646,7 @@ def test_states_of_a_loop_of_unknown_length_are_nearly_the_best() -> None:
             assert blocks - 1 + again <= 1.4 * least_passed(blocks, states)
 
 
-def test_explain_says_how_loops_run() -> None:
+def test_explain_says_how_loops_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def f(p: Any) -> Any:
         return primad.scan(lambda c, _: (np.sin(c) * p, None), p, length=20)[0]
 
@@ -655,6 +656,10 @@ def test_explain_says_how_loops_run() -> None:
     text = str(primad.explain(f, 0.5))
     assert "a loop of 20 steps: one native function, its carried values in registers" in text
     assert "20 times" in text
+    assert "held at once" not in text
+    limited(monkeypatch, 5000)
+    text = str(primad.explain(primad.grad(carried_far(primad.scan, 4000)), np.array([0.7, 0.2, 0.4])))
+    assert re.search(r"of \d+ kB for other loops what \d+ steps make is held at once, and computed again", text)
     assert "a loop of 4 steps: step by step from Python" in (text := str(primad.explain(g, 2 * np.eye(5))))
     assert "second derivatives of det" in text
     text = str(primad.explain(lambda m: primad.scan(lambda c, _: (np.linalg.inv(c), None), m, length=4)[0], np.eye(2)))

@@ -28,6 +28,7 @@ class Budget:
         constant: elements of an array that becomes a part of the text.
         unrolled: elements that have code of their own: those of a window, each of which has a loop that adds it, and
             those of a row that is sorted, each of which is compared with each other.
+        in_boxes: ops, at most, of all loops over boxes, in each of which joined arrays are one of their parts.
         products: products of elements that are written out for the factors of a matrix, as of five rows and columns.
         minors: rows of a matrix whose cofactors are written out.
         instructions: those of a loop's body on single elements: more take longer to compile (a tenth of a second) than
@@ -48,6 +49,7 @@ class Budget:
     tile_text: int = 1_000_000
     constant: int = 4096
     unrolled: int = 64
+    in_boxes: int = 1000
     products: int = 130
     minors: int = 4
     instructions: int = 3000

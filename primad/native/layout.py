@@ -19,7 +19,7 @@ from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.loops import View, contiguous
 from primad.native.pointwise import Pointwise
 from primad.native.site import Loops, own_of
-from primad.native.storage import VIEWS, Place, Splat, part_of, view_of
+from primad.native.storage import VIEWS, Joined, Place, Splat, boxes, joined_in, part_of, view_of
 from primad.native.table import Way, reason, way_of
 from primad.native.windows import frame_of, framed_in, windows_of
 from primad.primitive import application
@@ -62,6 +62,8 @@ class Slices:
     copied: frozenset[Node]
 
 
+READ_IN_PARTS = 1024
+"""Elements of an array that is read in parts, at least. Estimated: to copy fewer takes less time than further loops."""
 NO_SLICES = Slices({}, {}, 0, frozenset())
 
 
@@ -127,6 +129,7 @@ class Layout:
         self.units: list[Unit] = []
         self.maker: dict[Node, Unit] = {}
         self.container = self._containers()
+        self._read_in_parts = self._joined()
         self._arrange()
 
     def _containers(self) -> dict[Node, tuple[Node, int]]:
@@ -144,6 +147,28 @@ class Layout:
             if uses[operand] == 1 and operand in made and _lies_anywhere(operand)
         }
 
+    def _joined(self) -> set[Node]:
+        """Return the joined or padded arrays that are read in parts: by nothing but pointwise ops, in few boxes."""
+        users: dict[Node, list[Node]] = {}
+        for node in self.steps:
+            for operand in node.inputs:
+                users.setdefault(operand, []).append(node)
+        found: dict[tuple[int, ...], dict[Node, Joined]] = {}
+        for node in self.steps:
+            form = joined_in(node)
+            if form is None or node.type.size < READ_IN_PARTS or node in self.program.outputs or node in self.container:
+                continue
+            pointwise = all(isinstance(way_of(user), Pointwise) for user in users[node])
+            if pointwise and not any(x in self.container for x in node.inputs):
+                found.setdefault(node.type.shape, {})[node] = Joined(*form[:2], ())
+        works = [node.type.shape for node in self.steps if isinstance(way_of(node), Pointwise)]
+        few = [
+            shape
+            for shape, places in found.items()
+            if len(list(boxes(list(places.values()), shape))) * works.count(shape) <= BUDGET.in_boxes
+        ]
+        return {node for shape in few for node in found[shape]}
+
     def _arrange(self) -> None:
         """Find units and places."""
         keys: dict[Node, Key] = {}
@@ -153,7 +178,8 @@ class Layout:
         for members in components(self.steps, keys):
             self.units.append(Unit(members, keys[members[0]][1]))
         elsewhere = (Way.VIEW, Way.FRAME, Way.RESULT)
-        alone = {node: Unit([node]) for node in self.steps if node not in keys and way_of(node) not in elsewhere}
+        own = [node for node in self.steps if node not in keys and node not in self._read_in_parts]
+        alone = {node: Unit([node]) for node in own if way_of(node) not in elsewhere}
         for node in self.steps:
             if way_of(node) is Way.RESULT:
                 alone[node.inputs[0]].nodes.append(node)
@@ -174,8 +200,11 @@ class Layout:
             return
         if node.op is LITERAL:
             self.places[node] = Splat(literal_value(node), node.type.dtype)
+        elif node in self._read_in_parts:
+            self.places[node] = self._in_parts(node)
         elif node.op in VIEWS:
             source = self.places[node.inputs[0]]
+            assert not isinstance(source, Joined)
             found = source if isinstance(source, Splat) else view_of(node, source)
             if found is None:
                 self._put_alone(node)
@@ -186,9 +215,17 @@ class Layout:
             if frame_of(node) is not None or isinstance(source, Splat):
                 self._put_alone(node)
                 source = framed_in(node)
+            assert isinstance(source, View)
             self.places[node] = windows_of(node, source)
         else:
             self.places[node] = self._home(node)
+
+    def _in_parts(self, node: Node) -> Joined:
+        form = joined_in(node)
+        assert form is not None
+        axis, edges, which = form
+        parts = [Splat(0, node.type.dtype) if i is None else self.places[node.inputs[i]] for i in which]
+        return Joined(axis, edges, tuple([part for part in parts if not isinstance(part, Joined)]))
 
     def _put_alone(self, node: Node) -> None:
         """Make a unit of a value that is no view after all, since its elements must lie otherwise."""
@@ -216,6 +253,7 @@ class Layout:
         place = self.places[node]
         if isinstance(place, View):
             return place
+        assert isinstance(place, Splat)
         key = (str(place.value), place.dtype)  # a text, since 0.0 and -0.0 are equal
         self.literals[key] = place
         return View(key, 0, node.type.shape, (0,) * node.type.ndim, place.dtype)
@@ -241,12 +279,16 @@ class Layout:
             for node in unit.nodes:
                 for operand in node.inputs:
                     place = None if operand in inside else self.places[operand]
-                    if isinstance(place, View):
-                        unit.reads.add(place.buffer)
+                    parts = place.parts if isinstance(place, Joined) else (place,)
+                    unit.reads.update(part.buffer for part in parts if isinstance(part, View))
 
     def _makers(self, node: Node) -> Iterator[Unit]:
         while node in self.places and node not in self.maker:
             if not node.inputs:
+                return
+            if node in self._read_in_parts:
+                for part in node.inputs:
+                    yield from self._makers(part)
                 return
             node = node.inputs[0]
         if node in self.maker:

@@ -1,7 +1,13 @@
-"""Where the values of a program lie: views of other values are index arithmetic, parts of a joined array its slices."""
+"""Where the values of a program lie: views of other values are index arithmetic, parts of a joined array its slices.
+
+An array that only loops over elements read, as a rolled one in a sum of neighbours, need not lie anywhere: the loops
+run over boxes, in each of which it is one of its parts.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +30,66 @@ class Splat:
     dtype: np.dtype[Any]
 
 
-Place = View | Splat
+@dataclass(frozen=True)
+class Joined:
+    """A value that is read from its parts, which lie side by side along an axis.
+
+    Attributes:
+        axis: which.
+        edges: where parts begin and end along it.
+        parts: where they lie.
+    """
+
+    axis: int
+    edges: tuple[int, ...]
+    parts: tuple[View | Splat, ...]
+
+
+Place = View | Splat | Joined
+Box = tuple[tuple[int, int], ...]
+"""From where to where along each axis."""
+
+
+def joined_in(node: Node) -> tuple[int, tuple[int, ...], tuple[int | None, ...]] | None:
+    """Return how an array is joined of parts: the axis, the edges, and which operands they are, None for zeros.
+
+    None if it is not, as one with zeros around it along several axes.
+    """
+    params = dict(node.params)
+    if node.op is ops.concatenate:
+        axis = params["axis"]
+        lengths = [x.type.shape[axis] for x in node.inputs]
+        return axis, tuple(itertools.accumulate(lengths, initial=0)), tuple(range(len(lengths)))
+    if node.op is not ops.pad or any(params["interior"]):
+        return None
+    around = [i for i, widths in enumerate(zip(params["low"], params["high"], strict=True)) if any(widths)]
+    if len(around) != 1 or min(*params["low"], *params["high"]) < 0:
+        return None
+    (axis,) = around
+    low, n = params["low"][axis], node.type.shape[axis]
+    return axis, (0, low, n - params["high"][axis], n), (None, 0, None)
+
+
+def boxes(places: Sequence[Place], shape: tuple[int, ...]) -> Iterator[Box]:
+    """Yield boxes that cover an array, none of them empty, in each of which every joined place is one of its parts."""
+    edges = [{0, n} for n in shape]
+    for place in places:
+        if isinstance(place, Joined):
+            edges[place.axis].update(place.edges)
+    yield from itertools.product(*[list(itertools.pairwise(sorted(found))) for found in edges])
+
+
+def within(place: Place, box: Box) -> View | Splat:
+    """Return where the part of a value in a box lies."""
+    if isinstance(place, Joined):
+        first, last = box[place.axis]
+        which = next(i for i, (a, b) in enumerate(itertools.pairwise(place.edges)) if a <= first < last <= b)
+        moved = (first - place.edges[which], last - place.edges[which])
+        return within(place.parts[which], (*box[: place.axis], moved, *box[place.axis + 1 :]))
+    if isinstance(place, Splat):
+        return place
+    offset = place.offset + sum(first * step for (first, _), step in zip(box, place.strides, strict=True))
+    return View(place.buffer, offset, tuple([b - a for a, b in box]), place.strides, place.dtype)
 
 
 def view_of(node: Node, source: View) -> View | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from primad import ops
@@ -14,7 +14,7 @@ from primad.native.loops import Code, View, contiguous, pointwise
 from primad.native.pointwise import Pointwise, written
 from primad.native.products import write_contraction
 from primad.native.site import Loops, Site, own_of
-from primad.native.storage import Place, Splat, part_of
+from primad.native.storage import Place, Splat, boxes, part_of, within
 from primad.native.table import Way, way_of
 from primad.native.vectors import BY_SIZE, Vector
 from primad.native.windows import frame_of, framed_in
@@ -144,9 +144,15 @@ def _write_group(code: Code, layout: Layout, unit: Unit) -> None:
     places = layout.places
     inside = set(unit.nodes)
     outside = dict.fromkeys(x for node in unit.nodes for x in node.inputs if x not in inside)
-    loaded = [x for x in outside if isinstance(places[x], View)]
-    place = {places[x]: i for i, x in enumerate({places[x]: x for x in loaded}.values())}
-    reads = [view for view in place if isinstance(view, View)]
+    for box in boxes([places[x] for x in outside], unit.nodes[0].type.shape):
+        known = {x: within(places[x], box) for x in outside}
+        _write_box(code, unit, known, [within(layout.view(node), box) for node in unit.results])
+
+
+def _write_box(code: Code, unit: Unit, places: Mapping[Node, View | Splat], results: Sequence[View | Splat]) -> None:
+    """Write the loop over a part of all values, which lies at these places."""
+    loaded = {place: x for x, place in places.items() if isinstance(place, View)}
+    position = {place: i for i, place in enumerate(loaded)}
 
     def compute(vector: Vector, values: list[str]) -> list[str]:
         known: dict[Node, str] = {}
@@ -155,15 +161,15 @@ def _write_group(code: Code, layout: Layout, unit: Unit) -> None:
             if node in known:
                 return known[node]
             found = places[node]
-            if isinstance(found, Splat):
-                return vector.of(found.dtype).constant(found.value)
-            return values[place[found]]
+            if isinstance(found, View):
+                return values[position[found]]
+            return vector.of(found.dtype).constant(found.value)
 
         for node in unit.nodes:
             known[node] = written(vector, node, [value(operand) for operand in node.inputs])
         return [known[node] for node in unit.results]
 
-    pointwise(code, reads, [layout.view(node) for node in unit.results], unit.dtype, compute)
+    pointwise(code, list(loaded), [view for view in results if isinstance(view, View)], unit.dtype, compute)
 
 
 def copy(code: Code, source: Place, target: View) -> None:
@@ -172,6 +178,7 @@ def copy(code: Code, source: Place, target: View) -> None:
         value = source.value
         pointwise(code, [], [target], BY_SIZE[target.dtype.itemsize], lambda v, _: [v.of(target.dtype).constant(value)])
     else:
+        assert isinstance(source, View)
         write_copy(code, source, target)
 
 

@@ -169,6 +169,16 @@ def _add_pads(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return apply(trace, pad, joined, low=wide["low"], high=other["high"], interior=wide["interior"])
 
 
+def _add_third_pad(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    """What stands beside a term of a sum among zeros joins that: the gradient of a roll is a roll, added once."""
+    for total, last in (inputs, inputs[::-1]):
+        for other, term in (total.inputs, total.inputs[::-1]) if total.op is add and last.op is pad else ():
+            joined = _add_pads(trace, (term, last), {})
+            if joined is not None:
+                return apply(trace, add, other, joined)
+    return None
+
+
 add: Primitive = linear(
     "add",
     numpy=np.add,
@@ -205,6 +215,20 @@ add: Primitive = linear(
             ),
             ((3,), (2,)),
             _add_pads,
+            ("pad",),
+        ),
+        Law(
+            "terms side by side among zeros are joined",
+            "real",
+            lambda x, y, z: (
+                add(
+                    add(z, pad(x, low=(0,), high=(2,), interior=(0,))),
+                    pad(y, low=(3,), high=(0,), interior=(0,)),
+                ),
+                add(z, concatenate(x, y, axis=0)),
+            ),
+            ((3,), (2,), (5,)),
+            _add_third_pad,
             ("pad",),
         ),
     ],

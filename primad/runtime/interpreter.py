@@ -149,7 +149,8 @@ class Plan(Executable):
     def details(self) -> list[str]:
         """What its steps are, and how those run that run programs."""
         nodes = [unit for unit in self._units if not isinstance(unit, NativeStep)]
-        return [self.steps, *dict.fromkeys([node.op.runs(node) for node in nodes if node.op.runs is not None])]
+        how = [node.op.runs(node) + self.streams.in_words(node) for node in nodes if node.op.runs is not None]
+        return [self.steps, *dict.fromkeys(how)]
 
     @property
     def steps(self) -> str:

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from primad.ir.node import Node
 from primad.primitive import application
+from primad.quantities import several, size
 from primad.runtime.large_steps import takes
 from primad.runtime.native_steps import NativeStep
+from primad.runtime.schedules import cut
 from primad.types import TupleType
 
 BUDGET = 200_000_000
@@ -87,7 +89,24 @@ class KeptStreams(NamedTuple):
         """Return the arguments that tell an op's definition what may be held."""
         found: dict[str, Any] = {}
         if node in self.of:
-            found = {"streams": self.of[node], "budget": self.budget // len(self.of)}
+            found = {"streams": self.of[node], "budget": self._share}
         if self.memory is not None and takes(function, "memory"):
             found["memory"] = self.memory
         return found
+
+    @property
+    def _share(self) -> int:
+        return self.budget // len(self.of)
+
+    def in_words(self, node: Node) -> str:
+        """Say what is held of a loop's rows, as long as that is planned for the most steps; '' where all is."""
+        if node not in self.of or node.op.rows is None:
+            return ""
+        types = node.type.types if isinstance(node.type, TupleType) else (node.type,)
+        first = node.op.rows(node).results
+        steps, row = types[first].shape[0], sum(type.nbytes for type in types[first:])
+        if sum(types[first + i].nbytes for i in self.of[node]) <= self._share:
+            return ""
+        held = cut(steps, row // steps, sum(type.nbytes for type in types[:first]), self._share)
+        again = f"and computed again from {several(held.states, 'state')} that are kept"
+        return f"; of {size(row)} for other loops what {several(held.block, 'step')} make is held at once, {again}"

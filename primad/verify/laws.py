@@ -180,7 +180,7 @@ def constructor_row(case: Case, op: Primitive, source: Any) -> Row | None:
     count = 0
     try:
         for index in range(case.examples):
-            count += _constructor(Trial(case, op, source(f"{op.name}, {index}")), fired, 1200 if index == 0 else 60)
+            count += _constructor(Trial(case, op, source(f"{op.name}, {index}")), fired, 2000 if index == 0 else 60)
     except Wrong as wrong:
         return Row(op.name, "rewrites", "failed", str(wrong))
     silent = [name for name, on in fired.items() if not on]
@@ -308,7 +308,8 @@ def _forms(x: Any, z: Any, first: Any, second: Any) -> list[Any]:
         ]
         wide = ops.pad(x, low=ones, high=ones, interior=(0,) * ndim)
         forms.append(ops.slice_(wide, start=ones, stop=tuple(n + 1 for n in shape), step=ones))
-        forms += _among_zeros(x, (0,) * ndim, (1, *shape[1:])) + _among_zeros(z, (1, *(0,) * (ndim - 1)), shape)
+        (top,) = _among_zeros(x, (0,) * ndim, (1, *shape[1:]))
+        forms += [top, ops.add(z, top), *_among_zeros(z, (1, *(0,) * (ndim - 1)), shape)]
     for axis in range(ndim):
         stop = tuple(1 if i == axis else n for i, n in enumerate(shape))
         row = ops.slice_(x, start=(0,) * ndim, stop=stop, step=ones)
