@@ -122,11 +122,22 @@ def verify(
     names: Annotated[
         list[str] | None, typer.Argument(help="Ops, composites or laws; without names, all.", show_default=False)
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            help="How many processes; by default one for names, and one for each processor for all.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Prove the rules of every op and every law with SymPy, and print the table. Exit 1 if anything fails."""
+    from primad.machine import processors
     from primad.verify.commands import verify_command
 
-    raise typer.Exit(verify_command(list(names or [])))
+    raise typer.Exit(verify_command(list(names or []), jobs or (1 if names else processors())))
 
 
 @app.command()

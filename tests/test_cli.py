@@ -13,6 +13,7 @@ import primad
 from primad import cli
 from primad.disk_cache import disk_cache
 from primad.explanation.commands import argument
+from primad.machine import processors
 
 
 @pytest.fixture
@@ -190,10 +191,12 @@ def test_what_is_kept_is_shown_and_removed(run, monkeypatch, tmp_path):
 def test_verify_passes_names_on_and_returns_the_exit_code(run, monkeypatch):
     commands = pytest.importorskip("primad.verify.commands")
     seen = []
-    monkeypatch.setattr(commands, "verify_command", lambda names: seen.append(names) or 1)
+    monkeypatch.setattr(commands, "verify_command", lambda names, jobs: seen.append((names, jobs)) or 1)
     assert run("verify", "sin", "tanh").exit_code == 1
+    assert run("verify", "-j", "3", "sin").exit_code == 1
     assert run("verify").exit_code == 1
-    assert seen == [["sin", "tanh"], []]
+    assert seen == [(["sin", "tanh"], 1), (["sin"], 3), ([], processors())]
+    assert run("verify", "-j", "0").exit_code == 2
 
 
 def test_fuzz_passes_count_and_seed_on(run, monkeypatch):

@@ -408,6 +408,14 @@ def test_names_and_unknown_names() -> None:
         primad.verify("sine")
 
 
+def test_the_report_is_the_same_for_any_number_of_processes() -> None:
+    names = ("cumsum", "sin", "norm", "concatenate")
+    one, three = (primad.verify(*names, jobs=jobs) for jobs in (1, 3))
+    assert one.ok and one.rows == three.rows
+    with pytest.raises(primad.TracingError, match="jobs="):
+        primad.verify(ops.cos, jobs=2)
+
+
 def test_an_exemption_says_why() -> None:
     rows = [row for row in primad.verify("stop_gradient").rows if row.how == "exempt"]
     assert rows and "by decree" in rows[0].note

@@ -25,6 +25,7 @@ def verify(
     symbolic: Callable[..., Any] | None = None,
     choices: Callable[[str], Choices] | None = None,
     on_row: Callable[[Row], None] | None = None,
+    jobs: int = 1,
 ) -> Report:
     """Prove the rules of primitives, composites and laws.
 
@@ -42,6 +43,7 @@ def verify(
             NumPy function cannot be recorded and does not run on object arrays.
         choices: where shapes and params are drawn from, by a name; a seeded generator by default.
         on_row: called with each row as it is done.
+        jobs: how many processes verify things that are named. The report is the same for any number.
 
     A bar on the error stream shows how far it is, where that is a terminal.
 
@@ -64,4 +66,4 @@ def verify(
     """
     from primad.verify.checker import run  # SymPy loads when something is verified
 
-    return run(things, examples, domain, symbolic, choices, on_row)
+    return run(things, examples, domain, symbolic, choices, on_row, jobs)

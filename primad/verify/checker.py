@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from signal import SIG_IGN, SIGINT, signal
 from typing import Any
 
 from primad.backends.sympy import UndecidedError
@@ -31,16 +35,22 @@ def run(
     symbolic: Callable[..., Any] | None,
     choices: Callable[[str], Choices] | None,
     on_row: Callable[[Row], None] | None,
+    jobs: int = 1,
 ) -> Report:
     """See `primad.verify`."""
+    if jobs != 1 and (choices or not all(isinstance(thing, str) for thing in things)):
+        raise TracingError(
+            "verify: several processes verify what is built in, and things that are yours are in this one",
+            fix="give names, or leave out jobs=.",
+        )
     report = Report()
     started = time.perf_counter()
-    source = choices or Seeded
     found = subjects(things, examples, domain, symbolic)
+    every = (rows(subject, choices or Seeded) for subject in found)
     with shown(len(found)) as (show_row, show_subject):
         told = [tell for tell in (show_row, on_row) if tell is not None]
-        for subject in found:
-            for row in rows(subject, source):
+        for of_subject in every if jobs == 1 else _in_processes(tuple(things), len(found), jobs):
+            for row in of_subject:
                 report.rows.append(row)
                 for tell in told:
                     tell(row)
@@ -48,6 +58,20 @@ def run(
                 show_subject()
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _in_processes(names: tuple[str, ...], count: int, jobs: int) -> Iterator[list[Row]]:
+    """Yield the rows of each subject in order; processes take one after the other.
+
+    Examples are drawn by the names of ops, so a report does not depend on which process takes what.
+    """
+    context = get_context("spawn")  # a fork would have this process's locks, and none of its threads
+    with ProcessPoolExecutor(min(jobs, count), context, partial(signal, SIGINT, SIG_IGN)) as pool:
+        yield from pool.map(partial(_rows_of, names), range(count))
+
+
+def _rows_of(names: tuple[str, ...], number: int) -> list[Row]:
+    return list(rows(subjects(names)[number], Seeded))
 
 
 def subjects(things: Sequence[Any], examples: Any = None, domain: Any = None, symbolic: Any = None) -> list[Subject]:

@@ -10,8 +10,8 @@ from primad.errors import PrimadError
 _COLOURS = {"proved": "green", "numeric": "yellow", "tested": "cyan", "exempt": "magenta", "failed": "bold red"}
 
 
-def verify_command(names: Sequence[str] = ()) -> int:
-    """Verify built-in ops by name, or all of them and all laws.
+def verify_command(names: Sequence[str] = (), jobs: int = 1) -> int:
+    """Verify built-in ops by name, or all of them and all laws, in some processes.
 
     Returns:
         the exit code: 0 if everything holds, 1 if something fails, 2 for an unknown name.
@@ -24,7 +24,7 @@ def verify_command(names: Sequence[str] = ()) -> int:
 
     console = Console()
     try:
-        report = run(names, None, None, None, None, None)
+        report = run(names, None, None, None, None, None, jobs)
     except PrimadError as error:
         console.print(str(error), markup=False, highlight=False)
         return 2
