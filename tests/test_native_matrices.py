@@ -7,6 +7,7 @@ so what is tested is what holds for every matrix, as u s vᵀ = a does, to the r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,13 @@ from hypothesis import strategies as st
 
 import primad
 from primad import ops
+from primad.errors import MatrixError
+from primad.ops.spectral import ROUNDING
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import REFERENCE
 from primad.simplify import simplify
 
+HAS_JAX = find_spec("jax") is not None
 Array = np.ndarray[Any, Any]
 ROUNDINGS = 64
 """How many times the rounding of what was added, for each row, a result may be off."""
@@ -236,6 +240,109 @@ def test_what_is_not_finite_has_no_spectrum() -> None:
     a = np.stack([np.eye(3)] * 4)
     a[1, 0, 2], a[2, 1, 1] = np.nan, np.inf
     check(lambda a: [*ops.eigh(a), *ops.svd(a)], a)
+
+
+BACKENDS = ["native", "reference", pytest.param("jax", marks=pytest.mark.skipif(not HAS_JAX, reason="needs JAX"))]
+OF_MATRICES = {
+    "cofactors": lambda a: ops.cofactors(a),
+    "change of cofactors": lambda a: ops.cofactors_along(a, a * 0 + 1),
+    "eigh": lambda a: ops.eigh(a)[0],
+    "svd": lambda a: ops.svd(a)[1],
+    "slopes": lambda a: ops.slopes(a, a[:, 0] * 0 + 1, singular=False),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", OF_MATRICES)
+def test_matrices_of_a_stack_know_nothing_of_each_other(name: str, backend: str) -> None:
+    """One that is singular, or not finite wherever it is so, changes no other, and ends no program or process."""
+    rng = np.random.default_rng(0)
+    stack = rng.normal(size=(4 + 2 * 25, 5, 5))
+    stack[1, -1], stack[2] = stack[1, 0], 0.0
+    for k, (i, j) in enumerate(np.ndindex(5, 5)):
+        stack[4 + 2 * k, i, j], stack[5 + 2 * k, i, j] = np.inf, np.nan
+    run = primad.jit(OF_MATRICES[name], backend=backend)
+    with np.errstate(all="ignore"):
+        found = run(stack)
+        near(found[:4], [run(one[None])[0] for one in stack[:4]], 1e-12)
+    assert np.isfinite(found[:4]).all()
+    if name == "slopes":  # of a block that is not finite they are its diagonal
+        np.testing.assert_array_equal(found[4:], np.diagonal(stack[4:], axis1=-2, axis2=-1))
+    else:
+        assert not np.isfinite(found[4:]).reshape(50, -1).all(-1).any()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n", [3, 5])
+def test_rows_and_columns_of_any_size(n: int, backend: str) -> None:
+    """A row times a number is every other row of the cofactors times it, to rounding of each element."""
+    rng = np.random.default_rng(n)
+    a, powers = rng.normal(size=(n, n)) + n * np.eye(n), 2.0 ** rng.permutation(np.arange(-40, 40, 16))[:n]
+    wanted = np.prod(powers) / powers[:, None] * np.linalg.det(a) * np.linalg.inv(a).T
+    run = primad.jit(lambda a: ops.cofactors(a), backend=backend)
+    near(run(a * powers[:, None]), wanted, 1e-12 * np.abs(wanted))
+    near(run((a * powers[:, None]).T), wanted.T, 1e-12 * np.abs(wanted.T))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n", [3, 9])
+def test_unknown_matrices_have_no_cholesky_factor(n: int, backend: str) -> None:
+    for i in range(n):
+        a = np.stack([np.eye(n)] * 3)
+        a[1, i, 0] = np.nan
+        with pytest.raises(MatrixError, match=rf"minor of order {i + 1} is not > 0, at \[1\] of the stack"):
+            primad.jit(lambda a: ops.cholesky(a), backend=backend)(a)
+        np.testing.assert_array_equal(
+            primad.jit(lambda a: ops.cholesky(a), backend=backend)(np.diag(np.where(np.arange(n) == i, np.inf, 1))),
+            np.diag(np.where(np.arange(n) == i, np.inf, 1)),
+        )
+
+
+def said(function: Any, *arguments: Array) -> list[str]:
+    """Return what native code and the definitions say of arguments: an error, or the results."""
+    program, found = simplify(primad.trace(function)(*arguments)), []
+    for backend in ("native", "reference"):
+        try:
+            found.append(np.array2string(primad.jit(program, backend=backend)(*arguments), precision=4))
+        except MatrixError as error:
+            found.append(str(error))
+    return found
+
+
+@needs_llvm
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_what_counts_as_equal(dtype: str) -> None:
+    """Values, and cotangents of equal ones, this side and that of where they count as equal; what is NaN does not."""
+    eps = np.finfo(dtype).eps
+    seen = set()
+    for n in (2, 5):
+        for k in (ROUNDING // 2, ROUNDING * n // 2 + 1, ROUNDING * n - 1, ROUNDING * n + 2):
+            x = np.arange(n, 0, -1).astype(dtype)
+            x[1] = x[0] * (1 - k * eps)
+            cotangents = np.arange(n).astype(dtype)
+            for function, arguments in (
+                (lambda x: ops.gaps(x), (x,)),
+                (lambda y, x: ops.spread(y, x, singular=False), (cotangents, x)),
+                (lambda y, x: ops.spread(y, x - x[1:2], singular=True), (cotangents, x)),
+                (lambda s, x: ops.slopes(s, x - x[1:2], singular=True), (np.ones((n, n), dtype), x)),
+            ):
+                one, other = said(function, *arguments)
+                assert one == other
+                seen.add((n, k <= ROUNDING * n, "equal" in one or "is 0" in one))
+    assert {(n, equal, equal) for n in (2, 5) for equal in (True, False)} <= seen
+    for apart in (eps, np.sqrt(eps) / 2, 2 * np.sqrt(eps)):
+        y, x = np.array([1, 1 - apart], dtype), np.ones(2, dtype)
+        one, other = said(lambda y, x: ops.spread(y, x, singular=False), y, x)
+        assert one == other and ("equal" in one) == (apart > np.sqrt(eps))
+    for place in range(3):
+        x = np.ones(3, dtype)
+        x[place] = np.nan
+        one, other = said(lambda x: ops.gaps(x), x)
+        assert one == other and "nan" in one
+        s = np.arange(9).reshape(3, 3).astype(dtype)
+        s[place, 0] = [np.nan, np.inf, -np.inf][place]
+        one, other = said(lambda s, x: ops.slopes(s, x, singular=False), s, np.ones(3, dtype))
+        assert one == other == np.array2string(np.diagonal(s), precision=4)
 
 
 @needs_llvm

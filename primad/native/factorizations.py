@@ -1,6 +1,7 @@
 """Loops over stacks of matrices that LAPACK factorizes: each is copied, column by column, and its factors copied back.
 
-LAPACK is called as NumPy calls it, so that signs and orders are the same.
+LAPACK is called as NumPy calls it, so that values have the same order. Vectors of a spectrum may have other signs,
+where these follow from roundings.
 """
 
 from __future__ import annotations
@@ -13,16 +14,13 @@ from typing import Any
 import numpy as np
 
 from primad.ir.node import Node
-from primad.native.loops import View, contiguous, pointwise_at
-from primad.native.matrices import BLAS, LAPACK, Operand, Stack, not_exported
-from primad.native.memory import aligned
+from primad.native.loops import View, pointwise_at
+from primad.native.matrices import BLAS, LAPACK, Operand, Parts, Stack, not_exported, placed
 from primad.native.site import INT64, Loops, Site
 from primad.native.small_matrices import Small, eliminated, few_minors, is_small, minors, write_small
 from primad.native.vectors import BY_SIZE, number_text
 
 INT32 = np.dtype(np.int32)
-Parts = dict[str, tuple[tuple[int, ...], Any]]
-"""Arrays in an op's own memory: their shapes and dtypes."""
 BLOCK = 32
 """Columns that LAPACK's blocked methods take together, for which its memory is taken. Given by `ilaenv` of the
 reference LAPACK, which says 32 for most of them."""
@@ -53,7 +51,7 @@ class Factorization:
             lambda site: Matrices(site, self).write(),
             limit=lambda node: next(filter(None, [limit(node) for limit in limits]), ""),
             anywhere=False,
-            memory=lambda node: _placed(None, self._parts(node))[1],
+            memory=lambda node: placed(None, self._parts(node))[1],
         )
 
     def _parts(self, node: Node) -> Parts:
@@ -62,16 +60,7 @@ class Factorization:
 
     def placed(self, site: Site) -> dict[str, View]:
         """Return where the arrays lie in an op's own memory, column by column."""
-        return _placed(site.own, self._parts(site.node))[0]
-
-
-def _placed(buffer: Any, parts: Parts) -> tuple[dict[str, View], int]:
-    found: dict[str, View] = {}
-    size = 0
-    for name, (shape, dtype) in parts.items():
-        found[name] = View(buffer, size // dtype.itemsize, shape, contiguous(shape[::-1])[::-1], dtype)
-        size = aligned(size + found[name].nbytes)
-    return found, size
+        return placed(site.own, self._parts(site.node))[0]
 
 
 class Matrices(Stack):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from primad.ir.node import Node
 from primad.native.copies import write_copy
 from primad.native.loops import Code, View, contiguous
+from primad.native.memory import aligned
 from primad.native.pointers import MARK, address_of
 from primad.native.site import Site
 from primad.native.small_matrices import factored, is_small, solved, write_small
@@ -16,6 +18,8 @@ from primad.native.small_matrices import factored, is_small, solved, write_small
 BLAS, LAPACK = "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"
 Operand = tuple[str, str]
 """The type of an operand, and the operand."""
+Parts = dict[str, tuple[tuple[int, ...], Any]]
+"""Arrays in an op's own memory: their shapes and dtypes."""
 _LETTER = {8: "d", 4: "s"}
 
 
@@ -37,6 +41,16 @@ def unless_small(limit: Callable[[Node], str]) -> Callable[[Node], str]:
 def copied_matrices(node: Node) -> int:
     """Return the bytes of the first operand, of which there may be a copy whose matrices lie row by row."""
     return 0 if is_small(node) else int(node.inputs[0].type.nbytes)
+
+
+def placed(buffer: Any, parts: Parts) -> tuple[dict[str, View], int]:
+    """Return where arrays lie in an op's own memory, column by column, and how many bytes they take."""
+    found: dict[str, View] = {}
+    size = 0
+    for name, (shape, dtype) in parts.items():
+        found[name] = View(buffer, size // dtype.itemsize, shape, contiguous(shape[::-1])[::-1], dtype)
+        size = aligned(size + found[name].nbytes)
+    return found, size
 
 
 def _by_rows(view: View) -> bool:
@@ -129,10 +143,22 @@ def write_solve_triangular(site: Site) -> None:
     stack.over(solve)
 
 
-def _require_nonzero(site: Site, a: View, matrix: str, i: str, place: Callable[[], str]) -> None:
+def _diagonal(site: Site, a: View, matrix: str, i: str) -> str:
+    """Load an element of the diagonal of a matrix."""
     (at,) = site.code.step([a], [matrix], i, [a.strides[-2] + a.strides[-1]])
-    value = site.code.emit(f"load {a.cell}, ptr {at}, align 1")
-    site.fail(site.code.emit(f"fcmp oeq {a.cell} {value}, 0.0"), place, i)
+    return site.code.emit(f"load {a.cell}, ptr {at}, align 1")
+
+
+def _require_nonzero(site: Site, a: View, matrix: str, i: str, place: Callable[[], str]) -> None:
+    zero = site.code.emit(f"fcmp oeq {a.cell} {_diagonal(site, a, matrix, i)}, 0.0")
+    site.fail(zero, place, i)
+
+
+def _require_number(site: Site, a: View, matrix: str, i: str, place: Callable[[], str]) -> None:
+    """Say that a minor is not positive where it is NaN, which LAPACK may take for a number that is."""
+    value = _diagonal(site, a, matrix, i)
+    unknown = site.code.emit(f"fcmp uno {a.cell} {value}, {value}")
+    site.fail(unknown, place, site.code.emit(f"add i64 {i}, 1"))
 
 
 def write_cholesky(site: Site) -> None:
@@ -153,6 +179,7 @@ def write_cholesky(site: Site) -> None:
         stack.call(LAPACK, "potrf", upper, size, ("ptr", matrix), size, ("ptr", info))
         order = code.emit(f"sext i32 {code.emit(f'load i32, ptr {info}')} to i64")
         site.fail(code.emit(f"icmp ne i64 {order}, 0"), place, order)
+        code.loop(n, lambda i, _: _require_number(site, out, matrix, i, place))
         if n > 1:
             code.loop(n - 1, lambda i, _: _clear_behind_diagonal(code, out, matrix, i))
 

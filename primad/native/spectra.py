@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from primad.ir.node import Node
-from primad.native.loops import View, contiguous
-from primad.native.matrices import LAPACK, Stack
-from primad.native.memory import aligned
+from primad.native.loops import View
+from primad.native.matrices import LAPACK, Parts, Stack, placed
 from primad.native.site import Site
 from primad.native.vectors import MANGLED, number_text
 from primad.ops.spectral import ROUNDING
@@ -156,19 +154,13 @@ def write_spread(site: Site) -> None:
 
 def memory_of_blocks(node: Node) -> int:
     """Return the bytes of a block of equal values, and of what LAPACK needs to work on it."""
-    return _blocks(None, node)[1]
+    return placed(None, _blocks(node))[1]
 
 
-def _blocks(buffer: Any, node: Node) -> tuple[dict[str, View], int]:
+def _blocks(node: Node) -> Parts:
     n, dtype = node.type.shape[-1], node.type.dtype
-    found: dict[str, View] = {}
-    size = 0
-    for name, count, kind in (
-        ("block", n * n, dtype), ("slopes", n, dtype), ("work", 2 * n + 1, dtype), ("integers", 1, np.dtype(np.int32)),
-    ):  # fmt: skip
-        found[name] = View(buffer, size // kind.itemsize, (count,), contiguous((count,)), kind)
-        size = aligned(size + found[name].nbytes)
-    return found, size
+    work: Parts = {"work": ((2 * n + 1,), dtype), "integers": ((1,), np.dtype(np.int32))}
+    return {"block": ((n * n,), dtype), "slopes": ((n,), dtype), **work}
 
 
 def write_slopes(site: Site) -> None:
@@ -185,7 +177,7 @@ class _Slopes:
         self.site, self.code, self.on = site, site.code, on
         self.changes, self.out = site.operands[0], site.out
         self.singular = site.params["singular"]
-        self.memory = _blocks(site.own, site.node)[0]
+        self.memory = placed(site.own, _blocks(site.node))[0]
         self.start, self.size, self.info = (self.code.room(kind) for kind in ("i64", "i32", "i32"))
 
     def write(self) -> None:

@@ -18,7 +18,7 @@ from primad.native.storage import Place, Splat, boxes, part_of, within
 from primad.native.table import Way, way_of
 from primad.native.vectors import BY_SIZE, Vector
 from primad.native.windows import frame_of, framed_in
-from primad.ops.contraction import ALPHABET
+from primad.ops.contraction import ALPHABET, split
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _counted_letter(layout: Layout, node: Node, labels: Sequence[str]) -> str:
 
 def _labelled(node: Node, views: Sequence[View]) -> list[tuple[View, str]]:
     if node.op is ops.contract:
-        x, y, _ = dict(node.params)["labels"].replace("->", ",").split(",")
+        x, y, _ = split(dict(node.params)["labels"])
         return [(views[0], x), (views[1], y)]
     return [(views[0], ALPHABET[: len(views[0].shape)])]
 
@@ -77,7 +77,7 @@ def _labelled(node: Node, views: Sequence[View]) -> list[tuple[View, str]]:
 def _out_labels(node: Node) -> str:
     params = dict(node.params)
     if node.op is ops.contract:
-        return str(params["labels"].split("->")[1])
+        return split(params["labels"])[2]
     return "".join(ALPHABET[i] for i in range(node.inputs[0].type.ndim) if i not in params["axes"])
 
 

@@ -143,8 +143,11 @@ def _without_sign(trace: Trace, x: Node) -> Node | None:
 def _add_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     x, y = inputs
     minus = _without_sign(trace, y)
-    if minus is not None:
-        return apply(trace, sub, x, minus)
+    return apply(trace, sub, x, minus) if minus is not None else None
+
+
+def _neg_add(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
     minus = _without_sign(trace, x)
     return apply(trace, sub, y, minus) if minus is not None else None
 
@@ -199,6 +202,14 @@ add: Primitive = linear(
             ("neg", "broadcast"),
         ),
         Law(
+            "(−x) + y = y − x",
+            "bitwise",
+            lambda x, y: (add(neg(x), y), sub(y, x)),
+            ((3,), (3,)),
+            _neg_add,
+            ("neg", "broadcast"),
+        ),
+        Law(
             "like terms: a·x + b·x = (a + b)·x",
             "real",
             lambda x: (add(2.0 * x, x), 3.0 * x),
@@ -245,8 +256,11 @@ def _sub_zero(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
 def _sub_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     x, y = inputs
     minus = _without_sign(trace, y)
-    if minus is not None:
-        return apply(trace, add, x, minus)
+    return apply(trace, add, x, minus) if minus is not None else None
+
+
+def _neg_minus(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    x, y = inputs
     return apply(trace, neg, apply(trace, add, x.inputs[0], y)) if x.op is neg else None
 
 
@@ -267,6 +281,14 @@ sub: Primitive = linear(
             ((3,), (3,)),
             _sub_neg,
             ("neg", "broadcast"),
+        ),
+        Law(
+            "(−x) − y = −(x + y)",
+            "real",
+            lambda x, y: (sub(neg(x), y), neg(add(x, y))),
+            ((3,), (3,)),
+            _neg_minus,
+            ("neg",),
         ),
     ],
 )

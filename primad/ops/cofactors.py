@@ -19,65 +19,95 @@ from primad.types import ArrayType, Zero
 __all__ = ["cofactors", "cofactors_along"]
 
 
+def inverted(n: Any, a: Any) -> tuple[Any, Any, Any, Any]:
+    """Return which matrices are far from singular, which others are finite, and of the former inverses and cofactors.
+
+    How far is said by the condition numbers of Skeel's of rows and of columns, which do not depend on how these are
+    scaled, as results by elimination do not (Higham, Accuracy and Stability of Numerical Algorithms, 7.2).
+
+    Args:
+        n: NumPy, or a module like it.
+        a: a stack of matrices.
+    """
+    one, range_ = n.eye(a.shape[-1], dtype=a.dtype), np.finfo(a.dtype)
+    finite = n.all(n.isfinite(a), axis=(-2, -1))
+    det = n.linalg.det(n.where(each(finite), a, one))
+    possible = finite & n.isfinite(det) & (n.abs(det) >= range_.tiny)
+    inverse = n.linalg.inv(n.where(each(possible), a, one))
+    sizes = n.abs(a), n.abs(inverse)
+    rows, columns = n.sum(sizes[1] @ sizes[0], axis=-1), n.sum(sizes[0] @ sizes[1], axis=-2)
+    condition = n.minimum(*[n.max(x, axis=-1, initial=0) for x in (rows, columns)])
+    regular = possible & (condition <= 1 / np.sqrt(range_.eps))
+    return regular, finite & ~regular, inverse, each(det) * n.swapaxes(inverse, -1, -2)
+
+
+def each(x: Any) -> Any:
+    """Return what is one number for each matrix as stacks of matrices of one element."""
+    return x[..., None, None]
+
+
 def _where_regular(by_inverse: Callable[..., Any], by_svd: Callable[..., Any], a: Any, *others: Any) -> Any:
-    """Compute with the inverses of matrices that are far from singular, and with singular values for others."""
+    """Compute with inverses of what is far from singular, with singular values of the rest; NaN if not finite."""
     if not a.size:
         return a.copy()
-    try:
-        inverse = np.linalg.inv(a)
-    except np.linalg.LinAlgError:
-        return by_svd(a, *others)
     with np.errstate(all="ignore"):
-        sizes = [np.max(np.sum(np.abs(x), axis=-1), axis=-1) for x in (a, inverse)]
-        close = sizes[0] * sizes[1] > 1 / np.sqrt(np.finfo(a.dtype).eps)
-        found = by_inverse(np.linalg.det(a)[..., None, None] * np.swapaxes(inverse, -1, -2), inverse, *others)
-    if close.any():
-        found[close] = by_svd(*[x[close] for x in (a, *others)])
+        regular, others_finite, inverse, found = inverted(np, a)
+        found = np.where(each(regular), by_inverse(np, found, inverse, *others), a.dtype.type(np.nan))
+        if others_finite.any():
+            found[others_finite] = by_svd(np, *[x[others_finite] for x in (a, *others)])
     return found
 
 
-def _decomposed(a: Any) -> tuple[Any, Any, Any, Any]:
+def _decomposed(n: Any, a: Any) -> tuple[Any, Any, Any, Any]:
     """Return the singular value decomposition, and the product of the determinants of u and v, which is 1 or −1."""
-    u, s, vh = np.linalg.svd(a)
-    return u, s, vh, (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+    u, s, vh = n.linalg.svd(a)
+    return u, s, vh, each(n.linalg.det(u) * n.linalg.det(vh))
 
 
-def _others(s: Any, count: int) -> Any:
+def _others(n: Any, s: Any, count: int) -> Any:
     """Return the products of all values but each one, or but each two."""
     one = np.eye(s.shape[-1], dtype=bool)
     left_out = one if count == 1 else one[:, None, :] | one[None, :, :]
     lead = (..., *[None] * count, slice(None))
-    return np.prod(np.where(left_out, s.dtype.type(1), s[lead]), axis=-1)
+    return n.prod(n.where(left_out, s.dtype.type(1), s[lead]), axis=-1)
 
 
-def _cofactors_by_svd(a: Any) -> Any:
-    u, s, vh, sign = _decomposed(a)
-    return sign * ((u * _others(s, 1)[..., None, :]) @ vh)
+def cofactors_by_inverse(n: Any, found: Any, inverse: Any) -> Any:
+    """Return the cofactors of regular matrices, which are found already."""
+    return found
+
+
+def cofactors_by_svd(n: Any, a: Any) -> Any:
+    """Return the cofactors of any finite matrices."""
+    u, s, vh, sign = _decomposed(n, a)
+    return sign * ((u * _others(n, s, 1)[..., None, :]) @ vh)
 
 
 cofactors: Primitive = custom(
     "cofactors",
-    numpy=lambda a: _where_regular(lambda found, inverse: found, _cofactors_by_svd, a),
+    numpy=lambda a: _where_regular(cofactors_by_inverse, cofactors_by_svd, a),
     infer=lambda a: square("cofactors", a),
     jvp=[lambda t, out, a: cofactors_along(a, t)],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),
-    doc="The cofactors of matrices, det a · a⁻ᵀ where there is an inverse: the gradient of the determinant.",
+    doc="The cofactors of matrices, det a · a⁻ᵀ where there is an inverse: the gradient of the determinant. They "
+    "are not defined for matrices that are not finite: there some are NaN.",
 )
 
 
-def _along_by_inverse(found: Any, inverse: Any, b: Any) -> Any:
+def along_by_inverse(n: Any, found: Any, inverse: Any, b: Any) -> Any:
+    """Return how the cofactors of regular matrices change along b: tr x c − c xᵀ, where x = a⁻¹ b."""
     change = inverse @ b
-    return np.trace(change, axis1=-2, axis2=-1)[..., None, None] * found - found @ np.swapaxes(change, -1, -2)
+    return each(n.trace(change, axis1=-2, axis2=-1)) * found - found @ n.swapaxes(change, -1, -2)
 
 
-def _along_by_svd(a: Any, b: Any) -> Any:
+def along_by_svd(n: Any, a: Any, b: Any) -> Any:
     """For diagonal a, c[i, j] changes by −b[j, i] times the other values, c[i, i] by all b[j, j] times the others."""
-    u, s, vh, sign = _decomposed(a)
+    u, s, vh, sign = _decomposed(n, a)
     one = np.eye(s.shape[-1], dtype=bool)
-    change = np.swapaxes(u, -1, -2) @ b @ np.swapaxes(vh, -1, -2)
-    products = np.where(one, s.dtype.type(0), _others(s, 2))
-    sums = products @ np.diagonal(change, axis1=-2, axis2=-1)[..., None]
-    return sign * (u @ np.where(one, sums, -products * np.swapaxes(change, -1, -2)) @ vh)
+    change = n.swapaxes(u, -1, -2) @ b @ n.swapaxes(vh, -1, -2)
+    products = n.where(one, s.dtype.type(0), _others(n, s, 2))
+    sums = products @ n.diagonal(change, axis1=-2, axis2=-1)[..., None]
+    return sign * (u @ n.where(one, sums, -products * n.swapaxes(change, -1, -2)) @ vh)
 
 
 def _along_type(a: ArrayType, b: ArrayType) -> ArrayType:
@@ -113,7 +143,7 @@ def _everywhere(x: Any, a: Any) -> Any:
 
 cofactors_along: Primitive = custom(
     "cofactors_along",
-    numpy=lambda a, b: _where_regular(_along_by_inverse, _along_by_svd, a, b),
+    numpy=lambda a, b: _where_regular(along_by_inverse, along_by_svd, a, b),
     infer=_along_type,
     jvp=_along_tangent,
     transpose=[None, lambda ct, a, b: cofactors_along(a, ct)],

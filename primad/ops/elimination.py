@@ -142,15 +142,23 @@ def _not_positive(a: Any) -> tuple[tuple[int, ...], int] | None:
 
 def _has_factor(a: Any) -> bool:
     try:
-        np.linalg.cholesky(a)
+        _cholesky(a)
     except np.linalg.LinAlgError:
         return False
     return True
 
 
+def _cholesky(a: Any) -> Any:
+    """Factorize matrices; LAPACK may take NaN for a number that is positive."""
+    found = np.linalg.cholesky(a)
+    if np.isnan(np.diagonal(found, axis1=-2, axis2=-1)).any():
+        raise np.linalg.LinAlgError("a minor that is NaN")
+    return found
+
+
 cholesky: Primitive = custom(
     "cholesky",
-    numpy=lambda a: np.linalg.cholesky(a),
+    numpy=lambda a: _cholesky(a),
     infer=lambda a: square("cholesky", a),
     jvp=[_cholesky_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),

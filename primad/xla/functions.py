@@ -15,6 +15,14 @@ import numpy as np
 from primad import ops
 from primad.deferred import Deferred
 from primad.errors import TracingError
+from primad.ops.cofactors import (
+    along_by_inverse,
+    along_by_svd,
+    cofactors_by_inverse,
+    cofactors_by_svd,
+    each,
+    inverted,
+)
 from primad.ops.spectral import ROUNDING
 from primad.xla.philox import draw
 from primad.xla.sliding import overlap_add, window_argmax, windows
@@ -147,34 +155,40 @@ def _slopes(s: Any, x: Any, *, singular: bool) -> Any:
     block = jnp.cumsum(starts, axis=-1)
     same = block[..., None, :] == block[..., :, None]
     inside = jnp.where(same, (s + jnp.swapaxes(s, -1, -2)) / 2, 0)
+    unknown = jnp.any(same & ~jnp.all(jnp.isfinite(inside), axis=-1)[..., None, :], axis=-1)
+    inside = jnp.where(unknown[..., None, :], 0, inside)
     apart = 2 * jnp.max(jnp.sum(jnp.abs(inside), axis=-1), axis=-1, keepdims=True, initial=0)
     sign = -1 if singular else 1
     moved = sign * inside + (apart * block)[..., None, :] * jnp.eye(x.shape[-1], dtype=x.dtype)
     found = sign * (jnp.linalg.eigvalsh(moved) - apart * block) if x.shape[-1] else x
-    several = jnp.any(jnp.sum(same, axis=-1) > 1, axis=-1, keepdims=True)
+    several = jnp.any(jnp.sum(same, axis=-1) > 1, axis=-1, keepdims=True) & ~unknown
     return jnp.where(several, found, jnp.diagonal(s, axis1=-2, axis2=-1)).astype(x.dtype)
 
 
-def _cofactors(a: Any) -> Any:
+def _where_finite(function: Function) -> Function:
+    """Return a factorization whose results are NaN for matrices that are not finite, on which LAPACK may not end."""
     import jax.numpy as jnp
 
-    u, s, vh = jnp.linalg.svd(a)
-    one = jnp.eye(a.shape[-1], dtype=bool)
-    products = jnp.prod(jnp.where(one, 1, s[..., None, :]), axis=-1)
-    return (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None, None] * ((u * products[..., None, :]) @ vh)
+    def safe(a: Any) -> tuple[Any, ...]:
+        finite = jnp.all(jnp.isfinite(a), axis=(-2, -1))
+        results = function(jnp.where(each(finite), a, 0))
+        alike = [finite.reshape(finite.shape + (1,) * (x.ndim - finite.ndim)) for x in results]
+        return tuple(jnp.where(known, x, jnp.nan) for known, x in zip(alike, results, strict=True))
+
+    return safe
 
 
-def _cofactors_along(a: Any, b: Any) -> Any:
+def _where_regular(by_inverse: Function, by_svd: Function) -> Function:
+    """Return a function of matrices that inverts those far from singular, and decomposes others that are finite."""
     import jax.numpy as jnp
 
-    u, s, vh = jnp.linalg.svd(a)
-    one = jnp.eye(a.shape[-1], dtype=bool)
-    change = jnp.swapaxes(u, -1, -2) @ b @ jnp.swapaxes(vh, -1, -2)
-    others = jnp.where(one[:, None, :] | one[None, :, :], 1, s[..., None, None, :])
-    products = jnp.where(one, 0, jnp.prod(others, axis=-1))
-    sums = products @ jnp.diagonal(change, axis1=-2, axis2=-1)[..., None]
-    core = jnp.where(one, sums, -products * jnp.swapaxes(change, -1, -2))
-    return (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None, None] * (u @ core @ vh)
+    def function(a: Any, *others: Any) -> Any:
+        regular, others_finite, inverse, found = inverted(jnp, a)
+        decomposed = jnp.where(each(others_finite), a, jnp.eye(a.shape[-1], dtype=a.dtype))
+        rest = jnp.where(each(others_finite), by_svd(jnp, decomposed, *others), jnp.nan)
+        return jnp.where(each(regular), by_inverse(jnp, found, inverse, *others), rest)
+
+    return function
 
 
 def _spread(ct: Any, x: Any, *, singular: bool) -> Any:
@@ -299,10 +313,10 @@ def functions() -> dict[str, Function]:
         "qr": lambda a: tuple(jnp.linalg.qr(a)),
         "cholesky": jnp.linalg.cholesky,
         "solve_triangular": _solve_triangular,
-        "eigh": lambda a: tuple(jnp.linalg.eigh(a, symmetrize_input=False)),
-        "svd": lambda a: tuple(jnp.linalg.svd(a, full_matrices=False)),
-        "cofactors": _cofactors,
-        "cofactors_along": _cofactors_along,
+        "eigh": _where_finite(lambda a: jnp.linalg.eigh(a, symmetrize_input=False)),
+        "svd": _where_finite(lambda a: jnp.linalg.svd(a, full_matrices=False)),
+        "cofactors": _where_regular(cofactors_by_inverse, cofactors_by_svd),
+        "cofactors_along": _where_regular(along_by_inverse, along_by_svd),
         "gaps": _gaps,
         "slopes": _slopes,
         "spread": _spread,
@@ -374,6 +388,6 @@ def failures() -> dict[str, Function]:
         "gather": lambda x, indices, *, axis, **params: outside(indices, x.shape[axis]),
         "scatter_add": lambda x, indices, *, size, **params: outside(indices, size),
         "solve_triangular": singular,
-        "cholesky": lambda a: ~jnp.all(jnp.isfinite(jnp.linalg.cholesky(a))) & jnp.all(jnp.isfinite(a)),
+        "cholesky": lambda a: jnp.any(jnp.isnan(jnp.linalg.cholesky(a))),
         "power": lambda x, y: jnp.any(y < 0) if x.dtype.kind in "iu" else jnp.array(False),
     }
