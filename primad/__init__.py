@@ -31,6 +31,7 @@ from primad.functional.derivatives import linear_transpose as linear_transpose
 from primad.functional.derivatives import linearize as linearize
 from primad.functional.derivatives import value_and_grad as value_and_grad
 from primad.functional.derivatives import vjp as vjp
+from primad.functional.distribute import distribute as distribute
 from primad.functional.higher_order import derivative as derivative
 from primad.functional.higher_order import hvp as hvp
 from primad.functional.higher_order import laplacian as laplacian
@@ -63,9 +64,11 @@ from primad.kinds import multilinear as multilinear
 from primad.kinds import piecewise_constant as piecewise_constant
 from primad.primitive import Law as Law
 from primad.primitive import Primitive as Primitive
+from primad.ranks import ranks as ranks
 from primad.recording import trace as trace
 from primad.runtime.chunks import get_num_threads as get_num_threads
 from primad.runtime.chunks import set_num_threads as set_num_threads
+from primad.shares import Share as Share
 from primad.simplify import simplify as simplify
 from primad.trace import TracedArray as TracedArray
 from primad.transforms.lowering import lower as lower
@@ -92,6 +95,7 @@ __all__ = [
     "Program",
     "ProgramError",
     "ShapeError",
+    "Share",
     "StepsError",
     "TracedArray",
     "TracingError",
@@ -105,6 +109,7 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "derivative",
+    "distribute",
     "elementwise",
     "explain",
     "fori_loop",
@@ -134,6 +139,7 @@ __all__ = [
     "parse",
     "pde",
     "piecewise_constant",
+    "ranks",
     "residual_of",
     "scan",
     "set_num_threads",

@@ -69,6 +69,16 @@ class PrimadError(Exception):
         super().__init__("\n".join(line for line in lines if line))
         self.what = what
 
+    def __reduce__(self) -> Any:
+        return _again, (type(self), self.args, self.what)  # with the line where it was raised, and no other
+
+
+def _again(kind: type[PrimadError], args: tuple[Any, ...], what: str) -> PrimadError:
+    """Return an error that was sent to another process."""
+    error = kind.__new__(kind, *args)
+    error.args, error.what = args, what
+    return error
+
 
 class ShapeError(PrimadError, ValueError):
     """Shapes, axes, sizes, index letters or tree structures that do not fit together."""

@@ -15,6 +15,7 @@ from primad.errors import PrimadError, TracingError
 from primad.ir.node import INPUT, WEAK, Node, Trace
 from primad.ir.program import Program, newest
 from primad.refusals import explained
+from primad.shares import Share
 from primad.trace import TracedArray, escaped, lift
 from primad.types import ArrayType
 
@@ -23,7 +24,7 @@ RECORDING: ContextVar[Trace | None] = ContextVar("RECORDING", default=None)
 
 
 def type_of(value: Any) -> ArrayType:
-    """Return the array type of an array, a number, a traced array or an ArrayType.
+    """Return the array type of an array, a number, a traced array, an ArrayType or a Share, which is of the whole.
 
     Raises:
         TracingError: for anything else, and for dtypes that are not supported.
@@ -41,6 +42,8 @@ def type_of(value: Any) -> ArrayType:
             why="Its operators mean something else than an array's.",
             fix="pass a plain array: np.asarray(x), or x.filled(…) for a masked array.",
         )
+    if isinstance(value, Share):
+        return value.type
     if not isinstance(value, (np.ndarray, np.generic, bool, int, float)) and not hasattr(value, "__array__"):
         raise TracingError(
             f"an argument of type {type(value).__name__} cannot be traced",

@@ -9,12 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from primad import tree
 from primad.errors import MemoryLimitError, ShapeError
 from primad.machine import physical_memory
 from primad.optimize.damping import Damping, check_numbers
 from primad.optimize.models import Residuals, finite
 from primad.optimize.systems import InParameters, InResiduals, System
 from primad.optimize.vectors import Space, Tree, Vector, check_counts
+from primad.shares import shares_in
 
 __all__ = ["LevenbergMarquardt", "LevenbergMarquardtState"]
 
@@ -153,7 +155,13 @@ class LevenbergMarquardt:
         space.check_state(state.gradient)
         parts = residuals.parts(params, data)
         count = sum(part.size for part in parts)
-        small = self.space == "residuals" or (self.space == "auto" and count < space.size)
+        shared = any(shares_in(tree.leaves(data)))
+        if shared and self.space == "residuals":
+            raise ShapeError(
+                'LevenbergMarquardt: the system in the space of "residuals" is not shared by processes',
+                fix='choose the space "parameters".',
+            )
+        small = self.space == "residuals" or (self.space == "auto" and count < space.size and not shared)
         _check_memory(count, space.size, small)
         value = residuals.value(params, *data)
         if not math.isfinite(value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from primad import tree
 from primad.errors import NotFiniteError, ShapeError
-from primad.functional.compile import jit
 from primad.functional.derivatives import jvp, value_and_grad, vjp
+from primad.functional.distribute import compiler_of
 from primad.functional.higher_order import hvp, taylor
 from primad.functional.keys import structure_key
 from primad.numpy.promotion import convert
@@ -26,6 +26,8 @@ from primad.optimize.residual_blocks import (
     types_of,
 )
 from primad.optimize.vectors import Space, Tree, Vector, not_finite
+from primad.ranks import checksum
+from primad.shares import Share, over_ranks, shares_in
 from primad.trace import TracedArray
 
 __all__ = ["Loss", "Residuals"]
@@ -63,6 +65,7 @@ class Residuals:
     def __init__(self, function: Function, block: int | None = None) -> None:
         if block is not None and block < 1:
             raise ShapeError(f"Residuals: a block has at least one point, got block={block}")
+        function, run = compiler_of(function)
         self.function, self.block = function, block
 
         def half(params: Tree, *data: Any) -> Any:
@@ -82,8 +85,8 @@ class Residuals:
             second = taylor(lambda p: function(p, *data), params, direction, 2)[2]
             return vjp(lambda p: function(p, *data), params)[1](tree.map(lambda leaf: 2 * leaf, second))[0]
 
-        self._call, self._half, self._slope = jit(function), jit(half), jit(value_and_grad(half))
-        self._product, self._pulled, self._bend = jit(product), jit(pulled), jit(bend)
+        self._call, self._half, self._slope = run(function), run(half), run(value_and_grad(half))
+        self._product, self._pulled, self._bend = run(product), run(pulled), run(bend)
         self._parts = lru_cache(maxsize=64)(self._make_parts)
 
     def _make_parts(self, types: Any, structure: Any, key: Any) -> tuple[list[ResidualBlock], RecordedResiduals]:
@@ -124,8 +127,11 @@ class Residuals:
         count = sum(part.size for part in self.parts(params, data))
         if count * Space.of(params).size > SMALL:
             return None
-        found: Vector = np.sum([np.einsum("ij,ij->j", rows, rows) for _, rows in self.rows(params, *data)], axis=0)
-        return found
+
+        def squares(blocks: Iterable[tuple[Array, Array]]) -> list[Array]:
+            return [np.sum([np.einsum("ij,ij->j", rows, rows) for _, rows in blocks], axis=0)]
+
+        return self.summed(squares, [np.zeros(Space.of(params).size)], params, *data)[0]
 
     def diagonal(self, params: Tree, rng: np.random.Generator, *data: Any) -> Vector:
         """Return an estimate of the diagonal of JᵀJ without bias: (Jᵀz)², with random signs z."""
@@ -150,6 +156,30 @@ class Residuals:
         for part in self.parts(params, data):
             yield from part.rows(params, leaves)
 
+    def summed(
+        self, of: Callable[[Iterable[tuple[Array, Array]]], list[Array]], like: list[Array], params: Tree, *data: Any
+    ) -> list[Array]:
+        """Return what blocks of residuals and rows add up to, over all processes where some data are Shares.
+
+        Args:
+            of: returns the sums over blocks.
+            like: arrays of their shapes and dtypes.
+            params: the parameters.
+            *data: the other arguments.
+        """
+        leaves = data_leaves(data)
+        shares = list(shares_in(leaves))
+        if not shares:
+            return of(self.rows(params, *data))
+        parts = self.parts(params, data)
+
+        def chunk(number: int) -> list[Array]:
+            return of([rows for part in parts for rows in part.rows_of_chunk(params, leaves, number)])
+
+        same = [leaf for leaf in (*tree.leaves(params), *leaves) if not isinstance(leaf, Share)]
+        found: list[Array] = over_ranks(shares, chunk, like, checksum(same))
+        return found
+
     def not_finite(self, rule: str, params: Tree, data: Sequence[Any]) -> NotFiniteError:
         """Return the error for residuals that are not finite."""
         return not_finite(rule, params, data, [("the residual ", self._call(params, *data))])
@@ -170,12 +200,13 @@ class Loss:
     """
 
     def __init__(self, function: Function) -> None:
+        function, run = compiler_of(function)
         self.function = function
 
         def product(params: Tree, direction: Tree, *data: Any) -> Tree:
             return hvp(lambda p: function(p, *data), params, direction)
 
-        self._call, self._slope, self._product = jit(function), jit(value_and_grad(function)), jit(product)
+        self._call, self._slope, self._product = run(function), run(value_and_grad(function)), run(product)
 
     def value(self, params: Tree, *data: Any) -> float:
         """Return the loss."""

@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.functional.compile import jit
 from primad.functional.derivatives import value_and_grad as with_gradient
+from primad.functional.distribute import compiler_of
 from primad.optimize.line_search import LinePoint, strong_wolfe
 from primad.optimize.vectors import Space, Tree, Vector, check_counts, flat_like, not_finite
 from primad.recording import type_of
@@ -93,7 +93,8 @@ class QuasiNewton(ABC, Generic[S]):
         Args:
             loss: a function (parameters, *data) of one number.
         """
-        return jit(with_gradient(loss))
+        loss, run = compiler_of(loss)
+        return run(with_gradient(loss))
 
     def update(self, params: Tree, state: S, value_and_grad: ValueAndGrad, *data: Any) -> tuple[Tree, S]:
         """Make one step.

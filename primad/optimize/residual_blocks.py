@@ -20,6 +20,7 @@ from primad.ir.node import LITERAL, literal_value
 from primad.ir.program import Program
 from primad.numpy.shaping import concatenate, reshape
 from primad.recording import trace, type_of
+from primad.shares import Share
 from primad.transforms.dimensions import dependents, result_axes
 from primad.transforms.lowering import lower, without_calls
 from primad.types import ArrayType
@@ -108,6 +109,12 @@ class RecordedResiduals:
             return ()
         return tuple([i - self.first for i in places]) if _numbers(one) == _numbers(other) else ()
 
+    def read(self, which: Sequence[int]) -> frozenset[int]:
+        """Return the leaves of the data that some results depend on."""
+        program = self._program(lambda *args: [tree.leaves(self.function(*args))[i] for i in which], self.types)
+        used = {operand for node in program.nodes for operand in node.inputs} | {*program.outputs}
+        return frozenset([i - self.first for i, node in enumerate(program.inputs) if node in used and i >= self.first])
+
     def _single(self, which: int, types: Sequence[ArrayType]) -> Program:
         return self._program(lambda *args: tree.leaves(self.function(*args))[which], types)
 
@@ -124,6 +131,7 @@ class ResidualBlock:
     Attributes:
         which: leaves of the result.
         cut: leaves of the data whose first axis are the points; none if the residuals are computed as a whole.
+        read: leaves of the data that they depend on.
         points: how many points there are, 1 for a whole.
         each: how many residuals a point has.
         most: how many points are taken at a time.
@@ -134,6 +142,7 @@ class ResidualBlock:
 
     which: tuple[int, ...]
     cut: tuple[int, ...]
+    read: frozenset[int]
     points: int
     each: int
     most: int
@@ -147,9 +156,10 @@ class ResidualBlock:
 
     def blocks(self, data: Sequence[Any]) -> Iterator[list[Any]]:
         """Yield the leaves of the data, a block of points at a time."""
-        count = math.ceil(self.points / self.most)
-        step = math.ceil(self.points / max(count, 1))
-        for start in range(0, self.points, max(step, 1)):
+        points = len(data[self.cut[0]]) if self.cut else 1
+        count = math.ceil(points / self.most)
+        step = math.ceil(points / max(count, 1))
+        for start in range(0, points, max(step, 1)):
             yield [leaf[start : start + step] if i in self.cut else leaf for i, leaf in enumerate(data)]
 
     def rows(self, params: Any, data: Sequence[Any]) -> Iterator[tuple[Array, Array]]:
@@ -157,6 +167,35 @@ class ResidualBlock:
         for block in self.blocks(data):
             residuals, rows = self.jacobian(params, block)
             yield np.asarray(residuals, np.float64).reshape(-1), np.asarray(rows, np.float64)
+
+    def rows_of_chunk(self, params: Any, data: Sequence[Any], number: int) -> Iterator[tuple[Array, Array]]:
+        """Yield residuals and rows of a chunk of points; those that have no Shares go to the first.
+
+        Raises:
+            ShapeError: if residuals that are computed as a whole depend on a Share.
+        """
+        shared = [data[i] for i in self.cut if isinstance(data[i], Share) and data[i].axis == 0]
+        if not shared and number > 0:
+            return
+        start, stop = shared[0].chunks.span(number) if shared else (0, None)
+        rows = []
+        for i, leaf in enumerate(data):
+            if not isinstance(leaf, Share):
+                rows.append(leaf[start:stop] if i in self.cut else leaf)
+            elif i in self.cut and leaf.axis == 0:
+                rows.append(leaf.chunk(number))
+            elif i not in self.read:
+                rows.append(np.broadcast_to(np.zeros((), leaf.type.dtype), leaf.type.shape))
+            else:
+                raise ShapeError(
+                    "residuals at the points of a Share cannot be computed apart from each other",
+                    why="They sum over the points or mix them, depend on how many there are, or have another first "
+                    "axis than the Share's.",
+                    fix="return the residuals of each point along the first axis, and scale them by a number that is "
+                    "an argument.",
+                )
+        if stop is None or stop > start:
+            yield from self.rows(params, rows)
 
 
 def residual_blocks(recorded: RecordedResiduals, parameters: int, block: int | None) -> list[ResidualBlock]:
@@ -207,12 +246,14 @@ def _part(
         return reshape(concatenate([2 * leaf for leaf in second], axis=1), (-1,))
 
     most = block or max(1, BLOCK // (each * parameters))
-    return ResidualBlock(tuple(which), cut, points, each, most if cut else 1, jit(many), jit(bends))
+    return ResidualBlock(
+        tuple(which), cut, recorded.read(which), points, each, most if cut else 1, jit(many), jit(bends)
+    )
 
 
 def data_leaves(data: Sequence[Any]) -> list[Any]:
-    """Return the leaves of the data as arrays, so that blocks are views."""
-    return [leaf if isinstance(leaf, np.ndarray) else np.asarray(leaf) for leaf in tree.leaves(tuple(data))]
+    """Return the leaves of the data as arrays, so that blocks are views, and Shares."""
+    return [leaf if isinstance(leaf, (np.ndarray, Share)) else np.asarray(leaf) for leaf in tree.leaves(tuple(data))]
 
 
 def types_of(args: Sequence[Any]) -> tuple[tuple[ArrayType, ...], Any]:

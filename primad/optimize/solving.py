@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from primad.errors import NotFiniteError, ShapeError, TracingError
-from primad.functional.compile import jit
 from primad.functional.derivatives import value_and_grad as with_gradient
+from primad.functional.distribute import compiler_of
 from primad.optimize.models import Loss, Residuals, finite
 from primad.optimize.vectors import Space, Tree, not_finite
 from primad.quantities import several
@@ -60,7 +60,8 @@ class Descent:
 
     def compile(self, loss: Callable[..., Any]) -> Callable[..., Any]:
         """Return what `update` takes of a loss: its value and gradient, compiled."""
-        return jit(with_gradient(loss))
+        loss, run = compiler_of(loss)
+        return run(with_gradient(loss))
 
     def init(self, params: Tree) -> DescentState:
         """Return the state before the first step.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -94,11 +94,17 @@ class InParameters(System):
         from scipy.linalg.blas import dsyrk
 
         size = Space.of(self._params).size
-        self._square = np.zeros((size, size), order="F")
-        self.gradient = np.zeros(size)
-        for residuals, rows in self._residuals.rows(self._params, *self._data):
-            _quietly(size, partial(dsyrk, 1.0, rows.T, beta=1.0, c=self._square, lower=1, overwrite_c=1))
-            self.gradient += _quietly(size, partial(np.matmul, residuals, rows))
+
+        def sums(blocks: Iterable[tuple[Matrix, Matrix]]) -> list[Any]:
+            square, gradient = np.zeros((size, size), order="F"), np.zeros(size)
+            for residuals, rows in blocks:
+                _quietly(size, partial(dsyrk, 1.0, rows.T, beta=1.0, c=square, lower=1, overwrite_c=1))
+                gradient += _quietly(size, partial(np.matmul, residuals, rows))
+            return [square.T, gradient]
+
+        like = [np.broadcast_to(0.0, (size, size)), np.zeros(size)]
+        square, self.gradient = self._residuals.summed(sums, like, self._params, *self._data)
+        self._square = square.T
 
     def _diagonal(self) -> Vector:
         return self._square.diagonal().copy()

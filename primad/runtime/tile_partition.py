@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from primad import ops
 from primad.ir.node import LITERAL, Node, Params, Trace, literal_value
-from primad.ir.program import Program, carry_lines, needed_between
+from primad.ir.program import Program, carry_lines, needed_between, subprogram
 from primad.native.layout import Slices
 from primad.native.storage import VIEWS
 from primad.runtime.executor import Donated
@@ -137,6 +138,43 @@ def partition_of(program: Program, dimension: Tileable, donated: Donated) -> Til
         total_of=[totals.index(total[node]) for node in parts],
         sliced=sliced,
         into=[places.get(node) for node in sliced],
+    )
+
+
+class Surroundings(NamedTuple):
+    """What is computed before tiles, and after them.
+
+    Attributes:
+        before: the program of what comes before, of the inputs of the whole.
+        early: what it computes.
+        after: the program of what comes after.
+        known: its inputs: those of the whole, what was computed before, and the totals.
+        late: what it computes.
+    """
+
+    before: Program
+    early: Sequence[Node]
+    after: Program
+    known: Sequence[Node]
+    late: Sequence[Node]
+
+
+def surroundings(program: Program, partitions: Sequence[TilePartition]) -> Surroundings:
+    """Return what of a program surrounds the parts of it that run in tiles."""
+    own = set(program.inputs)
+    outer = {*frozenset.intersection(*[partition.before for partition in partitions]), *own}
+    after = frozenset[Node]().union(*[partition.after for partition in partitions])
+    used = [operand for node in program.nodes if node in after for operand in node.inputs]
+    read = [node for partition in partitions for node in partition.inputs]
+    early = [
+        node
+        for node in dict.fromkeys([*read, *used, *program.outputs])
+        if node in outer and node not in own and node.op is not LITERAL
+    ]
+    late = [node for node in dict.fromkeys(program.outputs) if node in after or node.op is LITERAL]
+    known = [*program.inputs, *early, *[node for partition in partitions for node in partition.totals]]
+    return Surroundings(
+        subprogram(program, program.inputs, early), early, subprogram(program, known, late), known, late
     )
 
 

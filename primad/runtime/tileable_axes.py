@@ -47,18 +47,22 @@ def tileable_dimensions(program: Program) -> list[Tileable]:
     }
     found = []
     for dimension in dimensions:
-        if dimension in bad or dimension.length == 0 or not _can_be_cut(dimension):
-            continue
-        axis = dimension.axis
-        sources = dimension.whole | {node for node in axis if node.op is INPUT or node.op is CAPTURED}
-        # The mean and not the widest: in a Jacobian per point the few wide values would make tiles so short that the
-        # calls of NumPy on the many narrow ones, and the threads' waits for each other, cost more than arithmetic.
-        sizes = [n.type.nbytes for n in axis if not isinstance(n.op, Leaf) and not n.op.views]
-        mean = max(1, sum(sizes) // (dimension.length * max(1, len(sizes))))
-        sums = frozenset([node for node, _ in dimension.summed])
-        found.append(Tileable(dimension.length, axis, sums, frozenset(sources), mean))
+        if dimension not in bad and dimension.length > 0 and not hindrances(dimension):
+            found.append(as_tileable(dimension))
     found.sort(key=lambda d: -sum(node.type.nbytes for node in d.axis))
     return found
+
+
+def as_tileable(dimension: Dimension) -> Tileable:
+    """Return a dimension that nothing hinders from being cut."""
+    axis = dimension.axis
+    sources = dimension.whole | {node for node in axis if node.op is INPUT or node.op is CAPTURED}
+    # The mean and not the widest: in a Jacobian per point the few wide values would make tiles so short that the calls
+    # of NumPy on the many narrow ones, and the threads' waits for each other, cost more than arithmetic.
+    sizes = [n.type.nbytes for n in axis if not isinstance(n.op, Leaf) and not n.op.views]
+    mean = max(1, sum(sizes) // (dimension.length * max(1, len(sizes))))
+    sums = frozenset([node for node, _ in dimension.summed])
+    return Tileable(dimension.length, axis, sums, frozenset(sources), mean)
 
 
 def mixers(program: Program) -> frozenset[Node]:
@@ -72,16 +76,15 @@ def _bytes_along(dimension: Dimension) -> int:
     return sum(node.type.nbytes for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views)
 
 
-def _can_be_cut(dimension: Dimension) -> bool:
-    """Say whether every use of a dimension maps it, or sums over it into a value that has none of it."""
-    if dimension.twice or dimension.mixed:
-        return False
+def hindrances(dimension: Dimension) -> set[Node]:
+    """Return the uses of a dimension that neither map it nor sum over it into a value that has none of it."""
+    found = {*dimension.twice, *[node for node, _ in dimension.mixed]}
     for node, _ in dimension.summed:
         # A scatter sums too, but into the whole of another axis, which each chunk would have to hold.
         if node in dimension.axis or "mixed" in map(axis_map(node).role, axis_map(node).results[0]):
-            return False
+            found.add(node)
     # A value cannot meet its own dimension whole and in tiles at once.
-    return not any(operand in dimension.axis for node in dimension.whole for operand in node.inputs)
+    return found | {node for node in dimension.whole if any(x in dimension.axis for x in node.inputs)}
 
 
 def _beside_windows(node: Node, windows: Node, dimensions: Dimensions) -> Iterator[Dimension]:

@@ -10,14 +10,14 @@ computes the sums, the second starts again with them as inputs and recomputes wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.ir.node import LITERAL, Leaf, Node
+from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.machine import SECOND_CACHE
 from primad.native.budget import BUDGET
@@ -33,7 +33,7 @@ from primad.runtime.interpreter import Plan
 from primad.runtime.memory import check_memory
 from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.stream_plans import budget_of, streams_of
-from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of
+from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of, surroundings
 from primad.runtime.tileable_axes import Tileable, mixers, tileable_dimensions
 from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
 from primad.simplify.outer import outer_products
@@ -290,24 +290,11 @@ class TiledPlan(Executable):
         self.tiles = tiles
         self._partition = partition
         self._donated = donated
-        outer = {*partition.before, *program.inputs}
-        early = [
-            operand for node in program.nodes if node in partition.after for operand in node.inputs if operand in outer
-        ]
-        own = set(program.inputs)
-        self._prologue_outputs = [
-            node
-            for node in dict.fromkeys([*partition.inputs, *early, *program.outputs])
-            if node in outer and node not in own and node.op is not LITERAL
-        ]
-        before = subprogram(program, program.inputs, self._prologue_outputs)
-        self._prologue = _outside(before, stages)
-        self._late_outputs = [
-            node for node in dict.fromkeys(program.outputs) if node in partition.after or node.op is LITERAL
-        ]
-        self._late_inputs = [*program.inputs, *self._prologue_outputs, *partition.totals, *partition.sliced]
-        epilogue = subprogram(program, self._late_inputs, self._late_outputs)
-        self._epilogue = _outside(epilogue, stages, self._donated_late())
+        around = surroundings(program, [partition])
+        self._prologue_outputs = around.early
+        self._prologue = _outside(around.before, stages)
+        self._late_inputs, self._late_outputs = around.known, around.late
+        self._epilogue = _outside(around.after, stages, self._donated_late())
 
     @property
     def parts(self) -> tuple[AnyPlan, AnyTiles, AnyPlan]:
@@ -375,21 +362,22 @@ class TiledPlan(Executable):
         known.update(zip(self._partition.sliced, full, strict=True))
         late = self._epilogue.run([known[node] for node in self._late_inputs])
         known.update(zip(self._late_outputs, late, strict=True))
-        return settle(self._results(known), arguments, self._donated)
+        return settle(own_results(self.program.outputs, self.program.inputs, known), arguments, self._donated)
 
-    def _results(self, known: dict[Node, Any]) -> list[Any]:
-        """Return the outputs as arrays of their own."""
-        results: list[Any] = []
-        given = set(self.program.inputs)
-        seen: set[Node] = set()
-        for node in self.program.outputs:
-            value = known[node]
-            if not node.type.shape:
-                results.append(node.type.dtype.type(value))
-            else:
-                results.append(np.array(value) if node in seen or node in given else value)
-            seen.add(node)
-        return results
+
+def own_results(outputs: Sequence[Node], inputs: Sequence[Node], known: Mapping[Node, Any]) -> list[Any]:
+    """Return the outputs of a program, of which all values are known, as arrays of their own."""
+    results: list[Any] = []
+    given = set(inputs)
+    seen: set[Node] = set()
+    for node in outputs:
+        value = known[node]
+        if not node.type.shape:
+            results.append(node.type.dtype.type(value))
+        else:
+            results.append(np.array(value) if node in seen or node in given else value)
+        seen.add(node)
+    return results
 
 
 def _outside(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
