@@ -6,7 +6,7 @@ from pathlib import Path
 
 project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 extras = project["optional-dependencies"]
-for requirement in [*project["dependencies"], *extras["plot"], *extras["mesh"], *extras["test"]]:
+for requirement in [*project["dependencies"], *extras["plot"], *extras["mesh"], *extras["mpi"], *extras["test"]]:
     wanted, _, marker = requirement.partition(";")
     if "[" in wanted:  # primad itself, with another extra
         continue

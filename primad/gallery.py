@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from primad.machine import processors
+from primad.ranks import joined
 
 FIELDS = ("Needs", "Reference", "Reach", "Toy", "Published")
 """What the end of an example's docstring may say."""
@@ -116,10 +117,18 @@ def run_example(example: GalleryExample, out: Path, toy: bool = False, seed: int
         "interrupted": bool(interrupted),
         "machine": {"processor": _processor(), "processors": processors(), "python": platform.python_version()},
     }
+    if not _is_first():
+        return record
     if find_spec("matplotlib"):
         _picture(out / f"{example.name}.png", script["draw"], shown)
     _write(out / f"{example.name}.json", lambda path: path.write_text(json.dumps(record, indent=1) + "\n"))
     return record
+
+
+def _is_first() -> bool:
+    """Say whether this process writes what an example made: of several that made it together, the first."""
+    team = joined()
+    return team is None or team.rank == 0
 
 
 @contextlib.contextmanager
@@ -208,13 +217,18 @@ def run_examples(chosen: Sequence[GalleryExample], out: Path, toy: bool, seed: i
             print(f"{example.name:<24}interrupted")
             return 130
         except Exception:  # the others are to run, whatever it is
+            team = joined()
+            if team is not None and team.size > 1:
+                raise  # which ends the processes that wait for this one
             traceback.print_exc()
             failed.append(example.name)
             continue
-        print(in_words(record), flush=True)
+        if _is_first():
+            print(in_words(record), flush=True)
         if record["interrupted"]:
             return 130
-    print(f"results are in {out.resolve()}")
+    if _is_first():
+        print(f"results are in {out.resolve()}")
     if not find_spec("matplotlib"):
         print("no pictures: matplotlib is missing; pip install 'primad[plot]' brings it")
     if failed:

@@ -17,6 +17,7 @@ import platform
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +215,18 @@ def blas_has_long_vectors() -> bool:
 
 LONG_VECTORS = ("SkylakeX", "Cooperlake", "SapphireRapids")
 """The names that OpenBLAS gives to its code for such processors."""
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+def facts_for_bits() -> dict[str, Any]:
+    """Return what of the machine, and of what is installed, the last bits of results depend on."""
+    libraries = sorted({str(library.get("architecture")) for library in blas().info()})
+    return {
+        "vectors": VECTOR_BYTES,
+        "caches": (FIRST_CACHE, SECOND_CACHE),
+        "BLAS": libraries,
+        "NumPy": np.__version__,
+        "native code": os.environ.get("PRIMAD_NATIVE") != "0" and find_spec("llvmlite") is not None,
+    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -16,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from primad.errors import ShapeError, TracingError
-from primad.machine import processors
+from primad.machine import facts_for_bits, processors
 
 Part = list[np.ndarray[Any, Any]]
 """What a leaf adds to a sum: arrays of the same shapes and dtypes from every leaf."""
@@ -40,7 +41,12 @@ class Ranks:
         self.rank: int = self._comm.rank
         self.size: int = self._comm.size
         self.here = 1
+        self._alike = True
         if self.size > 1:
+            told = self._comm.allgather(facts_for_bits())
+            self._alike = all(one == told[0] for one in told)
+            if not self._alike and self.rank == 0:
+                _warn_of_differences(told)
             shared = self._comm.Split_type(_mpi().COMM_TYPE_SHARED)
             self.here = shared.size
             shared.Free()
@@ -146,6 +152,13 @@ class Ranks:
         """
         return value if self.size == 1 else self._comm.bcast(value, root=0)
 
+    def agreed(self, arrays: list[Any]) -> list[Any]:
+        """Return arrays that all processes computed, as process 0 has them if their machines may compute others.
+
+        On equal machines they are equal, and nothing is sent.
+        """
+        return arrays if self._alike else list(self.same(arrays))
+
     def _end_together(self) -> None:
         """Let an exception that nobody catches end all processes: the others would wait for this one's messages."""
         before, comm = sys.excepthook, self._comm
@@ -231,6 +244,18 @@ def _added(left: Part, right: Part) -> Part:
     for x, y in zip(left, right, strict=True):
         np.add(x, y, out=x)
     return left
+
+
+def _warn_of_differences(told: Sequence[dict[str, Any]]) -> None:
+    """Say which process computes other last bits than process 0, and why."""
+    rank = next(i for i, one in enumerate(told) if one != told[0])
+    names = [name for name in told[0] if told[rank][name] != told[0][name]]
+    warnings.warn(
+        f"process {rank} computes other last bits than process 0, since its {' and '.join(names)} differ: results "
+        "depend on the number of processes, and what all of them compute is taken from process 0",
+        RuntimeWarning,
+        stacklevel=4,
+    )
 
 
 def _sendable(error: BaseException) -> BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -238,3 +239,53 @@ def test_points_shared_by_eight_devices():
         env={**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"},
     )
     assert found.stdout.strip() == "same", found.stderr[-2000:]
+
+
+TWO = """
+import sys
+import jax, numpy as np, primad
+from functools import partial
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+number = int(sys.argv[2])
+jax.config.update("jax_enable_x64", True)
+jax.distributed.initialize(f"127.0.0.1:{sys.argv[1]}", 2, number)
+assert len(jax.devices()) == 2 and len(jax.local_devices()) == 1
+def loss(w, xs):
+    return np.sum(primad.vmap(lambda x: primad.laplacian(lambda y: np.tanh(y @ w).sum())(x))(xs) ** 2)
+gradient = primad.to_jax(primad.grad(loss))
+mesh = Mesh(np.array(jax.devices()), ("points",))
+@jax.jit
+@partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("points")), out_specs=P())
+def together(w, xs):
+    return jax.lax.psum(gradient(w, xs), "points")
+rng = np.random.default_rng(1)
+w, xs = rng.normal(size=(3, 4)), rng.normal(size=(64, 3))
+own = xs[32 * number :][:32]
+shared = jax.make_array_from_process_local_data(NamedSharding(mesh, P("points")), own, xs.shape)
+np.testing.assert_allclose(np.asarray(together(w, shared)), primad.grad(loss)(w, xs), rtol=1e-10)
+print("same")
+"""
+
+
+def test_points_shared_by_two_processes():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", TWO, str(port), str(number)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for number in (0, 1)
+    ]
+    try:
+        for process in both:
+            told, failed = process.communicate(timeout=240)
+            assert told.strip().endswith("same"), failed[-2000:]
+    finally:
+        for process in both:
+            process.kill()

@@ -153,3 +153,47 @@ def test_whatever_is_cached_says_what_it_holds():
     for found in (EXECUTABLES, BUILT):
         for key, (value, size) in found._entries.items():
             assert size > 0 or value in (None, ()), key
+
+
+STREAMED = """
+import resource, sys
+import numpy as np
+import primad
+f = primad.value_and_grad(lambda w, x: np.mean(np.tanh(w * x) ** 2))
+points = np.load(sys.argv[1], mmap_mode="r")
+if sys.argv[2] == "distribute":
+    f, of = primad.distribute(f), primad.Share.of
+else:
+    f, of = primad.jit(f), np.asanyarray
+f(0.5, of(points[:1_000_000]))  # loads libraries, and starts threads
+have = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmData"))
+limit = 1024 * have + 48 * 2**20
+resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+value, slope = f(0.5, of(points))
+try:
+    np.ones(points.size)
+except MemoryError:
+    print(repr(float(value)), repr(float(slope)))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits what is no file in memory")
+@pytest.mark.parametrize("how", ["jit", "distribute"])
+def test_points_in_a_file_stream_through_tiles_in_bounded_memory(how, tmp_path):
+    if how == "distribute":
+        pytest.importorskip("mpi4py")
+    count = 10_000_000
+    points = np.lib.format.open_memmap(tmp_path / "points.npy", "w+", np.float64, (count,))
+    points[:] = np.arange(count) % 1000 / 500 - 1
+    points.flush()
+    found = subprocess.run(
+        [sys.executable, "-c", STREAMED, str(tmp_path / "points.npy"), how],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    value, slope = map(float, found.stdout.split())
+    some = np.asarray(points[:1000])  # which is repeated
+    y = np.tanh(0.5 * some)
+    np.testing.assert_allclose([value, slope], [np.mean(y**2), np.mean(2 * y * (1 - y**2) * some)], rtol=1e-12)

@@ -26,7 +26,7 @@ from primad.optimize.residual_blocks import (
     types_of,
 )
 from primad.optimize.vectors import Space, Tree, Vector, not_finite
-from primad.ranks import checksum
+from primad.ranks import checksum, ranks
 from primad.shares import Share, over_ranks, shares_in
 from primad.trace import TracedArray
 
@@ -172,11 +172,16 @@ class Residuals:
         if not shares:
             return of(self.rows(params, *data))
         parts = self.parts(params, data)
+        own, structure = tree.flatten(params)
+        plain = [i for i, leaf in enumerate(leaves) if not isinstance(leaf, Share)]
+        same = ranks().agreed([*own, *[leaves[i] for i in plain]])
+        params = tree.unflatten(structure, same[: len(own)])
+        for i, leaf in zip(plain, same[len(own) :], strict=True):
+            leaves[i] = leaf
 
         def chunk(number: int) -> list[Array]:
-            return of([rows for part in parts for rows in part.rows_of_chunk(params, leaves, number)])
+            return of(rows for part in parts for rows in part.rows_of_chunk(params, leaves, number))
 
-        same = [leaf for leaf in (*tree.leaves(params), *leaves) if not isinstance(leaf, Share)]
         found: list[Array] = over_ranks(shares, chunk, like, checksum(same))
         return found
 

@@ -200,7 +200,8 @@ class DistributedPlan:
             return self._rest._run([*arguments, *self._first._run(arguments)])
         program, cuts = self.program, self._cuts
         known: dict[Node, Any] = dict(zip(program.inputs, arguments, strict=True))
-        same = [known[program.inputs[i]] for i in self._whole]
+        same = ranks().agreed([arguments[i] for i in self._whole])
+        known.update(zip([program.inputs[i] for i in self._whole], same, strict=True))
         known.update(zip(self._early, self._before.run([known[node] for node in self._given]), strict=True))
         values = [[known[node] for node in cut.partition.inputs] for cut in cuts]
         shares = [arguments[i] for i in self._shared]
@@ -219,7 +220,8 @@ class DistributedPlan:
         found = over_ranks(shares, chunk, joined.like, checksum(same, self._signature))
         nodes = [node for cut in cuts for node in cut.partition.totals]
         known.update(zip(nodes, joined.values(found), strict=True))
-        known.update(zip(self._late, self._after.run([known[node] for node in self._known]), strict=True))
+        late = ranks().agreed(self._after.run([known[node] for node in self._known]))
+        known.update(zip(self._late, late, strict=True))
         for cut, written in zip(cuts, targets, strict=True):
             known.update(zip(cut.partition.sliced, written, strict=True))
         whole = [node for node in program.outputs if not isinstance(known[node], Share)]
