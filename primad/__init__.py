@@ -56,6 +56,7 @@ from primad.functional.values import value as value
 from primad.functional.while_loops import while_loop as while_loop
 from primad.ir.program import Cost as Cost
 from primad.ir.program import Program as Program
+from primad.job import ranks as ranks
 from primad.kinds import composite as composite
 from primad.kinds import custom as custom
 from primad.kinds import elementwise as elementwise
@@ -64,7 +65,6 @@ from primad.kinds import multilinear as multilinear
 from primad.kinds import piecewise_constant as piecewise_constant
 from primad.primitive import Law as Law
 from primad.primitive import Primitive as Primitive
-from primad.ranks import ranks as ranks
 from primad.recording import trace as trace
 from primad.runtime.chunks import get_num_threads as get_num_threads
 from primad.runtime.chunks import set_num_threads as set_num_threads

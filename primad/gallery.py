@@ -29,8 +29,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from primad.job import joined
 from primad.machine import processors
-from primad.ranks import joined
 
 FIELDS = ("Needs", "Reference", "Reach", "Toy", "Published")
 """What the end of an example's docstring may say."""

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from primad.errors import ShapeError, TracingError
-from primad.ranks import Ranks, ranks
+from primad.job import Ranks, ranks
 from primad.types import ArrayType
 
 CHUNKS = 16

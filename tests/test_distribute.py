@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import primad
 from primad.errors import ShapeError, TracingError
-from primad.ranks import Ranks
+from primad.job import Ranks
 from primad.shares import Chunks
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -323,7 +323,7 @@ def test_a_share_is_no_array():
 def test_distribute_comes_last():
     f = primad.distribute(lambda w, x: np.sum(np.sin(w * x)))
     with pytest.raises(TracingError, match="apply distribute last"):
-        primad.grad(f)(2.0, primad.Share.of(np.ones(50)))
+        primad.grad(lambda w: f(w, primad.Share.of(np.ones(50))))(2.0)
     with pytest.raises(TracingError, match="no argument is a Share"):
         f(2.0, np.ones(50))
 
@@ -347,6 +347,6 @@ def test_residuals_that_are_coupled_are_refused():
 
 def test_without_mpi4py_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    monkeypatch.setattr("primad.ranks._KNOWN", [])
+    monkeypatch.setattr("primad.job._KNOWN", [])
     with pytest.raises(TracingError, match=r"(?s)mpi4py.*primad\[mpi\]"):
         primad.Share.of(np.ones(3))

@@ -371,3 +371,11 @@ def test_names_in_other_modules_are_looked_at_without_running_their_code(monkeyp
     monkeypatch.setitem(globals(), "deprecated", Deprecated())
     with pytest.raises(primad.TracingError, match="cannot be pickled"):
         pickle.dumps(primad.jit(lambda x: x))
+
+
+def test_errors_keep_their_words_in_another_process():
+    with pytest.raises(primad.MatrixError) as raised:
+        primad.jit(primad.numpy.linalg.cholesky)(-np.eye(2))
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert type(again) is primad.MatrixError
+    assert str(again) == str(raised.value) and again.what == raised.value.what

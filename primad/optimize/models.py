@@ -15,6 +15,7 @@ from primad.functional.derivatives import jvp, value_and_grad, vjp
 from primad.functional.distribute import compiler_of
 from primad.functional.higher_order import hvp, taylor
 from primad.functional.keys import structure_key
+from primad.job import checksum, ranks
 from primad.numpy.promotion import convert
 from primad.numpy.reductions import sum as total
 from primad.optimize.residual_blocks import (
@@ -26,7 +27,6 @@ from primad.optimize.residual_blocks import (
     types_of,
 )
 from primad.optimize.vectors import Space, Tree, Vector, not_finite
-from primad.ranks import checksum, ranks
 from primad.shares import Share, over_ranks, shares_in
 from primad.trace import TracedArray
 

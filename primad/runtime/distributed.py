@@ -19,7 +19,7 @@ import numpy as np
 from primad.errors import PrimadError, ShapeError
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
-from primad.ranks import checksum, ranks
+from primad.job import checksum, ranks
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.chunks import on_threads, thread_count
 from primad.runtime.executor import PLAIN, Executable

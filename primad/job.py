@@ -147,8 +147,8 @@ class Ranks:
 
         Example:
             >>> import time, primad
-            >>> ranks = primad.ranks()
-            >>> late = ranks.same(time.monotonic() > 1e9)
+            >>> team = primad.ranks()
+            >>> late = team.same(time.monotonic() > 1e9)
         """
         return value if self.size == 1 else self._comm.bcast(value, root=0)
 
