@@ -16,8 +16,8 @@ from primad.primitive import Primitive
 
 PACKAGE = Path(__file__).parent.parent / "primad"
 ORDER = [
-    "types", "errors", "tree", "deferred", "refusals", "process", "quantities", "machine", "job", "shares",
-    "arrays", "axes", "ir", "protocols", "trace", "recording", "primitive", "rules", "kinds", "ops", "numpy", "scipy",
+    "types", "errors", "tree", "deferred", "refusals", "process", "quantities", "machine", "disk_cache", "job",
+    "shares", "arrays", "axes", "ir", "protocols", "trace", "recording", "primitive", "rules", "kinds", "ops", "numpy", "scipy",
     "nn", "transforms", "simplify", "native", "xla", "runtime", "programs", "functional", "integrate", "optimize",
     "explanation", "backends", "verify", "symbolic", "pde", "compat", "gallery", "cli",
 ]  # fmt: skip
