@@ -17,9 +17,9 @@ from primad.primitive import Primitive
 PACKAGE = Path(__file__).parent.parent / "primad"
 ORDER = [
     "types", "errors", "tree", "deferred", "refusals", "process", "quantities", "machine", "disk_cache", "job",
-    "shares", "arrays", "axes", "ir", "protocols", "trace", "recording", "primitive", "rules", "kinds", "ops", "numpy", "scipy",
-    "nn", "transforms", "simplify", "native", "xla", "runtime", "programs", "functional", "integrate", "optimize",
-    "explanation", "backends", "verify", "symbolic", "pde", "compat", "gallery", "cli",
+    "shares", "arrays", "axes", "ir", "protocols", "trace", "recording", "primitive", "rules", "kinds", "ops",
+    "numpy", "scipy", "nn", "transforms", "simplify", "native", "xla", "runtime", "programs", "functional",
+    "integrate", "optimize", "explanation", "backends", "verify", "symbolic", "pde", "compat", "gallery", "cli",
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 HEIGHT["errors"] = HEIGHT["types"] = HEIGHT["tree"] = 0  # the floor: types and trees raise the errors
