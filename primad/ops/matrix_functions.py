@@ -185,8 +185,10 @@ def _expm(a: Any) -> Any:
 
     finite = _finite(a)
     with np.errstate(all="ignore"):
-        found = np.asarray(exponential(np.where(finite[..., None, None], a, a.dtype.type(0))))
-    return found if finite.all() else np.where(finite[..., None, None], found, a.dtype.type(np.nan))
+        if finite.all():
+            return np.asarray(exponential(a))
+        found = exponential(np.where(finite[..., None, None], a, a.dtype.type(0)))
+    return np.where(finite[..., None, None], found, a.dtype.type(np.nan))
 
 
 def _block(a: Any, e: Any) -> Any:

@@ -80,9 +80,15 @@ def _along(draw: Callable[[Choices], Example]) -> Callable[[Choices], Example]:
 
 
 def _sylvester(choose: Choices) -> Example:
-    batch, m, n = choose.among(((), (), (2,))), choose.integer(1, 2), choose.integer(1, 2)
-    a, b = (replace(floats((*batch, k, k), 0.25, 2.0), independent=True) for k in (m, n))
+    """Draw one number and a matrix whose eigenvalues are smaller, so that no sum of the two is near 0."""
+    batch, m, n = choose.among(((), (), (2,))), *choose.among(((1, 1), (2, 1), (1, 2)))
+    a, b = (replace(floats((*batch, k, k), *bounds), independent=True) for k, bounds in _apart(m, n))
     return Example((a, b, floats((*batch, m, n))))
+
+
+def _apart(m: int, n: int) -> list[tuple[int, tuple[float, float]]]:
+    near, far = (-1.0, 1.0), (3.0, 4.0)
+    return [(m, near), (n, far)] if n == 1 else [(m, far), (n, near)]
 
 
 def _pair(choose: Choices) -> Example:
