@@ -23,7 +23,7 @@ MODULES = {
     "primad.pde": primad.pde,
 }
 
-OTHERS = ("primad.ops", "primad.transforms", "primad.numpy.linalg", "primad.nn.initializers")
+OTHERS = ("primad.ops", "primad.transforms", "primad.numpy.linalg", "primad.numpy.polynomial", "primad.nn.initializers")
 """Public modules that are for few users."""
 
 

@@ -19,7 +19,9 @@ from primad.numpy import (
     logic,
     names,
     nans,
+    objects,
     order,
+    polynomial,
     polynomials,
     products,
     quantiles,
@@ -38,6 +40,7 @@ from primad.numpy.elementwise import *
 from primad.numpy.indexing import *
 from primad.numpy.logic import *
 from primad.numpy.nans import *
+from primad.numpy.objects import *
 from primad.numpy.order import *
 from primad.numpy.polynomials import *
 from primad.numpy.products import *
@@ -78,9 +81,10 @@ for _module in (
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 
-_NUMPYS = frozenset(names.numpys_own({*TRACEABLE, "linalg"}))
+_NUMPYS = frozenset(names.numpys_own({*TRACEABLE, *objects.__all__, "linalg", "polynomial"}))
 
-__all__ = ["linalg", "special"]
+__all__ = ["linalg", "polynomial", "special"]
+__all__ += objects.__all__
 __all__ += TRACEABLE
 __all__ += sorted(_NUMPYS)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+import string
 from typing import Any
 
 import numpy as np
@@ -48,8 +50,17 @@ def _einsum_parts(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[
     return expanded, out
 
 
+def _lettered(*operands: Any) -> tuple[str, tuple[Any, ...]]:
+    """Return subscripts in letters, and the operands, of operands that are each followed by numbers of their axes."""
+    names = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers
+    lists = [*operands[1::2], operands[-1]] if len(operands) % 2 else list(operands[1::2])
+    texts = ["".join(["..." if item is Ellipsis else names[operator.index(item)] for item in each]) for each in lists]
+    count = len(operands) // 2
+    return ",".join(texts[:count]) + "".join(["->" + text for text in texts[count:]]), operands[: 2 * count : 2]
+
+
 def einsum(subscripts: Any, *operands: Any, optimize: Any = False, out: Any = None) -> Any:
-    """np.einsum with letters and ellipses; several operands are contracted from left to right.
+    """np.einsum with letters or lists of numbers, and ellipses; several operands are contracted from left to right.
 
     With `optimize`, they are contracted in the order of NumPy's path.
 
@@ -58,7 +69,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False, out: Any = No
     """
     refuse_out("einsum", out)
     if not isinstance(subscripts, str):
-        raise ShapeError("einsum: write the subscripts as a string, as in 'ij,jk->ik'")
+        subscripts, operands = _lettered(subscripts, *operands)
     if not any_traced(operands):
         return np.einsum(subscripts, *operands, optimize=optimize)
     arrays = product_operands(*operands)

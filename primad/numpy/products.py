@@ -348,11 +348,9 @@ diag_matrix_: Primitive = composite(
 @implements(np.kron)
 @as_product
 def kron(x: Any, y: Any) -> Any:
-    """np.kron of two arrays with the same number of axes."""
-    a, b = product_operands(x, y)
-    if a.ndim != b.ndim:
-        raise ShapeError("kron: operands must have the same number of axes")
-    n = a.ndim
+    """np.kron."""
+    n = max(np.ndim(x), np.ndim(y))
+    a, b = (ops.reshape(each, shape=(1,) * (n - each.ndim) + each.shape) for each in product_operands(x, y))
     product = _outer_of(a, b)
     order = tuple([axis for i in range(n) for axis in (i, n + i)])
     mixed = ops.permute(product, order=order)

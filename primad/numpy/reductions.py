@@ -224,33 +224,41 @@ min = amin = implements(np.min, np.amin, method="min")(_extremum(ops.reduce_min,
 @implements(np.var, method="var")
 def var(
     x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-    correction: Any = None,
+    where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """np.var: mean squared deviation from the mean, dividing by n − ddof."""
-    return _spread(var_, x, axis, dtype, out, _corrected(ddof, correction), keepdims)
+    return _spread(var_, x, axis, dtype, out, corrected(ddof, correction), keepdims, where, mean)
 
 
 @implements(np.std, method="std")
 def std(
     x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-    correction: Any = None,
+    where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """np.std: √var; where it is 0, so is its derivative."""
-    return _spread(std_, x, axis, dtype, out, _corrected(ddof, correction), keepdims)
+    return _spread(std_, x, axis, dtype, out, corrected(ddof, correction), keepdims, where, mean)
 
 
-def _corrected(ddof: Any, correction: Any) -> Any:
+def corrected(ddof: Any, correction: Any) -> Any:
     if correction is not None and ddof:
         raise ShapeError("ddof and correction say the same: give one of them")
     return ddof if correction is None else correction
 
 
-def _spread(record: Any, x: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool) -> Any:
+def _spread(
+    record: Any, x: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, middle: Any
+) -> Any:
     refuse_out(record.name, out)
     _refuse_integers(record.name, dtype)
     x = as_float(x) if dtype is None else convert(x, dtype)
     axes = normalize_axes(record.name, axis, x.ndim)
-    return keep_axes(record(x, axes=axes, ddof=ddof), x, axes, keepdims)
+    if where is True and middle is None:
+        return keep_axes(record(x, axes=axes, ddof=ddof), x, axes, keepdims)
+    middle = mean(x, axes, keepdims=True, where=where) if middle is None else middle
+    deviation = x - middle
+    left = sum(chosen(full(1, x), where, 0), axes, keepdims=keepdims) - ddof
+    found = sum(deviation * deviation, axes, keepdims=keepdims, where=where) / ops.maximum(left, full(0, left))
+    return convert(safe_sqrt(found) if record is std_ else found, x.dtype)
 
 
 @implements(np.ptp)
@@ -260,10 +268,11 @@ def ptp(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> An
 
 
 @implements(np.average)
-def average(x: Any, axis: Any = None, weights: Any = None) -> Any:
-    """np.average, weighted by an array of the same shape."""
+def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """np.average, weighted by an array of the same shape; with `returned`, the sum of weights as well."""
     if weights is None:
-        return mean(x, axis)
+        found = mean(x, axis, keepdims=keepdims)
+        return (found, full(x.size / found.size, found)) if returned else found
     like = first_traced([x, weights])
     x, weights = (
         as_traced(x, like),
@@ -276,7 +285,9 @@ def average(x: Any, axis: Any = None, weights: Any = None) -> Any:
         weights = ops.reshape(weights, shape=tuple([n if i == place else 1 for i, n in enumerate(x.shape)]))
     floats = np.result_type(x.dtype, weights.dtype, *([] if is_float(x.dtype) else [np.float64]))
     x, weights = convert(x, floats), convert(weights, floats)
-    return sum(x * weights, axis) / sum(weights, axis)
+    total = sum(expand(weights, x.shape), axis, keepdims=keepdims)
+    found = sum(x * weights, axis, keepdims=keepdims) / total
+    return (found, total) if returned else found
 
 
 @implements(np.all, method="all")

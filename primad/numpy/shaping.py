@@ -36,11 +36,13 @@ __all__ = [
 
 @implements(np.reshape)
 def reshape(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
-    """np.reshape, in row-major order; one length may be −1."""
+    """np.reshape; one length may be −1."""
     if len(shape) == 1 and (isinstance(shape[0], (tuple, list)) or np.ndim(shape[0])):
         shape = tuple(shape[0])
-    if order != "C":
-        raise ShapeError(f"reshape: order {order!r} is not supported; transpose first")
+    if order == "F":
+        return transpose(reshape(transpose(x), tuple(reversed(shape))))
+    if order not in ("C", "A"):
+        raise ShapeError(f"reshape: order must be 'C', 'F' or 'A', got {order!r}")
     lengths = [operator.index(n) for n in shape]
     if lengths.count(-1) > 1:
         raise ShapeError(f"reshape: shape {shape} leaves more than one length open")
@@ -123,13 +125,14 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     return expand(x, as_shape(shape))
 
 
-def _joined(name: str, arrays: Any) -> list[TracedArray]:
+def _joined(name: str, arrays: Any, dtype: Any = None) -> list[TracedArray]:
     arrays = list(arrays)
     if not arrays:
         raise ShapeError(f"{name}: no arrays")
     like = first_traced(arrays)
     operands = [as_traced(array if isinstance(array, TracedArray) else np.asarray(array), like) for array in arrays]
-    dtype = np.result_type(*[x.dtype for x in operands])  # NumPy makes arrays of numbers before it joins
+    if dtype is None:
+        dtype = np.result_type(*[x.dtype for x in operands])  # NumPy makes arrays of numbers before it joins
     return [convert(x, dtype) for x in operands]
 
 
@@ -137,18 +140,17 @@ def _joined(name: str, arrays: Any) -> list[TracedArray]:
 def concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, *, dtype: Any = None) -> Any:
     """np.concatenate."""
     refuse_out("concatenate", out)
-    operands = _joined("concatenate", arrays)
-    if dtype is not None:
-        operands = [convert(x, dtype) for x in operands]
+    operands = _joined("concatenate", arrays, dtype)
     if axis is None:
         operands, axis = [ravel(x) for x in operands], 0
     return ops.concatenate(*operands, axis=normalize_axis("concatenate", axis, operands[0].ndim))
 
 
 @implements(np.stack, of_arrays=True)
-def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None) -> Any:
     """np.stack: join arrays of one shape along a new axis; also joins traced scalars into a vector."""
-    operands = _joined("stack", arrays)
+    refuse_out("stack", out)
+    operands = _joined("stack", arrays, dtype)
     if any(x.shape != operands[0].shape for x in operands):
         raise ShapeError(f"stack: shapes {[x.shape for x in operands]} differ")
     place = normalize_axis("stack", axis, operands[0].ndim + 1)
@@ -156,16 +158,16 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
 
 
 @implements(np.hstack, of_arrays=True)
-def hstack(arrays: Sequence[Any]) -> Any:
+def hstack(arrays: Sequence[Any], *, dtype: Any = None) -> Any:
     """np.hstack."""
-    operands = [_at_least(x, 1) for x in _joined("hstack", arrays)]
+    operands = [_at_least(x, 1) for x in _joined("hstack", arrays, dtype)]
     return ops.concatenate(*operands, axis=0 if operands[0].ndim == 1 else 1)
 
 
 @implements(np.vstack, of_arrays=True)
-def vstack(arrays: Sequence[Any]) -> Any:
+def vstack(arrays: Sequence[Any], *, dtype: Any = None) -> Any:
     """np.vstack."""
-    return ops.concatenate(*[_at_least(x, 2) for x in _joined("vstack", arrays)], axis=0)
+    return ops.concatenate(*[_at_least(x, 2) for x in _joined("vstack", arrays, dtype)], axis=0)
 
 
 @implements(np.column_stack, of_arrays=True)
@@ -276,24 +278,29 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 @implements(np.pad)
-def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
-    """np.pad with mode 'constant' and one value."""
-    rank = constant_values.ndim if isinstance(constant_values, TracedArray) else np.ndim(constant_values)
-    if mode != "constant" or rank:
-        what = f"mode {mode!r}" if mode != "constant" else "more than one constant value"
-        raise ShapeError(f"pad: {what} is not supported on traced arrays; only mode 'constant' with one value is")
+def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, reflect_type: str = "even") -> Any:
+    """np.pad with mode 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'."""
+    if mode in ("edge", "reflect", "symmetric", "wrap") and reflect_type == "even":
+        places = np.pad(np.arange(x.size).reshape(x.shape), pad_width, mode)  # type: ignore[call-overload]
+        return ops.gather(reshape(x, (x.size,)), as_traced(places, x), axis=0, batch=0)
+    if mode != "constant":
+        raise ShapeError(f"pad: mode {mode!r} with reflect_type {reflect_type!r} is not supported on traced arrays")
+    if isinstance(constant_values, TracedArray) and constant_values.ndim:
+        raise ShapeError("pad: several constant values must not be traced")
     if isinstance(pad_width, dict):
         named = {normalize_axis("pad", axis, x.ndim): width for axis, width in pad_width.items()}
         pad_width = [np.broadcast_to(named.get(axis, 0), 2) for axis in range(x.ndim)]
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     low, high = tuple(a for a, _ in widths), tuple(b for _, b in widths)
-    none = (0,) * x.ndim
-    padded = ops.pad(x, low=low, high=high, interior=none)
-    if np.ndim(constant_values) == 0 and not isinstance(constant_values, TracedArray) and constant_values == 0:
+    padded = ops.pad(x, low=low, high=high, interior=(0,) * x.ndim)
+    if isinstance(constant_values, TracedArray):
+        around = expand(convert(constant_values, x.dtype), padded.shape)
+    elif np.ndim(constant_values) == 0 and constant_values == 0:
         return padded
-    ones = np.zeros(padded.shape, bool)
-    ones[tuple([slice(a, a + n) for a, n in zip(low, x.shape, strict=True)])] = True
-    return ops.select(as_traced(ones, x), padded, expand(convert(as_traced(constant_values, x), x.dtype), padded.shape))
+    else:
+        around = as_traced(np.pad(np.zeros(x.shape, x.dtype), widths, constant_values=constant_values), x)
+    inside = np.pad(np.ones(x.shape, bool), widths)
+    return ops.select(as_traced(inside, x), padded, around)
 
 
 @implements(np.shape)
