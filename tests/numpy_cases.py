@@ -297,7 +297,7 @@ OPTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "var": [
         (lambda n, x: n.var(x, 1, correction=1), (normal(2, 3),)),
         (lambda n, x: n.var(x, 1, where=WHERE, keepdims=True, ddof=1), (normal(2, 3),)),
-        (lambda n, x, m: n.var(x, 1, mean=m), (normal(2, 3), normal(2, 1))),
+        (lambda n, x, m: n.var(x, 1, mean=m * 1.0), (normal(2, 3), normal(2, 1))),
     ],
     "std": [(lambda n, x: n.std(x, where=WHERE), (normal(2, 3),))],
     "nansum": [(lambda n, x: n.nansum(x, 1, initial=2.0, where=WHERE), (HOLES,))],
@@ -306,7 +306,7 @@ OPTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "nanmin": [(lambda n, x: n.nanmin(x, 1, initial=9.0, where=WHERE), (HOLES,))],
     "nanmean": [(lambda n, x: n.nanmean(x, 1, where=WHERE), (HOLES,))],
     "nanvar": [(lambda n, x: n.nanvar(x, where=WHERE, correction=1), (HOLES,))],
-    "nanstd": [(lambda n, x, m: n.nanstd(x, 0, mean=m), (HOLES, normal(1, 3)))],
+    "nanstd": [(lambda n, x, m: n.nanstd(x, 0, mean=m * 1.0), (HOLES, normal(1, 3)))],
     "average": [
         (lambda n, x: n.average(x, 0, weights=[1.0, 3.0], keepdims=True), (normal(2, 3),)),
         (lambda n, x, w: n.average(x, 1, weights=w, returned=True)[1], (normal(2, 3), positive(3))),

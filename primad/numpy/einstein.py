@@ -59,6 +59,7 @@ def _lettered(*operands: Any) -> tuple[str, tuple[Any, ...]]:
     return ",".join(texts[:count]) + "".join(["->" + text for text in texts[count:]]), operands[: 2 * count : 2]
 
 
+@implements(np.einsum)
 def einsum(subscripts: Any, *operands: Any, optimize: Any = False, out: Any = None) -> Any:
     """np.einsum with letters or lists of numbers, and ellipses; several operands are contracted from left to right.
 
@@ -72,6 +73,11 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False, out: Any = No
         subscripts, operands = _lettered(subscripts, *operands)
     if not any_traced(operands):
         return np.einsum(subscripts, *operands, optimize=optimize)
+    return _contracted(subscripts, *operands, optimize=optimize)
+
+
+@as_product
+def _contracted(subscripts: str, *operands: Any, optimize: Any) -> Any:
     arrays = product_operands(*operands)
     parts, result = _einsum_parts(subscripts, [x.shape for x in arrays])
     lengths: dict[str, int] = {}
@@ -106,6 +112,3 @@ def _next_pair(parts: list[str], arrays: list[Any], result: str, optimize: Any) 
     shapes = [np.broadcast_to(0.0, x.shape) for x in arrays]
     path = np.einsum_path(text, *shapes, optimize="greedy")[0][1]
     return int(path[0]), int(path[1])
-
-
-einsum = implements(np.einsum)(as_product(einsum))
