@@ -474,3 +474,28 @@ def test_what_mixes_points_bounds_the_tiles(points, mixing):
                 np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11)
             kept = kept or [np.asarray(x).tobytes() for x in found]
             assert [np.asarray(x).tobytes() for x in found] == kept
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_small_views_are_read_where_they_lie_and_many_small_totals_are_joined_at_once(dtype, monkeypatch):
+    monkeypatch.setattr(tiling, "WORTHWHILE_BYTES", 60_000)  # less than the values along the axis, more than the totals
+    count = tiling.MANY_STEPS + 8
+
+    def fit(coefficients, t):
+        value = 0 * t
+        for i in reversed(range(count)):
+            value = value * t + coefficients[i, 0]
+        return np.sum((np.sin(t) - value) ** 2)
+
+    rng = np.random.default_rng(0)
+    coefficients, t = rng.normal(size=(count, 2)).astype(dtype), rng.uniform(-1, 1, 403).astype(dtype)
+    first, _, last = check(primad.grad(fit), coefficients, t, tolerance=2000).parts
+    assert not first.units
+    assert len(last.units) < 5
+
+
+def test_small_views_of_views_are_read_through():
+    def f(w, x):
+        return np.sum(np.exp(x) * w[1:3].T[0] - w[2]), np.tanh(x * w[1]) + np.reshape(w[:1], ()), w[1:3]
+
+    check(f, normal(4), normal(67, seed=1))

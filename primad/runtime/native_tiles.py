@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ class NativeTiles:
         for node, array, copy in zip(partition.sliced, full, outputs, strict=False):
             axis = partition.dimension.axis[node]
             array[along(axis, start, partition.dimension.length)] = copy[along(axis, 0, self._rest)]
-        totals = [self._total(sums, place, node.type) for place, node in self._places]
+        totals = self._totals(sums)
         SPARE_WORKSPACES.give(sums, self._sums)
         return totals
 
@@ -192,13 +193,21 @@ class NativeTiles:
         shape = node.type.shape
         return np.empty((self.length, *shape[1:]) if axis == 0 else shape, node.type.dtype)
 
-    def _total(self, sums: Workspace, place: int, type: ArrayType) -> Any:
-        """Add up the chunks in order."""
+    def _totals(self, sums: Workspace) -> list[Any]:
+        """Add up the chunks in order; totals of one type that lie behind each other at once."""
         (memory,) = sums.buffers
         start = _aligned(sums) - memory.ctypes.data
         chunks = memory[start : start + self.chunks * self._chunk_bytes].reshape(self.chunks, -1)
-        total = np.add.reduce(chunks[:, place : place + type.nbytes].view(type.dtype), axis=0)
-        return total.reshape(type.shape) if type.shape else total[0]
+        totals: list[Any] = []
+        for dtype, group in groupby(self._places, lambda placed: placed[1].type.dtype):
+            placed = list(group)
+            first, last = placed[0][0], placed[-1][0] + placed[-1][1].type.nbytes
+            added = np.add.reduce(chunks[:, first:last].view(dtype), axis=0)
+            for place, node in placed:
+                at = (place - first) // dtype.itemsize
+                shape = node.type.shape
+                totals.append(added[at : at + node.type.size].reshape(shape) if shape else added[at])
+        return totals
 
 
 def _addresses(arrays: Sequence[Any]) -> Any:

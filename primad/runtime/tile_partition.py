@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from primad import ops
@@ -19,6 +19,9 @@ from primad.types import ArrayType
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Bytes of a program's values together, below which it stays whole, and from which tiles keep more of them in a cache.
 Estimated, as a few second-level caches; not asked of the machine. The last bits of results depend on it."""
+SMALL_VIEW, SMALL_ROOT = 64, 64 * 1024
+"""Bytes of views that native tiles read where they lie, and of the arrays that these show. Chosen: a line of a cache,
+which is read faster than an address is passed, and what is copied at once where it is not in order."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,20 @@ class TilePartition:
             ),
         )
         return part, slices
+
+    def with_views_inside(self) -> TilePartition:
+        """Return the same with tiles that read what small views show, instead of an array for each of them.
+
+        It is for native tiles, to which a view is no more than where it lies.
+        """
+
+        def read(node: Node) -> Node:
+            root = _seen_through(node)
+            small = node.type.nbytes <= SMALL_VIEW and root.type.nbytes <= SMALL_ROOT
+            whole = self.axis(node) is None and self.axis(root) is None
+            return root if small and whole and root.op is not LITERAL else node
+
+        return replace(self, inputs=list(dict.fromkeys(map(read, self.inputs))))
 
     def axis(self, node: Node) -> int | None:
         """Return the tiled axis of a value."""

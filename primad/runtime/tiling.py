@@ -2,7 +2,8 @@
 
 The program is cut into three programs. The prologue computes what does not have the dimension; the tile program runs on
 slices of the inputs and makes partial sums and slices of outputs; the epilogue finishes from the total sums. Prologue
-and epilogue are ordinary programs for the reference interpreter; for the tiles see `primad.runtime.tiles`.
+and epilogue are ordinary programs for the interpreter, in native parts where they have many steps; for the tiles see
+`primad.runtime.tiles`.
 
 Where sums over the dimension are needed again along it (a variance, say), the program is split there: the first part
 computes the sums, the second starts again with them as inputs and recomputes what it needs.
@@ -31,6 +32,7 @@ from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
 from primad.runtime.memory import check_memory
+from primad.runtime.partition import partitioned
 from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.stream_plans import budget_of, streams_of
 from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of, surroundings
@@ -58,6 +60,9 @@ LARGE_BYTES = 512 * 1024 * 1024
 """Bytes of the program's arrays, from which such stages may cost more than that. Chosen: then memory is what one runs
 out of. The last bits of results depend on it."""
 MAX_STAGES = 4
+MANY_STEPS = 32
+"""Steps before or after tiles, from which those that can be are native. Estimated: compiling takes as long as some
+thousand calls save. The last bits of results depend on it."""
 """Tiled stages of a program, at most. Chosen: sums in sums in sums are rare, and each stage is planned by itself. The
 last bits of results depend on it."""
 
@@ -126,7 +131,7 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
             large = large_products(partition)
             if large:
                 return TiledPlan(BlockTiles(partition, large, lambda x: _plan(x, stages)), stages, donated)
-            tiles: Tiles | None = native_tiles(partition, pays)
+            tiles: Tiles | None = native_tiles(partition.with_views_inside(), pays)
             if tiles is None and pays:
                 tiles = mixed_tiles(partition) or InterpretedTiles(partition, length)
             if tiles is not None:
@@ -382,7 +387,9 @@ def own_results(outputs: Sequence[Node], inputs: Sequence[Node], known: Mapping[
 
 def _outside(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
     """Return a plan for what comes before or after tiles."""
-    return _plan(program, stages - 1, donated) if stages > 1 else Plan(program, WORTHWHILE_SIZE, donated)
+    plan = _plan(program, stages - 1, donated) if stages > 1 else Plan(program, WORTHWHILE_SIZE, donated)
+    many = isinstance(plan, Plan) and len(plan.units) >= MANY_STEPS and not donated
+    return partitioned(program) or plan if many else plan
 
 
 def _outer(when: str, plan: AnyPlan) -> list[str]:
