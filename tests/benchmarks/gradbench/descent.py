@@ -4,7 +4,7 @@ import numpy as np
 
 import primad
 
-SMALL = 1e-5
+SMALL, MOST = 1e-5, 1000
 MODES = {"f": primad.jacfwd, "r": primad.grad}
 """How a gradient is found, by the letter that the evaluations have for it."""
 
@@ -34,7 +34,7 @@ def argmin(function, gradient, start):
         return going, x, value, np.where(moves, gradient(new), slope), length, np.where(moves, good + 1, 0)
 
     first = (True, start, function(start), gradient(start), SMALL, 0)
-    return primad.while_loop(lambda carry: carry[0], step, first)[1]
+    return primad.while_loop(lambda carry: carry[0], step, first, max_steps=MOST)[1]
 
 
 def argmax(function, gradient, start):

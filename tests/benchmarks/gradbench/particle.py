@@ -4,7 +4,7 @@ import numpy as np
 
 import primad
 
-from .descent import MODES, argmin
+from .descent import MODES, MOST, argmin
 
 H = 0.1
 
@@ -26,7 +26,7 @@ def miss(w, inner):
         x, speed = carry
         return x + H * speed, speed - H * inner(lambda y: potential(y, w))(x)
 
-    x, speed = primad.while_loop(above, step, (np.array([0.0, 8.0]), np.array([0.75, 0.0])))
+    x, speed = primad.while_loop(above, step, (np.array([0.0, 8.0]), np.array([0.75, 0.0])), MOST)
     return (x[0] - x[1] / speed[1] * speed[0]) ** 2
 
 
