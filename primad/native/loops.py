@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -147,14 +148,47 @@ class Code(Builder):
     def read(self, dtype: np.dtype[Any], pointer: str, stride: int, part: int | str, lanes: int) -> str:
         """Load elements to compute with: truth values as such, and in the lanes outside what does no harm."""
         filler = filled(dtype, lanes, HARMLESS[dtype.kind])
-        value = self.load_lanes(CELLS[dtype.str], pointer, stride, part, lanes, filler)
+        cell = CELLS[dtype.str]
+        if stride == 1 and isinstance(part, int) and part < lanes:
+            value = self._load_pieces(cell, pointer, part, lanes, filler)
+        else:
+            value = self.load_lanes(cell, pointer, stride, part, lanes, filler)
         return self.emit(f"icmp ne <{lanes} x i8> {value}, zeroinitializer") if dtype == BOOL else value
 
     def write(self, dtype: np.dtype[Any], pointer: str, stride: int, part: int | str, lanes: int, value: str) -> None:
         """Store elements that were computed."""
         if dtype == BOOL:
             value = self.emit(f"zext <{lanes} x i1> {value} to <{lanes} x i8>")
-        self.store_lanes(CELLS[dtype.str], pointer, stride, part, lanes, value)
+        cell = CELLS[dtype.str]
+        if stride == 1 and isinstance(part, int) and part < lanes:
+            self._store_pieces(cell, pointer, part, lanes, value)
+        else:
+            self.store_lanes(cell, pointer, stride, part, lanes, value)
+
+    def _load_pieces(self, cell: str, pointer: str, part: int, lanes: int, value: str) -> str:
+        """Load neighbours by pieces into the first lanes of a vector.
+
+        What a masked store writes can only be read after it has reached the cache, on some processors; so short rows
+        that are read and written in turn, as a sum at indices does, take many times as long by masks.
+        """
+        kind = f"<{lanes} x {cell}>"
+        for start, size in _pieces(part):
+            piece = self.emit(f"load <{size} x {cell}>, ptr {self.place(cell, pointer, start)}, align 1")
+            wide = self._picked(f"<{size} x {cell}>", piece, "poison", [min(i, size - 1) for i in range(lanes)])
+            order = [lanes + lane - start if start <= lane < start + size else lane for lane in range(lanes)]
+            value = self._picked(kind, value, wide, order)
+        return value
+
+    def _store_pieces(self, cell: str, pointer: str, part: int, lanes: int, value: str) -> None:
+        """Store the first lanes of a vector by pieces."""
+        for start, size in _pieces(part):
+            piece = self._picked(f"<{lanes} x {cell}>", value, "poison", range(start, start + size))
+            self.do(f"store <{size} x {cell}> {piece}, ptr {self.place(cell, pointer, start)}, align 1")
+
+    def _picked(self, kind: str, x: str, y: str, lanes: Sequence[int]) -> str:
+        """Return lanes of two vectors, counted through both."""
+        picks = ", ".join(f"i32 {lane}" for lane in lanes)
+        return self.emit(f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{picks}>")
 
     def product_sum(self, vector: Vector, factors: Sequence[str], total: str) -> str:
         """Return total + the product of one or two factors, rounded once."""
@@ -164,6 +198,12 @@ class Code(Builder):
             return vector.arithmetic("add", total, vector.arithmetic("mul", *factors))
         name = f"llvm.fma.v{vector.lanes}{MANGLED[vector.scalar]}"
         return self.call(vector.type, name, *[(vector.type, x) for x in (*factors, total)])
+
+
+def _pieces(part: int) -> list[tuple[int, int]]:
+    """Return starts and lengths, powers of two, of the pieces of a vector's first lanes."""
+    sizes = [1 << bit for bit in reversed(range(part.bit_length())) if part >> bit & 1]
+    return list(zip(accumulate(sizes, initial=0), sizes, strict=False))
 
 
 HARMLESS = {"f": 0.5, "i": 1, "u": 1, "b": 1}
