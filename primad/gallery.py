@@ -211,6 +211,8 @@ def run_examples(chosen: Sequence[GalleryExample], out: Path, toy: bool, seed: i
         if example.missing:
             print(f"{example.name:<24}left out: it needs {example.said['Needs']}")
             continue
+        if sys.stdout.isatty():  # some take minutes; the line of figures is written over this one
+            print(f"{example.name:<24}is running …", end="\r", flush=True)
         try:
             record = run_example(example, out, toy, seed)
         except KeyboardInterrupt:

@@ -1,5 +1,6 @@
 """The gallery: every example at toy size, with its picture and record; the command; the pages made of records."""
 
+import io
 import json
 import os
 import signal
@@ -105,6 +106,17 @@ def test_a_run_says_what_it_missed_and_is_no_failure(folder):
     record = json.loads((folder.out / "second.json").read_text())
     assert record["toy"] and record["missed"] == ["error"] and record["seed"] == 0
     assert record["figures"]["error"] == 1.0 and record["figures"]["seconds"] >= 0
+
+
+def test_a_terminal_shows_what_is_running(folder, monkeypatch):
+    class Screen(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stdout", Screen())
+    gallery.run_examples([gallery.examples()["first"]], folder.out, True, 0, False)
+    shown = sys.stdout.getvalue().splitlines()[:2]
+    assert "first" in shown[0] and "is running" in shown[0] and "error 1 " in shown[1], "and then the figures"
 
 
 def test_what_needs_a_module_that_is_not_there_is_left_out(folder):
