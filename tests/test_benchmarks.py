@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import sweep
+from benchmarks import distributed, sweep
 from benchmarks.measure import DisagreementError, check_agreement
 from benchmarks.report import merged, page, table, target_ratio, write
 from benchmarks.workloads import WORKLOADS
@@ -82,3 +82,20 @@ def test_a_sweep_marks_cliffs_and_draws_all_kinds(tmp_path, monkeypatch, capsys)
     flat = [sweep.Point(10**k, 0.0, 1e-6 * 10**k) for k in range(4)]
     assert sweep.cliffs(flat) == []
     assert sweep.cliffs([*flat, sweep.Point(10**4, 0.0, 1.0)]) == [10**4]
+
+
+def test_the_model_of_messages_finds_what_they_cost():
+    cost = distributed.Cost(3e-6, 2e-10)
+    seconds = [cost.sum(2, size) for size in distributed.SIZES]
+    np.testing.assert_allclose(distributed.fitted(distributed.SIZES, seconds), cost, rtol=1e-9)
+    assert cost.sum(1, 8) == 0 and cost.sum(1000, 8) == 10 * cost.sum(2, 8)
+
+
+def test_the_page_on_scaling_takes_figures():
+    one = {"sums": [1e-6] * 7, "gradient": 2e-3, "step": 2e-2, "parameters": 100}
+    text = distributed.figures(one, one, {"memory": 1.0, "file": 1.2}, distributed.Cost(0.0, 0.0))
+    assert "100%" in text and "1.20 times" in text and "10 000" in text
+    page = distributed.PAGE.read_text(encoding="utf-8")
+    again = distributed.with_figures(distributed.with_figures(page, "what is replaced"), text)
+    assert again.count(text) == 1 and "what is replaced" not in again
+    assert again.split(distributed.BEGIN)[0] == page.split(distributed.BEGIN)[0]
