@@ -220,6 +220,36 @@ def test_of_a_step_of_arithmetic_its_state_is_kept() -> None:
     assert [type.shape for type in first.type.types] == [(2,), (5, 2)]
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_what_comes_back_to_a_matrix_is_one_product_after_the_loop(reverse: bool) -> None:
+    """Vectors of each step are stacked, no sum is carried; all orders, modes and stacks are those of the steps."""
+
+    def recurrent(loop: Function) -> Function:
+        def f(w: Any) -> Any:
+            def step(c: Any, x: Any) -> Any:
+                z = np.concatenate([c, x]) @ w + np.max(w)
+                return np.tanh(z[:8]) * z[8:], np.sum(c)
+
+            c, y = loop(step, w[0, :8], np.sin(np.arange(24.0)).reshape(3, 8), reverse=reverse)
+            return np.sum(c**2) + np.sum(y)
+
+        return f
+
+    f, plain = recurrent(primad.scan), recurrent(unrolled)
+    w, v = np.cos(np.arange(512.0)).reshape(2, 16, 16) / 4
+    _, back = loops_in(primad.simplify(vjp(primad.trace(f)(w))))
+    assert all(type.size < w.size for type in back.type.types)
+    ways: list[Function] = [
+        lambda f: primad.grad(f)(w),
+        lambda f: primad.jvp(primad.grad(f), (w,), (v,)),
+        lambda f: primad.grad(lambda u: np.sum(primad.grad(f)(u) * v))(w),
+        lambda f: primad.grad(lambda u: primad.jvp(f, (u,), (v,))[1])(w),
+        lambda f: primad.vmap(primad.grad(f))(np.stack([w, v])),
+        lambda f: primad.grad(lambda ws: np.sum(primad.vmap(f)(ws) ** 2))(np.stack([w, v])),
+    ]
+    close([way(f) for way in ways], [way(plain) for way in ways])
+
+
 def test_a_loop_is_one_node_and_its_gradient_two() -> None:
     """However many steps there are, programs are as long."""
     sizes = []

@@ -210,11 +210,13 @@ def _pull(cotangent: Any, *operands: Any, of: ClosedProgram, **params: Any) -> l
         rows, fixed = loop.apart.residuals(stacks, rows, fixed)
     cotangents = loop.cotangents(as_tuple(cotangent))
     present = tuple([not isinstance(ct, Zero) for ct in cotangents])
-    back = derived("transposed", of, (linear, present, form), lambda: Transposed(loop, present, form.counted))
+    back = derived(
+        "transposed", of, (linear, present, form), lambda: Transposed(loop, present, form.counted, form.length)
+    )
     start, stacks = back.starts(cotangents)
-    other = form._replace(reverse=not form.reverse)
-    finals, stacks = apply_scan(back.made, start, [*rows, *stacks], fixed, count, other)
-    return [*(None for _ in count), *loop.of_operands(back.found(finals, stacks))]
+    other, rows = form._replace(reverse=not form.reverse), [*rows, *stacks]
+    finals, stacks = apply_scan(back.made, start, rows, fixed, count, other)
+    return [*(None for _ in count), *loop.of_operands(back.found(finals, stacks, rows, fixed))]
 
 
 def _batch(flags: tuple[bool, ...], size: int, *operands: TracedArray, of: ClosedProgram, **params: Any) -> Any:

@@ -9,6 +9,7 @@ from primad.ir.node import Node, is_literal
 from primad.ir.program import Program
 from primad.programs.stepping import Body, Item, Made, by_part, places, until_stable, with_flag, without_flag
 from primad.programs.stepping_apart import Apart
+from primad.programs.stepping_sums import sum_of_steps
 from primad.recording import program_of
 from primad.trace import TracedArray
 from primad.transforms import reverse
@@ -93,9 +94,10 @@ class Transposed:
         loop: the linear loop.
         present: which of its results have cotangents.
         counted: whether not all steps may be taken.
+        length: how many there are.
     """
 
-    def __init__(self, loop: LinearLoop, present: Sequence[bool], counted: bool) -> None:
+    def __init__(self, loop: LinearLoop, present: Sequence[bool], counted: bool, length: int) -> None:
         late, program = loop.late, loop.late.program
         kept_rows, kept_fixed = loop.kept
         carried, rows, fixed = late.parts(range(len(program.inputs)))
@@ -121,7 +123,17 @@ class Transposed:
         self.given = places(given)
         outputs = back.outputs
         sums = range(late.carry + len(self._rows), len(outputs))
-        self._summed = [i for i in sums if not is_literal(outputs[i], 0)]
+        some = [i for i in sums if not is_literal(outputs[i], 0)]
+        fixed_inputs = back.inputs[kept_rows : kept_rows + kept_fixed]
+        row_inputs = [*back.inputs[:kept_rows], *seeds[len(self.carried) :]]
+        found = {i: None if counted else sum_of_steps(back, outputs[i], row_inputs, fixed_inputs, length) for i in some}
+        self._later = {i: later for i, later in found.items() if later is not None}
+        self._summed = [i for i in some if i not in self._later]
+        awaited = list(dict.fromkeys(x for later in self._later.values() for x in later.made))
+        whole = Program(back.trace, back.inputs, [*outputs, *awaited])
+        self._places = {node: ("fixed", k) for k, node in enumerate(fixed_inputs)}
+        self._places |= {node: ("rows", k) for k, node in enumerate(row_inputs)}
+        self._places |= {node: ("made", k) for k, node in enumerate(awaited)}
         into = [program.in_types[i] for i in self.carried]
         types = [*into, *(outputs[i].type for i in self._summed), *back.in_types[:kept_rows]]
         types += [seed.type for seed in seeds[len(self.carried) :]] + back.in_types[kept_rows : kept_rows + kept_fixed]
@@ -131,10 +143,10 @@ class Transposed:
             totals, rest = rest[: len(self._summed)], rest[len(self._summed) :]
             own, rest = rest[:kept_rows], rest[kept_rows:]
             ys, others = rest[: len(self.given)], rest[len(self.given) :]
-            found = inline(back, [*own, *others, *cts, *ys])
+            found = inline(whole, [*own, *others, *cts, *ys])
             after = [found[i] for i in self.carried]
             after += [total + found[i] for total, i in zip(totals, self._summed, strict=True)]
-            return [*after, *found[late.carry : late.carry + len(self._rows)]]
+            return [*after, *found[late.carry : late.carry + len(self._rows)], *found[len(outputs) :]]
 
         body = Body(program_of(types, step), len(self.carried) + len(self._summed), kept_rows + len(self.given))
         self.made = Made(body, counted)
@@ -144,7 +156,7 @@ class Transposed:
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory."""
-        return (self.made,)
+        return self.made, [later.program for later in self._later.values()]
 
     def starts(self, cotangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return what is carried before the first step, and the stacked cotangents.
@@ -155,9 +167,23 @@ class Transposed:
         carried = [cotangents[i] for i in self.carried] + [Zero(self._types[i]) for i in self._summed]
         return carried, [cotangents[self._carry + i] for i in self.given]
 
-    def found(self, finals: Sequence[Any], stacks: Sequence[Any]) -> list[Any]:
-        """Return the cotangents of the linear loop's carried values, rows and fixed operands."""
+    def found(
+        self, finals: Sequence[Any], stacks: Sequence[Any], rows: Sequence[Any], fixed: Sequence[Any]
+    ) -> list[Any]:
+        """Return the cotangents of the linear loop's carried values, rows and fixed operands.
+
+        Args:
+            finals: what is carried after the last step.
+            stacks: the stacked results.
+            rows: the stacked operands.
+            fixed: the other operands.
+        """
         after: dict[int, Any] = dict(zip([*self.carried, *self._summed], finals, strict=True))
-        ends = range(self._carry), range(self._carry + len(self._rows), len(self._types))
-        carried, fixed = ([after.get(i, Zero(self._types[i])) for i in part] for part in ends)
-        return [*carried, *stacks, *fixed]
+        count = len(self._rows)
+        given = {"fixed": fixed, "rows": rows, "made": stacks[count:]}
+        for i, later in self._later.items():
+            operands = [given[part][k] for part, k in map(self._places.__getitem__, later.operands)]
+            (after[i],) = inline(later.program, operands)
+        ends = range(self._carry), range(self._carry + count, len(self._types))
+        carried, others = ([after.get(i, Zero(self._types[i])) for i in part] for part in ends)
+        return [*carried, *stacks[:count], *others]

@@ -9,7 +9,7 @@ Journal of Mathematics 8 (1956)) between what cannot be computed again, or is de
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from primad.ir.node import INPUT, Leaf, Node
 from primad.native.pointwise import Pointwise
@@ -23,24 +23,29 @@ Network = dict[int, dict[int, float]]
 """What may still flow from place to place."""
 
 
-def fewest(wanted: Iterable[Node], free: Collection[Node]) -> list[Node]:
+def fewest(wanted: Iterable[Node], free: Collection[Node], moved: Collection[Node] = ()) -> list[Node]:
     """Return values from which others are computed by cheap ops: those of the fewest bytes.
 
     Args:
         wanted: what is needed.
         free: values that are there in any case: they may be among those returned.
+        moved: values that may be computed from these too, whatever that takes.
     """
     wanted = list(wanted)
+
+    def again(node: Node) -> bool:
+        return node in moved or _is_cheap(node)
+
     places: dict[Node, int] = {}
     waiting = list(wanted)
     while waiting:
         node = waiting.pop()
         if node not in places and node not in free and not _is_constant(node):
             places[node] = 2 * len(places)
-            waiting += node.inputs if _is_cheap(node) else ()
+            waiting += node.inputs if again(node) else ()
     if len(places) > LONGEST:
         return [node for node in wanted if not _is_constant(node)]
-    kept = _least(places, wanted)
+    kept = _least(places, wanted, again)
     found: dict[Node, None] = {}
     waiting = wanted[::-1]
     while waiting:
@@ -64,7 +69,7 @@ def _is_cheap(node: Node) -> bool:
     return not how.function if isinstance(how, Pointwise) else how in (Way.VIEW, Way.JOIN, Way.CONSTANT)
 
 
-def _least(places: dict[Node, int], wanted: Collection[Node]) -> set[Node]:
+def _least(places: dict[Node, int], wanted: Collection[Node], again: Callable[[Node], bool]) -> set[Node]:
     """Return the nodes of a minimal cut, the one next to what is wanted: then least is computed again.
 
     Each node is an edge, as wide as it has bytes, from its place to the next.
@@ -73,9 +78,9 @@ def _least(places: dict[Node, int], wanted: Collection[Node]) -> set[Node]:
     for node, place in places.items():
         network[place], network[place + 1] = {place + 1: node.type.nbytes}, {place: 0}
     for node, place in places.items():
-        if not _is_cheap(node):
+        if not again(node):
             network[SOURCE][place], network[place][SOURCE] = float("inf"), 0
-        for operand in node.inputs if _is_cheap(node) else ():
+        for operand in node.inputs if again(node) else ():
             if operand in places:
                 network[places[operand] + 1][place], network[place][places[operand] + 1] = float("inf"), 0
     for node in wanted:

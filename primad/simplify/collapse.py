@@ -19,6 +19,7 @@ from primad import ops
 from primad.ir.families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, literal_value
 from primad.ir.program import Program, rebuild
+from primad.ops.contraction import letters, split
 from primad.primitive import apply
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import rewritten
@@ -138,13 +139,24 @@ def _build(node: Node, demand: dict[Node, Axes], values: dict[Node, Node], trace
         return _summed(node.inputs[0], _uses(node, axes)[0], demand, values, trace)
     passage = _passage(node, axes)
     if not passage.axes:
-        return _sum(trace, rebuild(node, values, trace), axes)
+        return _sum_of_product(trace, rebuild(node, values, trace), axes)
     operands = []
     for operand, sums, constant in zip(node.inputs, passage.sums, passage.constant, strict=True):
         new = _summed(operand, sums, demand, values, trace)
         operands.append(_without(trace, new, _shift(constant, sums)) if constant else new)
     result = apply(trace, node.op, *operands, **dict(passage.params))
-    return _sum(trace, result, _shift(axes - passage.axes, passage.axes))
+    return _sum_of_product(trace, result, _shift(axes - passage.axes, passage.axes))
+
+
+def _sum_of_product(trace: Trace, node: Node, axes: Axes) -> Node:
+    """Build a sum of a value; a contraction sums over what both operands have itself, as one of outer products does."""
+    if node.op is not ops.contract:
+        return _sum(trace, node, axes)
+    x, y, out = split(dict(node.params)["labels"])
+    own = frozenset(axis for axis in axes if out[axis] in x and out[axis] in y)
+    kept = "".join(letter for axis, letter in enumerate(out) if axis not in own)
+    product = apply(trace, ops.contract, *node.inputs, labels=letters(x, y, kept))
+    return _sum(trace, product, _shift(axes - own, own))
 
 
 def _shift(axes: Axes, gone: Axes) -> Axes:

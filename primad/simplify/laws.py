@@ -116,6 +116,12 @@ _OUTERMOST = (
 
 _COLLAPSE = (
     Law(
+        "a sum of products along an axis that both operands have is the contraction's own",
+        "real",
+        lambda x, y: (_total(ops.contract(x, y, labels="ab,ac->abc")), ops.contract(x, y, labels="ab,ac->bc")),
+        ((4, 2), (4, 3)),
+    ),
+    Law(
         "a sum goes through add",
         "real",
         lambda x, y: (_total(ops.add(x, y)), ops.add(_total(x), _total(y))),
