@@ -36,10 +36,11 @@ _HARMLESS: dict[str, Any] = {
 """Values of a ufunc's keywords that say nothing about values: traced arrays have no memory layout and no subclasses."""
 
 
-_METHOD_FIXES = {
-    "at": "primad.numpy.add_at(x, i, v) and set_at return a changed copy.",
-    "reduceat": "reduce the parts that primad.numpy.split returns.",
-}
+_METHOD_FIXES = {"at": "primad.numpy.add_at(x, i, v) and set_at return a changed copy."}
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    return (value is None or isinstance(value, (bool, str))) and value in _HARMLESS.get(key, ())
 
 
 def called(recorded: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -73,11 +74,11 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
             why="An in-place write (`a += x`, out=) into a NumPy array would lose the derivative.",
             fix="write `a = a + x`, or a = primad.numpy.array(a) before: what primad.numpy makes may be written to.",
         )
-    if kwargs.get("where", True) is not True:
+    if kwargs.get("where", True) is not True and method != "reduce":
         raise TracingError(f"np.{name} with where= is not supported on traced arrays", fix="use primad.numpy.where.")
     if kwargs.get("dtype") is not None or kwargs.get("casting", "same_kind") != "same_kind":
         raise TracingError(f"np.{name} with dtype= or casting= is not supported on traced arrays", fix="use .astype.")
-    kwargs = {key: value for key, value in kwargs.items() if value not in _HARMLESS.get(key, ())}
+    kwargs = {key: value for key, value in kwargs.items() if not _says_nothing(key, value)}
     if method != "__call__":
         recorded: Callable[..., Any] | None = METHODS.get(f"{name}.{method}")
         if recorded is None:

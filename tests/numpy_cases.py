@@ -334,7 +334,17 @@ OPTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "add": [
         (lambda n, x: np.add.reduce(x) + np.add.accumulate(x, axis=1)[0], (normal(2, 3),)),
         (lambda n, x, y: np.add.outer(x, y), (normal(2, 2), normal(3))),
+        (lambda n, x: np.add.reduce(x, 1, initial=2.0, where=WHERE), (normal(2, 3),)),
+        (lambda n, x: np.add.reduceat(x, [0, 3, 1, 4]), (normal(5),)),
     ],
+    "logaddexp": [
+        (lambda n, x: np.logaddexp.reduce(x, axis=1, keepdims=True, initial=0.5), (normal(2, 3),)),
+        (lambda n, x: np.logaddexp.accumulate(x, 1), (normal(2, 3),)),
+        (lambda n, x: np.logaddexp.reduceat(x, [2, 0], axis=1), (normal(2, 3),)),
+    ],
+    "hypot": [(lambda n, x: np.hypot.reduce(x), (normal(4, 2),))],
+    "subtract": [(lambda n, x: np.subtract.reduce(x, 0) + np.subtract.accumulate(x)[2], (normal(4, 2),))],
+    "bitwise_xor": [(lambda n, x: np.bitwise_xor.reduce(x), (np.array([5, 3, 9]),))],
     "multiply": [
         (lambda n, x: np.multiply.reduce(x, axis=1), (normal(2, 3),)),
         (lambda n, x: np.multiply.accumulate(x), (normal(4),)),

@@ -284,7 +284,10 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
         places = np.pad(np.arange(x.size).reshape(x.shape), pad_width, mode)  # type: ignore[call-overload]
         return ops.gather(reshape(x, (x.size,)), as_traced(places, x), axis=0, batch=0)
     if mode != "constant":
-        raise ShapeError(f"pad: mode {mode!r} with reflect_type {reflect_type!r} is not supported on traced arrays")
+        raise ShapeError(
+            f"pad: mode {mode!r} with reflect_type {reflect_type!r} is not supported on traced arrays",
+            fix="'edge', 'reflect', 'symmetric' and 'wrap' are; np.concatenate joins what else goes around.",
+        )
     if isinstance(constant_values, TracedArray) and constant_values.ndim:
         raise ShapeError("pad: several constant values must not be traced")
     if isinstance(pad_width, dict):
