@@ -309,11 +309,11 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: solve(A, x),
     ),
     "a keyword that is missing": (
-        lambda x: x.var(where=X > 1),
-        "x.var on a traced array: got an unexpected keyword argument 'where'\n"
+        lambda x: np.quantile(x, 0.5, weights=X),
+        "np.quantile on a traced array: got an unexpected keyword argument 'weights'\n"
         "  Some of NumPy's options are not supported there.\n"
         "  Fix: write what it does with other functions; primad.numpy's docstrings say what they take.",
-        lambda x: np.where(X > 0.3, x, 0.0).var(),
+        lambda x: np.average(np.sort(x), weights=[0.0, 1.0, 0.0]),
     ),
     "an iterator": (
         lambda x: list(np.nditer(x)),
