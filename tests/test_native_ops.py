@@ -248,18 +248,16 @@ def test_sums_at_indices(data: st.DataObject, at_end: bool) -> None:
 def test_rows_that_are_read_and_written_in_turn_have_no_masks() -> None:
     """What a masked store writes can be read only after it has reached the cache."""
 
-    def forces(x: Any, i: Any, j: Any) -> Any:
-        apart = x[i] - x[j]
-        force = apart / np.sum(apart * apart, axis=1)[:, None]
-        return ops.scatter_add(force, i, axis=0, batch=0, size=4) - ops.scatter_add(force, j, axis=0, batch=0, size=4)
+    def moved(x: Any, i: Any, j: Any) -> Any:
+        return ops.scatter_add(ops.gather(x, i, axis=0, batch=0), j, axis=0, batch=0, size=4)
 
     for n in range(2, 10):
         rng = np.random.default_rng(n)
         arguments = [rng.normal(size=(4, n)), np.array([0, 1, 1, 2]), np.array([3, 0, 2, 3])]
-        program = simplify(primad.trace(forces)(*arguments))
+        program = simplify(primad.trace(moved)(*arguments))
         agree(program, arguments)
         text = text_of(program)
-        assert text is not None and "masked.store" not in text.functions
+        assert text is not None and "llvm.masked" not in text.functions
 
 
 @needs_llvm

@@ -25,7 +25,7 @@ def write_gather(site: Site) -> None:
 
     def copy(source: str, target: str) -> None:
         size = BY_SIZE[out.dtype.itemsize]
-        pointwise_at(site.code, [x], [out], [source, target], rows, size, lambda _, values: values)
+        pointwise_at(site.code, [x], [out], [source, target], rows, size, lambda _, values: values, pieces=True)
 
     taken = [(n, x.strides[i] if i < batch else 0, s) for i, (n, s) in enumerate(_index_steps(out, batch, axis, own))]
     _at_each_index(site, x, out, taken, (x.shape[axis], x.strides[axis], 0), copy)
@@ -46,7 +46,14 @@ def write_scatter_add(site: Site) -> None:
             return [v.of(out.dtype).arithmetic("add", *reversed(values))]
 
         pointwise_at(
-            site.code, [x, out], [out], [source, target, target], [(n, s, t, t) for n, s, t in rows], size, total
+            site.code,
+            [x, out],
+            [out],
+            [source, target, target],
+            [(n, s, t, t) for n, s, t in rows],
+            size,
+            total,
+            pieces=True,
         )
 
     steps = _index_steps(x, batch, axis, own)

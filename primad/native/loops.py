@@ -145,22 +145,33 @@ class Code(Builder):
                 one = self.emit(f"extractelement {kind} {value}, i64 {lane}")
                 self.do(f"store {cell} {one}, ptr {self.place(cell, pointer, lane * stride)}, align 1")
 
-    def read(self, dtype: np.dtype[Any], pointer: str, stride: int, part: int | str, lanes: int) -> str:
+    def read(
+        self, dtype: np.dtype[Any], pointer: str, stride: int, part: int | str, lanes: int, pieces: bool = False
+    ) -> str:
         """Load elements to compute with: truth values as such, and in the lanes outside what does no harm."""
         filler = filled(dtype, lanes, HARMLESS[dtype.kind])
         cell = CELLS[dtype.str]
-        if stride == 1 and isinstance(part, int) and part < lanes:
+        if pieces and stride == 1 and isinstance(part, int) and part < lanes:
             value = self._load_pieces(cell, pointer, part, lanes, filler)
         else:
             value = self.load_lanes(cell, pointer, stride, part, lanes, filler)
         return self.emit(f"icmp ne <{lanes} x i8> {value}, zeroinitializer") if dtype == BOOL else value
 
-    def write(self, dtype: np.dtype[Any], pointer: str, stride: int, part: int | str, lanes: int, value: str) -> None:
+    def write(
+        self,
+        dtype: np.dtype[Any],
+        pointer: str,
+        stride: int,
+        part: int | str,
+        lanes: int,
+        value: str,
+        pieces: bool = False,
+    ) -> None:
         """Store elements that were computed."""
         if dtype == BOOL:
             value = self.emit(f"zext <{lanes} x i1> {value} to <{lanes} x i8>")
         cell = CELLS[dtype.str]
-        if stride == 1 and isinstance(part, int) and part < lanes:
+        if pieces and stride == 1 and isinstance(part, int) and part < lanes:
             self._store_pieces(cell, pointer, part, lanes, value)
         else:
             self.store_lanes(cell, pointer, stride, part, lanes, value)
@@ -249,13 +260,17 @@ def pointwise_at(
     axes: Sequence[tuple[int, ...]],
     dtype: np.dtype[Any],
     compute: Compute,
+    pieces: bool = False,
 ) -> None:
-    """Write such a loop over other axes of the arrays (length, steps in them), from addresses on."""
+    """Write such a loop over other axes of the arrays (length, steps in them), from addresses on.
+
+    What is left over at the end of a row is read and written by pieces, or by masks.
+    """
     *outer, row = merged(axes) or [(1, *[0] * len(pointers))]
     if any(n == 0 for n, *_ in axes):
         return
     views = [*reads, *writes]
-    code.over(views, pointers, outer, lambda places: _row(code, reads, writes, places, row, dtype, compute))
+    code.over(views, pointers, outer, lambda places: _row(code, reads, writes, places, row, dtype, compute, pieces))
 
 
 def _row(
@@ -266,6 +281,7 @@ def _row(
     row: Sequence[int],
     dtype: np.dtype[Any],
     compute: Compute,
+    pieces: bool,
 ) -> None:
     """Write a row (its length, and the steps of the views) in vectors, the last of which may be partly filled."""
     length, *steps = row
@@ -278,12 +294,12 @@ def _row(
 
     def chunk(places: list[str], part: int) -> None:
         loaded = [
-            known or code.read(view.dtype, place, step, part, lanes)
+            known or code.read(view.dtype, place, step, part, lanes, pieces)
             for view, place, step, known in zip(reads, places, steps, repeated, strict=False)
         ]
         results = compute(vector, loaded)
         for view, place, step, value in zip(writes, places[count:], steps[count:], results, strict=True):
-            code.write(view.dtype, place, step, part, lanes, value)
+            code.write(view.dtype, place, step, part, lanes, value, pieces)
 
     whole, rest = divmod(length, lanes)
     far = [lanes * step for step in steps]
