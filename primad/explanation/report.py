@@ -17,7 +17,9 @@ from primad.explanation.coupled import coupled
 from primad.explanation.families import Stage, forward_pass, stages
 from primad.explanation.machine import machine
 from primad.explanation.picture import Drawing, page, picture
+from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.programs.rolling import rolled
 from primad.quantities import count, quantity, seconds, size
 from primad.recording import is_weak, record, type_of
 from primad.runtime.executor import Executable
@@ -220,7 +222,7 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         raise TracingError("explain: the arguments are traced", fix="call it outside of jit, grad and vmap.")
     start = time.perf_counter()
     types, weak = [type_of(leaf) for leaf in leaves], [is_weak(leaf) for leaf in leaves]
-    program = record(function, types, in_tree, weak=weak)
+    program = rolled(record(function, types, in_tree, weak=weak))
     if program.captured:
         raise TracingError("explain: the function closes over a traced array", fix="pass it as an argument.")
     plan, further = compiled(program, in_tree, types, weak)
@@ -246,9 +248,16 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         planning=planning,
         coupled=coupled(hoisted),
         calls=calls,
-        causes=tuple(causes(plan, speeds)),
+        causes=(*_notes(program), *causes(plan, speeds)),
         load=_load(),
     )
+
+
+def _notes(program: Program) -> list[str]:
+    """Return the notes on a program and on those that it holds."""
+    applied = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    held = [of.program for node in applied for of in node.op.held(node.params)]
+    return list(dict.fromkeys([*program.notes, *[note for inner in held for note in _notes(inner)]]))
 
 
 def _load() -> float:

@@ -16,6 +16,7 @@ from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.ir.program import ClosedProgram
 from primad.primitive import Primitive, as_tuple
+from primad.programs.rolling import rolled
 from primad.recording import record, type_of
 from primad.runtime.executors import prepared
 from primad.runtime.interpreter import evaluate_node
@@ -28,7 +29,8 @@ class Call:
     """A user's function recorded on given arguments.
 
     Attributes:
-        program: the recorded program.
+        recorded: the program as it was recorded.
+        program: the program, with Python's loops as loops of its own.
         leaves: the flattened arguments, arrays in the machine's order of bytes.
         nested: whether an argument, or something the function closes over, is traced.
     """
@@ -38,7 +40,8 @@ class Call:
         self.leaves = in_order(self.leaves)
         types = [type_of(leaf) for leaf in self.leaves]
         values = self.leaves if known else None
-        self.program = record(function, types, self.in_tree, values, evaluate_node if known else None)
+        self.recorded = record(function, types, self.in_tree, values, evaluate_node if known else None)
+        self.program = rolled(self.recorded)
         self.nested = any(type(leaf) is TracedArray for leaf in self.leaves) or bool(self.program.captured)
 
     @property

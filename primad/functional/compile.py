@@ -16,6 +16,7 @@ from primad.functional.calls import axis_of
 from primad.functional.keys import comparable_key, static_key, structure_key
 from primad.functional.transformed import Transformed
 from primad.ir.program import Program
+from primad.programs.rolling import rolled
 from primad.recording import argument_names, is_weak, record, type_of
 from primad.runtime.cache import PER_FUNCTION, Cache
 from primad.runtime.chunks import check_thread_count, on_threads
@@ -226,7 +227,7 @@ class _Compilation:
             return free(*positional, **named)
 
         flat.__qualname__ = getattr(free, "__qualname__", "function")
-        program = record(flat, types, in_tree, weak=weak)
+        program = rolled(record(flat, types, in_tree, weak=weak))
         if program.captured:
             return None
         for place in self.donate:

@@ -132,7 +132,7 @@ def derivative(function: Callable[[A], R], order: int = 1) -> Callable[[A], R]:
 
 
 def _check_elementwise(call: Call, name: str) -> None:
-    program = lower(without_calls(call.program))
+    program = lower(without_calls(call.recorded))
     shape = program.in_types[0].shape
     if len(program.outputs) != 1 or len(program.inputs) != 1 or program.out_types[0].shape != shape:
         raise NotDifferentiableError(

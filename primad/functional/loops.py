@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad import ops, tree
+from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.functional.calls import run_once
-from primad.ir.node import LITERAL, Node, leaf_value, literal_value
-from primad.ir.program import ClosedProgram, Program
+from primad.ir.node import LITERAL, leaf_value, literal_value
+from primad.ir.program import Program
 from primad.numpy.promotion import convert
 from primad.primitive import as_tuple
+from primad.programs.loop_bodies import with_scalars
 from primad.programs.scan import Form
 from primad.programs.scan import scan as scan_
-from primad.recording import check_function, is_number, program_of, record, type_of
+from primad.recording import check_function, is_number, record, type_of
 from primad.runtime.programs import traced_operands
 from primad.trace import TracedArray
-from primad.transforms.lowering import inline
 from primad.types import ArrayType
 
 Function = Callable[..., Any]
@@ -92,29 +92,6 @@ def _scanned(f: Function, init: Any, xs: Any, length: int | None, reverse: bool)
     carry = tree.unflatten(carry_tree, found[: len(types)])
     _, ys_tree = program.out_tree.children()
     return carry, tree.unflatten(ys_tree, found[len(types) :])
-
-
-def with_scalars(program: Program) -> tuple[ClosedProgram, list[Node]]:
-    """Return the program of a step and what it closes over; numbers have no axes, whatever shape they have there."""
-    sources = list(program.sources)
-    wide = [i for i, node in enumerate(sources) if node.op is LITERAL and node.type.shape]
-    if not wide:
-        return ClosedProgram(program), sources
-    count = len(program.inputs)
-    small = list(sources)
-    for i in wide:
-        small[i] = program.trace.literal(literal_value(sources[i]), ArrayType((), sources[i].type.dtype))
-
-    def step(*operands: TracedArray) -> list[Any]:
-        given = list(operands)
-        for i in wide:
-            shape = sources[i].type.shape
-            given[count + i] = ops.broadcast(operands[count + i], shape=shape, axes=tuple(range(len(shape))))
-        return inline(program.hoisted(), given)
-
-    made = program_of([*program.in_types, *(node.type for node in small)], step)
-    made.label = program.label
-    return ClosedProgram(made), small
 
 
 def _length(rows: Sequence[Any], length: int | None) -> int:

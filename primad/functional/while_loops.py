@@ -11,7 +11,8 @@ import numpy as np
 from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.functional.calls import run_once
-from primad.functional.loops import LoopBody, as_type, function_name, is_any_traced, with_scalars
+from primad.functional.loops import LoopBody, as_type, function_name, is_any_traced
+from primad.programs.loop_bodies import with_scalars
 from primad.programs.while_loop import while_loop as while_
 from primad.recording import check_function, is_number, type_of
 from primad.runtime.programs import traced_operands

@@ -47,6 +47,7 @@ class Program:
         names: a name for each input; found when first asked for, where a function was given.
         lines: the user's `file:line` for nodes recorded from user code.
         label: the name of the function, or what was derived of it.
+        notes: what was found in it after it was recorded, in sentences.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Program:
         self._names = names
         self.label = label
         self.lines = trace.lines
+        self.notes: tuple[str, ...] = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments shaped as those it was traced with, or record it on traced ones."""
@@ -314,15 +316,20 @@ def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace, copy: bool =
     if op is INPUT:
         raise ProgramError(f"input {node} has no value in this context")
     inputs = tuple([mapping.get(operand, operand) for operand in node.inputs])
-    if len(inputs) == 1 and inputs[0].op is PACK:
-        part: Node = inputs[0].inputs[node.params[0][1]]
-        return part
     owner = trace
     for operand in inputs:
         if operand.trace is not trace:
             owner = newest(inputs, trace)
             break
-    return owner.copy(node, inputs) if copy else owner.build(op, inputs, node.params)
+    return reapplied(node, inputs, owner, copy)
+
+
+def reapplied(node: Node, inputs: tuple[Node, ...], trace: Trace, copy: bool = False) -> Node:
+    """Apply a node's op to other operands, in the trace that the newest of them belongs to."""
+    if len(inputs) == 1 and inputs[0].op is PACK:
+        part: Node = inputs[0].inputs[node.params[0][1]]
+        return part
+    return trace.copy(node, inputs) if copy else trace.build(node.op, inputs, node.params)
 
 
 def newest(inputs: Sequence[Node], default: Trace) -> Trace:

@@ -308,6 +308,31 @@ def _concatenate_nested(trace: Trace, inputs: tuple[Node, ...], params: dict[str
     return apply(trace, concatenate, *flat, **params)
 
 
+def _concatenate_following(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    axis = params["axis"]
+    joined: list[Node] = []
+    for x in inputs:
+        both = _joined_slices(trace, joined[-1], x, axis) if joined and x.op is slice_ else None
+        if both is None:
+            joined.append(x)
+        else:
+            joined[-1] = both
+    return None if len(joined) == len(inputs) else apply(trace, concatenate, *joined, **params)
+
+
+def _joined_slices(trace: Trace, x: Node, y: Node, axis: int) -> Node | None:
+    """Return one slice for two of the same array of which the second begins where the first ends."""
+    if x.op is not slice_ or x.inputs != y.inputs:
+        return None
+    first, then = dict(x.params), dict(y.params)
+    step = first["step"][axis]
+    follows = first["start"][axis] + step * x.type.shape[axis]
+    apart = [(first[key][i], then[key][i]) for key in ("start", "stop") for i in range(x.type.ndim) if i != axis]
+    if first["step"] != then["step"] or follows != then["start"][axis] or any(a != b for a, b in apart):
+        return None
+    return apply(trace, slice_, *x.inputs, start=first["start"], stop=then["stop"], step=first["step"])
+
+
 concatenate: Primitive = linear(
     "concatenate",
     numpy=lambda *arrays, axis: np.concatenate([np.asarray(x) for x in arrays], axis),
@@ -332,6 +357,26 @@ concatenate: Primitive = linear(
             ((2, 3), (1, 3)),
             _concatenate_nested,
             ("concatenate",),
+        ),
+        Law(
+            "slices that follow one another are one",
+            "bitwise",
+            lambda x: (
+                concatenate(
+                    slice_(x, start=(1, 0), stop=(4, 3), step=(2, 2)),
+                    slice_(x, start=(5, 0), stop=(6, 3), step=(2, 2)),
+                    slice_(x, start=(0, 0), stop=(1, 3), step=(2, 2)),
+                    axis=0,
+                ),
+                concatenate(
+                    slice_(x, start=(1, 0), stop=(6, 3), step=(2, 2)),
+                    slice_(x, start=(0, 0), stop=(1, 3), step=(2, 2)),
+                    axis=0,
+                ),
+            ),
+            ((7, 3),),
+            _concatenate_following,
+            ("slice",),
         ),
     ],
 )

@@ -316,6 +316,8 @@ def _forms(x: Any, z: Any, first: Any, second: Any) -> list[Any]:
         row = ops.reshape(row, shape=shape[:axis] + shape[axis + 1 :])
         forms.append(ops.broadcast(row, shape=shape, axes=(axis,)))
         forms.append(ops.flip(x, axes=(axis,)))
+        if x.type == first.type:
+            forms.append(_part_of_common(first, axis, 0 if x is first else shape[axis]))
         if shape[axis] > 1:
             start = tuple(1 if i == axis else 0 for i in range(ndim))
             head = ops.slice_(x, start=(0,) * ndim, stop=stop, step=ones)
@@ -332,6 +334,16 @@ def _forms(x: Any, z: Any, first: Any, second: Any) -> list[Any]:
         row = ops.reshape(ops.slice_(x, start=(0, 0), stop=(1, shape[1]), step=ones), shape=shape[1:])
         forms += [identity, ops.mul(ops.broadcast(row, shape=shape, axes=(0,)), identity)]
     return forms
+
+
+def _part_of_common(first: Any, axis: int, begin: int) -> Any:
+    """Return a part of an array that is twice as long, along an axis from an index on."""
+    none = (0,) * first.ndim
+    longer = tuple([n if i == axis else 0 for i, n in enumerate(first.shape)])
+    common = ops.exp(ops.pad(first, low=none, high=longer, interior=none))
+    start = tuple([begin if i == axis else 0 for i in range(first.ndim)])
+    stop = tuple([a + n for a, n in zip(start, first.shape, strict=True)])
+    return ops.slice_(common, start=start, stop=stop, step=(1,) * first.ndim)
 
 
 def _among_zeros(x: Any, start: tuple[int, ...], stop: tuple[int, ...]) -> list[Any]:

@@ -1,0 +1,36 @@
+"""The program of a loop's step as an op holds it, and what it closes over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from primad import ops
+from primad.ir.node import LITERAL, Node, literal_value
+from primad.ir.program import ClosedProgram, Program
+from primad.recording import program_of
+from primad.trace import TracedArray
+from primad.transforms.lowering import inline
+from primad.types import ArrayType
+
+
+def with_scalars(program: Program) -> tuple[ClosedProgram, list[Node]]:
+    """Return the program of a step and what it closes over; numbers have no axes, whatever shape they have there."""
+    sources = list(program.sources)
+    wide = [i for i, node in enumerate(sources) if node.op is LITERAL and node.type.shape]
+    if not wide:
+        return ClosedProgram(program), sources
+    count = len(program.inputs)
+    small = list(sources)
+    for i in wide:
+        small[i] = program.trace.literal(literal_value(sources[i]), ArrayType((), sources[i].type.dtype))
+
+    def step(*operands: TracedArray) -> list[Any]:
+        given = list(operands)
+        for i in wide:
+            shape = sources[i].type.shape
+            given[count + i] = ops.broadcast(operands[count + i], shape=shape, axes=tuple(range(len(shape))))
+        return inline(program.hoisted(), given)
+
+    made = program_of([*program.in_types, *(node.type for node in small)], step)
+    made.label = program.label
+    return ClosedProgram(made), small
