@@ -60,11 +60,11 @@ LARGE_BYTES = 512 * 1024 * 1024
 """Bytes of the program's arrays, from which such stages may cost more than that. Chosen: then memory is what one runs
 out of. The last bits of results depend on it."""
 MAX_STAGES = 4
+"""Tiled stages of a program, at most. Chosen: sums in sums in sums are rare, and each stage is planned by itself. The
+last bits of results depend on it."""
 MANY_STEPS = 32
 """Steps before or after tiles, from which those that can be are native. Estimated: compiling takes as long as some
 thousand calls save. The last bits of results depend on it."""
-"""Tiled stages of a program, at most. Chosen: sums in sums in sums are rare, and each stage is planned by itself. The
-last bits of results depend on it."""
 
 
 def make_plan(
