@@ -14,7 +14,7 @@ from primad.errors import ProgramError, TracingError
 from primad.functional.transformed import name_of, not_pickled
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node
 from primad.ir.parse import parse as parse_with
-from primad.ir.program import ClosedProgram, Program, applications
+from primad.ir.program import ClosedProgram, Program
 from primad.ir.text import is_shown
 from primad.primitive import Primitive
 from primad.programs.call import call
@@ -26,6 +26,7 @@ from primad.programs.scan import scan
 from primad.programs.while_loop import while_loop
 from primad.transforms import lower
 from primad.transforms.batching import mapped
+from primad.transforms.lowering import applications
 from primad.transforms.reverse import transposed
 
 

@@ -23,23 +23,25 @@ def fingerprint(program: Program, known: Mapping[str, Any]) -> str | None:
         None where a name does not: of an op of the user's own, or of what a param refers to.
     """
     number: dict[Node, int] = {}
-    said: list[str] = []
+    said: list[str | None] = []
     for node in dict.fromkeys([*program.inputs, *program.nodes]):
-        name: str = node.op.name
+        said.append(_said(node, number, known))
         number[node] = len(number)
-        if node.op is INPUT:
-            said.append(f"input {node.type}")
-        elif node.op is CAPTURED:
-            said.append(f"array {node.type} {hashlib.sha256(np.ascontiguousarray(leaf_value(node)).data).hexdigest()}")
-        elif node.op is LITERAL or known.get(name) is node.op:
-            params = [(key, param_key(value)) for key, value in node.params]
-            if not _is_plain(params):
-                return None
-            said.append(f"{name} {[number[x] for x in node.inputs]} {params} {node.type}")
-        else:
-            return None
     said.append(str([number[node] for node in program.outputs]))
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()
+    return None if None in said else hashlib.sha256("\n".join(map(str, said)).encode()).hexdigest()
+
+
+def _said(node: Node, number: Mapping[Node, int], known: Mapping[str, Any]) -> str | None:
+    """Return a text that says what a node is, of operands by their numbers."""
+    name: str = node.op.name
+    if node.op is INPUT:
+        return f"input {node.type}"
+    if node.op is CAPTURED:
+        return f"array {node.type} {hashlib.sha256(np.ascontiguousarray(leaf_value(node)).data).hexdigest()}"
+    params = [(key, param_key(value)) for key, value in node.params]
+    if (node.op is not LITERAL and known.get(name) is not node.op) or not _is_plain(params):
+        return None
+    return f"{name} {[number[x] for x in node.inputs]} {params} {node.type}"
 
 
 def _is_plain(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -380,15 +380,6 @@ def subprogram(
     part = Program(trace, new, [mapping[node] for node in outputs], names=names)
     trace.close()
     return part
-
-
-def applications(program: Program) -> Iterator[Node]:
-    """Yield the applications of ops in a program, and in the programs that they hold."""
-    for node in program.nodes:
-        if not isinstance(node.op, Leaf):
-            yield node
-            for of in node.op.held(node.params):
-                yield from applications(of.hoisted)
 
 
 def needed_between(inputs: Collection[Node], outputs: Sequence[Node]) -> set[Node]:

@@ -24,7 +24,7 @@ def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], An
         make: makes it: what JSON can say, and lists rather than tuples.
     """
     cache, host = disk_cache(), compiler()
-    said = None if cache is None or host is None else fingerprint(program, vars(ops))
+    said = None if cache is None or host is None else fingerprint(program, ops.BY_NAME)
     if cache is None or host is None or said is None:
         return make()
     caches = f"{FIRST_CACHE} {SECOND_CACHE}"

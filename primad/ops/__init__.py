@@ -22,6 +22,7 @@ from primad.ops.kinks import *
 from primad.ops.matrix_functions import *
 from primad.ops.plane import *
 from primad.ops.powers import *
+from primad.ops.quotient import *
 from primad.ops.random import *
 from primad.ops.reduction import *
 from primad.ops.selection import *

@@ -1,4 +1,4 @@
-"""Arithmetic: neg, add, sub, mul and div."""
+"""Arithmetic: neg, add, sub and mul."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
-from primad.kinds import custom, linear, multilinear, same_type
+from primad.kinds import linear, multilinear, same_type
 from primad.ops.broadcasting import broadcast, sum
 from primad.ops.generators import eye, identity
 from primad.ops.slicing import concatenate, pad
-from primad.primitive import SAME, Law, Outermost, Primitive, Rewrite, apply, full
-from primad.types import ArrayType, Zero
+from primad.primitive import SAME, Law, Outermost, Primitive, Rewrite, apply
+from primad.types import ArrayType
 
-__all__ = ["add", "div", "mul", "neg", "sub"]
+__all__ = ["add", "mul", "neg", "sub"]
 
 Inputs = tuple[Node, ...]
 Params = dict[str, Any]
 
 
-def _of_literals(name: str, op: Callable[[], Any], function: np.ufunc, x: float, y: float, result: float) -> Law:
+def of_literals(name: str, op: Callable[[], Any], function: np.ufunc, x: float, y: float, result: float) -> Law:
     """Make the law that an op of two literals is a literal, stated for x and y."""
 
     def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
@@ -190,7 +189,7 @@ add: Primitive = linear(
     operands=None,
     doc="x + y.",
     laws=[
-        _of_literals("literals add up", lambda: add, np.add, 2, 3, 5),
+        of_literals("literals add up", lambda: add, np.add, 2, 3, 5),
         Law("x + 0 = x", "real", lambda x: (add(x, 0.0), x), ((3,),), _add_zero, ("literal",)),
         Law("x + y = y + x", "bitwise", lambda x, y: (add(x, y), add(y, x)), ((3,), (3,)), _commute(lambda: add)),
         Law(
@@ -272,7 +271,7 @@ sub: Primitive = linear(
     operands=None,
     doc="x − y.",
     laws=[
-        _of_literals("literals subtract", lambda: sub, np.subtract, 2, 3, -1),
+        of_literals("literals subtract", lambda: sub, np.subtract, 2, 3, -1),
         Law("x − 0 = x", "bitwise", lambda x: (sub(x, 0.0), x), ((3,),), _sub_zero, ("literal",)),
         Law(
             "x − (−y) = x + y",
@@ -348,7 +347,7 @@ mul: Primitive = multilinear(
             _mul_identities,
             ("eye",),
         ),
-        _of_literals("literals multiply", lambda: mul, np.multiply, 2, 3, 6),
+        of_literals("literals multiply", lambda: mul, np.multiply, 2, 3, 6),
         Law("x · 1 = x, x · (−1) = −x", "bitwise", lambda x: (mul(x, 1.0), x), ((3,),), _mul_one, ("literal",)),
         Law("x · y = y · x", "bitwise", lambda x, y: (mul(x, y), mul(y, x)), ((3,), (3,)), _commute(lambda: mul)),
         Law(
@@ -368,53 +367,4 @@ mul: Primitive = multilinear(
             ("literal",),
         ),
     ],
-)
-
-
-def _div_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-    x, y = inputs
-    if is_literal(y, 1):
-        return x
-    if x.op is neg:
-        return apply(trace, neg, apply(trace, div, x.inputs[0], y))
-    return None
-
-
-def _division_type(*types: ArrayType) -> ArrayType:
-    type = same_type(*types)
-    if not type.is_float:
-        raise ShapeError(f"div needs floating-point operands, got {type}")
-    return type
-
-
-def _quotient_tangent(tangents: Sequence[Any], out: Any, x: Any, y: Any) -> Any:
-    """(ẋ − out·ẏ)/y, but 0 for x/x, whose two contributions cancel (and may overflow before they do)."""
-    over, under = tangents
-    if x.node is y.node:
-        return full(0, out)
-    if isinstance(under, Zero):
-        return over / y
-    change = out * under
-    return -change / y if isinstance(over, Zero) else (over - change) / y
-
-
-div: Primitive = custom(
-    "div",
-    numpy=np.true_divide,
-    infer=_division_type,
-    jvp=_quotient_tangent,
-    transpose=[lambda ct, x, y: ct / y, None],
-    operands=(0,),
-    laws=[
-        _of_literals("literals divide", lambda: div, np.true_divide, 3, 8, 0.375),
-        Law(
-            "x / 1 = x, (−x) / y = −(x / y)",
-            "bitwise",
-            lambda x, y: (div(neg(x), y), neg(div(x, y))),
-            ((3,), (3,)),
-            _div_law,
-            ("literal", "neg"),
-        ),
-    ],
-    doc="x / y. The quotient rule is (dx − out·dy)/y: it stays right where dx/y − x·dy/y² overflows.",
 )

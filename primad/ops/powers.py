@@ -9,8 +9,9 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.kinds import elementwise, same_type
-from primad.ops.arithmetic import Inputs, Params, div, mul
+from primad.ops.arithmetic import Inputs, Params, mul
 from primad.ops.elementary import log
+from primad.ops.quotient import div
 from primad.ops.selection import select
 from primad.primitive import Law, Primitive, apply
 from primad.types import ArrayType

@@ -7,7 +7,7 @@ from typing import Any
 
 from primad import ops
 from primad.ir.node import Trace
-from primad.ir.program import Program, applications
+from primad.ir.program import Program
 from primad.primitive import Primitive
 from primad.programs.compression import compressed_laplacian
 from primad.programs.narrowing import narrowed
@@ -17,7 +17,7 @@ from primad.recording import program_of
 from primad.simplify.collapse import collapse
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
-from primad.transforms.lowering import expand, inline
+from primad.transforms.lowering import applications, expand, inline
 from primad.types import ArrayType
 
 Types = list[ArrayType]

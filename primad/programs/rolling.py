@@ -117,19 +117,25 @@ class _Rolling:
 
     def _find_operands(self) -> None:
         """Find out what a step takes from the steps before it, and from outside."""
-        nodes, period = self.period.nodes, self.period
         for i in self.first:
-            for k, x in enumerate(nodes[i].inputs):
-                at = self.place.get(x)
-                if at is None:
-                    each = tuple([nodes[i + j * period.length].inputs[k] for j in range(period.steps)])
-                    if not all(same_value(x, other) for other in each):
-                        self.rows[each] = None
-                        self.row_of[i - period.start, k] = each
-                elif at < period.start and nodes[i + period.length].inputs[k] is not x:
-                    ago, r = divmod(at - period.start, period.length)
-                    for steps in range(1, -ago + 1):
-                        self.carried[r, steps] = None
+            for k, x in enumerate(self.period.nodes[i].inputs):
+                self._find_operand(i, k, x)
+
+    def _find_operand(self, i: int, k: int, x: Node) -> None:
+        nodes, period, at = self.period.nodes, self.period, self.place.get(x)
+        if at is None:
+            each = tuple([nodes[i + j * period.length].inputs[k] for j in range(period.steps)])
+            if not all(same_value(x, other) for other in each):
+                self.rows[each] = None
+                self.row_of[i - period.start, k] = each
+        elif self._is_carried(i, k, at):
+            ago, r = divmod(at - period.start, period.length)
+            self.carried.update(dict.fromkeys([(r, steps) for steps in range(1, -ago + 1)]))
+
+    def _is_carried(self, i: int, k: int, at: int) -> bool:
+        """Say whether an operand is another value in the next step, from the steps before that one."""
+        nodes, period = self.period.nodes, self.period
+        return at < period.start and nodes[i + period.length].inputs[k] is not nodes[at]
 
     def _used_outside(self) -> list[tuple[Node, int, int]]:
         """Return the nodes of the run that are used outside of it: each with its node of the step, and its step."""
@@ -179,26 +185,25 @@ class _Rolling:
         self, mapping: dict[Node, Node], body: Trace, carry: dict[tuple[int, int], Node], row: dict[Any, Node]
     ) -> list[Node]:
         """Build a step's nodes."""
-        period, source = self.period, self.source
+        source = self.source
         own: list[Node] = []
-        for r, i in enumerate(self.first):
-            node = period.nodes[i]
-            operands = []
-            for k, x in enumerate(node.inputs):
-                at = self.place.get(x)
-                if (r, k) in self.row_of:
-                    given = row[self.row_of[r, k]]
-                    operands.append(given if given.type == x.type else _filled(given, x.type))
-                elif at is not None and at >= period.start:
-                    operands.append(own[at - period.start])
-                elif at is not None and period.nodes[i + period.length].inputs[k] is not x:
-                    ago, place = divmod(at - period.start, period.length)
-                    operands.append(carry[place, -ago])
-                elif x.op is LITERAL:
-                    operands.append(body.literal(literal_value(x), x.type))
-                else:
-                    operands.append(mapping.get(x, x))
-            made = reapplied(node, tuple(operands), newest(operands, body))
+
+        def operand(i: int, k: int, x: Node) -> Node:
+            at, start = self.place.get(x), self.period.start
+            if (i - start, k) in self.row_of:
+                given = row[self.row_of[i - start, k]]
+                return given if given.type == x.type else _filled(given, x.type)
+            if at is not None and at >= start:
+                return own[at - start]
+            if at is not None and self._is_carried(i, k, at):
+                ago, place = divmod(at - start, self.period.length)
+                return carry[place, -ago]
+            return body.literal(literal_value(x), x.type) if x.op is LITERAL else mapping.get(x, x)
+
+        for i in self.first:
+            node = self.period.nodes[i]
+            operands = tuple([operand(i, k, x) for k, x in enumerate(node.inputs)])
+            made = reapplied(node, operands, newest(operands, body))
             own.append(made)
             if node in source.lines:
                 body.lines.setdefault(made, source.lines[node])

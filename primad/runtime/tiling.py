@@ -43,9 +43,8 @@ from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import calls, without_calls
 from primad.types import TupleType
 
-# Lengths of interpreted tiles.
 TILE_BYTES = SECOND_CACHE.share(1, 2)
-"""Mean size of a tile's values: one of them fits into a core's second-level cache, all into the third."""
+"""Mean size of an interpreted tile's values: one of them fits into a core's second-level cache, all into the third."""
 SHORTEST_TILE = 64
 """Rows of a tile, at least. Estimated: the calls of shorter ones cost more than tiles save. The last bits of results
 depend on it."""
@@ -54,11 +53,10 @@ SHORT_TILE = 256
 then calls cost more than idle threads. The last bits of results depend on it."""
 
 WORTHWHILE_RECOMPUTATION = 1.5
-"""Times the flops of the whole program that stages may cost which start again with the inputs. Estimated: values that
-stay in a cache save about as much. The last bits of results depend on it."""
+"""Times the flops of the whole program that stages may cost which begin with the inputs. Estimated, as what values in a
+cache save. The last bits of results depend on it."""
 LARGE_BYTES = 512 * 1024 * 1024
-"""Bytes of the program's arrays, from which such stages may cost more than that. Chosen: then memory is what one runs
-out of. The last bits of results depend on it."""
+"""Bytes of all arrays, from which such stages may cost more. Chosen: memory is short. The last bits depend on it."""
 MAX_STAGES = 4
 """Tiled stages of a program, at most. Chosen: sums in sums in sums are rare, and each stage is planned by itself. The
 last bits of results depend on it."""
@@ -179,8 +177,7 @@ def _chosen(program: Program, along: Hint) -> list[Tileable]:
     if not found:
         raise ShapeError(
             f"jit: axis {axis} of the argument of type {node.type} cannot be cut into tiles",
-            why="Some op mixes the elements along it (a sort, a cumulative sum, a reshape), or two axes of one array "
-            "are the same as this one.",
+            why="Some op mixes its elements (a sort, a cumulative sum, a reshape), or another axis is the same.",
             fix="choose another axis, or none.",
         )
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from primad.errors import ProgramError, TracingError
@@ -301,3 +301,12 @@ def apply_program_op(
     trace = newest([operand.node for operand in (*operands, *extras)], of.program.trace)
     sources = [rebuild(node, {}, trace) if isinstance(node.op, Leaf) else node for node in of.program.sources]
     return primitive(*operands, *map(TracedArray, sources), *extras, of=of, **params)
+
+
+def applications(program: Program) -> Iterator[Node]:
+    """Yield the applications of ops in a program, and in the programs that they hold."""
+    for node in program.nodes:
+        if not isinstance(node.op, Leaf):
+            yield node
+            for of in node.op.held(node.params):
+                yield from applications(of.hoisted)
