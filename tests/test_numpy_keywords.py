@@ -100,15 +100,20 @@ def options(function: Any) -> Iterator[str]:
             yield parameter.name
 
 
+def copies(args: tuple[Any, ...]) -> list[Any]:
+    """Return arguments that an option may write to (`copy=False`, `overwrite_input=True`)."""
+    return [np.copy(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
+
+
 def honoured_or_refused(plain: Callable[..., Any], args: tuple[Any, ...]) -> str | None:
     """Say what a traced call gives where it neither has NumPy's result nor refuses."""
     try:
         with np.errstate(all="ignore"):
-            expected = plain(*args)
+            expected = plain(*copies(args))
     except (TypeError, ValueError, IndexError, AttributeError, RuntimeError):
         return None
     try:
-        found = primad.trace(plain)(*args)(*args)
+        found = primad.trace(plain)(*args)(*copies(args))
     except primad.PrimadError:
         return None
     if isinstance(expected, (tuple, list)):

@@ -455,6 +455,10 @@ SPECIAL: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]
     "gelu": (primad.nn.gelu, lambda x: x * special.ndtr(x), (normal(4),)),
 }
 
+for _, _given in (case for cases in CASES.values() for case in cases):
+    for _array in _given:  # several tests share them
+        if isinstance(_array, np.ndarray):
+            _array.flags.writeable = False
 FLAT = [(f"{name}-{i}", function, args) for name, cases in CASES.items() for i, (function, args) in enumerate(cases)]
 
 
