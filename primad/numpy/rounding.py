@@ -174,9 +174,8 @@ def _logaddexp2(x: Any, y: Any) -> Any:
     if x.dtype == np.float16:  # rounded once, as by NumPy
         wide = [ops.cast(operand, dtype="float32") for operand in (x, y)]
         return ops.cast(_logaddexp2(*wide), dtype="float16")
-    d = difference(x, y)
-    beyond = [part + ops.log1p(ops.exp2(-ops.abs(d))) / LOG_2 for part in (x, y)]
-    return ops.select(d > 0, *beyond)
+    d = difference(x, y) * LOG_2
+    return ops.select(d > 0, x + ops.softplus(-d) / LOG_2, y + ops.softplus(d) / LOG_2)
 
 
 logaddexp2_: Primitive = composite(

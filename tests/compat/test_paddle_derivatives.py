@@ -44,8 +44,8 @@ def test_as_paddle(name):
             np.testing.assert_allclose(a, expected, rtol=1e-6, atol=1e-6 * scale, err_msg=f"{name}, order {order}")
 
 
-SLOW = {"normalize": 6}
-"""Compositions of several operations whose eighth gradient is a program of 10⁵ nodes: how many orders are tried."""
+SLOW = {"normalize": 6, "atan2": 7}
+"""Operations whose eighth gradient is a program of 10⁵ nodes: how many orders are tried."""
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
