@@ -249,7 +249,8 @@ def test_rows_that_are_read_and_written_in_turn_have_no_masks() -> None:
     """What a masked store writes can be read only after it has reached the cache."""
 
     def moved(x: Any, i: Any, j: Any) -> Any:
-        return ops.scatter_add(ops.gather(x, i, axis=0, batch=0), j, axis=0, batch=0, size=4)
+        # Eight rows of zeros are whole vectors, whatever the width.
+        return ops.scatter_add(ops.gather(x, i, axis=0, batch=0), j, axis=0, batch=0, size=8)
 
     for n in range(2, 10):
         rng = np.random.default_rng(n)
