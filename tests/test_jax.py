@@ -208,12 +208,7 @@ def test_a_derivative_runs_in_a_process_without_primad(tmp_path):
     assert float(found.stdout) == pytest.approx(3 * np.sin(1.0) ** 2 * np.cos(1.0), rel=1e-14)
 
 
-SHARDED = """
-import jax, numpy as np, primad
-from functools import partial
-from jax.sharding import Mesh, PartitionSpec as P
-jax.config.update("jax_enable_x64", True)
-assert len(jax.devices()) == 8
+SUM_OVER_POINTS = """
 def loss(w, xs):
     return np.sum(primad.vmap(lambda x: primad.laplacian(lambda y: np.tanh(y @ w).sum())(x))(xs) ** 2)
 gradient = primad.to_jax(primad.grad(loss))
@@ -224,6 +219,17 @@ def together(w, xs):
     return jax.lax.psum(gradient(w, xs), "points")
 rng = np.random.default_rng(1)
 w, xs = rng.normal(size=(3, 4)), rng.normal(size=(64, 3))
+"""
+IMPORTS = """
+import sys
+import jax, numpy as np, primad
+from functools import partial
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+jax.config.update("jax_enable_x64", True)
+"""
+SHARDED = f"""{IMPORTS}
+assert len(jax.devices()) == 8
+{SUM_OVER_POINTS}
 np.testing.assert_allclose(together(w, xs), primad.grad(loss)(w, xs), rtol=1e-10)
 print("same")
 """
@@ -241,25 +247,11 @@ def test_points_shared_by_eight_devices():
     assert found.stdout.strip() == "same", found.stderr[-2000:]
 
 
-TWO = """
-import sys
-import jax, numpy as np, primad
-from functools import partial
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+TWO = f"""{IMPORTS}
 number = int(sys.argv[2])
-jax.config.update("jax_enable_x64", True)
-jax.distributed.initialize(f"127.0.0.1:{sys.argv[1]}", 2, number)
+jax.distributed.initialize("127.0.0.1:" + sys.argv[1], 2, number)
 assert len(jax.devices()) == 2 and len(jax.local_devices()) == 1
-def loss(w, xs):
-    return np.sum(primad.vmap(lambda x: primad.laplacian(lambda y: np.tanh(y @ w).sum())(x))(xs) ** 2)
-gradient = primad.to_jax(primad.grad(loss))
-mesh = Mesh(np.array(jax.devices()), ("points",))
-@jax.jit
-@partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("points")), out_specs=P())
-def together(w, xs):
-    return jax.lax.psum(gradient(w, xs), "points")
-rng = np.random.default_rng(1)
-w, xs = rng.normal(size=(3, 4)), rng.normal(size=(64, 3))
+{SUM_OVER_POINTS}
 own = xs[32 * number :][:32]
 shared = jax.make_array_from_process_local_data(NamedSharding(mesh, P("points")), own, xs.shape)
 np.testing.assert_allclose(np.asarray(together(w, shared)), primad.grad(loss)(w, xs), rtol=1e-10)

@@ -203,29 +203,36 @@ class Layout:
         elif node in self._read_in_parts:
             self.places[node] = self._in_parts(node)
         elif node.op in VIEWS:
-            source = self.places[node.inputs[0]]
-            assert not isinstance(source, Joined)
-            found = source if isinstance(source, Splat) else view_of(node, source)
-            if found is None:
-                self._put_alone(node)
-                found = self._home(node)
-            self.places[node] = found
+            self.places[node] = self._seen(node)
         elif way_of(node) is Way.FRAME:
-            source = self.places[node.inputs[0]]
-            if frame_of(node) is not None or isinstance(source, Splat):
-                self._put_alone(node)
-                source = framed_in(node)
-            assert isinstance(source, View)
-            self.places[node] = windows_of(node, source)
+            self.places[node] = self._in_windows(node)
         else:
             self.places[node] = self._home(node)
+
+    def _seen(self, node: Node) -> Place:
+        source = self.places[node.inputs[0]]
+        assert not isinstance(source, Joined)
+        found = source if isinstance(source, Splat) else view_of(node, source)
+        if found is None:
+            self._put_alone(node)
+            found = self._home(node)
+        return found
+
+    def _in_windows(self, node: Node) -> View:
+        source = self.places[node.inputs[0]]
+        if frame_of(node) is not None or isinstance(source, Splat):
+            self._put_alone(node)
+            source = framed_in(node)
+        assert isinstance(source, View)
+        return windows_of(node, source)
 
     def _in_parts(self, node: Node) -> Joined:
         form = joined_in(node)
         assert form is not None
         axis, edges, which = form
-        parts = [Splat(0, node.type.dtype) if i is None else self.places[node.inputs[i]] for i in which]
-        return Joined(axis, edges, tuple([part for part in parts if not isinstance(part, Joined)]))
+        parts: list[Any] = [Splat(0, node.type.dtype) if i is None else self.places[node.inputs[i]] for i in which]
+        assert not any(isinstance(part, Joined) for part in parts)  # nothing but pointwise ops reads one
+        return Joined(axis, edges, tuple(parts))
 
     def _put_alone(self, node: Node) -> None:
         """Make a unit of a value that is no view after all, since its elements must lie otherwise."""

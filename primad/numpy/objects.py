@@ -17,7 +17,7 @@ from primad.trace import TracedArray, settled
 __all__ = ["c_", "r_", "vectorize"]
 
 
-class Rows:
+class Joiner:
     """What joins the items of an index to an array: np.r_ and np.c_.
 
     Args:
@@ -43,7 +43,7 @@ class Rows:
         return pool[places]
 
 
-r_, c_ = Rows(np.r_), Rows(np.c_)
+r_, c_ = Joiner(np.r_), Joiner(np.c_)
 
 
 class vectorize:

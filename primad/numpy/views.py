@@ -18,7 +18,7 @@ from primad.types import ArrayType
 _COPY = "y = primad.numpy.copy(y) may be written to."
 
 
-class View(TracedArray):
+class ArrayView(TracedArray):
     """Elements of a memory that traced values can be written into.
 
     Args:
@@ -58,7 +58,7 @@ class View(TracedArray):
         return cls(ArrayMemory(numbers, trace), numbers.T if array.flags.f_contiguous else numbers)
 
     @classmethod
-    def live(cls, found: Any, *arrays: View) -> Any:
+    def live(cls, found: Any, *arrays: ArrayView) -> Any:
         """Return what NumPy's functions gave of plain numbers: as views where they share memory with arrays.
 
         Args:
@@ -182,7 +182,7 @@ class View(TracedArray):
     def __setitem__(self, index: Any, value: Any) -> None:
         self._check_recording()
         index = known(index)
-        if isinstance(value, View) and value._is_of(self, index):
+        if isinstance(value, ArrayView) and value._is_of(self, index):
             return  # y[i] += v has written already
         value = settled(value)
         if any(type(item) is TracedArray for item in items(index)):
@@ -192,7 +192,7 @@ class View(TracedArray):
         else:
             self.memory.put_numbers(self._view, index, value)
 
-    def _is_of(self, array: View, index: Any) -> bool:
+    def _is_of(self, array: ArrayView, index: Any) -> bool:
         """Say whether this is a view of an array at an index."""
         if isinstance(self.memory, ChosenMemory) and self._view is self.memory.numbers:
             return self.memory.is_of(array, index)

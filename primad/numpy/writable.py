@@ -15,7 +15,7 @@ from primad.errors import MissingAttributeError, ShapeError, TracingError
 from primad.numpy.indexing import add_at
 from primad.numpy.memory import Numbers, known
 from primad.numpy.promotion import any_traced, joined
-from primad.numpy.views import View
+from primad.numpy.views import ArrayView
 from primad.trace import TracedArray, settled
 
 _VIEWS = frozenset((
@@ -46,7 +46,7 @@ _LIKE_UFUNCS = frozenset((np.clip, np.fix, np.isneginf, np.isposinf))
 """Functions whose result is broadcast into `out`."""
 
 
-class WritableArray(View):
+class WritableArray(ArrayView):
     """An array of the function that is being recorded which behaves as NumPy's do: its elements can be written.
 
     It holds plain numbers until a traced value is written into it, and is a plain array to whoever asks for numbers
