@@ -18,7 +18,7 @@ from primad.quantities import several, size
 from primad.runtime.chunks import MOST_CHUNKS, run_on_threads, thread_count
 from primad.runtime.failure import fail_in_part, failure_of
 from primad.runtime.prediction import Machine, Prediction, as_one_function
-from primad.runtime.tile_partition import TilePartition, along
+from primad.runtime.tile_partition import Tiled, TilePartition, along
 from primad.runtime.workspaces import SPARE_WORKSPACES, Workspace
 from primad.types import ArrayType
 
@@ -32,6 +32,7 @@ class NativeTiles:
     Args:
         partition: what runs.
         length: indices of a tile.
+        tiled: the program of a tile, and how it stands to the whole.
         steps: how many matrix products it has, and how many loops beside.
         plain: the text of a tile, as JSON can say it.
 
@@ -48,12 +49,14 @@ class NativeTiles:
 
     details: tuple[str, ...] = ()
 
-    def __init__(self, partition: TilePartition, length: int, steps: tuple[int, int], plain: Sequence[Any]) -> None:
+    def __init__(
+        self, partition: TilePartition, length: int, tiled: Tiled, steps: tuple[int, int], plain: Sequence[Any]
+    ) -> None:
         host = compiler()
         assert host is not None
         self.partition = partition
         self.length = length
-        self.program, slices = partition.tile(length)
+        self.program, slices = tiled
         self.products, self.loops = steps
         self.count = -(-partition.dimension.length // length)
         self.chunks = min(self.count, MOST_CHUNKS)

@@ -24,6 +24,10 @@ SMALL_VIEW, SMALL_ROOT = 64, 64 * 1024
 which is read faster than an address is passed, and what is copied at once where it is not in order."""
 
 
+Tiled = tuple[Program, Slices]
+"""The program of a tile, and how it stands to the whole."""
+
+
 @dataclass(frozen=True)
 class TilePartition:
     """A part of a program that runs in tiles.
@@ -52,7 +56,7 @@ class TilePartition:
     sliced: Sequence[Node]
     into: Sequence[int | None]
 
-    def tile(self, length: int) -> tuple[Program, Slices]:
+    def tile(self, length: int) -> Tiled:
         """Return the program of a tile, and how it stands to the whole."""
         trace = Trace()
         inputs = [trace.input(self._resized(node, length)) for node in self.inputs]

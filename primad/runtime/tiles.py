@@ -7,7 +7,8 @@ any number of threads.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from primad import ops
@@ -22,7 +23,7 @@ from primad.native.vectors import WIDTH_BYTES
 from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.native_tiles import NativeTiles
 from primad.runtime.partition import Partition
-from primad.runtime.tile_partition import TilePartition
+from primad.runtime.tile_partition import Tiled, TilePartition
 
 SCRATCH_BYTES = SECOND_CACHE.share(1)
 """Memory of a native tile."""
@@ -61,24 +62,27 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
     cut = sorted([(numbered[node], axis) for node, axis in partition.dimension.axis.items() if node in numbered])
     ends = [[numbered[node] for node in nodes] for nodes in (partition.inputs, partition.sums, partition.sliced)]
     more = (cut, ends, partition.into, partition.dimension.length, even_large)
-    found = kept("tiles", partition.program, more, lambda: _written(partition, lengths, even_large))
+    tile = cache(partition.tile)
+    found = kept("tiles", partition.program, more, lambda: _written(partition, tile, lengths, even_large))
     if found is None:
         return None
     length, products, loops, plain = found
     try:
-        return NativeTiles(partition, length, (products, loops), plain)
+        return NativeTiles(partition, length, tile(length), (products, loops), plain)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
         warnings.warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
         return None
 
 
-def _written(partition: TilePartition, lengths: Sequence[int], even_large: bool) -> list[Any] | None:
+def _written(
+    partition: TilePartition, tile: Callable[[int], Tiled], lengths: Sequence[int], even_large: bool
+) -> list[Any] | None:
     """Return what is to be known of native tiles, as JSON can say it; None where there are none.
 
     It is the rows of a tile, how many products and loops it has, and its text.
     """
     guess = min(64, lengths[-1])
-    program, slices = partition.tile(guess)
+    program, slices = tile(guess)
     layout = layout_of(program, slices)
     if layout is None:
         return None
@@ -92,7 +96,7 @@ def _written(partition: TilePartition, lengths: Sequence[int], even_large: bool)
     longest = min(fitting, shared, SLICES_BYTES // max(1, slices_bytes))
     length = max([n for n in lengths if n <= longest], default=lengths[0])
     if length != guess:
-        program, slices = partition.tile(length)
+        program, slices = tile(length)
         layout = layout_of(program, slices)
         assert layout is not None
         writer = ProgramWriter(layout, BUDGET.tile_text)
