@@ -106,6 +106,29 @@ def test_what_steps_before_the_last_computed() -> None:
     assert check(recurrence, 0.3)[0]["carry"] >= 3
 
 
+@pytest.mark.parametrize("delay", [1, 2, 3, 5, 12, 30])
+def test_delays_with_a_constant_history(delay: int) -> None:
+    """A value from before is the same in the first steps, and moves with the others: these are two loops."""
+
+    def delayed(p: Any) -> Any:
+        xs = [np.tanh(p)]
+        for i in range(60):
+            xs.append(np.sin(xs[-1]) * xs[max(0, i - delay)] + np.cos(xs[-1]))
+        return np.sum(xs[-1])
+
+    def frozen(p: Any) -> Any:
+        xs = [np.tanh(p)]
+        for i in range(60):
+            xs.append(np.sin(xs[-1]) * xs[min(i, 60 - delay)] + np.cos(xs[-1]))
+        return np.sum(xs[-1])
+
+    p = np.array([0.3, 0.7, 1.1])
+    for f in (delayed, frozen):
+        for make in (lambda f: primad.jit(f), primad.grad, lambda f: primad.jit(primad.hessian(f))):
+            got, wanted = make(f)(p), unrolled(make(f))(p)
+            np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-8, atol=1e-10)
+
+
 def test_two_loops_and_what_is_between() -> None:
     def both(a: Any) -> Any:
         for _ in range(40):
@@ -204,6 +227,8 @@ STEPS = [
     lambda s, c: (s[0] + c["time"] * 0.01, np.tanh(s[1] + c["row"] * c["time"])),
     lambda s, c: (s[0] - 0.1 * np.sum(s[1]) * c["weights"], s[1] * np.cos(c["invariant"])),
     lambda s, c: (s[0], np.maximum(s[1], s[0]) * 0.7),
+    lambda s, c: (np.sin(s[0]) * c["delayed"] + 0.1 * np.cos(s[1]), s[1]),
+    lambda s, c: (s[0], np.tanh(s[1] * c["frozen"]) + 0.1 * s[0]),
 ]
 
 
@@ -212,17 +237,20 @@ STEPS = [
 def test_random_loops(data: st.DataObject) -> None:
     """Any steps one after the other, of arrays and numbers, with values kept of some steps."""
     steps = data.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4))
-    count = data.draw(st.integers(9, 20))
+    count = data.draw(st.integers(9, 30))
     shape = data.draw(st.sampled_from([(), (3,), (2, 2)]))
-    kept = data.draw(st.sampled_from(["none", "all", "some"]))
+    kept, delay = data.draw(st.sampled_from(["none", "all", "some"])), data.draw(st.integers(1, 6))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
 
     def f(a: Any, xs: Any, weights: Any) -> Any:
-        state, found = (a, a * 0.5), []
+        state, found, past = (np.tanh(a), a * 0.5), [], [np.tanh(a)]
         invariant = np.exp(-weights)
         for k in range(count):
             for step in steps:
-                state = step(state, {"invariant": invariant, "row": xs[k], "time": 0.1 * k + 1.0, "weights": weights})
+                known = {"invariant": invariant, "row": xs[k], "time": 0.1 * k + 1.0, "weights": weights}
+                known |= {"delayed": past[max(0, k - delay)], "frozen": past[min(k, count - delay)]}
+                state = step(state, known)
+            past.append(state[0])
             if kept == "all" or (kept == "some" and k % 4 == 2):
                 found.append(state[1])
         return state, found

@@ -222,9 +222,10 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         raise TracingError("explain: the arguments are traced", fix="call it outside of jit, grad and vmap.")
     start = time.perf_counter()
     types, weak = [type_of(leaf) for leaf in leaves], [is_weak(leaf) for leaf in leaves]
-    program = rolled(record(function, types, in_tree, weak=weak))
-    if program.captured:
+    recorded = record(function, types, in_tree, weak=weak)
+    if recorded.captured:
         raise TracingError("explain: the function closes over a traced array", fix="pass it as an argument.")
+    program = rolled(recorded)
     plan, further = compiled(program, in_tree, types, weak)
     values = [*arrays(leaves), *further]
     calls = called_by(plan.program)

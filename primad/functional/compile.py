@@ -227,9 +227,10 @@ class _Compilation:
             return free(*positional, **named)
 
         flat.__qualname__ = getattr(free, "__qualname__", "function")
-        program = rolled(record(flat, types, in_tree, weak=weak))
-        if program.captured:
+        recorded = record(flat, types, in_tree, weak=weak)
+        if recorded.captured:
             return None
+        program = rolled(recorded)
         for place in self.donate:
             if not isinstance(place, (int, np.integer)) or not -len(args) <= place < len(args):
                 raise ShapeError(

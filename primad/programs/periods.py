@@ -1,9 +1,9 @@
 """Periods of a recorded program: a run of nodes that repeats itself, as the steps of a loop in Python leave it.
 
 Nodes stand in the order in which they were made. Two of them match, a period apart, if they are the same op on operands
-that match too: the results of nodes a period apart, or the same value from before the run, or values that are no
-results of the run (numbers, rows of an array that was there before). The first step of a loop often differs from the
-others (it meets what was there before, and numbers for which laws hold); the run begins where it ends.
+that match too: the results of nodes a period apart, or the same value from before the run in all steps, or values that
+are no results of the run (numbers, rows of an array that was there before). The first step of a loop often differs from
+the others (it meets what was there before, and numbers for which laws hold); the run begins where it ends.
 """
 
 from __future__ import annotations
@@ -67,21 +67,26 @@ class _Sequence:
             for node in self.nodes
         ]
 
-    def match(self, i: int, lag: int) -> bool:
-        """Say whether a node does what the one does that stands so many places before."""
+    def match(self, i: int, lag: int) -> tuple[int, ...] | None:
+        """Return where the operands were made that a node shares with the one that stands so many places before.
+
+        There is a place for each operand, -1 where the two take values of their own or one from outside. None if the
+        two do different things.
+        """
         if self.kinds[i] != self.kinds[i - lag]:
-            return False
-        node, place = self.nodes[i], self.place
+            return None
+        node, taken = self.nodes[i], []
         for k, (x, y) in enumerate(zip(node.inputs, self.nodes[i - lag].inputs, strict=True)):
+            here, there = self.place.get(x), self.place.get(y)
+            taken.append(-1 if here is None or x is not y else here)
             if x is y:
                 continue
-            here, there = place.get(x), place.get(y)
             if here is None and there is None:
                 if k in node.op.static_operands or not _alike(x, y):
-                    return False
+                    return None
             elif here is None or there is None or here - there != lag:
-                return False
-        return True
+                return None
+        return tuple(taken)
 
 
 def _alike(x: Node, y: Node) -> bool:
@@ -137,20 +142,20 @@ def _guesses(kinds: Sequence[int], middle: int) -> list[int]:
 
 def _extent(sequence: _Sequence, middle: int, lag: int) -> tuple[int, int]:
     """Return where the run around a place begins and ends in which nodes match those a period before."""
+    shared: dict[int, tuple[int, ...]] = {}
+
+    def equal(i: int) -> bool:
+        # A step that takes a value from before the run, where another takes one of a step, is not equal to it.
+        taken = sequence.match(i, lag)
+        return taken is not None and shared.setdefault(i % lag, taken) == taken
+
     start = end = middle + lag
-    while start > lag and sequence.match(start - 1, lag):
+    while start > lag and equal(start - 1):
         start -= 1
-    while end < len(sequence.nodes) and sequence.match(end, lag):
+    while end < len(sequence.nodes) and equal(end):
         end += 1
-    start -= lag
     # A value that all steps use is from before the first of them.
-    shared = [
-        at
-        for i in range(start + lag, end)
-        for x, y in zip(sequence.nodes[i].inputs, sequence.nodes[i - lag].inputs, strict=True)
-        if x is y and (at := sequence.place.get(x)) is not None
-    ]
-    return max([start, *[at + 1 for at in shared]]), end
+    return max([start - lag, *[at + 1 for taken in shared.values() for at in taken]]), end
 
 
 def _narrowest(sequence: _Sequence, start: int, end: int, lag: int) -> int:

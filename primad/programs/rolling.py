@@ -91,6 +91,10 @@ class _Rolling:
         if any(isinstance(node.type, TupleType) for node in (*carried, *stacked)):
             self.refused = "a step takes what an op with several results computed in the one before"
             return None
+        begun = [node.type for node in self._begun()]
+        if begun != [node.type for node in carried]:
+            self.refused = "what was computed before them has another type than what they compute"
+            return None
         large = sum(node.type.nbytes for node in carried) > SMALL
         if large and self.period.length * self.period.steps <= BUDGET.put_in_place:
             self.refused = f"they carry more than {size(SMALL)}, and up to {BUDGET.put_in_place} ops run in tiles"
@@ -156,10 +160,14 @@ class _Rolling:
                 self.carried[r, 1] = None
         return found
 
+    def _begun(self) -> list[Node]:
+        """Return the values that are carried into the first step."""
+        nodes, period = self.period.nodes, self.period
+        return [nodes[period.start - ago * period.length + r] for r, ago in self.carried]
+
     def _loop(self, mapping: dict[Node, Node], trace: Trace) -> list[TracedArray]:
         """Build the loop, and return its results."""
-        nodes, period = self.period.nodes, self.period
-        start = [nodes[period.start - ago * period.length + r] for r, ago in self.carried]
+        period, start = self.period, self._begun()
         rows = [self._stack([mapping.get(x, x) for x in each], trace) for each in self.rows]
         body = Trace(origin=trace.origin)
         carry = {key: body.input(node.type) for key, node in zip(self.carried, start, strict=True)}
