@@ -219,6 +219,23 @@ def test_constants_live_with_the_function():
     assert [f(x) for f in functions] == [51.0 * k for k in range(20)]
 
 
+def test_the_collector_does_not_take_a_function_apart():
+    """The arrays that a function reads hang on tuples: other containers are cleared while it may still be called."""
+    f = primad.jit(lambda x: np.sin(x) * np.ones(3))
+    for _ in range(2):
+        f(np.ones(3))
+    seen, level, found = set(), [f], []
+    while level:
+        level = [y for x in level for y in gc.get_referents(x) if id(y) not in seen and not isinstance(y, type(gc))]
+        seen.update(map(id, level))
+        found += [x for x in level if type(x) is type(len) and x.__name__ == "program"]
+    assert found
+    for function in found:
+        table, _, constants, *_ = function.__self__
+        assert type(function.__self__) is type(constants) is tuple and constants
+        assert not any(gc.is_tracked(array) for array in (table, *constants))
+
+
 def test_references_are_balanced():
     f = primad.jit(lambda x, p: (x * p["a"], [np.sum(x)]))
     x, p = np.arange(5.0), {"a": np.ones(5)}

@@ -51,12 +51,6 @@ class CPythonEntry:
     kept: list[Any]
 
 
-class _Own(np.ndarray[Any, Any]):
-    """The object of a function: a table of addresses, and what keeps alive what lies there."""
-
-    held: tuple[Any, ...]
-
-
 def write_cpython_entry(
     signature: Signature, outputs: Sequence[ArrayType], scratch: int, work: int
 ) -> CPythonEntry | None:
@@ -179,9 +173,9 @@ def builtin(
         entry: what was written for it.
         code: what keeps the machine code alive.
     """
-    table = np.array([body, *[x.ctypes.data for x in constants], *entry.addresses], np.uint64).view(_Own)
+    table = np.array([body, *[x.ctypes.data for x in constants], *entry.addresses], np.uint64)
     definition = _MethodDef(b"program", address, FASTCALL, None)
-    table.held = definition, tuple(constants), tuple(entry.kept), tuple(code)
+    own = table, definition, tuple(constants), tuple(entry.kept), tuple(code)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), table, None)
+    return make(ctypes.addressof(definition), own, None)

@@ -32,6 +32,8 @@ TYPE, DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
 """Places, in bytes from the start of an object: of its type, and in NumPy's array object, the same since NumPy 1.0 as
 part of its binary interface; DATA is also where the value of a float and of a NumPy scalar lies. Given by Python's
 `object.h` and NumPy's `ndarraytypes.h`."""
+ITEMS = tuple.__basicsize__
+"""Bytes from the start of a tuple to its first item."""
 NEW_FROM_DESCR, SCALAR = 94, 60
 """Places in the table of NumPy's C functions. Given by `numpy_api.py` in NumPy's sources."""
 EQUAL, FASTCALL, CONTIGUOUS = 2, 0x0080, 0x0001 | 0x0100
@@ -53,6 +55,7 @@ def numpy_table() -> Any:
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))
     sample = np.empty((3, 5), np.float32)
+    pair = sample, table
     found = (
         ctypes.c_size_t.from_address(id(sample) + TYPE).value == id(np.ndarray) == table[2],
         ctypes.c_size_t.from_address(id(sample) + DATA).value == sample.ctypes.data,
@@ -61,6 +64,7 @@ def numpy_table() -> Any:
         ctypes.c_int.from_address(id(sample) + FLAGS).value & CONTIGUOUS == CONTIGUOUS,
         ctypes.c_int.from_address(id(sample.T) + FLAGS).value & CONTIGUOUS != CONTIGUOUS,
         ctypes.c_double.from_address(id(np.float64(0.1)) + DATA).value == 0.1,
+        ctypes.c_size_t.from_address(id(pair) + ITEMS).value == id(sample),
     )
     return table if all(found) else None
 
@@ -69,7 +73,8 @@ class Objects(Builder):
     """A builder of functions that handle Python's objects.
 
     The text has no addresses in it, so that its machine code serves other processes too: what is known now is read from
-    a table, which is the function's own object.
+    a table, an array that is the first item of the function's own object. That is a tuple, since the garbage collector
+    clears no tuples: the definition and the code of a function must outlive it.
 
     Attributes:
         own: address of the table.
@@ -79,7 +84,7 @@ class Objects(Builder):
 
     def __init__(self, table: Any, before: int) -> None:
         super().__init__()
-        self.own = self.field("%self", DATA, "ptr")
+        self.own = self.field(self.field("%self", ITEMS, "ptr"), DATA, "ptr")
         self.addresses: list[int] = []
         self.kept: list[Any] = []
         self._before = before
