@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -87,10 +88,11 @@ class DiskCache:
         if self.refused:
             return
         name = _name(key)
-        draft = f"{name}.{os.getpid()}.draft"
+        draft = f"{name}.{os.getpid()}.{threading.get_ident()}.draft"
         with suppress(OSError):
+            opened = self._open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             try:
-                with open(self._open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+                with open(opened, "wb") as file:
                     file.write(BEGINNING + hashlib.sha256(body).digest() + body)
                 os.replace(draft, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
             except BaseException:
@@ -162,9 +164,12 @@ def _name(key: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1)
 def sources() -> str:
-    """Return a sum of what the files of this package are, by their sizes and times: a version that editing changes."""
-    found = hashlib.sha256()
+    """Return a sum of what the files of this package are, by their sizes and times: a version that editing changes.
+
+    Where installed files have no times of their own, the place and the version tell them apart.
+    """
     start = Path(__file__).parent
+    found = hashlib.sha256(f"{start}\n{(start / '__init__.py').read_text()}".encode())
     for path in sorted(start.rglob("*.py")):
         about = path.stat()
         found.update(f"{path.relative_to(start)} {about.st_size} {about.st_mtime_ns}\n".encode())

@@ -82,6 +82,19 @@ def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     assert run(SCRIPT, folder) == [*first, compiled]
 
 
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+@pytest.mark.parametrize("name", ["numpy", "scipy", "llvmlite"])
+def test_what_machine_code_depends_on(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code of one version of what it calls, or was made by, does not run beside another."""
+    import llvmlite.binding as llvm
+
+    from primad.native.compiler import _about
+
+    before = _about(llvm)
+    monkeypatch.setattr(f"{name}.__version__", "0.0")
+    assert _about(llvm) != before
+
+
 def test_fingerprints_tell_programs_apart() -> None:
     """By ops, params, types, scalars to the sign of zero, captured arrays and order; not by who recorded them."""
 

@@ -145,10 +145,19 @@ class _Compiler:
 def _about(llvm: Any) -> tuple[str, ...]:
     """Return what machine code depends on beside its text: versions, primad's sources, processor, vector functions."""
     import llvmlite
+    import scipy
 
-    named = (sources(), sys.version, np.__version__, llvmlite.__version__, str(llvm.llvm_version_info))
+    versions = (np.__version__, scipy.__version__, llvmlite.__version__, str(llvm.llvm_version_info))
     vectors = (str(WIDTH_BYTES), " ".join(sorted(libmvec())), *platform.libc_ver())
-    return (*named, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), str(OPTIMISATION), *vectors)
+    return (
+        sources(),
+        sys.version,
+        *versions,
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        str(OPTIMISATION),
+        *vectors,
+    )
 
 
 OPTIMISATION = 1

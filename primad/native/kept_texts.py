@@ -24,11 +24,12 @@ def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], An
         make: makes it: what JSON can say, and lists rather than tuples.
     """
     cache, host = disk_cache(), compiler()
-    said = None if cache is None or host is None else fingerprint(program, ops.BY_NAME)
-    if cache is None or host is None or said is None:
+    if cache is None or host is None:
         return make()
-    caches = f"{FIRST_CACHE} {SECOND_CACHE}"
-    key = (kind, *host.about, caches, said, json.dumps(more))
+    said = fingerprint(program, ops.BY_NAME)
+    if said is None:
+        return make()
+    key = (kind, *host.about, f"{FIRST_CACHE} {SECOND_CACHE}", said, json.dumps(more))
     found = cache.get(key)
     if found is not None:
         return json.loads(found)

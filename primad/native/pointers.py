@@ -28,10 +28,15 @@ def address_of(module: str, name: str) -> int | None:
 
 
 def named(declarations: Iterable[str]) -> dict[str, int]:
-    """Return the addresses of these functions among those that a text declares, by their names there."""
+    """Return the addresses of these functions among those that a text declares, by their names there.
+
+    Raises:
+        RuntimeError: if SciPy does not export one.
+    """
     found: dict[str, int] = {}
     for module, name in (match.groups() for line in declarations for match in _NAMED.finditer(line)):
         address = address_of(module, name)
-        if address is not None:
-            found[f"{MARK}{module}.{name}"] = address
+        if address is None:
+            raise RuntimeError(f"{module} exports no {name}")
+        found[f"{MARK}{module}.{name}"] = address
     return found
