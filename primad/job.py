@@ -281,7 +281,8 @@ _KNOWN: list[Ranks] = []
 def ranks() -> Ranks:
     """Return the processes of the job that this one belongs to, as `mpiexec -n 4 python script.py` starts them.
 
-    Without `mpiexec` there is one. From the first call on, an exception that nobody catches in one process ends all.
+    Without `mpiexec` there is one. From the first call on, an exception that nobody catches in one process ends all;
+    `sys.exit` is none: the others go on, and wait.
 
     Returns:
         an object with the attributes `rank` (the number of this process), `size` (how many there are), and a method

@@ -198,7 +198,18 @@ if what == "inside":
     try:
         primad.distribute(lambda m: np.sum(primad.numpy.linalg.cholesky(m)))(share)
     except primad.MatrixError as error:
-        tell(said=str(error), notes=error.__notes__)
+        told["said"], told["notes"] = str(error), error.__notes__
+
+    @primad.opaque(result=lambda p: p)
+    def own(p):
+        if last:
+            raise FileNotFoundError("no such file on this machine")
+        return p
+
+    try:
+        primad.distribute(lambda p, x: np.sum(own(p) * x))(1.0, xs)
+    except FileNotFoundError as error:
+        tell(before=str(error), why=error.__notes__[-1])
     sys.exit()
 f(params, xs, edge)
 """
@@ -223,6 +234,7 @@ def test_what_one_process_meets_is_raised_in_all():
     for one in told:
         assert "not positive definite" in one["said"] and "[90]" in one["said"]
         assert one["notes"] == ["  raised in process 1 of 2"]
+        assert one["before"] == "no such file on this machine" and one["why"] == "  raised in process 1 of 2"
     assert told[0]["said"] == told[1]["said"]
 
 

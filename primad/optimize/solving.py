@@ -13,6 +13,7 @@ import numpy as np
 from primad.errors import NotFiniteError, ShapeError, TracingError
 from primad.functional.derivatives import value_and_grad as with_gradient
 from primad.functional.distribute import compiler_of
+from primad.job import joined
 from primad.optimize.models import Loss, Residuals, finite
 from primad.optimize.vectors import Space, Tree, not_finite
 from primad.quantities import several
@@ -202,6 +203,8 @@ def solve(
                 if reason != "steps":
                     break
         except KeyboardInterrupt:
+            if joined() is not None:  # other processes wait for this one: all end
+                raise
             reason = "interrupted"
         except NotFiniteError as error:
             if not values:

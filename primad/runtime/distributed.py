@@ -202,8 +202,12 @@ class DistributedPlan:
         known: dict[Node, Any] = dict(zip(program.inputs, arguments, strict=True))
         same = ranks().agreed([arguments[i] for i in self._whole])
         known.update(zip([program.inputs[i] for i in self._whole], same, strict=True))
-        known.update(zip(self._early, self._before.run([known[node] for node in self._given]), strict=True))
-        values = [[known[node] for node in cut.partition.inputs] for cut in cuts]
+        failure: Exception | None = None
+        try:
+            known.update(zip(self._early, self._before.run([known[node] for node in self._given]), strict=True))
+        except Exception as error:  # the others wait for this process: they hear of it where they would for the sum
+            failure = error
+        values = [[] if failure else [known[node] for node in cut.partition.inputs] for cut in cuts]
         shares = [arguments[i] for i in self._shared]
         targets = [
             [_target(node, cut.partition.dimension.axis[node], arguments[cut.source]) for node in cut.partition.sliced]
@@ -212,12 +216,16 @@ class DistributedPlan:
         joined = _Joined([type for cut in cuts for type in cut.totals])
 
         def chunk(number: int) -> list[Any]:
+            if failure is not None:
+                raise failure
             totals: list[Any] = []
             for cut, read, written in zip(cuts, values, targets, strict=True):
                 totals += cut.run(read, number, written)
             return joined.part(totals)
 
         found = over_ranks(shares, chunk, joined.like, checksum(same, self._signature))
+        if failure is not None:  # this process has no points
+            raise failure
         nodes = [node for cut in cuts for node in cut.partition.totals]
         known.update(zip(nodes, joined.values(found), strict=True))
         late = ranks().agreed(self._after.run([known[node] for node in self._known]))
