@@ -19,7 +19,7 @@ from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.loops import View, contiguous
 from primad.native.pointwise import Pointwise
 from primad.native.site import Loops, own_of
-from primad.native.storage import VIEWS, Joined, Place, Splat, boxes, joined_in, part_of, view_of
+from primad.native.storage import VIEWS, Joined, Place, Splat, count_of_boxes, joined_in, part_of, view_of
 from primad.native.table import Way, reason, way_of
 from primad.native.windows import frame_of, framed_in, windows_of
 from primad.primitive import application
@@ -154,9 +154,10 @@ class Layout:
             for operand in node.inputs:
                 users.setdefault(operand, []).append(node)
         found: dict[tuple[int, ...], dict[Node, Joined]] = {}
+        lying = {*self.program.outputs, *self.container}
         for node in self.steps:
             form = joined_in(node)
-            if form is None or node.type.size < READ_IN_PARTS or node in self.program.outputs or node in self.container:
+            if form is None or node.type.size < READ_IN_PARTS or node in lying:
                 continue
             pointwise = all(isinstance(way_of(user), Pointwise) for user in users[node])
             if pointwise and not any(x in self.container for x in node.inputs):
@@ -165,7 +166,7 @@ class Layout:
         few = [
             shape
             for shape, places in found.items()
-            if len(list(boxes(list(places.values()), shape))) * works.count(shape) <= BUDGET.in_boxes
+            if count_of_boxes(list(places.values()), shape) * works.count(shape) <= BUDGET.in_boxes
         ]
         return {node for shape in few for node in found[shape]}
 

@@ -7,6 +7,7 @@ run over boxes, in each of which it is one of its parts.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,11 +73,21 @@ def joined_in(node: Node) -> tuple[int, tuple[int, ...], tuple[int | None, ...]]
 
 def boxes(places: Sequence[Place], shape: tuple[int, ...]) -> Iterator[Box]:
     """Yield boxes that cover an array, none of them empty, in each of which every joined place is one of its parts."""
+    yield from itertools.product(*[list(itertools.pairwise(sorted(found))) for found in _edges(places, shape)])
+
+
+def count_of_boxes(places: Sequence[Place], shape: tuple[int, ...]) -> int:
+    """Return how many boxes there are, which may be very many."""
+    return math.prod([len(found) - 1 for found in _edges(places, shape)])
+
+
+def _edges(places: Sequence[Place], shape: tuple[int, ...]) -> list[set[int]]:
+    """Return where boxes begin and end along each axis."""
     edges = [{0, n} for n in shape]
     for place in places:
         if isinstance(place, Joined):
             edges[place.axis].update(place.edges)
-    yield from itertools.product(*[list(itertools.pairwise(sorted(found))) for found in edges])
+    return edges
 
 
 def within(place: Place, box: Box) -> View | Splat:

@@ -202,6 +202,7 @@ class NativeTiles:
         start = _aligned(sums) - memory.ctypes.data
         chunks = memory[start : start + self.chunks * self._chunk_bytes].reshape(self.chunks, -1)
         totals: list[Any] = []
+        results = {*self.partition.program.outputs}
         for dtype, group in groupby(self._places, lambda placed: placed[1].type.dtype):
             placed = list(group)
             first, last = placed[0][0], placed[-1][0] + placed[-1][1].type.nbytes
@@ -209,7 +210,9 @@ class NativeTiles:
             for place, node in placed:
                 at = (place - first) // dtype.itemsize
                 shape = node.type.shape
-                totals.append(added[at : at + node.type.size].reshape(shape) if shape else added[at])
+                total = added[at : at + node.type.size].reshape(shape) if shape else added[at]
+                # A result that the caller keeps does not keep the others.
+                totals.append(total.copy() if shape and node in results and len(placed) > 1 else total)
         return totals
 
 
