@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import primad
-from primad import tree
+from primad import ops, tree
 from primad.arrays import products
 from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
 from primad.recording import record, type_of
-from primad.runtime import buffers, chunks, fusion, tiles, tiling, workspaces
+from primad.runtime import buffers, chunks, fusion, tileable_axes, tiles, tiling, workspaces
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.interpreter import Plan
@@ -44,6 +44,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
             fusion: {"WORTHWHILE_OPS": 0},
             buffers: {"BUFFERED_SIZE": 1},
             tiling: {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0},
+            tileable_axes: {"SPREAD": 0},
             workspaces: {"WHOLE_VECTORS": 16},
             products: {"WORTHWHILE_FLOPS": 1, "WORTHWHILE_COPY_FLOPS": 1, "WORTHWHILE_WINDOWS_FLOPS": 1}
             | {"STACKED_FLOPS": 64, "BLOCK_BYTES": 64, "NARROWEST": 2, "DEEPEST": 3, "SMALL": 2},
@@ -110,6 +111,28 @@ def _axis(x: Any, pick: Seeded) -> int:
     return pick.integer(0, x.ndim - 1) if x.ndim else 0
 
 
+def places(y: Any, count: int, length: int, pick: Seeded) -> Any:
+    """Return so many indices of an axis: an array of its own, or computed from values."""
+    flat = np.reshape(y, (-1,))
+    if pick.integer(0, 1) or not flat.shape[0]:
+        return np.random.default_rng(pick.integer(0, 99)).integers(-length, length, count)
+    found = np.tile(np.where(flat > 0.3, length - 1, np.where(flat > -0.3, -1, 0)), -(-count // flat.shape[0]))
+    return found[:count].astype(np.int64)
+
+
+def rows(x: Any, y: Any, pick: Seeded) -> Any:
+    """Take rows at indices along an axis: fewer than there are, or more."""
+    axis = pick.integer(0, x.ndim - 1)
+    count, length = pick.among(LENGTHS), x.shape[axis]
+    return np.take(x, places(y, count, length, pick) if length else np.zeros(0, int), axis=axis)
+
+
+def spread(x: Any, y: Any, pick: Seeded) -> Any:
+    """Add rows at indices along an axis, all of those of x or more than they are."""
+    axis, size = pick.integer(0, x.ndim - 1), pick.among(LENGTHS)
+    return ops.scatter_add(x, places(y, x.shape[axis], size, pick), axis=axis, batch=0, size=size)
+
+
 STEPS: tuple[Callable[[Any, Any, Seeded], Any], ...] = (
     lambda x, y, pick: x + y,
     lambda x, y, pick: x * y,
@@ -140,6 +163,10 @@ STEPS: tuple[Callable[[Any, Any, Seeded], Any], ...] = (
     lambda x, y, pick: np.multiply.outer(x, y),
     lambda x, y, pick: np.cumsum(x, axis=_axis(x, pick)),
     lambda x, y, pick: x.astype(pick.among((np.float32, np.float64))),
+    lambda x, y, pick: rows(np.tanh(x) * x, y, pick),
+    lambda x, y, pick: rows(x, y, pick),
+    lambda x, y, pick: spread(x, y, pick),
+    lambda x, y, pick: spread(np.sin(x) * 2.0, y, pick),
 )
 
 

@@ -12,7 +12,7 @@ from primad import ops
 from primad.arrays import products, sums
 from primad.native import compiler as native
 from primad.native.budget import BUDGET
-from primad.runtime import accumulation, chunks, native_tiles, tiles, tiling
+from primad.runtime import accumulation, chunks, native_tiles, tileable_axes, tiles, tiling
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart
 from primad.runtime.programs import source_values
@@ -217,6 +217,67 @@ def test_an_index_out_of_range_in_a_mixed_tile_is_named_with_its_place():
             run(given)
         places.append(caught.value.failure.place)
     assert places[0] == places[1]
+
+
+SPREADS = {  # shape of what is added, its axes before the indices, their number, how many are a batch
+    "rows": ((0, 3), 0, 1, 0),
+    "numbers": ((0,), 0, 1, 0),
+    "the middle of three axes": ((2, 0, 3), 1, 1, 0),
+    "the outer of two index axes": ((2, 0, 5, 3), 1, 2, 0),
+    "the inner of two index axes": ((5, 0, 3), 0, 2, 0),
+    "beside a batch": ((2, 0, 3), 1, 1, 1),
+    "beside a batch and an axis": ((2, 3, 5, 0, 2), 2, 2, 1),
+}
+
+
+@pytest.mark.parametrize("form", SPREADS)
+@pytest.mark.parametrize("points", [8, 13, 31])
+def test_scatters_are_sums_over_tiles(points, form, monkeypatch):
+    """Whatever axis of the indices the tiles lie along: they add to one array for each chunk."""
+    monkeypatch.setattr(tileable_axes, "SPREAD", 0)
+    shape, axis, own, batch = SPREADS[form]
+    shape = tuple(n or points for n in shape)
+    i, j = np.random.default_rng(3).integers(-4, 4, (2, *shape[:batch], *shape[axis : axis + own]))
+
+    def f(x, y, i, j):
+        z = np.tanh(x) * y
+        left = ops.scatter_add(z * x, i, axis=axis, batch=batch, size=4)
+        right = ops.scatter_add(z, j, axis=axis, batch=batch, size=4)
+        return left - right, np.exp(left + right), z
+
+    x, y = normal(*shape), normal(*shape, seed=1)
+    check(f, x, y, i, j, tolerance=2000)
+    at = tuple(n - 1 for n in i.shape)
+    i[at] = 4
+    program, given = prepared(f, x, y, i, j)
+    for plan in (tiling.make_plan(program), Plan(program)):
+        with pytest.raises(primad.PrimadError, match=r"index 4") as caught:
+            plan.run(given)
+        assert caught.value.failure.place == at
+
+
+@pytest.mark.parametrize("points", [40, 67])
+def test_forces_between_pairs_are_added_in_tiles(points, monkeypatch):
+    monkeypatch.setattr(tileable_axes, "SPREAD", 0)
+    i, j = np.random.default_rng(5).integers(0, 9, (2, points))
+
+    def energy(x):
+        d = x[i] - x[j]
+        return np.sum(np.exp(-np.sum(d * d, axis=1)))
+
+    plan = check(primad.grad(energy), normal(9, 3))
+    assert not plan.parts[0].units
+    assert plan.tiles.partition.dimension.length == points
+    monkeypatch.setattr(tiles, "compiler", lambda: None)
+    check(primad.grad(energy), normal(9, 3), kind=tiles.InterpretedTiles)
+
+
+def test_scatters_into_more_than_the_tiles_values_take_are_made_whole():
+    def f(x, i):
+        return ops.scatter_add(np.tanh(x) * x, i, axis=0, batch=0, size=1000)
+
+    program, _ = prepared(f, normal(67), np.arange(67) % 5)
+    assert not isinstance(tiling.make_plan(program), tiling.TiledPlan)
 
 
 def test_arrays_that_grow_in_many_steps():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from primad.native.loops import Code, View, contiguous, merged, pointwise, pointwise_at
+from primad.native.products import COUNT
 from primad.native.site import Site
 from primad.native.vectors import BY_SIZE, Vector
 
@@ -32,13 +33,14 @@ def write_gather(site: Site) -> None:
 
 
 def write_scatter_add(site: Site) -> None:
-    """Write the loops of a scatter: zeros, to which a row is added for each index, in order."""
+    """Write the loops of a scatter: zeros, or what is there, to which a row is added for each index, in order."""
     x, indices = site.operands
     out = site.out
     axis, batch = site.params["axis"], site.params["batch"]
     own = len(indices.shape) - batch
     size = BY_SIZE[out.dtype.itemsize]
-    pointwise(site.code, [], [out], size, lambda v, _: [v.of(out.dtype).constant(0)])
+    if site.counted is None:
+        pointwise(site.code, [], [out], size, lambda v, _: [v.of(out.dtype).constant(0)])
     rows = [(n, t, s) for n, s, t in _rows(out, x, axis, batch, own)]
 
     def add(source: str, target: str) -> None:
@@ -114,7 +116,16 @@ def _at_each_index(
             safe = code.emit(f"select i1 {outside}, i64 0, i64 {at}")
             row(*code.step([x, out], [source, target], safe, strides))
 
-    code.over(views, [*map(code.start, (x, out, indices)), "null"], merged(axes), body)
+    starts = [*map(code.start, (x, out, indices)), "null"]
+    if site.counted is None:
+        code.over(views, starts, merged(axes), body)
+        return
+    _, *steps_along = axes.pop(site.params["batch"] + site.counted - site.params["axis"])
+
+    def turn(number: str, _: list[str]) -> None:
+        code.over(views, code.step(views, starts, number, steps_along), merged(axes), body)
+
+    code.loop(COUNT, turn)
 
 
 def _loaded(code: Code, indices: View, place: str) -> str:

@@ -78,6 +78,8 @@ def layout_of(program: Program, slices: Slices = NO_SLICES) -> Layout | None:
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
     if any(map(reason, program.nodes)) or any(node.type.size > BUDGET.constant for node in constants):
         return None
+    if not all(map(_can_add, program.outputs[: slices.sums])):
+        return None
     return Layout(program, steps, constants, slices)
 
 
@@ -99,6 +101,12 @@ def _lies_anywhere(node: Node) -> bool:
     """Say whether a value can be computed in any place."""
     how = way_of(application(node)[0])
     return how.anywhere if isinstance(how, Loops) else how not in (Way.VIEW, Way.FRAME)
+
+
+def _can_add(node: Node) -> bool:
+    """Say whether a sum over tiles can be added to what is there."""
+    how = way_of(node)
+    return how is Way.SUM or (isinstance(how, Loops) and how.adds)
 
 
 def is_constant(node: Node) -> bool:
@@ -131,6 +139,10 @@ class Layout:
         self.container = self._containers()
         self._read_in_parts = self._joined()
         self._arrange()
+
+    def is_added(self, node: Node) -> bool:
+        """Say whether a value is a sum to which each tile adds its part."""
+        return node in self.program.outputs[: self.slices.sums]
 
     def _containers(self) -> dict[Node, tuple[Node, int]]:
         """Return the values that are only parts of a joined or padded array: they are computed in their place."""

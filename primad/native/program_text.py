@@ -97,10 +97,9 @@ class ProgramWriter:
             if made_alone and node not in self._direct and node not in layout.slices.copied:
                 self._direct[node] = k
                 self._pointers[node] = f"%out{k}"
-        added = frozenset(outputs[: layout.slices.sums])
-        assert added <= self._direct.keys()
+        assert all(node in self._direct for node in outputs[: layout.slices.sums])
         self._products = {
-            unit: planned_product(layout, unit, unit.nodes[0] in added)
+            unit: planned_product(layout, unit, layout.is_added(unit.nodes[0]))
             for unit in layout.units
             if way_of(unit.nodes[0]) is Way.SUM
         }

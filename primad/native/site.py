@@ -27,6 +27,7 @@ class Site:
         operands: where its operands lie.
         results: where its results go, one or several; None for those of several that nothing uses.
         own: the buffer of its own memory, if it wants any.
+        counted: of a sum that tiles add to what is there, the axis of the first operand along which they lie.
     """
 
     code: Code
@@ -34,6 +35,7 @@ class Site:
     operands: tuple[View, ...]
     results: tuple[View | None, ...]
     own: Any = None
+    counted: int | None = None
 
     @property
     def params(self) -> dict[str, Any]:
@@ -84,6 +86,7 @@ class Loops:
         limit: (node) -> why it is not written so for this node; '' where it is.
         anywhere: whether results may lie in any place, or only row by row in memory of their own.
         memory: (node) -> bytes of its own that it wants.
+        adds: whether it can add a tile's part of a sum to what is there (`Site.counted`).
     """
 
     write: Callable[[Site], None]
@@ -91,3 +94,4 @@ class Loops:
     limit: Callable[[Node], str] = lambda node: ""
     anywhere: bool = True
     memory: Callable[[Node], int] = lambda node: 0
+    adds: bool = False

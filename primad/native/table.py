@@ -80,7 +80,7 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.cumsum: Loops(write_cumsum, "fiu"),
     ops.argsort: Loops(write_argsort, limit=_long_sort),
     ops.gather: Loops(write_gather, limit=_wide_indices),
-    ops.scatter_add: Loops(write_scatter_add, "fiu", limit=_wide_indices),
+    ops.scatter_add: Loops(write_scatter_add, "fiu", limit=_wide_indices, adds=True),
     ops.project: Way.RESULT,
     ops.windows: Way.FRAME,
     ops.overlap_add: Loops(write_overlap_add, "fiu", limit=has_many_elements),

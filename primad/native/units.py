@@ -94,7 +94,8 @@ def write_unit(code: Code, layout: Layout, unit: Unit, product: PlannedProduct |
         _write_group(code, layout, unit)
     elif isinstance(how, Loops):
         results = tuple([None if value is None else layout.view(value) for value in results_of(unit)])
-        how.write(Site(code, node, tuple(map(layout.view, node.inputs)), results, own_of(node)))
+        counted = layout.slices.axis[node.inputs[0]] if layout.is_added(node) else None
+        how.write(Site(code, node, tuple(map(layout.view, node.inputs)), results, own_of(node), counted))
     else:
         assert isinstance(how, Way)
         _WRITTEN[how](code, layout, node)

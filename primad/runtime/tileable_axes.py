@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from primad import ops
 from primad.ir.node import CAPTURED, INPUT, Leaf, Node
 from primad.ir.program import Program
+from primad.runtime.chunks import MOST_CHUNKS
 from primad.transforms.dimensions import Dimension, Dimensions, axis_map
+
+SPREAD = 1
+"""Bytes of values along an axis, for each byte that all chunks' sums over it take which go into the whole of another
+axis. Chosen: tiles take no more memory then than whole values would. The last bits of results depend on it."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,17 @@ def hindrances(dimension: Dimension) -> set[Node]:
     """Return the uses of a dimension that neither map it nor sum over it into a value that has none of it."""
     found = {*dimension.twice, *[node for node, _ in dimension.mixed]}
     for node, _ in dimension.summed:
-        # A scatter sums too, but into the whole of another axis, which each chunk would have to hold.
-        if node in dimension.axis or "mixed" in map(axis_map(node).role, axis_map(node).results[0]):
+        if node in dimension.axis or _spreads_far(node, dimension):
             found.add(node)
     # A value cannot meet its own dimension whole and in tiles at once.
     return found | {node for node in dimension.whole if any(x in dimension.axis for x in node.inputs)}
+
+
+def _spreads_far(node: Node, dimension: Dimension) -> bool:
+    """Say whether a sum goes into the whole of another axis, as a scatter's does, and is large: each chunk holds it."""
+    map_of = axis_map(node)
+    spreads = any(map_of.role(label) == "mixed" for label in map_of.results[0])
+    return spreads and SPREAD * MOST_CHUNKS * node.type.nbytes > _bytes_along(dimension)
 
 
 def _beside_windows(node: Node, windows: Node, dimensions: Dimensions) -> Iterator[Dimension]:
