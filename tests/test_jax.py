@@ -10,8 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import primad
+import primad.scipy.linalg
 from primad.errors import IndexShapeError, MatrixError, TracingError
 from primad.runtime.executors import EXECUTORS, NATIVE, prepare
 from primad.transforms import vjp
@@ -153,6 +156,52 @@ def test_what_has_no_value_raises_where_it_can_and_is_not_a_number_elsewhere():
     np.testing.assert_array_equal(primad.to_jax(pick)(np.arange(3.0), np.array([-3, 5])), [0.0, np.nan])
     with pytest.raises(MatrixError, match="not positive definite"):
         primad.jit(primad.numpy.linalg.cholesky, backend="jax")(-np.eye(2))
+
+
+ROOTS = {
+    "positive definite": [[2.0, 1.0], [1.0, 3.0]], "unsymmetric": [[2.0, 1.0], [0.0, 3.0]], "zero": np.zeros((2, 2)),
+    "of rank one": np.ones((2, 2)), "turned": [[0.0, -1.0], [1.0, 0.0]], "negative": -np.eye(2),
+    "one negative": np.diag([1.0, -1.0]), "one negative, unsymmetric": [[1.0, 1.0], [0.0, -2.0]],
+    "negative, not diagonalizable": [[-1.0, 1.0], [0.0, -1.0]], "nilpotent": [[0.0, 1.0], [0.0, 0.0]],
+    "not finite": [[np.nan, 1.0], [0.0, 1.0]],
+}  # fmt: skip
+
+
+def outcome(function, argument):
+    try:
+        return function(argument)
+    except MatrixError:
+        return "refused"
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(list(ROOTS)), st.integers(-60, 60)), min_size=3, max_size=3))
+def test_a_root_of_a_stack_is_that_of_each_matrix(drawn):
+    stack = np.array([2.0**k * np.array(ROOTS[name]) for name, k in drawn])
+    single = [outcome(ROOT, a) for a in stack]
+    refused = any(isinstance(x, str) for x in single)
+    with jax.enable_x64(True):
+        found = outcome(ROOT_BY_JAX, stack)
+        assert isinstance(found, str) == refused, drawn
+        for got, want in zip(ROOT_FOR_JAX(stack) if refused else found, single, strict=True):
+            want = np.full((2, 2), np.nan) if isinstance(want, str) else want
+            np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10 * np.max(np.abs(want)), err_msg=str(drawn))
+
+
+ROOT, ROOT_BY_JAX = (primad.jit(primad.scipy.linalg.sqrtm, backend=name) for name in ("native", "jax"))
+ROOT_FOR_JAX = jax.jit(primad.to_jax(primad.scipy.linalg.sqrtm))
+
+
+@pytest.mark.parametrize("large", [1.0, 1e-8, 1e8])
+def test_one_solution_of_a_stack_is_that_of_each_matrix(large):
+    a, q = np.array([[2.0, 1.0], [0.0, 3.0]]), np.eye(2)
+    solve = primad.jit(primad.scipy.linalg.solve_sylvester, backend="jax")
+    many = large * np.stack([a, a, a]), large * np.stack([a, a.T, a + 1.0]), np.stack([q, q, q])
+    np.testing.assert_allclose(solve(*many), primad.jit(primad.scipy.linalg.solve_sylvester)(*many), rtol=1e-12)
+    many[1][1] = -a / large
+    many[0][1] = a / large
+    with pytest.raises(MatrixError, match=r"no single solution.*at \[1\]"):
+        solve(*many)
 
 
 def test_what_is_called_back_is_refused_by_name():

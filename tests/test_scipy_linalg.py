@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 import scipy.linalg
+from hypothesis import strategies as st
 
 import primad
 import primad.scipy.linalg as mirror
@@ -252,6 +254,34 @@ def test_exponentials_have_derivatives_of_every_order() -> None:
     slope = primad.vmap(primad.grad(lambda a: mirror.expm(a)[0, 1]))(stack)
     each = [primad.grad(lambda a: mirror.expm(a)[0, 1])(a) for a in stack]
     np.testing.assert_allclose(slope, each, rtol=1e-12, atol=1e-14)
+
+
+POWERS = st.floats(-300.0, 300.0)
+
+
+@pytest.mark.parametrize("backend", ["native", "jax"])
+@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.given(st.integers(0, 2**32 - 1), POWERS, POWERS, st.floats(-700.0, 709.0))
+def test_derivatives_of_exponentials_are_linear_at_every_size(
+    backend: str, seed: int, size: float, small: float, shift: float
+) -> None:
+    """Along what commutes with a the derivative is a product; of a stack each is its own, and none is lost or inf."""
+    if backend == "jax":
+        pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
+    draw = np.random.default_rng(seed)
+    turned = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    a = np.stack([10.0 ** min(size, 1.0) * draw.normal() * turned, np.diag([shift, shift]) + 0.1 * turned, np.eye(2)])
+    e = draw.normal(size=(3, 1, 1)) * np.eye(2) + draw.normal(size=(3, 1, 1)) * turned
+    expected = e @ mirror.expm(a)
+    scales = 10.0 ** np.array([size, small, -size])[:, None, None]
+    with np.errstate(all="ignore"):
+        wanted, found = expected * scales, ALONG[backend](a, e * scales)
+        norms = np.max(np.abs(wanted), axis=(-2, -1), keepdims=True)
+        kept = (norms < 1e307) & (norms > 1e-300)  # what is beyond is no number, or has fewer digits
+        assert np.all(np.where(kept, np.abs(found - wanted) <= 1e-10 * norms, True)), (scales, shift)
+
+
+ALONG = {name: primad.jit(partial(mirror.expm_frechet, compute_expm=False), backend=name) for name in ("native", "jax")}
 
 
 def test_what_is_not_supported_says_so() -> None:

@@ -121,23 +121,49 @@ solve_sylvester: Primitive = custom(
 # -- square root -------------------------------------------------------------------------------------------------------
 
 
+def symmetric_root(n: Any, a: Any) -> tuple[Any, Any]:
+    """Return the square roots of symmetric matrices, and which of them are real: no eigenvalue is negative.
+
+    Args:
+        n: NumPy, or a module like it.
+        a: a stack of matrices.
+    """
+    values, vectors = n.linalg.eigh(a)
+    least = -a.shape[-1] * np.finfo(a.dtype).eps * n.max(n.abs(values), axis=-1, keepdims=True, initial=0)
+    roots = n.sqrt(n.maximum(values, 0))[..., None, :]
+    return (vectors * roots) @ n.swapaxes(vectors, -1, -2), n.all(values >= least, axis=-1)
+
+
+def is_real_root(n: Any, found: Any, a: Any) -> Any:
+    """Say of which complex matrices the real parts are square roots of the others, to rounding.
+
+    Args:
+        n: NumPy, or a module like it.
+        found: a stack of complex matrices.
+        a: the matrices whose roots they may be.
+    """
+    size, residual, imaginary = (_largest(n, x)[..., 0, 0] for x in (a, found @ found - a, found.imag))
+    return n.maximum(residual, imaginary**2) <= math.sqrt(np.finfo(a.dtype).eps) * size
+
+
+def _largest(n: Any, a: Any) -> Any:
+    """Return the largest absolute value of each matrix, as a matrix of one element."""
+    return n.max(n.abs(a), axis=(-2, -1), keepdims=True, initial=0)
+
+
 def _root(a: Any) -> Any:
     """Return the principal square root of one matrix, or None if it has no real one."""
     if np.array_equal(a, a.T):
-        values, vectors = np.linalg.eigh(a)
-        least = -len(values) * np.finfo(a.dtype).eps * np.max(np.abs(values), initial=0)
-        clipped = np.maximum(values, 0)
-        return (vectors * np.sqrt(clipped)) @ vectors.T if (values >= least).all() else None
+        found, real = symmetric_root(np, a)
+        return found if real else None
     import warnings
 
     from scipy.linalg import sqrtm as of_one
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # what it warns of is looked at here
         found = np.asarray(of_one(a))
-    size = np.max(np.abs(a), initial=0)
-    apart = np.max(np.abs(found @ found - a), initial=0), np.max(np.abs(found.imag), initial=0) ** 2
-    return np.asarray(found.real, a.dtype) if max(apart) <= math.sqrt(np.finfo(a.dtype).eps) * size else None
+        return np.asarray(found.real, a.dtype) if is_real_root(np, found, a) else None
 
 
 def _real_root(a: Any) -> Any:
@@ -157,7 +183,9 @@ sqrtm: Primitive = custom(
         operand=0,
         own_axes=2,
         find=lambda a: _first(lambda x: _root(x) is None, a),
-        say=lambda value, *types, **params: "a matrix has no real principal square root: an eigenvalue is negative",
+        say=lambda value, *types, **params: (
+            "a matrix has no real principal square root: an eigenvalue is negative, or is 0 and not diagonalizable"
+        ),
         fix="complex results are not supported; of a matrix that should be positive semidefinite, look at eigvalsh.",
         called="scipy.linalg.sqrtm",
     ),
@@ -205,18 +233,29 @@ def _corner(x: Any) -> Any:
     return slice_(x, start=(*[0] * len(lead), 0, n), stop=(*lead, n, 2 * n), step=(1,) * x.ndim)
 
 
-def _expm_frechet(a: Any, e: Any) -> Any:
-    """Read the derivative off the exponential of [[a, e], [0, a]], where e is made as large as a: it counts linearly.
+def along_by_blocks(n: Any, exponential: Callable[[Any], Any], a: Any, e: Any) -> Any:
+    """Read the derivative off the exponential of [[a, e], [0, a]]. It is linear in e, which is made of size 1 for it.
+
+    So the block needs no more squarings than a does, and overflows nowhere but where the derivative does.
 
     Source: N. J. Higham, Functions of Matrices (2008), 3.2, after R. Mathias (1996).
+
+    Args:
+        n: NumPy, or a module like it.
+        exponential: of a stack of matrices, of that module.
+        a: a stack of matrices.
+        e: along what they change.
     """
-    n = a.shape[-1]
-    sizes = [np.max(np.sum(np.abs(x), axis=-2, keepdims=True), axis=(-2, -1), keepdims=True, initial=0) for x in (a, e)]
-    large, small = (np.where((size > 0) & np.isfinite(size), size, a.dtype.type(1)) for size in sizes)
+    largest, rows = _largest(n, e), a.shape[-1]
+    size = n.where((largest > 0) & n.isfinite(largest), largest, a.dtype.type(1))
+    upper = n.concatenate([a, e / size], axis=-1)
+    block = n.concatenate([upper, n.concatenate([n.zeros_like(a), a], axis=-1)], axis=-2)
+    return exponential(block)[..., :rows, rows:] * size
+
+
+def _expm_frechet(a: Any, e: Any) -> Any:
     with np.errstate(all="ignore"):
-        whole = np.concatenate([a, e * (large / small)], axis=-1)
-        block = np.concatenate([whole, np.concatenate([np.zeros_like(a), a], axis=-1)], axis=-2)
-        return _expm(block)[..., :n, n:] * (small / large)
+        return along_by_blocks(np, _expm, a, e)
 
 
 def _second(t: Any, a: Any, e: Any) -> Any:

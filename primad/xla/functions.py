@@ -24,6 +24,7 @@ from primad.ops.cofactors import (
     inverted,
 )
 from primad.ops.spectral import ROUNDING
+from primad.xla.matrices import expm, expm_frechet, has_several_solutions, solve_sylvester, sqrtm
 from primad.xla.philox import draw
 from primad.xla.sliding import overlap_add, window_argmax, windows
 
@@ -216,54 +217,7 @@ def _near(x: Any) -> Any:
     return jnp.abs(x[..., None, :] - x[..., :, None]) <= _rounding(x)[..., None]
 
 
-# -- functions of matrices ---------------------------------------------------------------------------------------------
-
-
-def _expm(a: Any) -> Any:
-    from jax.scipy.linalg import expm
-
-    return expm(a, max_squarings=MAX_SQUARINGS)
-
-
-MAX_SQUARINGS = 64
-"""More than any matrix has whose exponential is finite and not 0 in double precision, but for those far from normal."""
-
-
-def _expm_frechet(a: Any, e: Any) -> Any:
-    import jax.numpy as jnp
-
-    n = a.shape[-1]
-    sizes = [jnp.max(jnp.sum(jnp.abs(x), -2, keepdims=True), (-2, -1), keepdims=True, initial=0) for x in (a, e)]
-    large, small = (jnp.where(size > 0, size, jnp.ones((), a.dtype)) for size in sizes)
-    whole = jnp.concatenate([a, e * (large / small)], -1)
-    block = jnp.concatenate([whole, jnp.concatenate([jnp.zeros_like(a), a], -1)], -2)
-    return _expm(block)[..., :n, n:] * (small / large)
-
-
-def _sylvester_matrix(a: Any, b: Any) -> Any:
-    """Return the matrix of a x + x b in the elements of x, in row-major order."""
-    import jax.numpy as jnp
-
-    m, n = a.shape[-1], b.shape[-1]
-    of_rows, of_columns = jnp.eye(m, dtype=a.dtype), jnp.eye(n, dtype=a.dtype)
-    whole = jnp.einsum("...ik,jl->...ijkl", a, of_columns) + jnp.einsum("ik,...lj->...ijkl", of_rows, b)
-    return jnp.reshape(whole, (*a.shape[:-2], m * n, m * n))
-
-
-def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    import jax.numpy as jnp
-
-    if not q.size:
-        return q
-    found = jnp.linalg.solve(_sylvester_matrix(a, b), jnp.reshape(q, (*q.shape[:-2], -1, 1)))
-    return jnp.reshape(found, q.shape)
-
-
-def _complex_root(a: Any) -> Any:
-    import jax
-    import jax.numpy as jnp
-
-    return jnp.vectorize(jax.scipy.linalg.sqrtm, signature="(n,n)->(n,n)")(a) if a.size else a
+# -- the table ---------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -320,10 +274,10 @@ def functions() -> dict[str, Function]:
         "gaps": _gaps,
         "slopes": _slopes,
         "spread": _spread,
-        "expm": _expm,
-        "expm_frechet": _expm_frechet,
-        "solve_sylvester": _solve_sylvester,
-        "sqrtm": lambda a: jnp.real(_complex_root(a)).astype(a.dtype),
+        "expm": expm,
+        "expm_frechet": expm_frechet,
+        "solve_sylvester": solve_sylvester,
+        "sqrtm": sqrtm,
         "project": lambda results, *, index: results[index],
     }
 
@@ -369,18 +323,11 @@ def failures() -> dict[str, Function]:
         apart = jnp.abs(ct[..., None, :] - ct[..., :, None]) > allowed[..., None]
         return jnp.any(_near(x) & apart) | jnp.any(zeros(x, singular) & (jnp.abs(ct) > allowed))
 
-    def several(a: Any, b: Any, q: Any) -> Any:
-        if not q.size:
-            return jnp.array(False)
-        s = jnp.linalg.svd(_sylvester_matrix(a, b), compute_uv=False)
-        return jnp.any(s[..., -1] <= jnp.finfo(a.dtype).eps * s[..., 0])
-
     def rootless(a: Any) -> Any:
-        size = jnp.max(jnp.abs(a), initial=0)
-        return jnp.max(jnp.abs(jnp.imag(_complex_root(a))), initial=0) ** 2 > jnp.sqrt(jnp.finfo(a.dtype).eps) * size
+        return jnp.any(jnp.all(jnp.isfinite(a), axis=(-2, -1)) & jnp.any(jnp.isnan(sqrtm(a)), axis=(-2, -1)))
 
     return {
-        "solve_sylvester": several,
+        "solve_sylvester": has_several_solutions,
         "sqrtm": rootless,
         "gaps": lambda x: jnp.any(jnp.triu(_near(x), 1)),
         "slopes": steep,
