@@ -12,13 +12,14 @@ import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from primad.errors import ShapeError, TracingError
 from primad.machine import facts_for_bits, processors
 
+T = TypeVar("T")
 Part = list[np.ndarray[Any, Any]]
 """What a leaf adds to a sum: arrays of the same shapes and dtypes from every leaf."""
 HEADER = 2
@@ -151,6 +152,34 @@ class Ranks:
             >>> late = team.same(time.monotonic() > 1e9)
         """
         return value if self.size == 1 else self._comm.bcast(value, root=0)
+
+    def led(self, work: Callable[[], Any]) -> Any:
+        """Return in every process what process 0 finds, which alone does the work: what is read, decided or asked.
+
+        Raises:
+            Exception: in every process what the work raised, with a note that names the process.
+
+        Example:
+            >>> import json, primad
+            >>> primad.ranks().led(lambda: json.loads("[1, 2]"))
+            [1, 2]
+        """
+        if self.size == 1:
+            return work()
+        found, failure = None, None
+        if self.rank == 0:
+            try:
+                found = work()
+            except Exception as error:
+                failure = error
+        failed, found = self._comm.bcast((failure is not None, found), root=0)
+        if failed:
+            self._raise(1, failure)
+        return found
+
+    def gathered(self, own: T) -> list[T]:
+        """Return what all processes have, by their numbers, in every process."""
+        return [own] if self.size == 1 else list(self._comm.allgather(own))
 
     def agreed(self, arrays: list[Any]) -> list[Any]:
         """Return arrays that all processes computed, as process 0 has them if their machines may compute others.

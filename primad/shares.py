@@ -153,6 +153,17 @@ class Share:
         start, stop = self.chunks.span(number)
         return self.part[(*(slice(None),) * self.axis, slice(start - self.start, stop - self.start))]
 
+    def whole(self) -> np.ndarray[Any, Any]:
+        """Return the array that all processes have together, in every process: all call this, as often.
+
+        Example:
+            >>> import numpy as np, primad
+            >>> x = primad.Share.of(np.array([1.0, 2.0, 3.0]))
+            >>> primad.distribute(lambda x: x**2)(x).whole()
+            array([1., 4., 9.])
+        """
+        return np.concatenate(ranks().gathered(self.part), axis=self.axis)
+
     def like(self, part: Any, axis: int) -> Share:
         """Return the same rows of another array."""
         return Share(part, self.chunks.rows, axis, self.chunks.count)
@@ -161,7 +172,8 @@ class Share:
         raise TracingError(
             f"a Share of {self.type} is no array: this process has {self.part.shape[self.axis]} rows of it",
             why="What all processes compute together goes through one function.",
-            fix="call primad.distribute(f)(…, share), outside of other transforms; its own rows are share.part.",
+            fix="call primad.distribute(f)(…, share), outside of other transforms; its own rows are share.part, and "
+            "share.whole() are those of all.",
         )
 
     def __repr__(self) -> str:

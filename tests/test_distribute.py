@@ -29,15 +29,16 @@ PYTHON = [sys.executable, "-c"]
 
 def run(count, script, *arguments, check=True, native="0"):
     """Run a script on so many processes; without native code, which takes long to compile, unless it is asked for."""
-    return subprocess.run(
+    found = subprocess.run(
         [MPIEXEC, "-n", str(count), *PYTHON, script, *map(str, arguments)],
         capture_output=True,
         text=True,
-        check=check,
         timeout=240,
         cwd=ROOT,
         env={**os.environ, "PRIMAD_NATIVE": native},
     )
+    assert found.returncode == 0 or not check, found.stderr
+    return found
 
 
 def lines(found):
@@ -261,6 +262,68 @@ def test_machines_that_are_not_alike_take_what_is_the_same_from_the_first():
     first, second = lines(found)
     assert first["value"] == second["value"] and first["gradient"] == second["gradient"]
     assert "process 1 computes other last bits than process 0, since its native code" in found.stderr
+
+
+SOLVED = (
+    BEGIN
+    + """
+from primad import pde
+
+folder, steps = sys.argv[1], int(sys.argv[2])
+rod = pde.Interval(0, 1) * pde.Time(0, 1)
+known = [
+    pde.Initial(u=lambda x: np.sin(np.pi * x)),
+    pde.Dirichlet(u=0),
+    pde.Integral(lambda u: u.value, 0.3, order=4),
+    pde.Data(x=np.linspace(0.1, 0.9, 20), t=np.full(20, 0.3), u=np.linspace(0.0, 0.1, 20)),
+]
+
+def problem(heat):
+    return pde.Problem(heat, rod, known, network=pde.MLP(5, 1), coefficients={"k": 0.7})
+
+warm = problem(lambda u, k: u.t - k * u.xx)
+for name, rule, more in [
+    ("marquardt", None, {"weights": "gradient", "refine": 0.3, "causal": 0.1}),
+    ("broyden", optimize.SelfScaledBroyden(), {}),
+]:
+    asked = []
+
+    def ask(run):
+        asked.append(team.rank)
+        return len(run.history) == 5
+
+    found = warm.solve(
+        optimizer=rule, steps=steps, points=50, resample=2, chunks=8, progress=steps == 3 and name == "broyden",
+        checkpoint=f"{folder}/{name}", log=f"{folder}/{name}.jsonl", callback=ask, **more
+    )
+    told[name] = bits(found.params, found.state, found.points, np.asarray(found.history.losses))
+    assert found.reason == ("steps" if steps < 5 else "callback") and set(asked) <= {0}
+    found.save(f"{folder}/saved {team.rank}")
+    assert os.path.exists(f"{folder}/saved {team.rank}") == (team.rank == 0)
+if steps == 3:
+    try:
+        problem(lambda u, x, k: u.t - np.where(x > 0.9, np.inf, k * u.xx)).solve(points=50, chunks=8, progress=False)
+    except primad.errors.NotFiniteError as error:
+        told["said"] = str(error)
+tell()
+"""
+)
+
+
+def test_a_problem_is_solved_with_the_same_bits_on_any_number_of_processes_and_goes_on_on_another(tmp_path):
+    for name in ("one", "many"):
+        (tmp_path / name).mkdir()
+    begun = run(2, SOLVED, tmp_path / "many", 3)
+    assert begun.stderr.count("predicted time") == 1, "one process shows what is solved"
+    first, second = lines(begun)
+    assert first["said"] == second["said"] and "'equation' is [-inf] at x = 0.9" in first["said"]
+    ((again,), (whole,)) = [lines(run(1, SOLVED, tmp_path / folder, 6)) for folder in ("many", "one")]
+    assert again == whole
+    for name in ("marquardt", "broyden"):
+        assert first[name] == second[name]
+        logs = [(tmp_path / folder / f"{name}.jsonl").read_text().splitlines() for folder in ("one", "many")]
+        steps = [[one["losses"] for one in map(json.loads, rows) if "step" in one] for rows in logs]
+        assert len(steps[0]) == 5 and steps[0] == steps[1], "one process writes the log, and goes on with it"
 
 
 def test_the_example_runs_on_two_processes(tmp_path):

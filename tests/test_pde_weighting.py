@@ -28,7 +28,7 @@ def length(tree_of_arrays) -> float:
 def test_balanced_weights_make_the_gradients_of_all_terms_equally_long(problem: pde.Problem) -> None:
     params, points = problem.init(), problem.points(40)
     weights = problem.weights
-    balance = Balance(problem)
+    balance = Balance(problem, problem.computed_by(None))
     for _ in range(200):
         weights = balance.balanced(params, points, weights)
     found = scaled(points, weights, {})
@@ -64,13 +64,13 @@ def test_later_times_wait_for_earlier_ones(problem: pde.Problem) -> None:
 
 def test_refined_points_lie_where_residuals_are_large(problem: pde.Problem) -> None:
     params, points = problem.init(), problem.points(200)
-    found = refined(problem, params, points, 0.5, (1, 2))
+    found = refined(problem, params, points, 0.5, (1, 2), problem.evaluated)
     assert all(found[name]["at"].shape == row["at"].shape for name, row in points.items())
     assert np.array_equal(found["equation"]["at"][:100], points["equation"]["at"][100:])
     assert np.all(ROD.contains(found["equation"]["at"]))
     there = [np.mean((at["equation"]["at"][:, 0] > 0.8) & (at["equation"]["at"][:, 1] > 2)) for at in (points, found)]
     assert there[1] > 2 * there[0]
-    again = refined(problem, params, points, 0.5, (1, 2))
+    again = refined(problem, params, points, 0.5, (1, 2), problem.evaluated)
     assert np.array_equal(found["equation"]["at"], again["equation"]["at"])
     assert np.array_equal(found["u at the start"]["at"], points["u at the start"]["at"])
 

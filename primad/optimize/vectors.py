@@ -11,7 +11,9 @@ import numpy as np
 
 from primad import tree
 from primad.errors import NotFiniteError, ShapeError
+from primad.job import ranks
 from primad.recording import type_of
+from primad.shares import Share, shares_in
 from primad.types import ArrayType
 
 Tree = Any
@@ -101,16 +103,25 @@ class Space:
 
 
 def first_bad(what: str, values: Tree) -> str | None:
-    """Return which element of a tree is NaN or infinite, in words; None if none is."""
+    """Return which element of a tree is NaN or infinite, in words; None if none is.
+
+    Where there are Shares, all processes ask together, and hear of the first process that has one.
+    """
     leaves, structure = tree.flatten(values)
+    found = None
     for path, leaf in zip(tree.paths(structure), leaves, strict=True):
-        array = np.asarray(leaf)
+        array = leaf.part if isinstance(leaf, Share) else np.asarray(leaf)
         if array.dtype.kind != "f" or np.all(np.isfinite(array)):
             continue
-        index = tuple([int(i) for i in np.argwhere(~np.isfinite(array))[0]])
-        place = "".join(f"[{part!r}]" for part in (*path, *index))
-        return f"{what}{place} is {array[index]}"
-    return None
+        index = np.argwhere(~np.isfinite(array))[0].tolist()
+        value = array[tuple(index)]
+        if isinstance(leaf, Share):
+            index[leaf.axis] += leaf.start
+        found = f"{what}{''.join(f'[{part!r}]' for part in (*path, *index))} is {value}"
+        break
+    if any(shares_in(leaves)):
+        found = next((one for one in ranks().gathered(found) if one), None)
+    return found
 
 
 def not_finite(rule: str, params: Tree, data: Sequence[Any], named: Sequence[tuple[str, Tree]]) -> NotFiniteError:

@@ -12,6 +12,7 @@ import numpy as np
 from primad import tree
 from primad.errors import ProblemError
 from primad.functional.compile import jit
+from primad.functional.distribute import distribute
 from primad.nn.saving import load
 from primad.numpy.shaping import concatenate, reshape, stack
 from primad.optimize.levenberg_marquardt import LevenbergMarquardt
@@ -26,6 +27,7 @@ from primad.pde.intervals import space_of, time_of
 from primad.pde.networks import MLP, Inputs, Network
 from primad.pde.pages import conditions, equations
 from primad.pde.places import FEW, Place
+from primad.pde.processes import OneProcess, SharedPoints
 from primad.pde.sampling import Array
 from primad.pde.settings import settings_of
 from primad.pde.solution import Solution
@@ -98,6 +100,7 @@ class Problem:
         self.labels = {name: self._labels(term) for name, term in self.terms.items()}
         self.evaluated = jit(self.values)
         self._compiled: dict[Any, Any] = {}
+        self._processes: dict[int | None, OneProcess] = {}
 
     # -- what it consists of -------------------------------------------------------------------------------------------
 
@@ -231,17 +234,26 @@ class Problem:
         """Return half the sum of squares of the residuals times their scale: what an optimiser of losses takes."""
         return 0.5 * sum(np.sum(leaf**2) for leaf in self.residuals(params, points).values())
 
-    def compiled(self, rule: Any) -> Any:
+    def compiled(self, rule: Any, chunks: int | None = None) -> Any:
         """Return what an optimiser's `update` takes, compiled once: of the residuals, or of the loss.
 
         Args:
             rule: an optimiser of `primad.optimize`.
+            chunks: as `solve` takes it.
         """
-        if rule not in self._compiled:
+        key = rule, chunks is None
+        if key not in self._compiled:
             while len(self._compiled) >= KEPT:
                 del self._compiled[next(iter(self._compiled))]
-            self._compiled[rule] = rule.compile(self.residuals if isinstance(rule, RESIDUAL_RULES) else self.loss)
-        return self._compiled[rule]
+            function = self.residuals if isinstance(rule, RESIDUAL_RULES) else self.loss
+            self._compiled[key] = rule.compile(function if chunks is None else distribute(function))
+        return self._compiled[key]
+
+    def computed_by(self, chunks: int | None) -> OneProcess:
+        """Return who computes at the points: this process, or the processes of a job, at so many chunks of points."""
+        if chunks not in self._processes:
+            self._processes[chunks] = OneProcess(self) if chunks is None else SharedPoints(self, chunks)
+        return self._processes[chunks]
 
     def known(self, params: Tree, row: Row) -> Mapping[str, Any]:
         """Return all that functions may ask for by name, at the points of a term."""

@@ -58,8 +58,10 @@ def report(
         pictures: matplotlib's figures (or axes) by title, shown besides those that are drawn here.
 
     Returns:
-        the path.
+        the path. Of processes that shared the points the first writes the file.
     """
+    if not solution.writes:
+        return Path(path)
     heading = title or f"Solution of {', '.join(solution.problem.unknowns)}"
     parts = [
         "<h2>Equations</h2>",

@@ -42,6 +42,10 @@ class Settings:
             from it, and follows the path that it would have followed.
         checkpoint_every: seconds between two checkpoints.
         log: a file that gets a line of JSON for each step.
+        chunks: where the processes of a job share the points (`mpiexec -n 4 python script.py`): into how many chunks,
+            at least as many as there are processes; None where this process computes at all points. The last bits
+            depend on it, and not on the number of processes. Process 0 shows the progress, asks the callback, decides
+            when to stop, and writes and reads files; the extra `primad[mpi]` is needed.
     """
 
     optimizer: Optimizer = None
@@ -63,11 +67,12 @@ class Settings:
     checkpoint: str | Path | None = None
     checkpoint_every: float = 30.0
     log: str | Path | None = None
+    chunks: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("steps", "points"):
             self._at_least(name, 1)
-        for name in ("boundary_points", "patience", "plateau"):
+        for name in ("boundary_points", "patience", "plateau", "chunks"):
             if getattr(self, name) is not None:
                 self._at_least(name, 1)
         self._at_least("resample", 0)

@@ -163,7 +163,13 @@ class Solution:
         Args:
             path: the file.
         """
-        save(path, self.params)
+        if self.writes:
+            save(path, self.params)
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process writes files: of processes that shared the points, the first."""
+        return self.settings is None or self.problem.computed_by(self.settings.chunks).leads
 
     @property
     def has_data(self) -> bool:

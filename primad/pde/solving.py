@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,14 +104,16 @@ class Run:
             params = tree.unflatten(tree.flatten(params)[1], given)
         self.size = Space.of(params).size
         self.rule = settings.optimizer or default_optimizer(self.size)
-        self.function = problem.compiled(self.rule)
+        self.by = problem.computed_by(settings.chunks)
+        self.function = problem.compiled(self.rule, settings.chunks)
         self.history = History(tuple([label for labels in problem.labels.values() for label in labels]))
-        self.balance = Balance(problem) if settings.weights == "gradient" else None
+        self.balance = Balance(problem, self.by) if settings.weights == "gradient" else None
         weights = self._first_weights()
         self.now = Moment(params, self.rule.init(params), self._drawn(params, 0, weights), weights, 0)
-        self.checkpoint = None if settings.checkpoint is None else Checkpoint(settings.checkpoint, self.about())
+        self.checkpoint: Checkpoint | None = None
         self.unsaved = ""
-        self._restore()
+        if settings.checkpoint is not None:
+            self._restore(settings.checkpoint)
 
     def _first_weights(self) -> dict[str, float]:
         found, given = self.problem.weights, self.settings.weights
@@ -128,19 +131,19 @@ class Run:
         s = self.settings
         found = self.problem.points(s.points, s.boundary_points, (s.seed, number), weights)
         if number and s.refine:
-            found = refined(self.problem, params, found, s.refine, (s.seed, number))
-        return self._weighted(params, found, weights) if s.causal else found
+            found = refined(self.problem, params, found, s.refine, (s.seed, number), self.by.values)
+        return self._weighted(params, found, weights) if s.causal else self.by.agreed(found)
 
     def _weighted(self, params: Tree, points: Any, weights: dict[str, float]) -> Any:
         """Return points with scales that fit the weights, and how far earlier times are solved."""
         each: dict[str, Array] = {}
         if self.settings.causal:
-            values = self.problem.evaluated(params, points)
+            values = self.by.values(params, points)
             each = {
                 name: causal_weights(self.problem, name, row, values[name], self.settings.causal)
                 for name, row in points.items()
             }
-        return scaled(points, weights, each)
+        return self.by.agreed(scaled(points, weights, each))
 
     # -- one step ------------------------------------------------------------------------------------------------------
 
@@ -153,15 +156,15 @@ class Run:
             weights = self.balance.balanced(params, points, weights)
         if s.causal or weights is not now.weights:
             points = self._weighted(params, points, weights)
-        params, state = self.rule.update(params, now.state, self.function, points)
+        params, state = self.rule.update(params, now.state, self.function, self.by.given(points))
         return Moment(params, state, points, weights, now.done + 1)
 
     def _tell(self, now: Moment, seconds: float) -> None:
         """Write down what a step led to."""
-        values = self.problem.evaluated(now.params, now.points)
-        means = [np.mean(values[name] ** 2, axis=0) for name in self.problem.labels]
+        means = self.by.means(now.params, now.points)
+        every = np.concatenate([means[name] for name in self.problem.labels])
         self.history.cut(now.done - 1)
-        self.history.add([float(m) for m in np.concatenate(means)], float(now.state.value), seconds, now.params)
+        self.history.add([float(m) for m in every], float(now.state.value), seconds, now.params)
 
     def _ending(self) -> str:
         """Return why the last step was the last, or ""."""
@@ -211,8 +214,8 @@ class Run:
     def go(self) -> Solution:
         """Make steps until a reason to stop comes up."""
         s, before = self.settings, self.history.seconds[-1] if self.history.seconds else 0.0
-        bar = Bar(s, self.now.done) if s.progress else None
-        log = None if s.log is None else Log(s.log)
+        bar = Bar(s, self.now.done) if s.progress and self.by.leads else None
+        log = None if s.log is None or not self.by.leads else Log(s.log)
         if log is not None:
             log.begin(self.about(), self.now.done)
         if bar is not None:
@@ -240,11 +243,13 @@ class Run:
                 self._tell(found, before + time.perf_counter() - began)
                 last, self.now = self.now, found
                 told()
-                reason = self._ending()
+                reason = self.by.led(self._ending)
                 if time.perf_counter() - saved >= self.settings.checkpoint_every:
                     self._save()
                     saved = time.perf_counter()
         except KeyboardInterrupt:
+            if not self.by.alone:  # other processes wait for this one: all end
+                raise
             return "interrupted", ""
         except NotFiniteError as error:
             message = self._blame(error)
@@ -297,6 +302,7 @@ class Run:
             "refine": s.refine,
             "weights": s.weights if isinstance(s.weights, str) or s.weights is None else dict(s.weights),
             "causal": s.causal,
+            "chunks": s.chunks,
         }
 
     def _save(self) -> None:
@@ -322,8 +328,14 @@ class Run:
                 f"a checkpoint could not be written; the run goes on, and keeps the old one: {error}", stacklevel=2
             )
 
-    def _restore(self) -> None:
-        arrays = None if self.checkpoint is None else self.checkpoint.load()
+    def _restore(self, folder: str | Path) -> None:
+        """Go on from where a checkpoint was written: the process that leads has the folder, and reads it."""
+
+        def known() -> dict[str, Array] | None:
+            self.checkpoint = Checkpoint(folder, self.about())
+            return self.checkpoint.load()
+
+        arrays = self.by.led(known)
         if arrays is None:
             return
         now = self.now

@@ -15,6 +15,7 @@ from primad.pde.sampling import Array, generator
 
 if TYPE_CHECKING:
     from primad.pde.problem import Problem
+    from primad.pde.processes import OneProcess
 
 Tree = Any
 Drawn = Mapping[str, Mapping[str, Array]]
@@ -29,11 +30,14 @@ class Balance:
 
     Args:
         problem: whose terms.
+        by: who computes at their points.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, by: OneProcess) -> None:
+        self._by = by
         self._slopes: dict[str, Callable[..., Tree]] = {
-            name: jit(grad(self._mean_square(problem, name))) for name in problem.terms
+            name: (jit if term.kind == "integral" else by.compiled)(grad(self._mean_square(problem, name)))
+            for name, term in problem.terms.items()
         }
 
     @staticmethod
@@ -45,7 +49,7 @@ class Balance:
 
     def balanced(self, params: Tree, points: Drawn, weights: Mapping[str, float]) -> dict[str, float]:
         """Return new weights, near the old ones."""
-        space = Space.of(params)
+        space, points = Space.of(params), self._by.given(points)
         lengths = {
             name: float(np.linalg.norm(space.vector(slope(params, points[name]))))
             for name, slope in self._slopes.items()
@@ -93,7 +97,12 @@ def scaled(points: Drawn, weights: Mapping[str, float], each: Mapping[str, Array
 
 
 def refined(
-    problem: Problem, params: Tree, points: Drawn, share: float, seed: Sequence[int]
+    problem: Problem,
+    params: Tree,
+    points: Drawn,
+    share: float,
+    seed: Sequence[int],
+    values: Callable[[Tree, Drawn], Mapping[str, Array]],
 ) -> dict[str, dict[str, Array]]:
     """Return points of which a share lies where residuals are large, drawn with a chance like their squares.
 
@@ -103,6 +112,7 @@ def refined(
         points: as they were drawn.
         share: of the points of each equation.
         seed: decides the draw.
+        values: returns the residuals of terms at points.
     """
     found = {name: dict(row) for name, row in points.items()}
     for place, (name, term) in enumerate(problem.terms.items()):
@@ -111,7 +121,7 @@ def refined(
             continue
         candidates = {**term.draw(8 * count, (*seed, place, 1))}
         candidates["scale"] = np.ones((len(candidates["at"]), points[name]["scale"].shape[1]))
-        size = np.sum(problem.evaluated(params, {name: candidates})[name] ** 2, axis=1)
+        size = np.sum(values(params, {name: candidates})[name] ** 2, axis=1)
         chance = size / np.mean(size) + 1.0 if np.all(np.isfinite(size)) and np.any(size) else np.ones(len(size))
         chosen = generator(*seed, place, 2).choice(len(size), count, replace=False, p=chance / np.sum(chance))
         for key, column in candidates.items():
