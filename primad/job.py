@@ -10,7 +10,7 @@ import pickle
 import sys
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
@@ -22,10 +22,6 @@ from primad.machine import facts_for_bits, processors
 T = TypeVar("T")
 Part = list[np.ndarray[Any, Any]]
 """What a leaf adds to a sum: arrays of the same shapes and dtypes from every leaf."""
-HEADER = 2
-"""Integers before the arrays of a message: which process failed, and what the sum is of."""
-OTHERS = -1
-"""What a message says in place of a process that failed: that not all of them compute the same."""
 
 
 class Ranks:
@@ -77,7 +73,9 @@ class Ranks:
             )
         return range(self.rank * leaves // self.size, (self.rank + 1) * leaves // self.size)
 
-    def total(self, leaves: int, used: int, leaf: Callable[[int], Part], like: Part, signature: int) -> Part:
+    def total(
+        self, leaves: int, used: int, leaf: Callable[[int], Part], like: Part, signature: Mapping[str, int]
+    ) -> Part:
         """Return the sum of all leaves, with the same bits in every process and for any number of them.
 
         Args:
@@ -85,14 +83,15 @@ class Ranks:
             used: how many of these, the first ones, have something to add.
             leaf: computes a leaf that this process has.
             like: arrays of the shapes and dtypes of the sum.
-            signature: a number that is equal where processes compute the same.
+            signature: numbers that are equal where processes compute the same, by what they are of.
 
         Raises:
             Exception: in every process what a leaf raised in one of them, with a note that names it.
             TracingError: if the processes do not compute the same.
         """
         mine = self.own(leaves)
-        header = np.array([0, signature], np.int64)
+        agreement = _Agreement(self._comm, {**signature, **_sizes(leaves, used, like)}) if self.size > 1 else None
+        header = np.zeros(1, np.int64)  # which process failed
         failure: BaseException | None = None
         known: dict[tuple[int, int], Part] = {}
         try:
@@ -102,8 +101,9 @@ class Ranks:
                 raise
             failure, header[0] = error, self.rank + 1
             _add_up(0, used, range(mine.start, min(mine.stop, used)), lambda i: [x.copy() for x in like], known)
-        if self.size == 1:
+        if agreement is None:
             return known[0, used]
+        agreement.check()
         found = self._joined(0, used, leaves, known, _Messages(self._comm, like, header))
         found = _Messages(self._comm, like, header).sent_to_all(found)
         if header[0]:
@@ -131,13 +131,6 @@ class Ranks:
 
     def _raise(self, rank: int, failure: BaseException | None) -> NoReturn:
         """Raise, in every process, what one of them raised."""
-        if rank == OTHERS:
-            raise TracingError(
-                "the processes do not compute the same: their programs or the arguments that all of them have differ",
-                why="What is no Share is the same in every process, such as parameters: so are random numbers that it "
-                "is made of.",
-                fix="seed generators alike in all processes, and decide nothing by the clock or by the rank.",
-            )
         error: BaseException = self._comm.bcast(None if failure is None else _sendable(failure), root=rank - 1)
         error = failure or error
         error.add_note(f"  raised in process {rank - 1} of {self.size}")
@@ -204,6 +197,51 @@ class Ranks:
         return f"<process {self.rank} of {self.size}>"
 
 
+class _Agreement:
+    """What says whether all processes compute the same: asked before they compute, answered when they have.
+
+    So it takes no time of its own, and messages of a sum fit each other when they are sent.
+
+    Args:
+        comm: between whom.
+        signature: numbers by what they are of.
+    """
+
+    def __init__(self, comm: Any, signature: Mapping[str, int]) -> None:
+        self._comm, self._signature = comm, dict(signature)
+        number = checksum([np.array([*signature.values()], np.int64)])
+        self._most = np.zeros(2, np.int64)
+        self._sent = np.array([number, -number], np.int64)
+        self._request = comm.Iallreduce(self._sent, self._most, op=_mpi().MAX)
+
+    def check(self) -> None:
+        """Wait for the answer.
+
+        Raises:
+            TracingError: in every process, if they differ: which one, and in what.
+        """
+        self._request.Wait()
+        if self._most[0] == -self._most[1]:
+            return
+        told = self._comm.allgather(self._signature)
+        rank = next(i for i, one in enumerate(told) if one != told[0])
+        names = [name for name in {**told[0], **told[rank]} if told[0].get(name) != told[rank].get(name)]
+        raise TracingError(
+            f"the processes do not compute the same: process {rank} has other {' and other '.join(names)} than "
+            "process 0",
+            why="Every process calls the same functions in the same order, of the same number of points. What is no "
+            "Share is the same in every process, such as parameters: so are random numbers that it is made of.",
+            fix="seed generators alike in all processes, and decide nothing by the clock or by the rank; "
+            "primad.ranks().same(value) is what process 0 has.",
+        )
+
+
+def _sizes(leaves: int, used: int, like: Part) -> dict[str, int]:
+    """Return numbers that tell sums from others."""
+    arrays = repr([(array.shape, array.dtype.str) for array in like]).encode()
+    return {"chunks of points": leaves + (used << 32), "shapes of sums": zlib.crc32(arrays)}
+
+
 class _Messages:
     """Messages of a sum: a header, and the arrays.
 
@@ -224,8 +262,6 @@ class _Messages:
         buffer = np.empty(self._size, np.uint8)
         self._comm.Recv(buffer, source=rank)
         header, part = self._unpacked(buffer)
-        if header[1] != self._header[1]:
-            self._header[0] = self._header[0] or OTHERS
         self._header[0] = self._header[0] or header[0]
         return part
 

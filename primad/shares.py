@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -187,14 +187,14 @@ def _check_counts(rows: int, chunks: int) -> None:
             raise ShapeError(f"a Share needs a positive number of {what}, got {count!r}")
 
 
-def over_ranks(shares: list[Share], leaf: Callable[[int], Any], like: Any, signature: int) -> Any:
+def over_ranks(shares: list[Share], leaf: Callable[[int], Any], like: Any, signature: Mapping[str, int]) -> Any:
     """Return the sum over the chunks of points of what each adds, in every process (see `Ranks.total`).
 
     Args:
         shares: what is cut into these chunks.
         leaf: computes what a chunk adds.
         like: arrays of the shapes and dtypes of the sum.
-        signature: a number that is equal where processes compute the same.
+        signature: numbers that are equal where processes compute the same, by what they are of.
 
     Raises:
         ShapeError: if the points of one are cut into another number of chunks than those of another.

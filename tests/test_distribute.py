@@ -190,8 +190,20 @@ xs, edge = Share.of(points), Share.of(ends)
 f(params, xs, edge)
 if what == "raises" and last:
     raise ValueError("no luck")
-if what == "differs" and last:
-    params["b"] = params["b"] + 1.0
+if what == "differs":
+    twice = primad.distribute(lambda p, xs, edge: primad.grad(loss)(p, xs, edge)["w"])
+    for name, g, arguments in [
+        ("programs", twice if last else f, (params, xs, edge)),
+        ("arguments", f, ({**params, "b": params["b"] + last}, xs, edge)),
+        ("points", f, (params, Share.of(points[: 5 if last else 1001]), edge)),
+    ]:
+        try:
+            g(*arguments)
+        except primad.errors.TracingError as error:
+            told[name] = str(error)
+    f(params, xs, edge)
+    tell()
+    sys.exit()
 if what == "inside":
     matrices = np.broadcast_to(np.eye(2), (100, 2, 2)).copy()
     matrices[90] = -1.0
@@ -223,10 +235,16 @@ def test_a_process_that_raises_ends_the_job_and_is_named():
     assert "process 1 of 2 ended by ValueError: no luck" in found.stderr
 
 
-def test_processes_that_were_called_with_different_parameters_are_told():
-    found = run(2, WRONG, "differs", check=False)
-    assert found.returncode != 0
-    assert "the processes do not compute the same" in found.stderr
+def test_processes_that_do_not_compute_the_same_are_told_which_and_in_what():
+    told = lines(run(3, WRONG, "differs"))
+    assert len(told) == 3
+    for one in told:
+        for name, other in [
+            ("programs", "other programs and other shapes of sums than"),
+            ("arguments", "other arguments that are no Shares than"),
+            ("points", "other programs and other chunks of points than"),
+        ]:
+            assert f"do not compute the same: process 2 has {other} process 0" in one[name]
 
 
 def test_what_one_process_meets_is_raised_in_all():

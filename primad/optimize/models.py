@@ -182,7 +182,7 @@ class Residuals:
         def chunk(number: int) -> list[Array]:
             return of(rows for part in parts for rows in part.rows_of_chunk(params, leaves, number))
 
-        found: list[Array] = over_ranks(shares, chunk, like, checksum(same))
+        found: list[Array] = over_ranks(shares, chunk, like, {"arguments that are no Shares": checksum(same)})
         return found
 
     def not_finite(self, rule: str, params: Tree, data: Sequence[Any]) -> NotFiniteError:

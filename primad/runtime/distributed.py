@@ -223,7 +223,9 @@ class DistributedPlan:
                 totals += cut.run(read, number, written)
             return joined.part(totals)
 
-        found = over_ranks(shares, chunk, joined.like, checksum(same, self._signature))
+        found = over_ranks(
+            shares, chunk, joined.like, {"programs": self._signature, "arguments that are no Shares": checksum(same)}
+        )
         if failure is not None:  # this process has no points
             raise failure
         nodes = [node for cut in cuts for node in cut.partition.totals]

@@ -95,7 +95,7 @@ def median_time(work: Callable[[], Any]) -> float:
     found = []
     for _ in range(ROUNDS):
         team = primad.ranks()
-        team.total(team.size, team.size, lambda i: [np.zeros(1)], [np.zeros(1)], 0)  # begin together
+        team.total(team.size, team.size, lambda i: [np.zeros(1)], [np.zeros(1)], {})  # begin together
         start = time.perf_counter()
         work()
         found.append(time.perf_counter() - start)
@@ -117,7 +117,7 @@ def measured() -> dict[str, Any]:
     for size in SIZES:
         like = [np.zeros(size // 8)]
         sums.append(
-            median_time(lambda like=like: team.total(team.size, team.size, lambda i: [like[0].copy()], like, 0))
+            median_time(lambda like=like: team.total(team.size, team.size, lambda i: [like[0].copy()], like, {}))
         )
     return {
         "sums": sums,
