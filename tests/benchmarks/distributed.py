@@ -187,9 +187,9 @@ points for each process.
     return text + f"\n![Times of sums, and what the model makes of them](pictures/{PICTURE.name})\n"
 
 
-def with_figures(page: str, text: str) -> str:
-    """Return the page with other figures in it."""
-    return page[: page.index(BEGIN) + len(BEGIN)] + text + page[page.index(END) :]
+def with_figures(page: str, text: str, begin: str = BEGIN, end: str = END) -> str:
+    """Return the page with other figures between two marks."""
+    return page[: page.index(begin) + len(begin)] + text + page[page.index(end) :]
 
 
 def draw(two: dict[str, Any], cost: Cost) -> None:

@@ -82,6 +82,13 @@ def gauss_newton_products(workload):
     return step
 
 
+def of_network(workload):
+    """Return the loss of a network, with its gradient if that is asked for."""
+    residuals = laplacian if workload.kind == "laplacian" else RESIDUALS[workload.kind]
+    loss = mean_square(np, workload, residuals, nested(push, np))
+    return primad.value_and_grad(loss) if workload.gradient else loss
+
+
 def variants(workload):
     """Return the functions to time, by name."""
     if workload.kind == "newton" or workload.kind in LOSSES:
@@ -98,9 +105,7 @@ def variants(workload):
         return {"primad": primad.jit(primad.grad(lambda x: rosenbrock(np, x)))}
     if workload.kind == "rosenbrock-hvp":
         return {"primad": primad.jit(lambda x, v: primad.hvp(lambda y: rosenbrock(np, y), x, v))}
-    residuals = laplacian if workload.kind == "laplacian" else RESIDUALS[workload.kind]
-    loss = mean_square(np, workload, residuals, nested(push, np))
-    return {"primad": primad.jit(primad.value_and_grad(loss) if workload.gradient else loss)}
+    return {"primad": primad.jit(of_network(workload))}
 
 
 def prepare(arguments):

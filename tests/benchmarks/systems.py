@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
+OWN = ("primad_side", "xla_side")
 PEERS = ("jax_side", "torch_side", "autograd_side", "casadi_side", "c_side")
 
 
@@ -42,7 +43,7 @@ class System:
     """
 
     def __init__(self, python: str, side: str) -> None:
-        paths = [str(HERE)] + ([str(HERE.parent.parent)] if side == "primad_side" else [])
+        paths = [str(HERE)] + ([str(HERE.parent.parent)] if side in OWN else [])
         self._folder = tempfile.TemporaryDirectory()
         self._listener = Listener(str(Path(self._folder.name) / "socket"), "AF_UNIX")
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (open as long as this system)
