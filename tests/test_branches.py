@@ -10,6 +10,11 @@ import pytest
 
 import primad
 from primad import tree
+from primad.runtime import chunks, separate_loops
+from primad.runtime.cache import Cache
+from primad.transforms.lowering import inline
+from primad.verify.cases import Seeded
+from primad.verify.programs import draw_program, refilled
 
 Function = Callable[..., Any]
 
@@ -65,6 +70,69 @@ def test_stacks_of_while_loops_end_each_for_itself() -> None:
         np.testing.assert_allclose(primad.vmap(f)(x), [f(one) for one in x], rtol=1e-9)
     found = primad.grad(lambda x: np.sum(primad.vmap(falling)(x)))(x)
     np.testing.assert_allclose(found, [primad.grad(falling)(one) for one in x], rtol=1e-9)
+
+
+def of_random_steps(choose: Seeded, most: int) -> tuple[Function, list[Any]]:
+    """Return a loop that takes so many steps of a random program, at most 2 of which are not taken, and arguments."""
+    program = draw_program(choose, most)
+    rng = np.random.default_rng(choose.integer(0, 1000))
+
+    def loop(count: Any, *xs: Any) -> Any:
+        def step(state: Any) -> Any:
+            out = inline(program, state[1])
+            return state[0] + 1, [np.sin(refilled(out[i % len(out)], x.shape)) for i, x in enumerate(state[1])]
+
+        return primad.while_loop(lambda state: state[0] < count, step, (0, list(xs)))[1]
+
+    return loop, [rng.uniform(0.3, 0.7, type.shape) for type in program.in_types]
+
+
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("seed", range(12))
+def test_stacks_of_random_loops_agree_with_the_interpreter(seed: int) -> None:
+    """Values and tangents, of members that end at different steps; some operands are the same for all of them."""
+    choose = Seeded(seed)
+    f, start = of_random_steps(choose, 4)
+    size = choose.among((1, 3, 16, 50))
+    axes = [choose.among((0, 0, None)) for _ in start]
+    rng = np.random.default_rng(seed)
+    shapes = [x.shape if axis is None else (size, *x.shape) for x, axis in zip(start, axes, strict=True)]
+    xs = [x + rng.uniform(0, 0.2, shape) for x, shape in zip(start, shapes, strict=True)]
+    directions = [rng.normal(size=shape) for shape in shapes]
+    counts = rng.integers(0, 4, size)
+
+    def both(counts: Any, xs: Any, directions: Any) -> Any:
+        return primad.jvp(lambda *xs: primad.vmap(f, (0, *axes))(counts, *xs), tuple(xs), tuple(directions))
+
+    found, wanted = (primad.jit(both, backend=way)(counts, xs, directions) for way in ("native", "reference"))
+    for got, want in zip(tree.leaves(found), tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8 * (1 + np.max(np.abs(want), initial=0.0)))
+
+
+def test_members_of_a_stack_of_loops_end_each_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stay in registers, and take no more steps together than the last of them; however they are cut."""
+
+    def f(count: Any, x: Any) -> Any:
+        return primad.while_loop(
+            lambda s: s[0] < count, lambda s: (s[0] + 1, np.sin(s[1]) * 0.9 + 0.1 * s[1][::-1]), (0, x)
+        )[1]
+
+    counts, x = np.arange(1000) % 7, np.random.default_rng(0).normal(size=(1000, 2))
+    v, stack = np.ones_like(x), primad.vmap(f)
+    assert "loops at a time in registers" in str(primad.explain(stack, counts, x))
+    results = []
+    for piece, at_once, threads in ((100_000, 50_000_000, 1), (1, 1, 1), (1, 1, 2)):
+        monkeypatch.setattr(separate_loops, "EXECUTABLES", Cache(10))
+        monkeypatch.setattr(separate_loops, "PIECE", piece)
+        monkeypatch.setattr(separate_loops, "UNINTERRUPTED", at_once)
+        monkeypatch.setattr(chunks._THREADS, "count", threads)
+        results.append(primad.jvp(lambda x: stack(counts, x), (x,), (v,)))
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
+    wanted = [primad.jvp(lambda y, n=n: f(n, y), (y,), (w,)) for n, y, w in zip(counts[:9], x, v, strict=False)]
+    np.testing.assert_allclose(np.swapaxes(results[0], 0, 1)[:9], wanted, rtol=1e-12)
+    with pytest.raises(primad.StepsError, match="max_steps=7"):
+        primad.vmap(lambda n: primad.while_loop(lambda k: k < n, lambda k: k + 1, 0, max_steps=7))(counts + 2)
 
 
 def test_trees_counts_and_closures_in_a_while_loop() -> None:

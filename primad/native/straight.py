@@ -1,7 +1,8 @@
 """Small programs as straight-line code on single elements, and loops of them whose carried values stay in registers.
 
-An element is a vector of one lane, so that ops are written by the same table as everywhere (`primad.native.table`).
-Views cost nothing: they only say which element is where.
+An element is a vector of one lane, so that ops are written by the same table as everywhere (`primad.native.table`), or
+of several, which are the same element of members of a stack (`primad.native.separate`). Views cost nothing: they only
+say which element is where.
 """
 
 from __future__ import annotations
@@ -63,14 +64,15 @@ class Straight:
 
     Args:
         code: where to write.
+        lanes: how many members of a stack an element stands for.
     """
 
-    def __init__(self, code: Builder) -> None:
-        self._code = code
+    def __init__(self, code: Builder, lanes: int = 1) -> None:
+        self._code, self._lanes = code, lanes
 
     def vector(self, dtype: np.dtype[Any]) -> Vector:
-        """Return the writer for single elements of a type."""
-        return Vector(self._code, dtype, 1)
+        """Return the writer for elements of a type."""
+        return Vector(self._code, dtype, self._lanes)
 
     def load(self, dtype: np.dtype[Any], shape: tuple[int, ...], pointer: str) -> Elements:
         """Load the elements of an array."""
@@ -131,7 +133,8 @@ class Straight:
     def _pointwise(self, node: Node, how: Pointwise, operands: Sequence[Elements]) -> Elements:
         found = np.empty(node.type.size, object)
         columns = [operand.ravel() for operand in operands]
-        step = lanes_of(operand_dtype(node)) if how.function and found.size >= TOGETHER else 1
+        joins = how.function and found.size >= TOGETHER and self._lanes == 1
+        step = lanes_of(operand_dtype(node)) if joins else 1
         for start in range(0, found.size, step):
             count = min(step, found.size - start)
             if step == 1:

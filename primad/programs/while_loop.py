@@ -7,6 +7,9 @@ what is linear in the tangents is then a scan over as many rows as there were st
 
 Operands: whether there is a first step, the carried values, what is the same in all steps. Results: how many steps were
 taken, the carried values after the last one, and the stacked results, with rows of zeros after those of the last step.
+
+A stack of loops is one loop, which goes on while one of them does. Its body leaves alone what belongs to a loop that
+has ended, so that an executor may end each when it is done: such a loop is `separate`.
 """
 
 from __future__ import annotations
@@ -30,8 +33,9 @@ from primad.programs.stepping_apart import linearized
 from primad.programs.stepping_stacks import Batched, chosen, swapped
 from primad.quantities import several
 from primad.recording import program_of
-from primad.runtime.loop_runs import run_while
+from primad.runtime.loop_runs import run_separate, run_while
 from primad.runtime.loops import steps_of
+from primad.runtime.separate_loops import separate_loops
 from primad.trace import TracedArray
 from primad.transforms import batching
 from primad.transforms.forward import zero_node
@@ -41,7 +45,9 @@ from primad.types import ArrayType, TupleType, Zero
 TRUTH, COUNT = ArrayType((), np.bool_), ArrayType((), np.int64)
 
 
-def apply_while(made: Made, go: Any, carried: Any, fixed: Any, most: int) -> tuple[Any, list[Any], list[Any]]:
+def apply_while(
+    made: Made, go: Any, carried: Any, fixed: Any, most: int, separate: bool = False
+) -> tuple[Any, list[Any], list[Any]]:
     """Apply a body that was made; return the number of steps, the carried values and the results that are stacked.
 
     Args:
@@ -50,13 +56,15 @@ def apply_while(made: Made, go: Any, carried: Any, fixed: Any, most: int) -> tup
         carried: the carried values before it; those that are `Zero` are zeros.
         fixed: what is the same in all steps.
         most: how many steps there may be.
+        separate: whether it is a stack of loops, of which the first carried value says which go on.
     """
     count: list[Any] = []
+    stack: dict[str, Any] = {"separate": True} if separate else {}
 
     def looped(of: ClosedProgram, carry: Sequence[Any], rows: Sequence[Any], fixed: Sequence[Any]) -> list[Any]:
         nodes = [x.node for x in (go, *carry, *fixed) if not isinstance(x, Zero)]
         start = with_zeros(carry, newest(nodes, of.program.trace))
-        found = apply_program_op(while_loop, of, [go, *start, *fixed], carry=len(carry), most=most)
+        found = apply_program_op(while_loop, of, [go, *start, *fixed], carry=len(carry), most=most, **stack)
         count.append(found[0])
         return [*found[1 : 1 + len(carry)], go, *found[1 + len(carry) :]]
 
@@ -67,13 +75,15 @@ def apply_while(made: Made, go: Any, carried: Any, fixed: Any, most: int) -> tup
 # -- what it is --------------------------------------------------------------------------------------------------------
 
 
-def _infer(*types: ArrayType, of: ClosedProgram, carry: int, most: int) -> TupleType:
+def _infer(*types: ArrayType, of: ClosedProgram, carry: int, most: int, separate: bool = False) -> TupleType:
     expected = [TRUTH, *(node.type for node in (*of.program.inputs, *of.program.sources))]
     if list(types) != expected:
         wanted, got = (", ".join(map(str, given)) for given in (expected, types))
         raise ShapeError(f"while_loop: its program takes ({wanted}), got ({got})")
     if of.out_types[: carry + 1] != [*of.program.in_types[:carry], TRUTH]:
         raise ShapeError(f"while_loop: a step takes {of.program.in_types[:carry]} and gives {of.out_types}")
+    if separate and not (carry and of.out_types[0].ndim == 1 and of.out_types[0].dtype == np.bool_):
+        raise ShapeError(f"while_loop: which of separate loops go on is the first carried value, got {of.out_types}")
     stacks = [stepping.stacked_type(type, most) for type in of.out_types[carry + 1 :]]
     return TupleType((COUNT, *of.out_types[:carry], *stacks))
 
@@ -83,14 +93,19 @@ def _run(
     of: ClosedProgram,
     carry: int,
     most: int,
+    separate: bool = False,
     streams: Sequence[int] = (),
     budget: int = 0,
     memory: int | None = None,
+    wanted: Sequence[bool] | None = None,
 ) -> tuple[Any, ...]:
+    apart = separate_loops(of, carry, None if wanted is None else wanted[1:]) if separate else None
+    if apart is not None:
+        return tuple(run_separate(apart, arrays, carry, most))
     return tuple(run_while(of, arrays, carry, most, streams, budget, memory))
 
 
-def _unrolled(program: Program, *, carry: int, most: int) -> Program:
+def _unrolled(program: Program, *, carry: int, most: int, separate: bool = False) -> Program:
     """Return the program of the most steps, each in a choice of its own."""
 
     def body(go: TracedArray, *operands: TracedArray) -> list[Any]:
@@ -129,7 +144,8 @@ def _push(tangents: Sequence[Any], go: Any, *operands: Any, residuals: bool, of:
         moved, pushed = apply_scan(apart.made, t_carried, kept.rows, [*kept.fixed, *t_fixed], [count], form)
     else:
         both = derived("pushed while", of, (flags, carry), lambda: stepping.pushed(body, flags, True))
-        count, finals, stacks = apply_while(both, go, [*carried, *t_carried], [*fixed, *t_fixed], most)
+        values = [*carried, *t_carried], [*fixed, *t_fixed]
+        count, finals, stacks = apply_while(both, go, *values, most, params.get("separate", False))
         finals, moved = finals[:carry], finals[carry:]
         stacks, pushed = stacks[: body.results - 1], stacks[body.results - 1 :]
     trace = newest([x.node for x in (go, *operands)], of.program.trace)
@@ -158,7 +174,7 @@ def _batch(flags: tuple[bool, ...], size: int, go: Any, *operands: Any, of: Clos
     wide = [x if on else widen(x, size) for x, on in zip((go, *carried), flags, strict=False)]
     made = derived("batched guarded while", of, (flags, size, carry), lambda: _guarded(body, flags[1 + carry :], size))
     taken = TracedArray(zero_node(trace, ArrayType((size,), np.float64)))
-    _, finals, stacks = apply_while(made, _any(wide[0]), [*wide, taken], [*fixed, *wide[1:]], most)
+    _, finals, stacks = apply_while(made, _any(wide[0]), [*wide, taken], [*fixed, *wide[1:]], most, True)
     count = ops.truncate(finals[-1], dtype="int64")
     return (count, *finals[1:-1], *map(swapped, with_zeros(stacks, trace)))
 
@@ -203,8 +219,10 @@ def _cost(node: Node) -> Cost:
 
 def _how(node: Node) -> str:
     params = dict(node.params)
-    loop = steps_of(params["of"], params["carry"], 0, False, True)
-    return f"a loop of at most {several(params['most'], 'step')}: {loop.summary}"
+    of, carry = params["of"], params["carry"]
+    apart = separate_loops(of, carry) if params.get("separate") else None
+    summary = steps_of(of, carry, 0, False, True).summary if apart is None else apart.summary
+    return f"a loop of at most {several(params['most'], 'step')}: {summary}"
 
 
 while_loop: Primitive = Primitive(

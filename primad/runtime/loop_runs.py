@@ -11,6 +11,7 @@ from primad.errors import StepsError
 from primad.ir.program import ClosedProgram
 from primad.runtime.loops import Steps, steps_of
 from primad.runtime.schedules import Cut, cut
+from primad.runtime.separate_loops import SeparateLoops
 from primad.runtime.streams import Rows, Source, Take, pieces
 from primad.types import ArrayType
 
@@ -150,10 +151,36 @@ def run_while(
         made, state = _with_streams(made, source, streams, types, most), source.state
     elif begins:
         taken = take(state, 0, most, made)
+    return [_steps_taken(taken, most), *_values(state), *made]
+
+
+def run_separate(loops: SeparateLoops, arrays: Sequence[Any], carry: int, most: int) -> list[Any]:
+    """Run a stack of loops, each until it ends.
+
+    Args:
+        loops: what runs them.
+        arrays: whether one begins, the carried values before the first step, the rest.
+        carry: how many are carried.
+        most: how many steps each may take.
+
+    Returns:
+        the largest number of steps, and the carried values after the last ones; None for what is not used.
+
+    Raises:
+        StepsError: if one would go on after so many.
+    """
+    if not arrays[0] or not most:
+        return [_steps_taken(-int(arrays[0]), most), *map(np.array, arrays[1 : 1 + carry])]
+    taken, state = loops.run(arrays[1:], most)
+    return [_steps_taken(taken, most), *state]
+
+
+def _steps_taken(taken: int, most: int) -> Any:
+    """Return a number of steps, if it is none after which the condition still held."""
     if taken < 0:
         raise StepsError(
             f"while_loop: the condition still holds after max_steps={most} steps",
             why="A loop that never ends would not return.",
             fix="pass a greater max_steps, or change the condition (values that are NaN compare false).",
         )
-    return [np.int64(taken), *_values(state), *made]
+    return np.int64(taken)

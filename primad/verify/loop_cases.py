@@ -98,7 +98,7 @@ def _draw_while(choose: Choices) -> Example:
     return Example((go, vectors[0], start, *vectors[1:]), params)
 
 
-def _while(n: Numbers, go: Array, *xs: Array, of: ClosedProgram, carry: int, most: int) -> Any:
+def _while(n: Numbers, go: Array, *xs: Array, of: ClosedProgram, carry: int, most: int, separate: bool = False) -> Any:
     """Take the steps; the numbers that the condition compares are known."""
     evaluator, body = Evaluator(n), lower(of.hoisted)  # whose constants are literals: exact, as those outside
     carried, fixed = _cut(list(xs), carry)
