@@ -76,7 +76,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
         )
     if kwargs.get("where", True) is not True and method != "reduce":
         raise TracingError(f"np.{name} with where= is not supported on traced arrays", fix="use primad.numpy.where.")
-    if kwargs.get("dtype") is not None or kwargs.get("casting", "same_kind") != "same_kind":
+    if (kwargs.get("dtype") is not None and method == "__call__") or kwargs.get("casting", "same_kind") != "same_kind":
         raise TracingError(f"np.{name} with dtype= or casting= is not supported on traced arrays", fix="use .astype.")
     kwargs = {key: value for key, value in kwargs.items() if not _says_nothing(key, value)}
     if method != "__call__":
@@ -85,6 +85,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
             raise TracingError(
                 f"np.{name}.{method} is not supported on traced arrays", fix=_METHOD_FIXES.get(method, "")
             )
+        if method == "reduceat":
+            kwargs.pop("indices", None)  # among the inputs; NumPy passes them again where they were given by name
         return called(recorded, f"np.{name}.{method}", inputs, kwargs)
     recorded = _recorded_by(UFUNCS, ufunc)
     if recorded is None:

@@ -156,15 +156,23 @@ def sum(
 
 def chosen(x: Any, condition: Any, neutral: Any) -> Any:
     """Return the elements that a reduction's `where=` chooses, and what changes nothing in place of the others."""
-    return x if condition is True else convert(where(condition, x, full(neutral, x)), x.dtype)
+    if condition is True:
+        return x
+    found = where(condition, x, full(neutral, x))
+    if found.shape != x.shape:
+        raise ShapeError(f"where= of shape {np.shape(condition)} for an array of shape {x.shape}")
+    return convert(found, x.dtype)
 
 
 def _begun(combine: Any, found: Any, initial: Any) -> Any:
     """Combine a reduction with its `initial=` value."""
-    if initial is None:
-        return found
-    first = as_traced(joined(initial) if any_traced([initial]) else np.asarray(initial), found)
-    return combine(found, expand(convert(first, found.dtype), found.shape))
+    return found if initial is None else combine(found, _initial(initial, found, found.shape))
+
+
+def _initial(value: Any, like: Any, shape: tuple[int, ...]) -> Any:
+    """Return a reduction's `initial=` value in a shape."""
+    first = as_traced(joined(value) if any_traced([value]) else np.asarray(value), like)
+    return expand(convert(first, like.dtype), shape)
 
 
 @implements(np.mean, method="mean")
@@ -173,7 +181,7 @@ def mean(
 ) -> Any:
     """np.mean: sum divided by count."""
     refuse_out("mean", out)
-    _refuse_integers("mean", dtype)
+    refuse_integers("mean", dtype)
     x = as_float(x) if dtype is None else convert(x, dtype)
     axes = normalize_axes("mean", axis, x.ndim)
     if where is True:
@@ -195,7 +203,8 @@ def prod(
     return _begun(ops.mul, keep_axes(prod_(chosen(x, where, 1), axes=axes), x, axes, keepdims), initial)
 
 
-def _refuse_integers(name: str, dtype: Any) -> None:
+def refuse_integers(name: str, dtype: Any) -> None:
+    """Raise if a mean was asked for in integers."""
     if dtype is not None and not is_float(np.dtype(dtype)):
         raise TracingError(f"{name} with dtype={dtype}: computing in integers is not supported", fix="use .astype.")
 
@@ -210,6 +219,9 @@ def _extremum(record: Any, combine: Any, name: str) -> Any:
             if initial is None or any_traced([initial]) or np.ndim(initial):
                 raise TracingError(f"np.{name} with where= needs a plain number for initial=")
             x = chosen(x, where, initial)
+        if initial is not None and not _count(x, axes):
+            found = _initial(initial, x, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
+            return keep_axes(found, x, axes, keepdims)
         return _begun(combine, keep_axes(record(x, axes=axes), x, axes, keepdims), initial)
 
     function.__name__ = function.__qualname__ = name
@@ -249,7 +261,7 @@ def _spread(
     record: Any, x: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, middle: Any
 ) -> Any:
     refuse_out(record.name, out)
-    _refuse_integers(record.name, dtype)
+    refuse_integers(record.name, dtype)
     x = as_float(x) if dtype is None else convert(x, dtype)
     axes = normalize_axes(record.name, axis, x.ndim)
     if where is True and middle is None:

@@ -2,94 +2,159 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from primad import ops
 from primad.errors import IndexShapeError, ShapeError
-from primad.numpy.promotion import normalize_axis, refuse_out, traced_operands
+from primad.numpy.elementwise import where as where_
+from primad.numpy.logic import logical_and, logical_or
+from primad.numpy.promotion import convert, expand, keep_axes, normalize_axes, refuse_out, traced_operands
 from primad.numpy.reductions import all, any, max, min, prod, sum
 from primad.numpy.scans import cumprod, cumsum, scanned
-from primad.numpy.shaping import expand_dims, moveaxis, reshape, stack
+from primad.numpy.shaping import concatenate, moveaxis, reshape, stack
+from primad.primitive import full
 from primad.protocols import METHODS, UFUNCS
+from primad.types import check_dtype
 
 __all__: list[str] = []
 
 
-def _reduce(reduction: Callable[..., Any]) -> Callable[..., Any]:
+def _asked(ufunc: np.ufunc, method: str, x: Any, *args: Any, **options: Any) -> np.dtype[Any]:
+    """Return the dtype that NumPy gives, which it is asked for with a small array; raise where it refuses."""
+    sample = np.ones(np.minimum(x.shape, 2).astype(int), x.dtype)
+    try:
+        with np.errstate(all="ignore"):
+            found = getattr(ufunc, method)(sample, *args, **options)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"np.{ufunc.__name__}.{method}: {error}") from None
+    return check_dtype(found.dtype)
+
+
+def _reduce(ufunc: np.ufunc, reduction: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reduction as NumPy's method, of a function of an array of the result's dtype and of axes."""
+
     def reduce(
-        x: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
-    ) -> Any:
+        x: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = np._NoValue,
+        where: Any = True,
+    ) -> Any:  # fmt: skip
         refuse_out("reduce", out)
-        options |= {} if dtype is None else {"dtype": dtype}
-        return reduction(x, axis, keepdims=keepdims, **options)
+        options = {} if initial is np._NoValue else {"initial": initial}
+        said: dict[str, Any] = {key: None if value is None else 1 for key, value in options.items()}
+        said |= {} if where is True else {"where": np.ones((), np.bool_)}
+        x = convert(x, _asked(ufunc, "reduce", x, axis, dtype=dtype, **said))
+        axes = normalize_axes("reduce", axis, x.ndim) if x.ndim else ()
+        return reduction(x, axes, keepdims=keepdims, where=where, **options)
 
     return reduce
 
 
-def _accumulate(scan: Callable[..., Any]) -> Callable[..., Any]:
-    def accumulate(x: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+def _reorderable(ufunc: np.ufunc) -> bool:
+    """Say whether NumPy takes the elements in any order, as it must to reduce several axes at once."""
+    try:
+        ufunc.reduce(np.ones((1, 1), ufunc.types[0][0]), (0, 1))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _halved(function: Callable[..., Any], rows: Any) -> Any:
+    """Return what a function of two operands, which takes elements in any order, makes of rows."""
+    while len(rows) > 1:
+        half = len(rows) // 2
+        pairs = function(rows[:half], rows[half : 2 * half])
+        rows = concatenate([pairs, rows[2 * half :]]) if len(rows) % 2 else pairs
+    return rows[0]
+
+
+def _one_by_one(function: Callable[..., Any], first: Any, rows: Any, chosen: Any) -> Any:
+    """Return what a function of two operands makes of the rows that are chosen, one after the other."""
+    found = rows[0] if first is None else first
+    for i in range(1 if first is None else 0, len(rows)):
+        if chosen is None:
+            found = function(found, rows[i])
+        else:
+            row = where_(chosen[i], rows[i], full(1, rows[i]))
+            found = where_(chosen[i], function(found, row), found)
+    return found
+
+
+def _logical(reduction: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    def reduce(x: Any, axes: Any, keepdims: bool, where: Any, initial: Any = None) -> Any:
+        found = reduction(x, axes, keepdims=keepdims, where=where)
+        return found if initial is None else function(found, initial)
+
+    return reduce
+
+
+def _folded(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the reduction by a function of two operands."""
+    any_order = _reorderable(ufunc)
+
+    def reduce(x: Any, axes: Any, keepdims: bool, where: Any, initial: Any = np._NoValue) -> Any:
+        kept = tuple([n for i, n in enumerate(x.shape) if i not in axes])
+        count = math.prod([x.shape[i] for i in axes])
+
+        def in_rows(each: Any) -> Any:
+            return reshape(moveaxis(each, axes, tuple(range(len(axes)))), (count, *kept))
+
+        chosen = None if where is True else in_rows(expand(traced_operands(where, x)[0], x.shape))
+        if initial is np._NoValue:
+            initial = ufunc.identity if count < 2 or chosen is not None else None
+        first = None if initial is None else expand(convert(traced_operands(initial, x)[0], x.dtype), kept)
+        if any_order and chosen is None and count > 1:
+            found = _halved(function, in_rows(x))
+            found = found if first is None else function(first, found)
+        else:
+            found = _one_by_one(function, first, in_rows(x), chosen)
+        return keep_axes(found, x, axes, keepdims)
+
+    return reduce
+
+
+def _accumulate(ufunc: np.ufunc, scan: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the partial reductions, by a function of an array, one axis and a dtype."""
+
+    def accumulate(x: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         refuse_out("accumulate", out)
-        return scan(x, axis, dtype)
+        found = _asked(ufunc, "accumulate", x, axis, dtype=dtype)
+        (place,) = normalize_axes("accumulate", axis, x.ndim)
+        return scan(convert(x, found), place, found)
 
     return accumulate
 
 
-def _extremes(extremum: Any) -> Callable[..., Any]:
+def _chained(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the partial results of a function of two operands."""
+    any_order = _reorderable(ufunc)
+
     def scan(x: Any, axis: int, dtype: Any) -> Any:
-        x = x if dtype is None else x.astype(dtype)
-        return scanned(extremum, x, normalize_axis("accumulate", axis, x.ndim))
+        x = convert(x, dtype)
+        if any_order:
+            return scanned(function, x, axis)
+        parts = list(itertools.accumulate(moveaxis(x, axis, 0), function))
+        return stack(parts, axis) if parts else x
 
     return scan
 
 
-def _folded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the reduction by a function of two operands, one element after the other."""
-
-    def reduce(x: Any, axis: Any = 0, out: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
-        if isinstance(axis, tuple) and len(axis) == 1:
-            axis = axis[0]
-        if axis is None and x.ndim == 1:
-            axis = 0
-        place = normalize_axis("reduce", axis, x.ndim)
-        parts = [*([] if initial is None else [initial]), *moveaxis(x, place, 0)]
-        if not parts:
-            raise ShapeError("reduce: there are no elements")
-        found = functools.reduce(function, parts)
-        return expand_dims(found, place) if keepdims else found
-
-    return _reduce(reduce)
-
-
-def _chained(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the partial results of a reduction, one element after the other."""
-
-    def scan(x: Any, axis: int, dtype: Any) -> Any:
-        x = x if dtype is None else x.astype(dtype)
-        place = normalize_axis("accumulate", axis, x.ndim)
-        parts = list(itertools.accumulate(moveaxis(x, place, 0), function))
-        return stack(parts, place) if parts else x
-
-    return scan
-
-
-def _parts(reduce: Callable[..., Any]) -> Callable[..., Any]:
+def _parts(ufunc: np.ufunc, reduce: Callable[..., Any]) -> Callable[..., Any]:
     """Return the reductions of parts, which begin at given places."""
 
-    def reduceat(x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def reduceat(x: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         refuse_out("reduceat", out)
-        place = normalize_axis("reduceat", axis, x.ndim)
-        rows, starts = moveaxis(x, place, 0), np.asarray(indices)
-        ends = [*starts[1:], rows.shape[0]]
+        found = _asked(ufunc, "reduceat", x, [], axis, dtype=dtype)
+        (place,) = normalize_axes("reduceat", axis, x.ndim)
+        rows, starts = moveaxis(x, place, 0), np.asarray(indices).astype(np.intp)
+        ends = [*starts[1:], rows.shape[0]][: len(starts)]
         if starts.ndim != 1 or (starts < 0).any() or (starts >= rows.shape[0]).any():
             raise IndexShapeError(f"reduceat: indices {indices} for an axis of length {rows.shape[0]}")
         pairs = zip(starts.tolist(), ends, strict=True)
-        found = [reduce(rows[a : b if b > a else a + 1], 0, dtype) for a, b in pairs]
-        return stack(found, place) if found else rows[:0]
+        parts = [reduce(rows[a:b], 0, dtype) if b > a + 1 else convert(rows[a], found) for a, b in pairs]
+        return stack(parts, place) if parts else convert(moveaxis(rows[:0], 0, place), found)
 
     return reduceat
 
@@ -102,20 +167,17 @@ def _outer(function: Callable[..., Any]) -> Callable[..., Any]:
     return outer
 
 
-_REDUCTIONS = {"add": sum, "multiply": prod, "maximum": max, "minimum": min, "logical_and": all, "logical_or": any}
-_SCANS = {
-    "add": cumsum,
-    "multiply": cumprod,
-    "maximum": _extremes(ops.maximum),
-    "minimum": _extremes(ops.minimum),
-}
-METHODS |= {f"{name}.reduce": _reduce(reduction) for name, reduction in _REDUCTIONS.items()}
-METHODS |= {f"{name}.accumulate": _accumulate(scan) for name, scan in _SCANS.items()}
+_REDUCTIONS = {
+    "add": sum, "multiply": prod, "maximum": max, "minimum": min, "logical_and": _logical(all, logical_and),
+    "logical_or": _logical(any, logical_or),
+}  # fmt: skip
+_SCANS = {"add": cumsum, "multiply": cumprod}
 for _ufunc, _function in UFUNCS.items():
     if isinstance(_ufunc, np.ufunc) and _ufunc.nin == 2 and _ufunc.signature is None:
         _name = _ufunc.__name__
         METHODS[f"{_name}.outer"] = _outer(_function)
         if _ufunc.nout == 1:
-            METHODS.setdefault(f"{_name}.reduce", _folded(_function))
-            METHODS.setdefault(f"{_name}.accumulate", _accumulate(_chained(_function)))
-            METHODS[f"{_name}.reduceat"] = _parts(METHODS[f"{_name}.reduce"])
+            _reduction = _reduce(_ufunc, _REDUCTIONS.get(_name) or _folded(_ufunc, _function))
+            METHODS[f"{_name}.reduce"] = _reduction
+            METHODS[f"{_name}.accumulate"] = _accumulate(_ufunc, _SCANS.get(_name) or _chained(_ufunc, _function))
+            METHODS[f"{_name}.reduceat"] = _parts(_ufunc, _reduction)
