@@ -317,11 +317,26 @@ OPTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "einsum": [
         (lambda n, x, y: n.einsum(x, [0, 27], y, [27, 1], [1, 0]), (normal(2, 3), normal(3, 4))),
         (lambda n, x, y: n.einsum(x, [..., 1], y, [1]), (normal(2, 3), normal(3))),
+        (lambda n, x, y: n.einsum(x, [51, 0], y, [0, 51]), (normal(2, 3), normal(3, 2))),
     ],
     "pad": [
         *[(lambda n, x, m=m: n.pad(x, [(2, 1), (0, 3)], mode=m), (normal(3, 2),)) for m in ("edge", "wrap")],
         *[(lambda n, x, m=m: n.pad(x, 4, mode=m), (normal(3, 2),)) for m in ("reflect", "symmetric")],
         (lambda n, x: n.pad(x, 1, constant_values=[(1.0, 2.0), (3.0, 4.0)]), (normal(2, 2),)),
+        (lambda n, x, y: n.pad(x, 1, constant_values=y), (normal(2, 2), normal())),
+        (lambda n, x, y: n.pad(x, [(1, 0), (2, 1)], constant_values=y), (normal(2, 2), normal(2))),
+        (lambda n, x: n.pad(x, {-1: (1, 2)}, "linear_ramp", end_values=2.0), (normal(2, 3),)),
+        (lambda n, x: n.pad(x, 2, "linear_ramp", end_values=[(1.0, 2.0), (3.0, 4.0)]), (normal(2, 3),)),
+        (lambda n, x: n.pad(x, (3, 1), "mean", stat_length=[(1, 2), (2, 9)]), (normal(2, 3),)),
+        *[
+            (lambda n, x, m=m: n.pad(x, [(5, 1), (0, 7)], m, reflect_type="odd"), (normal(3, 2),))
+            for m in ("reflect", "symmetric")
+        ],
+        *[
+            (lambda n, x, m=m, k=k: n.pad(x, [(2, 1), (1, 3)], m, stat_length=k), (apart(3, 2),))
+            for m in ("minimum", "maximum")
+            for k in (None, 2, (1, 3))
+        ],
     ],
     "reshape": [(lambda n, x: n.reshape(x, (-1, 2), order="F") * x.reshape(3, 2, order="A"), (normal(2, 3),))],
     "ravel": [(lambda n, x: n.ravel(x, "F") * x.flatten("F"), (normal(2, 3),))],

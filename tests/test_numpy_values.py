@@ -275,6 +275,7 @@ def test_operator_of_one_operand(function: Any) -> None:
 SUMS = "sums and products of many elements are made in another order, and from another start"
 SCALED = "squares neither overflow nor vanish; NumPy's are rounded to a multiple of the smallest number"
 TIES = "which of two zeros comes first is left open"
+RAMPS = "the steps of a ramp are rounded another way"
 STEPS = "what is made of differences is made in another order"
 INEXACT = {
     **dict.fromkeys(("dot", "inner", "vdot", "vecdot", "matmul", "tensordot", "einsum", "trace", "prod"), SUMS),
@@ -305,6 +306,7 @@ ALLOWED: dict[str, tuple[str, Callable[[str], bool]]] = {
     **dict.fromkeys(("quantile", "percentile", "nanmin", "nanmax", "sort"), (TIES, lambda what: nearly(what, 0.0))),
     **dict.fromkeys(("nanquantile", "nanpercentile"), (TIES + "; " + STEPS, lambda what: nearly(what, 1))),
     "sinc": (SERIES, lambda what: nearly(what, 4)),
+    "pad": (RAMPS, lambda what: nearly(what, 1)),
     "argpartition": (TIES, lambda what: what.startswith("np.int64")),
     "reshape": (NUMBERS, lambda what: what.endswith(" for ndarray")),
     "average": (WEIGHTS, lambda what: what == "not refused"),

@@ -21,6 +21,7 @@ from primad.numpy import (
     nans,
     objects,
     order,
+    padding,
     polynomial,
     polynomials,
     products,
@@ -42,6 +43,7 @@ from primad.numpy.logic import *
 from primad.numpy.nans import *
 from primad.numpy.objects import *
 from primad.numpy.order import *
+from primad.numpy.padding import *
 from primad.numpy.polynomials import *
 from primad.numpy.products import *
 from primad.numpy.quantiles import *
@@ -76,7 +78,7 @@ TRACEABLE = [
 ]  # fmt: skip
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
-    arranging, creation, einstein, elementwise, indexing, logic, nans, order, polynomials, products, quantiles,
+    arranging, creation, einstein, elementwise, indexing, logic, nans, order, padding, polynomials, products, quantiles,
     reductions, rounding, scans, shaping, signals, ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__

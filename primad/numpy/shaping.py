@@ -29,7 +29,7 @@ from primad.trace import TracedArray
 
 __all__ = [
     "array_split", "atleast_1d", "atleast_2d", "broadcast_to", "column_stack", "concatenate", "expand_dims",
-    "flip", "hstack", "moveaxis", "ndim", "pad", "ravel", "repeat", "reshape",
+    "flip", "hstack", "moveaxis", "ndim", "ravel", "repeat", "reshape",
     "result_type", "roll", "shape", "size", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "vstack",
 ]  # fmt: skip
 
@@ -133,6 +133,8 @@ def _joined(name: str, arrays: Any, dtype: Any = None) -> list[TracedArray]:
     operands = [as_traced(array if isinstance(array, TracedArray) else np.asarray(array), like) for array in arrays]
     if dtype is None:
         dtype = np.result_type(*[x.dtype for x in operands])  # NumPy makes arrays of numbers before it joins
+    elif not all(np.can_cast(x.dtype, dtype, "same_kind") for x in operands):
+        raise ShapeError(f"{name}: casting to {np.dtype(dtype)} is not same_kind", fix="use .astype before.")
     return [convert(x, dtype) for x in operands]
 
 
@@ -275,35 +277,6 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
     shape = (*x.shape[: place + 1], count, *x.shape[place + 1 :])
     wide = ops.broadcast(x, shape=shape, axes=(place + 1,))
     return ops.reshape(wide, shape=(*x.shape[:place], x.shape[place] * count, *x.shape[place + 1 :]))
-
-
-@implements(np.pad)
-def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, reflect_type: str = "even") -> Any:
-    """np.pad with mode 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'."""
-    if mode in ("edge", "reflect", "symmetric", "wrap") and reflect_type == "even":
-        places = np.pad(np.arange(x.size).reshape(x.shape), pad_width, mode)  # type: ignore[call-overload]
-        return ops.gather(reshape(x, (x.size,)), as_traced(places, x), axis=0, batch=0)
-    if mode != "constant":
-        raise ShapeError(
-            f"pad: mode {mode!r} with reflect_type {reflect_type!r} is not supported on traced arrays",
-            fix="'edge', 'reflect', 'symmetric' and 'wrap' are; np.concatenate joins what else goes around.",
-        )
-    if isinstance(constant_values, TracedArray) and constant_values.ndim:
-        raise ShapeError("pad: several constant values must not be traced")
-    if isinstance(pad_width, dict):
-        named = {normalize_axis("pad", axis, x.ndim): width for axis, width in pad_width.items()}
-        pad_width = [np.broadcast_to(named.get(axis, 0), 2) for axis in range(x.ndim)]
-    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
-    low, high = tuple(a for a, _ in widths), tuple(b for _, b in widths)
-    padded = ops.pad(x, low=low, high=high, interior=(0,) * x.ndim)
-    if isinstance(constant_values, TracedArray):
-        around = expand(convert(constant_values, x.dtype), padded.shape)
-    elif np.ndim(constant_values) == 0 and constant_values == 0:
-        return padded
-    else:
-        around = as_traced(np.pad(np.zeros(x.shape, x.dtype), widths, constant_values=constant_values), x)
-    inside = np.pad(np.ones(x.shape, bool), widths)
-    return ops.select(as_traced(inside, x), padded, around)
 
 
 @implements(np.shape)
