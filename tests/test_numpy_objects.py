@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -95,3 +97,96 @@ def test_vectorize() -> None:
         primad.grad(lambda x: pnp.vectorize(lambda v: v, signature="(n)->(n)")(x)[0])(X)
     with pytest.raises(primad.PrimadError, match="no elements"):
         primad.jit(pnp.vectorize(hinge))(np.zeros(0))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_series_at_large_numbers(name: str) -> None:
+    """What overflows is what overflows in NumPy, and a series without coefficients is refused as there."""
+    function = FAMILIES[name][0]
+    plain, ours = (getattr(getattr(n.polynomial, name), function) for n in (np, pnp))
+    x = np.array([np.inf, -np.inf, np.nan, 1e200, -1e200, 1e155, 0.0])
+    for c in (*(np.arange(1.0, 1.0 + n) for n in range(1, 6)), [1, 0, 0, -2], [0.0, np.inf, 1.0]):
+        np.testing.assert_allclose(primad.jit(ours)(x, np.asarray(c)), plain(x, c), rtol=1e-14)
+        np.testing.assert_allclose(primad.vjp(lambda z, c=c: ours(z, c), x)[0], plain(x, c), rtol=1e-14)
+    with pytest.raises(IndexError):
+        plain(X, np.zeros(0))
+    with pytest.raises(primad.PrimadError, match="without coefficients"):
+        primad.jit(ours)(X, np.zeros(0))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_series_hold_plain_coefficients(name: str) -> None:
+    """Arithmetic with traced numbers, and traced coefficients, name the function that does it."""
+    function, kind = FAMILIES[name]
+    series = getattr(pnp.polynomial, kind)
+    p = series([1.0, 2.0])
+    for f in (
+        lambda y: series([y, 1.0])(0.5), lambda y: series(pnp.stack([y, y]))(0.5), lambda y: (p + y)(0.5),
+        lambda y: (y + p)(0.5), lambda y: (y - p)(0.5), lambda y: (p * y)(0.5), lambda y: (y * p)(0.5),
+        lambda y: (p / y)(0.5), lambda y: (p // y)(0.5), lambda y: (p % y)(0.5), lambda y: divmod(y, p)[0](0.5),
+    ):  # fmt: skip
+        assert np.isfinite(f(2.0))
+        with pytest.raises(primad.PrimadError, match=function):
+            primad.grad(f)(2.0)
+    assert primad.grad(lambda y: p(y) * y)(2.0) != 0.0
+
+
+def test_joined_numbers_are_cast_as_numpys() -> None:
+    """A number of Python's adopts the dtype of the arrays that it is joined with, one of NumPy's does not."""
+    items = [
+        1,
+        2.5,
+        True,
+        np.float64(2.0),
+        np.float32(1.0),
+        np.int64(3),
+        [1.0, 2.0],
+        np.zeros(2, np.int32),
+        slice(0, 3),
+    ]
+    for dtype in ("float32", "float64", "int64", "bool"):
+        x = np.array([1, 0], dtype)
+        for item in items:
+            for call in (lambda n, x, i: n.r_[x, i], lambda n, x, i: n.r_[i, x, x[0]], lambda n, x, i: n.c_[x, x]):
+                expected = call(np, x, item)
+                found = primad.jit(lambda x, c=call, i=item: c(pnp, x, i))(x)
+                assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist()), (dtype, item)
+
+
+def test_every_option_of_vectorize() -> None:
+    """Types that are given are those of the results, as many as there are results; the first result's else."""
+    functions = {
+        "one": lambda x: 2 * x, "plain": lambda x: 1.5, "integer": lambda x: 3, "truth": lambda x: x > 0.5,
+        "two": lambda x: (x, 1), "mixed": lambda x: x if x > 0.5 else 1,
+    }  # fmt: skip
+    types = (None, "f", "d", "l", "fd", "dl", [np.float32], [np.float64, np.int64], ["float32", "bool"])
+    for name, f in functions.items():
+        for otypes in types:
+            for x in (np.array([0.75, 0.25]), np.array([0.25, 0.75]), np.array(0.75), np.zeros(0)):
+                plain, ours = (n.vectorize(f, otypes=otypes, doc="Says.") for n in (np, pnp))
+                assert ours.__doc__ == plain.__doc__ == "Says."
+                try:
+                    expected: Any = plain(x)
+                except (ValueError, TypeError, IndexError):
+                    with pytest.raises(primad.PrimadError):
+                        primad.vjp(ours, x)
+                    continue
+                try:
+                    found = primad.vjp(ours, x)[0]
+                except primad.PrimadError as error:
+                    assert "otypes" in str(error)
+                    if otypes is None:
+                        assert name == "mixed"
+                    else:  # NumPy makes something of another number of results
+                        assert len(otypes) != (2 if name == "two" else 1)
+                    continue
+                parts = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+                for mine, its in parts:
+                    assert np.asarray(mine).dtype == np.asarray(its).dtype, (name, otypes, x)
+                    assert np.array_equal(mine, its), (name, otypes, x)
+
+
+def test_series_are_made_when_they_are_asked_for() -> None:
+    code = "import sys, primad; assert 'numpy.polynomial' not in sys.modules; primad.numpy.polynomial.Legendre([1.0])"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import TracingError
-from primad.numpy.promotion import any_traced, convert, expand, traced_operands
+from primad.errors import ShapeError, TracingError
+from primad.numpy.promotion import any_traced, convert, expand, joined, result_dtype, traced_operands
 from primad.numpy.shaping import concatenate, ravel, reshape, stack
 from primad.recording import RECORDING
 from primad.trace import TracedArray, settled
@@ -33,7 +33,9 @@ class Joiner:
             return self._plain[index]
         items = list(index) if isinstance(index, tuple) else [index]
         said = items[:1] if isinstance(items[0], str) else []
-        arrays = traced_operands(*[np.r_[item] if isinstance(item, slice) else item for item in items[len(said) :]])
+        items = [np.r_[item] if isinstance(item, slice) else joined(item) for item in items[len(said) :]]
+        dtype = result_dtype(*items)  # in which a number of Python's adopts that of the arrays
+        arrays = [convert(x, dtype) for x in traced_operands(*items)]
         starts = np.cumsum([0, *[x.size for x in arrays]])
         numbers = [start + np.arange(x.size).reshape(x.shape) for start, x in zip(starts, arrays, strict=False)]
         places = np.asarray(self._plain[(*said, *[n if n.ndim else n.item() for n in numbers])])
@@ -53,7 +55,7 @@ class vectorize:
 
     Args:
         pyfunc: the function.
-        options: NumPy's; with traced values only `excluded` and `otypes` are known.
+        options: NumPy's; `signature` does not go with traced values.
 
     Example:
         >>> import primad, primad.numpy as np
@@ -66,8 +68,9 @@ class vectorize:
         self.pyfunc = pyfunc
         self._options = options
         self._plain = None if pyfunc is None else np.vectorize(pyfunc, **options)
-        if pyfunc is not None:
-            update_wrapper(self, pyfunc)
+        if self._plain is not None:
+            update_wrapper(self, pyfunc)  # type: ignore[arg-type]
+            self.__doc__ = self._plain.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function for each element of arrays that are broadcast."""
@@ -89,8 +92,14 @@ class vectorize:
             if key not in excluded
         }
         shape = np.broadcast_shapes(*map(np.shape, arrays.values()))
+        types = self._plain.otypes if self._plain is not None else None
         if not np.prod(shape, dtype=int):
-            raise TracingError("np.vectorize of no elements: its results have no type", fix="primad.vmap has one.")
+            if types is None:
+                raise TracingError(
+                    "np.vectorize of no elements: its results have no type", fix="give otypes=; primad.vmap has one."
+                )
+            empty = tuple([np.empty(shape, kind) for kind in types])
+            return empty if len(empty) > 1 else empty[0]
         rows = {
             key: expand(value, shape) if isinstance(value, TracedArray) else np.broadcast_to(value, shape)
             for key, value in arrays.items()
@@ -100,14 +109,29 @@ class vectorize:
             now = {key: rows[key][place] if key in rows else value for key, value in given.items()}
             named = {key: value for key, value in now.items() if isinstance(key, str)}
             found.append(self.pyfunc(*[value for key, value in now.items() if key not in named], **named))  # type: ignore[misc]
-        if isinstance(found[0], tuple):
-            return tuple([self._joined(parts, shape) for parts in zip(*found, strict=True)])
-        return self._joined(found, shape)
+        several = isinstance(found[0], tuple)
+        columns = list(zip(*found, strict=True)) if several else [found]
+        if types is not None and len(types) != len(columns):
+            raise ShapeError(f"np.vectorize: {len(types)} otypes for {len(columns)} results")
+        joint = [
+            _joined(column, shape, kind) for column, kind in zip(columns, types or [None] * len(columns), strict=True)
+        ]
+        return tuple(joint) if several else joint[0]
 
-    def _joined(self, found: Any, shape: tuple[int, ...]) -> Any:
-        found = settled(list(found))
-        if not any_traced(found):
-            return np.array(found).reshape(shape)
-        joined = reshape(stack(traced_operands(*found)), shape)
-        otypes = self._options.get("otypes")
-        return joined if otypes is None else convert(joined, np.dtype(otypes if isinstance(otypes, str) else otypes[0]))
+
+def _joined(found: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return results, one for each element, as one array of a dtype: by default that of the first, as NumPy's is.
+
+    Raises:
+        ShapeError: if the others do not fit the first, which NumPy would cut off.
+    """
+    found = settled(list(found))
+    first = dtype if dtype is not None else result_dtype(found[0])
+    if dtype is None and not np.can_cast(result_dtype(*found), first, "same_kind"):
+        raise ShapeError(
+            f"np.vectorize: its first result is of dtype {first}, and others are {result_dtype(*found)}",
+            fix="give otypes=, or return numbers of one kind.",
+        )
+    if not any_traced(found):
+        return np.array(found).astype(first).reshape(shape)
+    return convert(reshape(stack(traced_operands(*found)), shape), np.dtype(first))

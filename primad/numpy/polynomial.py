@@ -6,20 +6,17 @@ What is not here is NumPy's own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from primad.errors import ShapeError, TracingError
 from primad.numpy.promotion import any_traced, as_float, result_dtype, traced_operands
 from primad.numpy.shaping import atleast_1d, reshape
 from primad.trace import TracedArray, settled
 
-__all__ = [
-    "Chebyshev", "Hermite", "HermiteE", "Laguerre", "Legendre", "Polynomial", "chebyshev", "hermite", "hermite_e",
-    "laguerre", "legendre", "polynomial",
-]  # fmt: skip
 _RECURRENCES: dict[str, tuple[str, Callable[[int], tuple[float, float, float]]]] = {
     "polynomial": ("polyval", lambda k: (1.0, 0.0, 0.0)),
     "chebyshev": ("chebval", lambda k: (2.0 if k else 1.0, 0.0, 1.0)),
@@ -29,6 +26,13 @@ _RECURRENCES: dict[str, tuple[str, Callable[[int], tuple[float, float, float]]]]
     "laguerre": ("lagval", lambda k: (-1 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1))),
 }
 """The function that sums a series, and k → (a, b, c) of pₖ₊₁ = (a x + b) pₖ − c pₖ₋₁ (Abramowitz and Stegun, 22.7)."""
+
+_CLASSES = {
+    "Polynomial": "polynomial", "Chebyshev": "chebyshev", "Legendre": "legendre", "Hermite": "hermite",
+    "HermiteE": "hermite_e", "Laguerre": "laguerre",
+}  # fmt: skip
+__all__ = [*_RECURRENCES, *_CLASSES]
+_REFUSING = ["__truediv__", *(f"__r{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod"))]
 
 
 def _series(module: ModuleType, name: str, recurrence: Callable[[int], tuple[float, float, float]]) -> Any:
@@ -43,17 +47,30 @@ def _series(module: ModuleType, name: str, recurrence: Callable[[int], tuple[flo
         result_dtype(x, c)  # which says what is no number
         x, c = traced_operands(x, c)
         c = as_float(atleast_1d(c))
+        if not c.shape[0]:
+            raise ShapeError(f"{name}: a series without coefficients")
         if tensor:
             c = reshape(c, (*c.shape, *[1] * x.ndim))
-        after: Any = 0.0
-        later: Any = 0.0
-        for k in reversed(range(c.shape[0])):
-            a, b, _ = recurrence(k)
-            step = recurrence(k + 1)[2]
-            after, later = c[k] + (a * x + b) * after - step * later, after
-        return after + 0.0 * x
+        return _horner(x, c) if module is np.polynomial.polynomial else _clenshaw(x, c, recurrence)
 
     return evaluate
+
+
+def _horner(x: Any, c: Any) -> Any:
+    found = c[-1] + x * 0
+    for k in reversed(range(c.shape[0] - 1)):
+        found = c[k] + found * x
+    return found
+
+
+def _clenshaw(x: Any, c: Any, recurrence: Callable[[int], tuple[float, float, float]]) -> Any:
+    """Sum a series as NumPy does: the two highest terms are kept in terms of the two polynomials below."""
+    low, high = (c[0], 0.0) if c.shape[0] == 1 else (c[-2], c[-1])
+    for k in reversed(range(1, c.shape[0] - 1)):
+        a, b, step = recurrence(k)
+        low, high = c[k - 1] - high * step, low + high * (a * x + b if b else a * x)
+    a, b, _ = recurrence(0)
+    return low + high * (a * x + b if b else a * x)
 
 
 def _class(plain: Any, evaluate: Any) -> type:
@@ -66,10 +83,32 @@ def _class(plain: Any, evaluate: Any) -> type:
         shift, scale = np.polynomial.polyutils.mapparms(self.domain, self.window)
         return evaluate(shift + scale * arg, self.coef)
 
+    def refuse(*operands: Any) -> Any:
+        raise TracingError(
+            f"np.polynomial.{plain.__name__} with traced coefficients, or in arithmetic with a traced number",
+            why="NumPy's classes of series hold plain coefficients.",
+            fix=f"p(x) + y computes with values; {evaluate.__name__}(x, c) sums a series with traced coefficients.",
+        )
+
+    def start(self: Any, coef: Any, *args: Any, **options: Any) -> None:
+        plain.__init__(self, refuse() if any_traced([settled(coef)]) else coef, *args, **options)
+
+    def coefficients(self: Any, other: Any) -> Any:
+        return plain._get_coefficients(self, refuse() if any_traced([settled(other)]) else other)
+
+    def reflected(operation: str) -> Any:
+        def apply(self: Any, other: Any) -> Any:
+            return getattr(plain, operation)(self, refuse() if any_traced([settled(other)]) else other)
+
+        return apply
+
+    methods: dict[str, Any] = {"__init__": start, "_get_coefficients": coefficients, "__call__": call}
+    methods |= {name: reflected(name) for name in _REFUSING}
     doc = f"np.polynomial.{plain.__name__}, a series that may be called with traced values."
-    return type(plain.__name__, (plain,), {"__call__": call, "__doc__": doc, "__module__": __name__})
+    return type(plain.__name__, (plain,), {**methods, "__doc__": doc, "__module__": __name__})
 
 
+@cache
 def _family(name: str) -> ModuleType:
     """Return a module of NumPy's with the function, and the class, that take traced values."""
     module = getattr(np.polynomial, name)
@@ -84,11 +123,9 @@ def _family(name: str) -> ModuleType:
     return found
 
 
-polynomial, chebyshev, legendre, hermite, hermite_e, laguerre = map(_family, _RECURRENCES)
-Polynomial, Chebyshev, Legendre = polynomial.Polynomial, chebyshev.Chebyshev, legendre.Legendre
-Hermite, HermiteE, Laguerre = hermite.Hermite, hermite_e.HermiteE, laguerre.Laguerre
-
-
 def __getattr__(name: str) -> Any:
-    """Return what NumPy has by this name."""
-    return getattr(np.polynomial, name)
+    """Return the module or class of this name, made when it is first asked for, or what NumPy has."""
+    if name in _RECURRENCES:
+        return _family(name)
+    family = _CLASSES.get(name)
+    return getattr(np.polynomial, name) if family is None else getattr(_family(family), name)
