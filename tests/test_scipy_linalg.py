@@ -92,6 +92,38 @@ def test_values_and_derivatives_are_right(name: str) -> None:
     primad.check_grads(bounded, arrays, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_single_precision_stays(name: str) -> None:
+    function, arrays = CASES[name]
+    arrays = tuple([np.float32(x) for x in arrays])
+    found = [np.asarray(x) for x in primad.tree.leaves(primad.jit(lambda *xs: function(mirror, *xs))(*arrays))]
+    assert {x.dtype for x in found if x.dtype.kind == "f"} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("name", mirror.__all__)
+def test_arrays_with_a_mutable_face_are_taken_by_name(name: str) -> None:
+    """As by position: for the first call of each function in the cases above, with every array given by its name."""
+    whole = [(f, xs) for case, (f, xs) in CASES.items() if case.split(",")[0].split(" ")[0] == name]
+    if name == "block_diag" or not whole:
+        pytest.skip("it takes its arrays by position, or is called in pairs")
+    function, arrays = whole[0]
+
+    class Named:
+        """The mirror, of which a function is given everything by name."""
+
+        def __getattr__(self, called: str) -> Any:
+            plain = getattr(mirror, called)
+            names = list(inspect.signature(plain).parameters)
+            return lambda *args, **options: plain(**dict(zip(names, args, strict=False)), **options)
+
+    def of_writable(*xs: Any) -> Any:
+        return function(Named(), *[primad.numpy.array(x) for x in xs])
+
+    for found in (primad.jit(of_writable)(*arrays), primad.vjp(of_writable, *arrays)[0]):
+        for x, y in zip(primad.tree.leaves(found), primad.tree.leaves(function(mirror, *arrays)), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10)
+
+
 def test_every_function_has_a_case_and_scipys_parameters() -> None:
     text = inspect.getsource(inspect.getmodule(test_values_and_derivatives_are_right))  # type: ignore[arg-type]
     assert set(mirror.__all__) == set(_OF_SCIPY_LINALG)

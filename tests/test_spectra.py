@@ -104,6 +104,20 @@ def test_derivatives_and_batches(name):
         np.testing.assert_allclose(primad.vmap(primad.grad(f))(stack), each, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("m", [0, 1, 3])
+@pytest.mark.parametrize("n", [0, 1, 2, 4])
+def test_least_squares_of_every_shape(m: int, n: int) -> None:
+    """Of no equations, no unknowns, and no right-hand sides too."""
+    a = np.random.default_rng(m + 5 * n).normal(size=(m, n))
+    for b in (np.ones(m), np.ones((m, 0)), np.ones((m, 1)), np.ones((m, 2)) * [1.0, 2.0]):
+        expected = np.linalg.lstsq(a, b)
+        for found in (primad.jit(np.linalg.lstsq)(a, b), primad.vjp(lambda a, b: np.linalg.lstsq(a, b)[0], a, b)[:1]):
+            for x, y in zip(found, expected, strict=False):
+                assert np.shape(x) == np.shape(y)
+                np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
+        primad.check_grads(lambda a, b: np.linalg.lstsq(a, b)[0], (a, b), order=1)
+
+
 def test_ranks_are_numbers():
     deficient = TALL[0] @ np.diag([1.0, 1.0, 0.0])
     for a in (TALL, deficient, np.ones(3), np.zeros(2)):

@@ -188,5 +188,5 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     s = ops.svd(a)[1]
     rank = sum_(s > cutoff * s[:1])
     rest = columns - a @ x
-    residuals = sum_(rest * rest, 0) if a.shape[0] > a.shape[1] else rest[:0, 0]
+    residuals = sum_(rest * rest, 0) if a.shape[0] > a.shape[1] else rest.reshape(-1)[:0]
     return x[:, 0] if b.ndim == 1 else x, residuals, rank, s

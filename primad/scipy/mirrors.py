@@ -23,7 +23,7 @@ def mirrors(function: F) -> F:
 
     @wraps(function)
     def mirror(*args: Any, **kwargs: Any) -> Any:
-        args = settled(args)
+        args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
         if any_traced([*args, *kwargs.values()]):
             return function(*args, **kwargs)
         return getattr(import_module("scipy.linalg"), function.__name__)(*args, **kwargs)

@@ -51,7 +51,8 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 @mirrors
 def hankel(c: Any, r: Any = None) -> Any:
     """scipy.linalg.hankel: of a first column, and a last row whose first element is not read."""
-    c, r = floats(c, np.zeros(np.shape(c)) if r is None else r)
+    (c,) = floats(c)
+    c, r = floats(c, np.zeros(c.shape, c.dtype) if r is None else r)
     c, r = _vector("hankel", c), _vector("hankel", r)
     return pn.concatenate([c, r[1:]])[np.arange(c.size)[:, None] + np.arange(r.size)[None, :]]
 
