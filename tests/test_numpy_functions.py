@@ -37,6 +37,7 @@ arrays every function of `primad.numpy` is NumPy's own; constants, dtypes and cl
 function does not take is refused with an error, never dropped; `out=` is refused everywhere.
 
 """
+TABLE = "| function | traced arrays | |\n|---|---|---|\n"
 
 
 def recorded(name: str) -> Any:
@@ -77,7 +78,40 @@ def page() -> str:
         f"Of {len(rows)} functions, {records} record ({limited} of them without some option), {len(OWN)} are\n"
         f"NumPy's own, since they take nothing that could have a derivative, and {len(REFUSED)} are refused.\n\n"
     )
-    return HEAD + count + "| function | traced arrays | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    text = HEAD + count + TABLE + "\n".join(rows) + "\n"
+    for title, others in (("Objects", objects()), ("numpy.polynomial", series())):
+        text += f"\n## {title}\n\n{TABLE}" + "\n".join(others) + "\n"
+    return text
+
+
+def objects() -> list[str]:
+    """Return the rows of what is called or indexed like a function."""
+    lines = []
+    for name in sorted(n for n in np.__all__ if n in vars(pnp.objects) and n in pnp.objects.__all__):
+        said = (getattr(pnp, name).__doc__ or "").split("\n\n")[0].replace("|", "\\|")
+        said = re.sub(r"^np.[a-z_]+: ", "", " ".join(said.split()))
+        lines.append(f"| `{name}` | works | {said[:1].upper() + said[1:]} |")
+    return lines
+
+
+def series() -> list[str]:
+    """Return the rows of the modules of numpy.polynomial: what evaluates a series records, the rest is NumPy's."""
+    lines = []
+    for module in sorted(n for n in pnp.polynomial.__all__ if isinstance(getattr(pnp.polynomial, n), ModuleType)):
+        ours, plain = getattr(pnp.polynomial, module), getattr(np.polynomial, module)
+        own = sorted(n for n in plain.__all__ if getattr(ours, n) is getattr(plain, n) and callable(getattr(plain, n)))
+        for name in sorted({n for n in plain.__all__ if callable(getattr(plain, n))} - set(own)):
+            kind = isinstance(getattr(ours, name), type)
+            said = (
+                "Called with traced values; its coefficients are plain."
+                if kind
+                else "Of traced values, coefficients or both."
+            )
+            lines.append(f"| `{module}.{name}` | works{', with limits' if kind else ''} | {said} |")
+        lines.append(
+            f"| `{module}`: {', '.join(f'`{n}`' for n in own)} | NumPy's own | They take plain coefficients. |"
+        )
+    return lines
 
 
 def test_every_function_works_or_is_refused_with_a_reason() -> None:
@@ -88,6 +122,16 @@ def test_every_function_works_or_is_refused_with_a_reason() -> None:
 @pytest.mark.skipif(not np.__version__.startswith("2.4"), reason="the page is made with NumPy 2.4")
 def test_the_page_says_what_holds() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run python tests/test_numpy_functions.py"
+
+
+def test_the_page_has_every_name() -> None:
+    """Every function, object and series that primad.numpy defines is on it."""
+    text = PAGE.read_text(encoding="utf-8")
+    names = {*pnp.TRACEABLE, *pnp.objects.__all__} & set(np.__all__)
+    for module in pnp.polynomial.__all__:
+        found = getattr(pnp.polynomial, module)
+        names |= {n for n in getattr(found, "__all__", [module]) if callable(getattr(found, n, found))}
+    assert [name for name in sorted(names) if not re.search(rf"`([a-z_]+\.)?{name}`", text)] == []
 
 
 def test_every_name_of_numpy_is_here() -> None:
