@@ -34,9 +34,9 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "dtype": (np.float32, np.int64, np.float64, None),
     "casting": ("no", "safe", "unsafe"),
     "order": ("C", "F", "K"),
-    "signature": (None, "f->f", "ff->f"),
+    "signature": ("f->f", "ff->f"),
     "kind": ("stable", "heapsort"),
-    "mode": ("clip", "wrap", "raise", "edge", "reduced", "complete", "r"),
+    "mode": ("clip", "wrap", "raise", "edge", "mean", "maximum", "reduced", "complete", "r"),
     "min": (0.25,),
     "max": (0.25,),
     "a_min": (0.25, None),
@@ -79,6 +79,13 @@ OPERANDS = {"x", "y", "arrays", "shape", "sections", "values", "subscripts"}
 """Our names of what NumPy calls a, m, ary, arr, tup, array, …"""
 
 
+MORE = {
+    ("argpartition", "kind"), ("partition", "kind"), ("reshape", "copy"), ("x.clip", "a_max"), ("x.var", "correction"),
+    ("x.std", "correction"),
+}  # fmt: skip
+"""Options of which we take values that NumPy refuses, since there they say nothing or what another name says too."""
+
+
 class WithOption:
     """NumPy, of which one function is called with one more option."""
 
@@ -106,16 +113,22 @@ def copies(args: tuple[Any, ...]) -> list[Any]:
 
 
 def honoured_or_refused(plain: Callable[..., Any], args: tuple[Any, ...]) -> str | None:
-    """Say what a traced call gives where it neither has NumPy's result nor refuses."""
+    """Say what a traced call gives where it neither has NumPy's result nor refuses, as it must where NumPy does."""
     try:
         with np.errstate(all="ignore"):
             expected = plain(*copies(args))
-    except (TypeError, ValueError, IndexError, AttributeError, RuntimeError):
-        return None
+    except (TypeError, ValueError, IndexError, AttributeError, RuntimeError) as error:
+        expected = error
     try:
         found = primad.trace(plain)(*args)(*copies(args))
     except primad.PrimadError:
         return None
+    except (TypeError, ValueError):
+        if isinstance(expected, Exception):
+            return None
+        raise
+    if isinstance(expected, Exception):
+        return f"{found!r} for {expected!r}"
     if isinstance(expected, (tuple, list)):
         found, expected = (np.concatenate([np.ravel(part) for part in result]) for result in (found, expected))
     if np.shape(found) != np.shape(expected) or np.asarray(found).dtype != np.asarray(expected).dtype:
@@ -140,7 +153,7 @@ def test_no_option_is_dropped(name: str) -> None:
             matrices = [(np.linalg, (RNG.standard_normal(shape),)) for shape in ((3, 2), (4, 4), (3,))]
             for case, args in matrices if name in LINALG else CASES[name]:
                 what = honoured_or_refused(with_option(name, case, option, value), args)
-                if what is not None:
+                if what is not None and (name, option) not in MORE:
                     wrong.append(f"{name}({option}={value!r}): {what}")
     assert not wrong
 
@@ -179,7 +192,7 @@ def test_no_option_of_a_method_is_dropped(name: str) -> None:
         for value in SAMPLES.get(option, (np.empty((3, 3)),)):
             call = partial(_call, name, {option: value})
             what = honoured_or_refused(call, (x,))
-            if what is not None or (option == "out" and not _refuses(call, x)):
+            if (what is not None and (f"x.{name}", option) not in MORE) or (option == "out" and not _refuses(call, x)):
                 wrong.append(f"x.{name}({option}={value!r}): {what}")
     assert not wrong
 

@@ -523,6 +523,26 @@ def test_value_and_derivative(function: Callable[..., Any], args: tuple[Any, ...
     check_derivative(lambda *xs: function(np, *xs), args)
 
 
+TOGETHER = {"choose", "bincount", "take_along_axis"}
+"""Functions of indices, which stay plain."""
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in TOGETHER])
+def test_any_argument_may_be_the_traced_one(name: str) -> None:
+    """Where only one of several arrays is traced, the result is the same."""
+    for function, args in CASES[name]:
+        for i in range(len(args) if len(args) > 1 else 0):
+            alone = primad.trace(lambda x, f=function, a=args, i=i: f(pnp, *a[:i], x, *a[i + 1 :]))(args[i])
+            assert_same(alone(args[i]), function(np, *args))
+
+
+@pytest.mark.parametrize("labels", [([0, -1], [0]), ([0, 52], [0]), ([0, 1], [1, 52]), ([0.5, 1], [1]), ([0, 1], [2])])
+def test_numbers_of_axes_are_checked(labels: tuple[list[int], list[int]]) -> None:
+    for of in (np.einsum, primad.jit(lambda x, a, b: np.einsum(x, a, b))):
+        with pytest.raises((ValueError, TypeError)):
+            of(np.ones((2, 3)), *labels)
+
+
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special(name: str) -> None:
     ours, theirs, args = SPECIAL[name]

@@ -232,6 +232,7 @@ def _ends(start: Any, stop: Any, num: Any) -> tuple[Any, Any, int, np.dtype[Any]
 
 
 def _finished(x: Any, own: np.dtype[Any], dtype: Any, axis: int) -> Any:
+    axis = operator.index(axis)
     return moveaxis(convert(x, own if dtype is None else dtype), 0, axis) if axis else convert(x, dtype or own)
 
 

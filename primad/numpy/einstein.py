@@ -54,6 +54,9 @@ def _lettered(*operands: Any) -> tuple[str, tuple[Any, ...]]:
     """Return subscripts in letters, and the operands, of operands that are each followed by numbers of their axes."""
     names = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers
     lists = [*operands[1::2], operands[-1]] if len(operands) % 2 else list(operands[1::2])
+    for number in [operator.index(item) for each in lists for item in each if item is not Ellipsis]:
+        if not 0 <= number < len(names):
+            raise ShapeError(f"einsum: an axis has the number {number}, which is not between 0 and {len(names) - 1}")
     texts = ["".join(["..." if item is Ellipsis else names[operator.index(item)] for item in each]) for each in lists]
     count = len(operands) // 2
     return ",".join(texts[:count]) + "".join(["->" + text for text in texts[count:]]), operands[: 2 * count : 2]

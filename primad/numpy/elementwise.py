@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import DomainError, TracingError
+from primad.errors import DomainError, ShapeError, TracingError
 from primad.ir.node import LITERAL, literal_value
 from primad.kinds import composite
 from primad.numpy.promotion import (
@@ -312,6 +312,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 def clip(x: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """np.clip: x held inside [a_min, a_max]; at an edge the derivative is 1/2 (a tie of maximum)."""
     refuse_out("clip", out)
+    if (a_min is not None or a_max is not None) and (min is not None or max is not None):
+        raise ShapeError("clip: give a_min and a_max, or min and max, not both")
     low = a_min if a_min is not None else min
     high = a_max if a_max is not None else max
     if low is not None:

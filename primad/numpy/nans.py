@@ -12,7 +12,7 @@ import numpy as np
 from primad.numpy.elementwise import safe_sqrt, where
 from primad.numpy.logic import isnan
 from primad.numpy.promotion import convert, implements, refuse_out
-from primad.numpy.reductions import all, argmax, argmin, corrected, max, mean, min, prod, std, sum, var
+from primad.numpy.reductions import all, argmax, argmin, corrected, max, mean, min, prod, refuse_integers, std, sum, var
 from primad.numpy.scans import cumprod, cumsum
 from primad.types import is_float
 
@@ -118,6 +118,7 @@ def nanmean(
 ) -> Any:
     """np.nanmean: of the numbers; NaN where there are none."""
     refuse_out("nanmean", out)
+    refuse_integers("nanmean", dtype)
     x = x if dtype is None else convert(x, dtype)
     return nansum(x, axis, keepdims=keepdims, where=where) / counted(x, axis, keepdims, where)
 
@@ -126,6 +127,7 @@ def _variance(
     x: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: bool, chosen: Any, middle: Any, correction: Any
 ) -> Any:
     refuse_out("nanvar", out)
+    refuse_integers("nanvar", dtype)
     x = x if dtype is None else convert(x, dtype)
     middle = nanmean(x, axis, keepdims=True, where=chosen) if middle is None else middle
     deviation = where(isnan(x), 0.0, x - middle)

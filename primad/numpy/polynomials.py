@@ -73,14 +73,13 @@ def polyder(p: Any, m: int = 1) -> Any:
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """np.polyint, with constants of integration: one, or one for each time."""
     count = _order("polyint", m)
-    constants = [0.0] * count if k is None else list(atleast_1d(*traced_operands(k))) if np.ndim(k) else [k]
+    p, k = traced_operands(p, 0.0 if k is None else k)
+    constants = list(atleast_1d(k))
     constants = constants * count if len(constants) == 1 else constants
     if len(constants) < count:
         raise ShapeError(f"polyint: {len(constants)} constants for {count} integrations")
-    p = traced_operands(p, k)[0] if k is not None else p
     for i in range(count):
-        constant = atleast_1d(traced_operands(p, constants[i])[1])
-        p = concatenate([p / np.arange(p.shape[0], 0, -1), constant])
+        p = concatenate([p / np.arange(p.shape[0], 0, -1), atleast_1d(constants[i])])
     return p
 
 

@@ -147,8 +147,10 @@ def matmul(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
     a, b = product_operands(x, y)
     if axes is None:
         return matmul_(a, b)
-    result = matmul_(_last(a, axes[0]), _last(b, axes[1]))
-    return _back(result, axes[2]) if len(axes) > 2 else result
+    wanted = (min(2, a.ndim), min(2, b.ndim), max(0, min(2, a.ndim) + min(2, b.ndim) - 2))
+    if not isinstance(axes, list) or tuple([np.size(each) for each in axes]) != wanted:
+        raise ShapeError(f"matmul: axes={axes} for operands and a result that have {wanted} axes of matrices")
+    return _back(matmul_(_last(a, axes[0]), _last(b, axes[1])), axes[2])
 
 
 def _last(x: TracedArray, axes: Any) -> TracedArray:
@@ -202,14 +204,14 @@ METHODS["dot"] = lambda x, y: dot(x, y)
 
 @implements(np.vecdot, ufunc=True)
 @as_product
-def vecdot(x: Any, y: Any, /, out: Any = None, *, axis: Any = None, axes: Any = None, keepdims: bool = False) -> Any:
+def vecdot(x: Any, y: Any, /, out: Any = None, *, axis: Any = -1, axes: Any = None, keepdims: bool = False) -> Any:
     """np.vecdot: products summed along one axis of each operand, the last by default; the others broadcast."""
     refuse_out("vecdot", out)
-    if axes is not None and (axis is not None or keepdims):
+    if axes is not None and (axis != -1 or keepdims):
         raise ShapeError("vecdot: axes= goes with neither axis= nor keepdims=")
-    first, second = (-1 if axis is None else axis,) * 2 if axes is None else axes[:2]
+    first, second = (axis,) * 2 if axes is None else axes[:2]
     a, b = product_operands(x, y)
-    a, b = _last(a, first), _last(b, second)
+    a, b = _last(a, operator.index(first) if axes is None else first), _last(b, second)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(f"vecdot: axes of lengths {a.shape[-1]} and {b.shape[-1]} do not fit")
     a, b = harmonize("vecdot", a, b)

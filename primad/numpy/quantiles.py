@@ -27,7 +27,7 @@ from primad.numpy.promotion import (
     refuse_out,
     traced_operands,
 )
-from primad.numpy.reductions import average, mean, sum
+from primad.numpy.reductions import average, mean, refuse_integers, sum
 from primad.numpy.shaping import atleast_2d, concatenate, moveaxis, ravel, reshape, squeeze, transpose
 from primad.trace import TracedArray
 from primad.types import is_float
@@ -212,16 +212,20 @@ def cov(
     aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """np.cov."""
-    given = traced_operands(m) if y is None else traced_operands(m, y)
+    refuse_integers("cov", dtype)
+    named = {"m": m, "y": y, "fweights": fweights, "aweights": aweights}
+    named = {key: value for key, value in named.items() if value is not None}
+    operands = dict(zip(named, traced_operands(*named.values()), strict=True))
+    given = [operands[key] for key in ("m", "y") if key in operands]
     if max(x.ndim for x in given) > 2:
         raise ShapeError("cov: more than two axes")
     dtype = np.result_type(*[x.dtype for x in given], np.float64) if dtype is None else dtype
     variables = concatenate([_variables(convert(x, dtype), rowvar) for x in given])
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights: Any = None
-    for some in (fweights, aweights):
-        if some is not None:
-            some = convert(traced_operands(some, m if y is None else given[0])[0], np.float64)
+    for key in ("fweights", "aweights"):
+        if key in operands:
+            some = convert(operands[key], np.float64)
             weights = some if weights is None else weights * some
     if weights is None:
         total: Any = variables.shape[1] - ddof
