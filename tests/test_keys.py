@@ -7,6 +7,7 @@ from decimal import Decimal
 from enum import Enum, IntEnum
 from fractions import Fraction
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import primad
+from primad.native.compiler import compiler
 
 Point = namedtuple("Point", "x y")
 
@@ -199,7 +201,8 @@ statics = st.recursive(
 @given(st.lists(statics, min_size=1, max_size=6))
 @settings(max_examples=80, deadline=None)
 def test_jit_sees_static_arguments_as_python_does(values):
-    """Each value that Python can tell from the earlier ones is recorded, and each only once."""
+    """Each value that Python can tell from the earlier ones is recorded, and each only once; what native functions
+    answer without looking at trees is the same."""
     recorded = []
 
     def f(x, value):
@@ -210,6 +213,30 @@ def test_jit_sees_static_arguments_as_python_does(values):
     for value in [*values, *values]:
         assert compiled(2.0, value) == 2.0 * weight(value)
     assert len(recorded) == len({text_of(value) for value in values})
+    for value in values if compiler() is not None else ():
+        assert without_trees(compiled, 2.0, value) == 2.0 * weight(value)
+
+
+def without_trees(compiled, *args):
+    """Call a jitted function whose native functions must take the arguments as they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(primad.tree, "flatten", None)
+        return compiled(*args)
+
+
+@pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
+def test_native_functions_of_static_arguments_are_found_again(monkeypatch):
+    """Also with static arguments before and between others, of several types, and when many came between."""
+    f = primad.jit(lambda n, x, power, y: n * x**power + np.sum(y), static_argnums=(0, -2))
+    arguments = [1.5, np.ones(3), np.float32(0.5), np.ones((2, 2), np.float32)]
+    calls = list(product((1, True, 1.0, 2), arguments, (2, 2.0), arguments[:2]))
+    expected = [f(*call) for call in calls]
+    for call, value in zip(calls, expected, strict=True):
+        assert same(without_trees(f, *call), value)
+    monkeypatch.setattr("primad.functional.compile.PER_FUNCTION", 2)
+    f(3, *calls[0][1:])
+    assert same(f(*calls[0]), expected[0])
+    assert same(without_trees(f, *calls[0]), expected[0])
 
 
 class Vague:

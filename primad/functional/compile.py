@@ -103,6 +103,7 @@ def jit(
     )
     first: Function | None = None
     others = held.others
+    some_are_static = bool(held.static)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -115,6 +116,10 @@ def jit(
                 found = entry(*args)
                 if found is not NotImplemented:
                     return found
+        elif some_are_static and not kwargs:
+            found = held.enter(args)
+            if found is not NotImplemented:
+                return found
         result = held.call(args, kwargs)
         first = held.first
         return result
@@ -156,6 +161,7 @@ class _Specialization(NamedTuple):
         donated: which results take the memory of which arguments.
         names: of the leaves of the arguments.
         adopted: the leaves that are Python integers, with the dtypes of integers that they take.
+        entry: the native function that does it all, if there is one.
     """
 
     executable: Executable
@@ -164,11 +170,12 @@ class _Specialization(NamedTuple):
     donated: Donated
     names: list[str]
     adopted: list[tuple[int, Any]]
+    entry: Function | None
 
 
 MOST_ENTRIES = 8
-"""Native functions that `jit` tries in turn, each for other types of arguments. Chosen: trying all of them should take
-no longer than finding the right plan."""
+"""Native functions that `jit` tries in turn for the same static arguments, each for other types of the others. Chosen:
+trying all of them should take no longer than finding the right plan."""
 
 
 @dataclass(eq=False)
@@ -179,6 +186,8 @@ class _Compilation:
         first: a native function of calls without static arguments or keywords, which declines arguments of other types
             than its own; apart from the others since most functions have one only.
         others: those of further types.
+        entries: those of calls with static arguments, in the order of `MOST_ENTRIES`: by the number of arguments and
+            the key of the static ones.
     """
 
     function: Function
@@ -190,13 +199,43 @@ class _Compilation:
     executor: Executor
     first: Function | None = None
     others: list[Function] = field(default_factory=list)
+    entries: dict[Any, list[Function]] = field(default_factory=dict)
+    _places: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
     _cache: Cache = field(default_factory=lambda: Cache(PER_FUNCTION))
+
+    def enter(self, args: tuple[Any, ...]) -> Any:
+        """Call the native function for these static arguments and such others; NotImplemented if there is none."""
+        count = len(args)
+        fixed, free = self._places_among(count)
+        entries = self.entries.get((count, comparable_key([args[i] for i in fixed])))
+        if entries is not None:
+            dynamic = [args[i] for i in free]
+            for entry in entries:
+                found = entry(*dynamic)
+                if found is not NotImplemented:
+                    return found
+        return NotImplemented
+
+    def _open(self, entry: Function, key: Any) -> None:
+        """Let `enter` find a native function; those that it finds no more are put back when they are called."""
+        if len(self.entries) >= PER_FUNCTION:
+            self.entries.clear()
+        entries = self.entries.setdefault(key, [])
+        if entry not in entries and len(entries) < MOST_ENTRIES:
+            entries.append(entry)
+
+    def _places_among(self, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the positions, among so many arguments, of the static ones and of the others."""
+        found = self._places.get(count)
+        if found is None:
+            fixed = tuple([place for i in self.static if 0 <= (place := i if i >= 0 else i + count) < count])
+            found = self._places[count] = fixed, tuple([i for i in range(count) if i not in fixed])
+        return found
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run what was compiled for such arguments, or compile it first."""
-        count = len(args)
-        fixed = tuple([place for i in self.static if 0 <= (place := i if i >= 0 else i + count) < count])
-        dynamic = tuple([arg for i, arg in enumerate(args) if i not in fixed])
+        fixed, free = self._places_among(len(args))
+        dynamic = tuple([args[i] for i in free])
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         if any(isinstance(leaf, TracedArray) for leaf in leaves):
             static = comparable_key([args[i] for i in fixed]) if fixed else ()
@@ -212,6 +251,8 @@ class _Compilation:
         made = self._cache.get(key, lambda: self._compile(_Given(args, kwargs, fixed, types, weak, in_tree)))
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return self.function(*args, **kwargs)
+        if fixed and made.entry is not None:
+            self._open(made.entry, (len(args), static))
         return self._run(made, leaves, types)
 
     def programs(self) -> list[tuple[Program, tuple[bool, ...]]]:
@@ -242,13 +283,13 @@ class _Compilation:
         executable, captured = executable_of(program, in_tree.children()[0], types, weak, options, self.executor)
         check_memory(executable, self.memory)
         adopted = _adopted(program, weak)
-        entry = None if fixed or donated or kwargs or adopted else executable.entry(captured)
-        if self.first is None:
+        entry = None if donated or kwargs or adopted else executable.entry(captured)
+        if not fixed and self.first is None:
             self.first = entry
-        elif entry is not None and len(self.others) < MOST_ENTRIES - 1:
+        elif not fixed and entry is not None and len(self.others) < MOST_ENTRIES - 1:
             self.others.append(entry)
         names = _names(self.function, args, kwargs, fixed)
-        return _Specialization(executable, captured, program, donated, names, adopted)
+        return _Specialization(executable, captured, program, donated, names, adopted, entry)
 
     def _of_others(self, args: Sequence[Any], fixed: Sequence[int]) -> Function:
         """Return the function of the arguments that are not static."""
