@@ -12,6 +12,7 @@ import numpy as np
 
 from primad import tree
 from primad.errors import PrimadError, TracingError
+from primad.ir.families import LEFT_OUT
 from primad.ir.node import INPUT, WEAK, Node, Trace
 from primad.ir.program import Program, newest
 from primad.refusals import explained
@@ -21,6 +22,11 @@ from primad.types import ArrayType
 
 RECORDING: ContextVar[Trace | None] = ContextVar("RECORDING", default=None)
 """The trace of the function that is being recorded, the innermost."""
+
+
+def is_outermost() -> bool:
+    """Say whether no function is being recorded, and all laws apply: what is recorded now, nothing outside changes."""
+    return RECORDING.get() is None and not LEFT_OUT.get()
 
 
 def type_of(value: Any) -> ArrayType:
@@ -88,6 +94,7 @@ def record(
     evaluator: Callable[[Node], Any] | None = None,
     recording: bool = True,
     weak: Sequence[bool] | None = None,
+    trace: Trace | None = None,
 ) -> Program:
     """Record a function of positional arguments as a program.
 
@@ -100,20 +107,25 @@ def record(
         recording: whether to note the user's lines.
         weak: which arguments are Python numbers, which adopt the dtype of the arrays that they meet; told from `values`
             where those are known.
+        trace: where to record; by default a new trace.
     """
     check_function(function)
     origin = getattr(function, "__qualname__", type(function).__name__)
-    trace = Trace(evaluator, recording, origin)
+    if trace is None:
+        trace = Trace(evaluator, recording)
+    trace.origin = origin
     outer = RECORDING.set(trace)
     try:
         known = [None] * len(types) if values is None else values
         if weak is None:
             weak = [is_weak(value) for value in known]
         nodes = [trace.input(type, value, mark) for type, value, mark in zip(types, known, weak, strict=True)]
+        trace.start(nodes)
         args = tree.unflatten(in_tree, [TracedArray(node) for node in nodes])
         result = function(*args)
         leaves, out_tree = tree.flatten(result)
         outputs = [_output(leaf, trace) for leaf in leaves]
+        trace.end(outputs)
         names = partial(argument_names, function, in_tree)
         return Program(trace, nodes, outputs, in_tree, out_tree, names, origin)
     except PrimadError:

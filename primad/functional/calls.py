@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,15 +15,62 @@ import numpy as np
 
 from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
-from primad.ir.program import ClosedProgram
+from primad.ir.following import FollowingTrace, Script
+from primad.ir.program import ClosedProgram, Program
 from primad.primitive import Primitive, as_tuple
 from primad.programs.rolling import rolled
-from primad.recording import record, type_of
+from primad.recording import is_outermost, is_weak, record, type_of
+from primad.runtime.cache import Cache
 from primad.runtime.executors import prepared
 from primad.runtime.interpreter import evaluate_node
 from primad.runtime.programs import arrays, in_order, inlined, run_program, source_values, traced_operands
 from primad.trace import TracedArray
 from primad.types import ArrayType
+
+MOST_MISSES = 4
+"""Recordings of a function in a row that did other things than the one before, after which none is followed. Chosen:
+what changes with each call, as a step's number does, will change again."""
+MOST_KEPT_BYTES = 2**26
+"""Bytes that a recording may hold to be kept. Chosen: it has room for loops that Python unrolled."""
+
+
+@dataclass
+class _Kept:
+    """What is kept of a function's recording.
+
+    Attributes:
+        recorded, program: as of a `Call`.
+        script: what later recordings follow.
+        misses: how many in a row have not followed it, or one before it, to the end.
+    """
+
+    recorded: Program | None = None
+    program: Program | None = None
+    script: Script | None = None
+    misses: int = -1
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory."""
+        return self.recorded, self.program, self.script
+
+
+_RECORDINGS = Cache(256, 2**27)
+"""Recordings by the code of the function, the tree and the types of its arguments. Others of the same code may have
+been made since; what is found is compared."""
+
+
+def kind_of(function: Any) -> Any:
+    """Return what functions share that are likely to do the same: their code, with that of what they wrap."""
+    found: list[Any] = []
+    while len(found) < 8:  # a function may be said to wrap itself
+        code = getattr(function, "__code__", None)
+        found.append(type(function) if code is None else code)
+        inner = function.func if isinstance(function, partial) else getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    return tuple(found)
 
 
 class Call:
@@ -38,11 +86,32 @@ class Call:
     def __init__(self, function: Callable[..., Any], args: Sequence[Any], known: bool = True) -> None:
         self.leaves, self.in_tree = tree.flatten(tuple(args))
         self.leaves = in_order(self.leaves)
-        types = [type_of(leaf) for leaf in self.leaves]
-        values = self.leaves if known else None
-        self.recorded = record(function, types, self.in_tree, values, evaluate_node if known else None)
-        self.program = rolled(self.recorded)
-        self.nested = any(type(leaf) is TracedArray for leaf in self.leaves) or bool(self.program.captured)
+        types = tuple([type_of(leaf) for leaf in self.leaves])
+        self.nested = any(type(leaf) is TracedArray for leaf in self.leaves)
+        if known and not self.nested and is_outermost():
+            self._follow(function, types)
+        else:
+            values, evaluator = (self.leaves, evaluate_node) if known else (None, None)
+            self.recorded = record(function, types, self.in_tree, values, evaluator)
+            self.program = rolled(self.recorded)
+        self.nested = self.nested or bool(self.program.captured)
+
+    def _follow(self, function: Callable[..., Any], types: tuple[ArrayType, ...]) -> None:
+        """Record the function as it was recorded before, as far as it does the same."""
+        key = kind_of(function), types, tuple([is_weak(leaf) for leaf in self.leaves]), self.in_tree
+        kept = _RECORDINGS.find(key) or _Kept()
+        follows = kept.misses < MOST_MISSES
+        trace = FollowingTrace(evaluate_node, kept.script) if follows else None
+        found = record(function, types, self.in_tree, self.leaves, evaluate_node, trace=trace)
+        if trace is not None and trace.followed and kept.recorded is not None and kept.program is not None:
+            kept.misses = 0
+            self.recorded = kept.recorded.returning(found.out_tree)
+            self.program = kept.program.returning(found.out_tree)
+            return
+        self.recorded = found
+        self.program = rolled(found)
+        if trace is not None and trace.script is not None and trace.script.nbytes <= MOST_KEPT_BYTES:
+            _RECORDINGS.put(key, _Kept(self.recorded, self.program, trace.script, kept.misses + 1))
 
     @property
     def out_tree(self) -> Any:

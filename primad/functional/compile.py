@@ -206,10 +206,10 @@ class _Compilation:
     def enter(self, args: tuple[Any, ...]) -> Any:
         """Call the native function for these static arguments and such others; NotImplemented if there is none."""
         count = len(args)
-        fixed, free = self._places_among(count)
+        fixed, others = self._places_among(count)
         entries = self.entries.get((count, comparable_key([args[i] for i in fixed])))
         if entries is not None:
-            dynamic = [args[i] for i in free]
+            dynamic = [args[i] for i in others]
             for entry in entries:
                 found = entry(*dynamic)
                 if found is not NotImplemented:
@@ -234,8 +234,8 @@ class _Compilation:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run what was compiled for such arguments, or compile it first."""
-        fixed, free = self._places_among(len(args))
-        dynamic = tuple([args[i] for i in free])
+        fixed, others = self._places_among(len(args))
+        dynamic = tuple([args[i] for i in others])
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         if any(isinstance(leaf, TracedArray) for leaf in leaves):
             static = comparable_key([args[i] for i in fixed]) if fixed else ()

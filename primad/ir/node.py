@@ -130,8 +130,18 @@ def param_key(value: Any) -> Any:
     return getattr(value, "key", value)
 
 
-def _node_key(op: Operation, inputs: tuple[Node, ...], params: Params) -> Any:
-    return op, inputs, tuple([(name, param_key(value)) for name, value in params])
+def params_key(params: Params) -> Any:
+    """Return a hashable stand-in for all params of an application."""
+    return tuple([(name, param_key(value)) for name, value in params])
+
+
+def literal_key(value: Any, type: ArrayType) -> Any:
+    """Return what tells a scalar that fills an array of a type from all others: its dtype and bits."""
+    dtype = type.dtype
+    if dtype is not FLOAT64 or value.__class__ is not float:
+        value = dtype.type(value).item()
+    # The dtype tells 1 from 1.0 and True; only zeros and NaN need their bits to be told apart.
+    return LITERAL, type, value if value and value == value else param_key(value)
 
 
 _ages = itertools.count()
@@ -183,6 +193,12 @@ class Trace:
                 self.lines[node] = line
         return node
 
+    def start(self, inputs: Sequence[Node]) -> None:
+        """Say that all inputs are there."""
+
+    def end(self, outputs: Sequence[Node]) -> None:
+        """Say what the results are, before it is closed."""
+
     def input(self, type: ArrayType, value: Any = None, weak: bool = False) -> Node:
         """Return a fresh input. Inputs are nominal: two inputs are never the same node.
 
@@ -195,13 +211,11 @@ class Trace:
 
     def literal(self, value: Any, type: ArrayType) -> Node:
         """Return the node of a scalar that fills an array of `type`; keyed by dtype and bits."""
-        dtype = type.dtype
-        if dtype is not FLOAT64 or value.__class__ is not float:
-            value = dtype.type(value).item()
-        # The dtype tells 1 from 1.0 and True; only zeros and NaN need their bits to be told apart.
-        key = (LITERAL, type, value if value and value == value else param_key(value))
+        key = literal_key(value, type)
         node = self._table.get(key)
         if node is None:
+            if value.__class__ is not float or type.dtype is not FLOAT64:
+                value = type.dtype.type(value).item()
             node = self._table[key] = self._new(LITERAL, (), (("value", value),), type)
         return node
 
@@ -231,7 +245,7 @@ class Trace:
 
     def build(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
         """Return the node (op, inputs, params), simplified by the op's constructor laws; the same one every time."""
-        key = _node_key(op, inputs, params) if params else (op, inputs, ())
+        key = (op, inputs, params_key(params) if params else ())
         node = self._table.get(key)
         if node is None:
             node = op.rewrite(self, inputs, params) if self._lawful else None
@@ -246,7 +260,7 @@ class Trace:
 
         For programs rebuilt node by node on fresh inputs: laws that did not apply to the original do not apply to it.
         """
-        key = _node_key(node.op, inputs, node.params) if node.params else (node.op, inputs, ())
+        key = (node.op, inputs, params_key(node.params) if node.params else ())
         found = self._table.get(key)
         if found is None:
             found = self._table[key] = self._new(node.op, inputs, node.params, node.type)
@@ -254,7 +268,7 @@ class Trace:
 
     def place(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
         """Return the node (op, inputs, params) as it stands: without constructor laws, to read programs back."""
-        key = _node_key(op, inputs, params)
+        key = (op, inputs, params_key(params))
         node = self._table.get(key)
         if node is None:
             type = op.infer(*[node.type for node in inputs], **dict(params))

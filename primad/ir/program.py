@@ -76,6 +76,14 @@ class Program:
 
         return call_program(self, args, kwargs)
 
+    def returning(self, out_tree: Any) -> Program:
+        """Return the program with its results in another tree."""
+        if out_tree.is_leaf():
+            return self
+        other: Program = object.__new__(Program)
+        vars(other).update(vars(self), out_tree=out_tree)
+        return other
+
     @property
     def names(self) -> tuple[str, ...]:
         """A name for each input."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.ir.following import Script
 from primad.ir.key import Key
 from primad.ir.node import CAPTURED
 from primad.ir.program import Program
@@ -53,6 +54,8 @@ def _own_bytes(item: Any) -> tuple[int, Sequence[Any]]:
     if isinstance(item, Program):
         captured = [node.params[0][1].array for node in item.nodes if node.op is CAPTURED]
         return NODE_BYTES * len(item.nodes), captured
+    if isinstance(item, Script):
+        return item.nbytes, ()
     if isinstance(item, Kernel):
         return KERNEL_BYTES + item.size, ()
     return 0, item if isinstance(item, (tuple, list)) else getattr(item, "held", ())
@@ -85,12 +88,27 @@ class Cache:
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return the value of a key, making it on a miss (outside the lock: two threads may both make it)."""
+        entry = self._found(key)
+        if entry is not None:
+            return entry[0]
+        value = make()
+        self.put(key, value)
+        return value
+
+    def find(self, key: Hashable) -> Any:
+        """Return the value of a key, or None."""
+        entry = self._found(key)
+        return None if entry is None else entry[0]
+
+    def _found(self, key: Hashable) -> tuple[Any, int] | None:
         with self._lock:
             entry = self._entries.pop(key, None)
             if entry is not None:
                 self._entries[key] = entry  # last in order: the latest used; comparing long keys once is enough
-                return entry[0]
-        value = make()
+            return entry
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Keep a value."""
         size = held_bytes(value) + _key_bytes(key)
         with self._lock:
             self.held += size - self._entries.pop(key, (None, 0))[1]
@@ -99,7 +117,6 @@ class Cache:
                 self.held = sum(held for _, held in self._entries.values())
             while len(self._entries) > self._maxsize or (self.held > self._maxbytes and len(self._entries) > FEWEST):
                 self.held -= self._entries.pop(next(iter(self._entries)))[1]
-        return value
 
     def items(self) -> list[tuple[Any, Any]]:
         """Return the keys and values, the latest used last."""
