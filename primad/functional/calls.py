@@ -52,7 +52,7 @@ class _Kept:
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory."""
-        return self.recorded, self.program, self.script
+        return (self.script,)
 
 
 _RECORDINGS = Cache(256, 2**27)

@@ -37,7 +37,7 @@ the number of the node that answered, and how many nodes there were then; its ty
 and these operands."""
 
 
-NOTE_BYTES = 700
+NOTE_BYTES = 800
 """Bytes of a note with its node, its entry in the table and its step. Measured by tracemalloc."""
 
 
