@@ -101,6 +101,9 @@ CLAIMS = {
         "test_dimensions.py::test_random_programs_depend_on_inputs_as_their_axes_say"
     ),
     "the transpose of what is linear in them": "test_loops.py::test_a_loop_is_one_node_and_its_gradient_two",
+    "nodes are copied, and no law, type or key is asked for": (
+        "test_following.py::test_what_does_the_same_is_not_looked_up"
+    ),
     "each time it runs on a machine": "test_machine.py::test_a_program_is_the_same_in_every_process",
     "one pullback for all points": "test_residuals.py::test_points_that_stay_apart_take_one_pullback",
 }
