@@ -58,7 +58,7 @@ def gaussian_process(ag):
 
 
 def linear_dynamical_system(ag):
-    """The likelihood of a linear dynamical system by Kalman's filter; steps of EM by gradients of its logarithm."""
+    """The likelihood of a linear dynamical system by Kalman's filter, and steps up its gradient."""
     np = ag.np
     rng = numpy.random.RandomState(3)
     data = rng.randn(15, 2).cumsum(0)
@@ -83,6 +83,60 @@ def linear_dynamical_system(ag):
         trail.append(value)
         params = [p + 0.002 * s for p, s in zip(params, slopes)]  # noqa: B905
     return [trail, params]
+
+
+def expectation_maximization(ag):
+    """EM for a linear dynamical system: the gradients of the logarithm of the joint density's integral are the moments.
+
+    The joint density of the hidden states is the exponential of a quadratic form; the integral is taken state by state.
+    """
+    np = ag.np
+    rng = numpy.random.RandomState(5)
+    angle, steps = 0.3, 25
+    turn = 0.95 * numpy.array([[numpy.cos(angle), -numpy.sin(angle)], [numpy.sin(angle), numpy.cos(angle)]])
+    state, rows = numpy.array([2.0, 0.0]), []
+    for _ in range(steps):
+        rows.append(numpy.dot(rng.randn(3, 2) * 0.05 + numpy.eye(3, 2), state) + 0.2 * rng.randn(3))
+        state = numpy.dot(turn, state) + 0.1 * rng.randn(2)
+    data = numpy.array(rows)
+
+    def log_integral(linear, squares, products):
+        """Of exp(sum linear·x - tr(squares xxᵀ)/2 - tr(products x'xᵀ)) over all states."""
+        passed_linear, passed_square, total = np.zeros(2), np.zeros((2, 2)), 0.0
+        for t in range(steps):
+            h, square = linear[t] + passed_linear, squares[t] + passed_square
+            mean = np.linalg.solve(square, h)
+            total = total + 0.5 * np.dot(h, mean) - 0.5 * np.linalg.slogdet(square)[1] + np.log(2.0 * np.pi)
+            if t + 1 < steps:
+                passed_linear = -np.dot(products, mean)
+                passed_square = -np.dot(products, np.linalg.solve(square, products.T))
+        return total
+
+    def likelihood_and_moments(drift, noise, look, error):
+        inner, outer = numpy.linalg.inv(noise), numpy.linalg.inv(error)
+        own = numpy.dot(look.T, numpy.dot(outer, look))
+        back = numpy.dot(drift.T, numpy.dot(inner, drift))
+        squares = numpy.array([own + back * (t + 1 < steps) + (inner if t else numpy.eye(2)) for t in range(steps)])
+        linear, products = numpy.dot(data, numpy.dot(outer, look)), -numpy.dot(inner, drift)
+        value, slopes = ag.value_and_grad(lambda p: log_integral(*p))((linear, squares, products))
+        normal = (steps - 1) * numpy.linalg.slogdet(noise)[1] + steps * numpy.linalg.slogdet(error)[1]
+        normal += numpy.sum(data * numpy.dot(data, outer)) + 5 * steps * numpy.log(2.0 * numpy.pi)
+        return value - 0.5 * normal, slopes[0], -2.0 * slopes[1], -slopes[2]
+
+    drift, noise, look, error = 0.8 * numpy.eye(2), 0.5 * numpy.eye(2), numpy.eye(3, 2) + 0.1, 0.5 * numpy.eye(3)
+    trail = []
+    for _ in range(5):
+        value, means, seconds, crossed = likelihood_and_moments(drift, noise, look, error)
+        trail.append(float(value))
+        before, after, all_of_them = seconds[:-1].sum(0), seconds[1:].sum(0), seconds.sum(0)
+        drift = numpy.linalg.solve(before, crossed.T).T
+        noise = (after - numpy.dot(drift, crossed.T)) / (steps - 1)
+        seen = numpy.dot(data.T, means)
+        look = numpy.linalg.solve(all_of_them, seen.T).T
+        error = (numpy.dot(data.T, data) - numpy.dot(look, seen.T)) / steps
+        noise, error = 0.5 * (noise + noise.T), 0.5 * (error + error.T)
+    assert all(later > earlier for earlier, later in zip(trail, trail[1:]))  # noqa: B905, RUF007
+    return {"trail": trail, "drift": drift, "noise": noise, "look": look, "error": error, "means": means}
 
 
 def neural_network(ag):
@@ -261,6 +315,6 @@ def densities(ag):
 
 
 PROGRAMS = (
-    gaussian_process, linear_dynamical_system, neural_network, black_scholes, dot_graph, rules_of_its_own,
-    products_of_every_kind, values_are_known, densities,
+    gaussian_process, linear_dynamical_system, expectation_maximization, neural_network, black_scholes, dot_graph,
+    rules_of_its_own, products_of_every_kind, values_are_known, densities,
 )  # fmt: skip
