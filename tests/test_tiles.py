@@ -12,11 +12,12 @@ from primad import ops
 from primad.arrays import products, sums
 from primad.native import compiler as native
 from primad.native.budget import BUDGET
-from primad.runtime import accumulation, chunks, native_tiles, tileable_axes, tiles, tiling
+from primad.runtime import accumulation, chunks, interpreted_tiles, native_tiles, tileable_axes, tiles, tiling
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart
 from primad.runtime.programs import source_values
 from primad.simplify import simplify
+from primad.types import ArrayType, TupleType
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
@@ -384,6 +385,42 @@ def test_a_reduction_beside_its_terms():
     assert isinstance(plan, tiling.StagedPlan)
     assert isinstance(plan.parts[0].tiles, tiles.NativeTiles)
     np.testing.assert_allclose(plan.run(given)[0], f(x), rtol=1e-12)
+
+
+def has_several_results(op):
+    """Say whether an op makes several results of a stack of matrices."""
+    try:
+        return isinstance(op.infer(ArrayType((8, 3, 3), np.dtype(float))), TupleType)
+    except (TypeError, primad.errors.PrimadError):
+        return False
+
+
+OF_SEVERAL = [op for op in ops.ALL if has_several_results(op)]
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["native", "interpreted"])
+@pytest.mark.parametrize("points", [8, 17])
+@pytest.mark.parametrize("op", OF_SEVERAL, ids=lambda op: op.name)
+def test_ops_of_several_results_are_inside(op, points, compiled, monkeypatch):
+    a = normal(points, 3, 3)
+    a = a @ np.swapaxes(a, 1, 2) + np.eye(3)  # whose factors do not depend on how they are found
+    kind = tiles.NativeTiles
+    if not compiled:
+        monkeypatch.setattr(tiles, "compiler", lambda: None)
+        kind = interpreted_tiles.InterpretedTiles
+    used = {
+        "all": lambda x: [np.abs(y) * 1.0 for y in op(x + 0.0)],
+        "the first": lambda x: np.abs(op(x * 1.0)[0]) + 1.0,
+        "a sum": lambda x: np.sum(np.abs(op(np.sin(x))[0]), axis=0),
+        "what is made along the points": lambda x: np.abs(op(np.broadcast_to(np.ones(3), x.shape) + x)[0]),
+    }
+    for function in used.values():
+        partition = check(function, a, kind=kind).tiles.partition
+        assert op not in {node.op for node in (*partition.before, *partition.after)}
+
+
+def test_no_op_of_several_results_is_forgotten():
+    assert {op.name for op in OF_SEVERAL} >= {"lu", "qr", "eigh", "svd"}
 
 
 def test_views_need_no_loop():

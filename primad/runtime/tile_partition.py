@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from primad import ops
+from primad.axes import result_types
 from primad.ir.node import LITERAL, Node, Params, Trace, literal_value
 from primad.ir.program import Program, carry_lines, needed_between, subprogram
 from primad.native.layout import Slices
 from primad.native.storage import VIEWS
+from primad.primitive import project
 from primad.runtime.executor import Donated
 from primad.runtime.tileable_axes import Tileable
 from primad.transforms.dimensions import axis_map
@@ -106,13 +108,14 @@ class TilePartition:
     def _resized_params(self, node: Node, length: int) -> Params:
         """Return a node's params when the dimension has another length."""
         op = node.op
-        if op.pointwise or not node.params:
+        if op.pointwise or not node.params or op is project:
             return node.params
-        map = axis_map(node)
-        arrays = zip((*node.inputs, node), (*map.operands, *map.results), strict=True)
+        map, results = axis_map(node), result_types(node.type)
+        own = [node] * (len(results) == 1)  # what several results have along the dimension, operands have
+        arrays = zip((*node.inputs, *own), (*map.operands, *map.results[: len(own)]), strict=True)
         names = {labels[axis] for value, labels in arrays if (axis := self.axis(value)) is not None}
         names.discard(None)
-        change = map.change(dict.fromkeys(names, length), [operand.type for operand in node.inputs], [node.type])
+        change = map.change(dict.fromkeys(names, length), [operand.type for operand in node.inputs], results)
         return tuple(sorted(op.adapt(change, **dict(node.params)).items()))
 
     def _resized(self, node: Node, length: int) -> ArrayType:
@@ -132,6 +135,7 @@ def partition_of(program: Program, dimension: Tileable, donated: Donated) -> Til
         for node in program.nodes
         if node in dimension.axis and node not in dimension.sources and node.op is not LITERAL
     }
+    inside |= {node.inputs[0] for node in inside if node.op is project}  # several results have no axis themselves
     total = _totals(program, sums)
     after: set[Node] = set()
     for node in program.nodes:

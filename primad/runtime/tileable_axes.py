@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from primad import ops
 from primad.ir.node import CAPTURED, INPUT, Leaf, Node
 from primad.ir.program import Program
+from primad.primitive import project
 from primad.runtime.chunks import MOST_CHUNKS
 from primad.transforms.dimensions import Dimension, Dimensions, axis_map
+from primad.types import TupleType
 
 SPREAD = 1
 """Bytes of values along an axis, for each byte that all chunks' sums over it take which go into the whole of another
@@ -64,7 +66,7 @@ def as_tileable(dimension: Dimension) -> Tileable:
     sources = dimension.whole | {node for node in axis if node.op is INPUT or node.op is CAPTURED}
     # The mean and not the widest: in a Jacobian per point the few wide values would make tiles so short that the calls
     # of NumPy on the many narrow ones, and the threads' waits for each other, cost more than arithmetic.
-    sizes = [n.type.nbytes for n in axis if not isinstance(n.op, Leaf) and not n.op.views]
+    sizes = [n.type.nbytes for n in axis if is_computed(n)]
     mean = max(1, sum(sizes) // (dimension.length * max(1, len(sizes))))
     sums = frozenset([node for node, _ in dimension.summed])
     return Tileable(dimension.length, axis, sums, frozenset(sources), mean)
@@ -78,15 +80,21 @@ def mixers(program: Program) -> frozenset[Node]:
 
 
 def _bytes_along(dimension: Dimension) -> int:
-    return sum(node.type.nbytes for node in dimension.axis if not isinstance(node.op, Leaf) and not node.op.views)
+    return sum(node.type.nbytes for node in dimension.axis if is_computed(node))
+
+
+def is_computed(node: Node) -> bool:
+    """Say whether a value is computed: one of several results is, though the node that names it is a view."""
+    return not isinstance(node.op, Leaf) and (not node.op.views or node.op is project)
 
 
 def hindrances(dimension: Dimension) -> set[Node]:
     """Return the uses of a dimension that neither map it nor sum over it into a value that has none of it."""
     found = {*dimension.twice, *[node for node, _ in dimension.mixed]}
     for node, _ in dimension.summed:
-        if node in dimension.axis or _spreads_far(node, dimension):
+        if node in dimension.axis or isinstance(node.type, TupleType) or _spreads_far(node, dimension):
             found.add(node)
+    found.update([node for node in dimension.made if node.op is project])  # another result may have none of it
     # A value cannot meet its own dimension whole and in tiles at once.
     return found | {node for node in dimension.whole if any(x in dimension.axis for x in node.inputs)}
 

@@ -36,7 +36,7 @@ from primad.runtime.partition import partitioned
 from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.stream_plans import budget_of, streams_of
 from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of, surroundings
-from primad.runtime.tileable_axes import Tileable, mixers, tileable_dimensions
+from primad.runtime.tileable_axes import Tileable, is_computed, mixers, tileable_dimensions
 from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
 from primad.simplify.outer import outer_products
 from primad.transforms.dimensions import dependents
@@ -118,7 +118,7 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
     if is_pointwise(program.nodes):
         return Plan(program, WORTHWHILE_SIZE, donated)
     for dimension in tileable_dimensions(program) if chosen is None else chosen:
-        tiled = [x for x in dimension.axis.keys() - dimension.sources if not isinstance(x.op, Leaf) and not x.op.views]
+        tiled = [x for x in dimension.axis.keys() - dimension.sources if is_computed(x)]
         if sum(node.type.nbytes for node in tiled) < WORTHWHILE_BYTES:
             continue
         length = tile_length(dimension)
