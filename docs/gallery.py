@@ -66,6 +66,13 @@ def reduce(source: Path, target: Path, limit: int = 40_000) -> None:
         width = int(width * min(0.9, (limit / written) ** 0.5))
 
 
+def history(runs: list[str]) -> str:
+    """Return how many runs the records are of, which are known by when they began."""
+    begun = " and ".join(run[:16] for run in runs) or "never"
+    count = "one run" if len(runs) == 1 else f"{len(runs)} runs into one folder"
+    return f"All figures are of {count}, of one command, begun {begun} UTC."
+
+
 def page(folder: Path) -> str:
     """Return what belongs between the marks; reduce the pictures."""
     found, records = examples(), {}
@@ -79,7 +86,8 @@ def page(folder: Path) -> str:
             reduce(folder / f"{name}.png", pictures / f"{name}.png")
     ran = [record["machine"] for record in records.values() if record]
     machines = sorted({f"{machine['processor']}, {machine['processors']} processors" for machine in ran})
-    text = f"Machine: {'; '.join(machines) or 'none yet'}. "
+    text = f"{history(sorted({record['run'] for record in records.values() if record}))} "
+    text += f"Machine: {'; '.join(machines) or 'none yet'}. "
     text += "Seconds are those of the whole example, first calls included.\n\n"
     text += "| example | reached | should reach | published | seed |\n|---|---|---|---|---|\n"
     text += "".join(row(found[name], records[name]) for name in found) + "\n"

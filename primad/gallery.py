@@ -25,6 +25,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,9 @@ def _read(path: Path) -> GalleryExample:
     return GalleryExample(path, text.splitlines()[0].rstrip("."), said)
 
 
-def run_example(example: GalleryExample, out: Path, toy: bool = False, seed: int = 0) -> dict[str, Any]:
+def run_example(
+    example: GalleryExample, out: Path, toy: bool = False, seed: int = 0, run: str | None = None
+) -> dict[str, Any]:
     """Run an example; write its picture and its record to a folder, and return the record.
 
     Args:
@@ -97,7 +100,9 @@ def run_example(example: GalleryExample, out: Path, toy: bool = False, seed: int
         out: the folder, which is made.
         toy: whether at toy size.
         seed: for examples that draw random numbers.
+        run: when the run of several began that this one belongs to; None for now.
     """
+    run = run or _now()
     out.mkdir(parents=True, exist_ok=True)
     script = runpy.run_path(str(example.path))
     options = {"seed": seed} if "seed" in inspect.signature(script["solve"]).parameters else {}
@@ -111,6 +116,7 @@ def run_example(example: GalleryExample, out: Path, toy: bool = False, seed: int
         "name": example.name,
         "title": example.title,
         "toy": toy,
+        "run": run,
         **options,
         "figures": figures,
         "missed": [name for name, limit in limits.items() if not figures.get(name, float("nan")) <= limit],
@@ -123,6 +129,11 @@ def run_example(example: GalleryExample, out: Path, toy: bool = False, seed: int
         _picture(out / f"{example.name}.png", script["draw"], shown)
     _write(out / f"{example.name}.json", lambda path: path.write_text(json.dumps(record, indent=1) + "\n"))
     return record
+
+
+def _now() -> str:
+    """Return the time to the second, of Greenwich."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _is_first() -> bool:
@@ -181,11 +192,16 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def column(name: str) -> str:
+    """Return a name that what is said of the example may follow, in line with others."""
+    return f"{name:<25} "
+
+
 def in_words(record: Mapping[str, Any]) -> str:
     """Return the line of figures of a record."""
     figures = "  ".join(f"{name} {value:.3g}" for name, value in record["figures"].items())
     end = "interrupted" if record["interrupted"] else f"missed: {', '.join(record['missed'])}" * bool(record["missed"])
-    return f"{record['name']:<24}{figures}  {end}".rstrip()
+    return f"{column(record['name'])}{figures}  {end}".rstrip()
 
 
 def finished(out: Path, name: str, toy: bool) -> bool:
@@ -203,20 +219,20 @@ def run_examples(chosen: Sequence[GalleryExample], out: Path, toy: bool, seed: i
     Returns:
         the exit code: 0 if all ran, 1 if some failed, 130 after Ctrl-C. A figure that is missed is no failure.
     """
-    failed = []
+    failed, run = [], _now()
     for example in chosen:
         if resume and finished(out, example.name, toy):
-            print(f"{example.name:<24}done before")
+            print(f"{column(example.name)}done before")
             continue
         if example.missing:
-            print(f"{example.name:<24}left out: it needs {example.said['Needs']}")
+            print(f"{column(example.name)}left out: it needs {example.said['Needs']}")
             continue
         if sys.stdout.isatty():  # some take minutes; the line of figures is written over this one
-            print(f"{example.name:<24}is running …", end="\r", flush=True)
+            print(f"{column(example.name)}is running …", end="\r", flush=True)
         try:
-            record = run_example(example, out, toy, seed)
+            record = run_example(example, out, toy, seed, run)
         except KeyboardInterrupt:
-            print(f"{example.name:<24}interrupted")
+            print(f"{column(example.name)}interrupted")
             return 130
         except Exception:  # the others are to run, whatever it is
             team = joined()

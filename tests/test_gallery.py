@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -177,6 +178,26 @@ def test_without_matplotlib_there_are_records_and_the_extra_is_named(folder, mon
     monkeypatch.setattr(gallery, "find_spec", lambda name: None)
     assert "primad[plot]" in run("run", "first", "--out", folder.out).output
     assert [path.name for path in folder.out.iterdir()] == ["first.json"]
+
+
+def test_the_page_says_of_how_many_runs_its_figures_are(folder, monkeypatch):
+    """One run of all is one, whatever fails or is missed; what was run at toy size only was not run."""
+    script = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "gallery.py"))
+    monkeypatch.setitem(script["page"].__globals__, "HERE", folder.out)
+    monkeypatch.setitem(script["page"].__globals__, "examples", gallery.examples)
+    times = iter(f"2000-01-0{day} 12:00:00" for day in (1, 2, 3))
+    monkeypatch.setattr(gallery, "_now", lambda: next(times))
+    run("run", "--all", "--out", folder.out)
+    (folder.out / "first.png").unlink()  # what could not be drawn is in the table all the same
+    page = script["page"](folder.out)
+    assert "of one run, of one command, begun 2000-01-01 12:00 UTC" in page
+    assert "first](#first) | error 0, seconds" in page and "pictures/gallery/first.png" not in page
+    assert "second.png" in page and (folder.out / "pictures" / "gallery" / "second.png").exists()
+    run("run", "second", "--seed", "3", "--out", folder.out)
+    page = script["page"](folder.out)
+    assert "of 2 runs into one folder" in page and "**error 30** (missed)" in page
+    run("run", "second", "--toy", "--out", folder.out)
+    assert "second](#second) | not run |" in script["page"](folder.out)
 
 
 @pytest.mark.parametrize(
