@@ -93,6 +93,10 @@ def test_a_coefficient_is_found_from_data() -> None:
         (lambda: pde.Problem(lambda u: u.z, SQUARE, pde.Dirichlet(u=0)), "'z'"),
         (lambda: pde.Problem(lambda u: np.sum(u.xx), SQUARE, pde.Dirichlet(u=0)), "one number at each point"),
         (lambda: pde.Dirichlet(u=np.nan), "is a number or a function"),
+        (
+            lambda: pde.Problem(poisson, SQUARE, pde.Dirichlet(u=lambda x, y: np.where(y > 2, x, np.nan))),
+            "the value on 'x-' is nan at x = 0, y = 0",
+        ),
         (lambda: pde.Data(x=[0.0, 1.0], u=[0.0, np.nan]), "are nan at place 1"),
         (lambda: pde.Data(x=[0.0], u=[0.0, 1.0]), "different lengths"),
         (lambda: pde.Problem(heat, ROD, [pde.Free("u"), pde.Data(x=[0.0], u=[0.0])]), "lack the coordinate 't'"),

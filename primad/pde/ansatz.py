@@ -175,7 +175,11 @@ def _obstacle(found: Imposed) -> str:
             point = _point(domain, row)
             wanted, have = float(value(point)), float(found.around(lambda: 1.0, point))
             if not np.isfinite(wanted):
-                raise ProblemError(f"the value on {part!r} is {wanted} at {point}")
+                place = ", ".join(f"{name} = {value:g}" for name, value in zip(domain.names, row[:FEW], strict=False))
+                raise ProblemError(
+                    f"the value on {part!r} is {wanted} at {place}",
+                    fix="give a function that is finite on all of that part, or a condition for each piece of it.",
+                )
             if abs(wanted - have) > 1e-8 * max(1.0, abs(wanted)):
                 return f"the conditions do not meet at the edge of {part!r} ({have:.3g} is not {wanted:.3g})"
     for part, slope in found.slopes.items():

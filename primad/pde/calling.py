@@ -67,7 +67,8 @@ def check_arguments(function: Function, known: Mapping[str, str], what: str) -> 
             raise ProblemError(
                 f"{what} asks for {name!r}, which is not known",
                 why=f"There are {have}.",
-                fix=suggestion(name, known) or "give it to the problem, or take it out of the arguments.",
+                fix=suggestion(name, known)
+                or "give it to the problem as one of its unknowns, coefficients or constants, or take it out.",
             )
     return wanted
 

@@ -59,15 +59,16 @@ determinant by minors is another algorithm than that of the C++, which computes 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as text."""
-    heads = ("workload", "dtype", "primad ms", "best peer ms", "ratio", "first s", "MB", "limit", "best peer")
-    lines = ["{:20} {:8} {:>10} {:>12} {:>6} {:>8} {:>6} {:>6}  {}".format(*heads)]
+    heads = ("workload", "dtype", "primad ms", "peer ms", "ratio", "first s", "MB", "peer MB", "limit", "best peer")
+    lines = ["{:20} {:8} {:>10} {:>12} {:>6} {:>8} {:>6} {:>8} {:>6}  {}".format(*heads)]
     for row in rows:
         peer = number(row["best_peer_ms"])
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        memory = f"{row['peers'][row['best_peer']]['peak_mb']:.0f}" if row["best_peer"] else ""
         limit = "" if row["limit_fraction"] is None else f"{row['limit_fraction']:.2f}"
         lines.append(
             f"{row['workload']:20} {row['dtype']:8} {number(row['primad_ms']):>10} {peer:>12} {ratio:>6}"
-            f" {row['first_call_s']:8.3f} {row['peak_mb']:6.0f} {limit:>6}  {row['best_peer'] or ''}"
+            f" {row['first_call_s']:8.3f} {row['peak_mb']:6.0f} {memory:>8} {limit:>6}  {row['best_peer'] or ''}"
         )
         lines.extend(f"{'':20} {note}" for note in row["notes"])
     return "\n".join(lines)
