@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import primad
 from primad.native import compiler as native
+from primad.native.builder import module
 from primad.native.layout import layout_of
 from primad.native.memory import ALIGNMENT
 from primad.native.program_text import ProgramWriter, kernel_of
+from primad.native.straight import stays_in_registers, straight_function
 from primad.native.table import reason
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import REFERENCE
@@ -55,7 +57,18 @@ def run_natively(program: Any, arguments: list[Any], at_end: bool) -> list[Any]:
     layout = layout_of(program)
     assert layout is not None, [reason(node) for node in program.nodes]
     text = ProgramWriter(layout).write()
-    (kernel,) = native.compiler().kernels([kernel_of(text)])
+    return run_text(program, kernel_of(text), text.scratch, arguments, at_end)
+
+
+def run_in_registers(program: Any, arguments: list[Any], at_end: bool) -> list[Any]:
+    """Run a program as straight-line code in the same way."""
+    functions, declared = straight_function(program)
+    return run_text(program, module([functions], declared.values()), 0, arguments, at_end)
+
+
+def run_text(program: Any, text: str, size: int, arguments: list[Any], at_end: bool) -> list[Any]:
+    """Compile a text and run it, with so many bytes of scratch memory."""
+    (kernel,) = native.compiler().kernels([text])
     held, table = [], []
     results = []
     for array in map(np.asarray, arguments):
@@ -68,16 +81,18 @@ def run_natively(program: Any, arguments: list[Any], at_end: bool) -> list[Any]:
         held.append(memory)
         table.append(memory.address)
         results.append(memory.array(node.type.shape, node.type.dtype))
-    scratch = Guarded(-(-text.scratch // ALIGNMENT) * ALIGNMENT, at_end)
+    scratch = Guarded(-(-size // ALIGNMENT) * ALIGNMENT, at_end)
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)
     assert function((ctypes.c_void_p * len(table))(*table), scratch.address) == 0
     return [np.array(result) for result in results]
 
 
 def agree(program: Any, arguments: list[Any], at_end: bool = True, exact: bool = False) -> None:
+    """Hold native code, in loops and, of small arrays, in registers, against the interpreter."""
+    ways = [run_natively, *([run_in_registers] if stays_in_registers(program) else [])]
     with np.errstate(all="ignore"):
-        found = run_natively(program, arguments, at_end)
-        wanted = REFERENCE.prepare(program, PLAIN).run(arguments)
+        found = [result for way in ways for result in way(program, arguments, at_end)]
+        wanted = REFERENCE.prepare(program, PLAIN).run(arguments) * len(ways)
     for got, want in zip(found, wanted, strict=True):
         want = np.asarray(want)
         assert got.dtype == want.dtype and got.shape == want.shape

@@ -9,7 +9,7 @@ import pytest
 from test_compiled_program import check, plan_of
 
 import primad
-from primad.native import calls, parts
+from primad.native import calls, parts, straight
 from primad.native import compiler as native
 from primad.native.budget import BUDGET
 from primad.native.memory import ALIGNMENT, Memory
@@ -30,9 +30,15 @@ needs_compiler = pytest.mark.skipif(native.compiler() is None, reason="llvmlite 
 def cut(monkeypatch):
     """Every program is cut, into the smallest parts."""
     small = replace(
-        BUDGET, worth_cutting=-1.0, always_cut=-1.0, shortest_repeated=2, longest_repeated=6, longest_part=3
+        BUDGET,
+        worth_cutting=-1.0,
+        always_cut=-1.0,
+        shortest_repeated=2,
+        longest_repeated=6,
+        longest_part=3,
+        in_registers=-1,
     )
-    for module in (parts, calls):
+    for module in (parts, calls, straight):
         monkeypatch.setattr(module, "BUDGET", small)
 
 
@@ -118,6 +124,7 @@ def test_the_steps_of_a_loop_are_compiled_once(monkeypatch):
 @needs_compiler
 def test_a_program_that_would_take_too_long_to_compile_is_not(monkeypatch):
     monkeypatch.setattr(calls, "BUDGET", replace(BUDGET, most=0.0))
+    monkeypatch.setattr(straight, "BUDGET", replace(BUDGET, instructions=1000))
     assert plan_of(rk4(20), np.ones(3), 0.01)[0] is None
     assert plan_of(rk4(1), np.ones(3), 0.01)[0] is not None
 

@@ -34,6 +34,8 @@ class Budget:
         instructions: those of a loop's body on single elements: more take longer to compile (a tenth of a second) than
             loops take to run.
         function: the instructions that a function of an element counts as.
+        in_registers: elements of an array, at most, for a program of such arrays to keep each in a register of its own:
+            of longer ones a loop over vectors takes less.
         put_in_place: ops of a program and what it calls, for tiles through its calls: planning so many takes half a
             second.
     """
@@ -54,6 +56,7 @@ class Budget:
     minors: int = 4
     instructions: int = 3000
     function: int = 24
+    in_registers: int = 32
     put_in_place: int = 5000
 
 

@@ -19,6 +19,7 @@ from primad.native.pointwise import NEEDS
 from primad.native.program_text import ProgramText, ProgramWriter
 from primad.native.site import FAILURE_BYTES
 from primad.native.storage import VIEWS
+from primad.native.straight import stays_in_registers, straight_function
 from primad.native.table import reason
 
 POINTWISE_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.15e-3, 1e-3, 0.5e-3
@@ -43,6 +44,9 @@ def text_of(program: Program) -> ProgramText | None:
 
 
 def _written(program: Program) -> ProgramText | None:
+    if stays_in_registers(program):
+        functions, declared = straight_function(program)
+        return ProgramText(functions, declared, 0, (), program.lines)
     whole = _compile_seconds(program)
     if whole > BUDGET.worth_cutting:
         parted = PartedProgram(program)

@@ -59,6 +59,33 @@ def _instructions(node: Node) -> int | None:
     return 0 if how in (Way.VIEW, Way.JOIN, Way.CONSTANT) else None
 
 
+def stays_in_registers(program: Program) -> bool:
+    """Say whether a program is written as straight-line code: its arrays are small, and it is no longer than a body."""
+    if any(node.type.size > BUDGET.in_registers for node in (*program.inputs, *program.nodes)):
+        return False
+    length = length_of(program)
+    return length is not None and length <= BUDGET.instructions
+
+
+def straight_function(program: Program) -> tuple[str, dict[str, str]]:
+    """Write a program as `i64 @KERNEL(ptr %table, ptr %scratch)`; return the text, and declarations of what it calls.
+
+    The table has the addresses of the inputs and of the outputs. What it returns is 0.
+    """
+    code = Builder()
+    straight = Straight(code)
+    count = len(program.inputs)
+    types = [*program.in_types, *program.out_types]
+    tables = [code.load("ptr", "%table", i) for i in range(len(types))]
+    inputs = [
+        straight.load(type.dtype, type.shape, table) for type, table in zip(program.in_types, tables, strict=False)
+    ]
+    for type, elements, table in zip(program.out_types, straight.run(program, inputs), tables[count:], strict=True):
+        straight.store(type.dtype, elements, table)
+    code.do("ret i64 0")
+    return code.function("i64 @KERNEL(ptr %table, ptr %scratch)"), code.declared
+
+
 class Straight:
     """Writes programs as straight-line code.
 
@@ -182,7 +209,8 @@ class Straight:
 
     def _reduced(self, node: Node, x: Elements, *, axes: tuple[int, ...]) -> Elements:
         vector = self.vector(node.type.dtype)
-        rest = np.moveaxis(x, axes, range(len(axes))).reshape(-1, *node.type.shape)
+        count = math.prod([x.shape[axis] for axis in axes])
+        rest = np.moveaxis(x, axes, range(len(axes))).reshape(count, *node.type.shape)
         found = np.empty(node.type.shape, object)
         for index in np.ndindex(node.type.shape):
             items = rest[(slice(None), *index)]
