@@ -6,6 +6,7 @@ from primad.explanation.picture import below_here
 from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.programs.consumers import jacobian_
+from primad.simplify.taking import take_early
 from primad.transforms.dimensions import couplings, dependents
 from primad.transforms.lowering import lower
 
@@ -34,7 +35,7 @@ def coupled(program: Program) -> tuple[str, ...]:
                 chosen = [i == params["argument"] for i in range(len(held.inputs))]
                 output = Program(held.trace, held.inputs, [held.outputs[params["output"]]])
                 output.lines = held.lines
-                alone = lower(output)
+                alone = take_early(lower(output))
                 for verb, at in couplings(alone, chosen):
                     after = dependents(alone.nodes, [at])  # a definition's line is that of its result
                     line = next((alone.lines[x] for x in alone.nodes if x in after and x in alone.lines), None)

@@ -23,6 +23,7 @@ from primad.runtime.executor import Executable
 from primad.runtime.executors import prepare, prepared_parts
 from primad.runtime.programs import inlined, source_values, traced_operands
 from primad.simplify import simplify
+from primad.simplify.taking import differentiable
 from primad.trace import TracedArray
 from primad.transforms import forward, reverse
 from primad.transforms.lowering import expand, inline
@@ -120,7 +121,8 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
 
     def derive() -> tuple[Program, Program]:
         pushed = transform == "jvp"
-        built = forward.jvp(of.hoisted, active, residuals=True) if pushed else reverse.vjp(of.hoisted, active)
+        program = differentiable(of.hoisted, active)
+        built = forward.jvp(program, active, residuals=True) if pushed else reverse.vjp(program, active)
         program = simplify(built)
         n = len(of.hoisted.inputs)
         late = [i >= n for i in range(len(program.inputs))]

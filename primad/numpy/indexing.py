@@ -95,13 +95,16 @@ def getitem(x: TracedArray, index: Any) -> Any:
         axis += 1
     if len(shape) != len(x.shape) or tuple(shape) != x.shape:
         x = ops.reshape(x, shape=tuple(shape))
-    advanced = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
-    if advanced:
-        advanced = [i for i, item in enumerate(entries) if not isinstance(item, slice)]
-    x, dropped = _basic(x, entries, set(advanced))
-    if advanced:
-        return _advanced(x, [entries[i] for i in advanced], advanced)
-    return ops.reshape(x, shape=tuple([n for i, n in enumerate(x.shape) if i not in dropped])) if dropped else x
+    arrays = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
+    x, dropped = _basic(x, entries, set(arrays))
+    x = ops.reshape(x, shape=tuple([n for i, n in enumerate(x.shape) if i not in dropped])) if dropped else x
+    if not arrays:
+        return x
+    # NumPy counts numbers among the arrays: what is indexed leads, unless all of them are neighbours.
+    advanced = [i for i, item in enumerate(entries) if not isinstance(item, slice)]
+    adjacent = advanced == list(range(advanced[0], advanced[0] + len(advanced)))
+    axes = [i - sum(axis < i for axis in dropped) for i in arrays]
+    return _advanced(x, [entries[i] for i in arrays], axes, advanced[0] if adjacent else 0)
 
 
 def _basic(x: TracedArray, entries: list[Any], advanced: set[int]) -> tuple[TracedArray, list[int]]:
@@ -130,8 +133,8 @@ def _basic(x: TracedArray, entries: list[Any], advanced: set[int]) -> tuple[Trac
     return ops.flip(x, axes=tuple(reversed_axes)) if reversed_axes else x, dropped
 
 
-def _advanced(x: TracedArray, indices: list[Any], axes: list[int]) -> Any:
-    """Gather at integer arrays: the indexed axes become one, the arrays one array of flat positions."""
+def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -> Any:
+    """Gather at integer arrays: the indexed axes become one, at a place, the arrays one array of flat positions."""
     lengths = [x.shape[axis] for axis in axes]
     for position, (item, n) in enumerate(zip(indices, lengths, strict=True)):
         if not isinstance(item, TracedArray):
@@ -142,21 +145,18 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int]) -> Any:
         elif len(axes) > 1:
             item = convert(item, np.int64)  # flat positions do not fit narrow integers
             indices[position] = ops.select(item < 0, item + n, item)
-    adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
-    place = axes[0] if adjacent else 0
-    if len(axes) == 1:
-        flat = indices[0]
-    else:
-        others = [axis for axis in range(x.ndim) if axis not in axes]
-        order = (*others[:place], *axes, *others[place:])
+    others = [axis for axis in range(x.ndim) if axis not in axes]
+    order = (*others[:place], *axes, *others[place:])
+    if order != tuple(range(x.ndim)):
         x = ops.permute(x, order=order)
+    flat = indices[0]
+    if len(axes) > 1:
         x = ops.reshape(x, shape=(*x.shape[:place], math.prod(lengths), *x.shape[place + len(axes) :]))
         try:
             np.broadcast_shapes(*[item.shape for item in indices])
         except ValueError:
             shapes = " and ".join(str(item.shape) for item in indices)
             raise IndexShapeError(f"index arrays of shapes {shapes} do not broadcast together") from None
-        flat = indices[0]
         for item, n in zip(indices[1:], lengths[1:], strict=True):
             flat = flat * n + item
     return ops.gather(x, as_traced(flat, x), axis=place, batch=0)

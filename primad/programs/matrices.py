@@ -15,6 +15,7 @@ from primad.programs.ops import program_op
 from primad.programs.rows import is_single, pull_rows
 from primad.recording import program_of
 from primad.simplify.collapse import collapse
+from primad.simplify.taking import differentiable
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import applications, expand, inline
@@ -41,8 +42,13 @@ def take_block(x: Any, block: Block) -> Any:
     return ops.slice_(x, start=start, stop=stop, step=step)
 
 
-def _restricted(program: Program, output: int, block: Block) -> Program:
-    """Return the program that computes a block of one output only."""
+def _restricted(program: Program, output: int, argument: int, block: Block | None = None) -> Program:
+    """Return the program that computes (a block of) one output only, to be differentiated with respect to an input."""
+    block = whole(program.out_types[output].shape) if block is None else block
+    return differentiable(_block_of(program, output, block), _only(program, argument))
+
+
+def _block_of(program: Program, output: int, block: Block) -> Program:
     of = program_of(program.in_types, lambda *xs: [inline(program, xs)[output]], program.names)
     windows = tuple([(a, b) for a, b, _ in block])
     if block == whole(of.out_types[0].shape) or any(a >= b for a, b in windows):
@@ -90,7 +96,7 @@ def build_jacobian(
     x, y = program.in_types[argument], program.out_types[output]
     rows = whole(y.shape) if rows is None else rows
     columns = whole(x.shape) if columns is None else columns
-    of = _restricted(program, output, rows)
+    of = _restricted(program, output, argument, rows)
     (y,) = of.out_types
     x_part = ArrayType(block_shape(columns), x.dtype)
     if x_part.size == 0 or y.size == 0:
@@ -191,7 +197,7 @@ def build_hessian(
 def _second_directional(program: Program, output: int, argument: int) -> Program:
     """Return the program (arguments, direction) -> second derivative of an output along the direction, twice."""
     n = len(program.inputs)
-    of = _restricted(program, output, whole(program.out_types[output].shape))
+    of = _restricted(program, output, argument)
     slope = _along(of, _only(program, argument))
     twice = _along(slope, [i == argument for i in range(n + 1)])
     return expand(program_of(slope.in_types, lambda *xs: inline(twice, [*xs, xs[-1]])))
@@ -218,7 +224,7 @@ def build_hessian_diagonal(program: Program, *, output: int, argument: int, tota
         None
         if 0 in (x.size, y.size)
         else compressed_laplacian(
-            _restricted(program, output, whole(y.shape)),
+            _restricted(program, output, argument),
             argument,
             lambda of, i: build_jacobian(of, output=i, argument=argument, mode="auto"),
             lambda of, i: build_hessian_diagonal(of, output=i, argument=argument, total=True),
@@ -231,12 +237,12 @@ def build_hessian_diagonal(program: Program, *, output: int, argument: int, tota
 
 
 def _build_pushforward(program: Program, *, output: int, argument: int) -> Program:
-    of = _restricted(program, output, whole(program.out_types[output].shape))
+    of = _restricted(program, output, argument)
     return _along(of, _only(program, argument))
 
 
 def _build_pullback(program: Program, *, output: int, argument: int) -> Program:
-    of = _restricted(program, output, whole(program.out_types[output].shape))
+    of = _restricted(program, output, argument)
     return _derivative_alone(reverse.vjp(of, _only(program, argument)))
 
 

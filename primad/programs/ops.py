@@ -26,6 +26,7 @@ from primad.primitive import Law, LawClass, Primitive, Rewrite, application, con
 from primad.recording import program_of
 from primad.runtime.cache import BUILT
 from primad.runtime.executors import prepare
+from primad.simplify.taking import differentiable
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import alone, apply_program_op, expand, extended, inline, lower, replaced, rewritten
@@ -125,9 +126,14 @@ def _batch_whole(
 # -- forward and reverse mode ------------------------------------------------------------------------------------------
 
 
+def _derived(transform: Callable[..., Program], program: Program, active: Sequence[bool]) -> Program:
+    flags = extended(active, program)
+    return transform(differentiable(program, flags), flags)
+
+
 jvp_: Primitive = program_op(
     "jvp",
-    build=lambda program, *, active: forward.jvp(program, extended(active, program)),
+    build=lambda program, *, active: _derived(forward.jvp, program, active),
     out_types=lambda of, *, active: [*of.out_types, *of.out_types],
     doc="Outputs of the program, and their tangents for tangents of the active arguments.",
 )
@@ -157,7 +163,7 @@ def _in_two_parts(node: Node, xs: Sequence[TracedArray]) -> Any:
 
 vjp_: Primitive = program_op(
     "vjp",
-    build=lambda program, *, active: reverse.vjp(program, extended(active, program)),
+    build=lambda program, *, active: _derived(reverse.vjp, program, active),
     out_types=lambda of, *, active: [
         *of.out_types,
         *(type for type, on in zip(of.program.in_types, active, strict=False) if on),

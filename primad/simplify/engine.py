@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from primad.ir.program import Program
+from primad.simplify.taking import take_early
 from primad.transforms.lowering import lower
 
 
@@ -10,9 +11,9 @@ def simplify(program: Program) -> Program:
     """Return an equal program of primitives that costs less.
 
     Constructor laws apply to every node as it is built; what is left to do is to lower composites, whose definitions
-    meet their consumers' laws then, and to leave dead code behind. Derivative composites sum over their directions as
-    they are lowered (`primad.simplify.collapse`). Laws that hold bit for bit or in exact arithmetic are applied, finite
-    ones only to zeros that differentiation itself put there.
+    meet their consumers' laws then, and to leave out dead code and what is not read (`primad.simplify.taking`).
+    Derivative composites sum over their directions as they are lowered (`primad.simplify.collapse`). Laws that hold bit
+    for bit or in exact arithmetic are applied, finite ones only to zeros that differentiation itself put there.
 
     Example:
         >>> import primad
@@ -23,4 +24,4 @@ def simplify(program: Program) -> Program:
           return a
         }
     """
-    return lower(program)
+    return take_early(lower(program))

@@ -3,12 +3,14 @@
 The first families are applied by constructors, as the ops that are kept outermost say (`primad.primitive.Outermost`),
 the second by the pass that moves sums over directions towards the inputs (`primad.simplify.collapse`), the third by
 that for sums of derivatives (`primad.simplify.gather`), the fourth to programs about to be planned
-(`primad.simplify.outer`).
+(`primad.simplify.outer`), the fifth to these and to programs about to be differentiated (`primad.simplify.taking`).
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from primad import ops
 from primad.primitive import Law
@@ -315,4 +317,71 @@ _GATHER = (
     ),
 )
 
-PASS_LAWS = (*_OUTERMOST, *_COLLAPSE, *_GATHER, *_PLANNED)
+
+def _rows(x: Any, axis: int = 0) -> Any:
+    return ops.gather(x, np.array([5, -3]), axis=axis, batch=0)
+
+
+def _window(x: Any) -> Any:
+    rest = x.ndim - 1
+    return ops.slice_(x, start=(1, *[0] * rest), stop=(6, *x.shape[1:]), step=(2, *[1] * rest))
+
+
+_TAKING = (
+    Law(
+        "rows are taken early: pointwise ops",
+        "bitwise",
+        lambda x, y: (_rows(ops.mul(x, y)), ops.mul(_rows(x), _rows(y))),
+        ((8, 2), (8, 2)),
+    ),
+    Law(
+        "rows are taken early: what is the same along other axes",
+        "bitwise",
+        lambda x: (
+            _rows(ops.neg(ops.permute(x, order=(1, 0)))),
+            ops.neg(ops.permute(_rows(x, 1), order=(1, 0))),
+        ),
+        ((2, 8),),
+    ),
+    Law(
+        "rows are taken early: sums over other axes",
+        "real",
+        lambda x: (_rows(ops.sum(x, axes=(1,))), ops.sum(_rows(x), axes=(1,))),
+        ((8, 3),),
+    ),
+    Law(
+        "rows are taken early: products",
+        "real",
+        lambda x, y: (
+            _rows(ops.contract(x, y, labels="ab,bc->ac")),
+            ops.contract(_rows(x), y, labels="ab,bc->ac"),
+        ),
+        ((8, 3), (3, 2)),
+    ),
+    Law(
+        "rows are taken early: products for each row",
+        "real",
+        lambda x, y: (
+            _rows(ops.contract(x, y, labels="ab,abc->ac")),
+            ops.contract(_rows(x), _rows(y), labels="ab,abc->ac"),
+        ),
+        ((8, 3), (8, 3, 2)),
+    ),
+    Law(
+        "a slice is taken early: pointwise ops",
+        "bitwise",
+        lambda x, y: (_window(ops.sub(x, y)), ops.sub(_window(x), _window(y))),
+        ((12,), (12,)),
+    ),
+    Law(
+        "a slice is taken early: products",
+        "real",
+        lambda x, y: (
+            _window(ops.contract(x, y, labels="ab,cb->ac")),
+            ops.contract(_window(x), y, labels="ab,cb->ac"),
+        ),
+        ((12, 3), (2, 3)),
+    ),
+)
+
+PASS_LAWS = (*_OUTERMOST, *_COLLAPSE, *_GATHER, *_PLANNED, *_TAKING)

@@ -24,6 +24,7 @@ from primad.runtime.executors import REFERENCE
 from primad.simplify.collapse import collapse
 from primad.simplify.gather import gather
 from primad.simplify.outer import outer_products
+from primad.simplify.taking import take_early
 from primad.trace import TracedArray
 from primad.types import ArrayType
 from primad.verify.cases import Case, Choices, Seeded
@@ -86,7 +87,7 @@ def _sides(law: Law, types: Sequence[ArrayType], arguments: Sequence[Any], symbo
 
 def _by_pass(law: Law, left: Program, choose: Choices) -> None:
     """The pass that applies the law changes the program, and not its value."""
-    passes = collapse, gather, partial(outer_products, smallest=1)
+    passes = collapse, gather, partial(outer_products, smallest=1), partial(take_early, smallest=1)
     after = next((found for found in (rewrite(left) for rewrite in passes) if found.key != left.key), left)
     if after is left:
         raise Wrong(f"{law.name}: the passes", "another program", str(left))
