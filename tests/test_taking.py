@@ -14,7 +14,6 @@ from primad.transforms import jvp, lower, vjp
 from primad.transforms.lowering import expand
 from primad.tree import flatten
 from primad.verify.cases import Seeded
-
 from tests.test_plans import assert_agree, draw
 
 RNG = np.random.default_rng(0)
