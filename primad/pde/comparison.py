@@ -13,7 +13,7 @@ __all__ = ["plot_comparison"]
 
 
 def plot_comparison(a: Array, b: Array, found: Array, reference: Array, names: tuple[str, str] = ("x", "y")) -> Any:
-    """Draw maps of a solution, of the reference, and of the difference, on a grid.
+    """Draw maps of a solution, of the reference, and of the difference, whose colours go by the root, on a grid.
 
     Args:
         a: the coordinate of the horizontal axis; with b an array of the shape of the values, or their axes.
@@ -38,7 +38,9 @@ def plot_comparison(a: Array, b: Array, found: Array, reference: Array, names: t
         mesh = axes.pcolormesh(a, b, values, cmap=colours, vmin=low, vmax=high, rasterized=True)
         axes.set(title=title, xlabel=names[0])
     figure.colorbar(mesh, ax=panels[:2])
-    wrong = panels[2].pcolormesh(a, b, np.abs(found - reference), cmap="magma", rasterized=True)
+    # By the root: what is large in one place would hide the rest.
+    root = needed("matplotlib.colors", "plot", "pictures").PowerNorm(0.5, vmin=0.0)
+    wrong = panels[2].pcolormesh(a, b, np.abs(found - reference), cmap="magma", norm=root, rasterized=True)
     panels[2].set(title="|difference|", xlabel=names[0])
     figure.colorbar(wrong, ax=panels[2], format="%.1e")
     panels[0].set(ylabel=names[1])
