@@ -178,6 +178,16 @@ def test_integer_array_indices(index: Any) -> None:
     check_index(index)
 
 
+ROWS = hnp.arrays(np.int64, st.sampled_from([(2,), (1,), (3, 2)]), elements=st.integers(-2, 1))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.permutations([st.integers(-2, 1), ROWS, st.slices(2)]).flatmap(lambda items: st.tuples(*items)), ROWS)
+def test_numbers_and_slices_beside_integer_arrays(index: Any, last: Any) -> None:
+    check_index(index)
+    check_index((*index, last) if last.shape == (1,) else (last, *index), np.arange(96.0).reshape(3, 4, 2, 4))
+
+
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_mixed_indices(data: Any) -> None:
