@@ -45,6 +45,22 @@ def test_the_table_is_total() -> None:
 
 
 @needs_llvm
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("dtype", [name for name in DTYPES if name != "bool"])
+def test_sums_and_products_of_every_type(dtype: str) -> None:
+    """In loops and in registers, of small integers, whose sums are exact."""
+    x = (np.arange(6).reshape(2, 3) % 4).astype(dtype)
+    y = np.ascontiguousarray(x[::-1, ::-1].T)
+
+    def f(x: Any, y: Any) -> Any:
+        products = [ops.contract(x, y, labels=labels) for labels in ("ab,bc->ac", "ab,ba->a", "ab,ba->")]
+        along = [op(x, axes=axes) for op in (ops.sum, ops.reduce_max, ops.reduce_min) for axes in ((0,), (0, 1))]
+        return [*products, *along]
+
+    check(f, x, y, exact=True)
+
+
+@needs_llvm
 @pytest.mark.usefixtures("any_width")
 def test_random_programs_stay_within_their_memory() -> None:
     found = 0

@@ -203,9 +203,16 @@ class Straight:
             for inner in np.ndindex(*[sizes[letter] for letter in summed]):
                 at.update(zip(summed, inner, strict=True))
                 factors = x[tuple([at[letter] for letter in left])], y[tuple([at[letter] for letter in right])]
-                total = vector.intrinsic("fma", *factors, total) if total else vector.op("fmul", *factors)
+                total = self._product_sum(vector, factors, total)
             found[index] = total or vector.constant(0)
         return found
+
+    def _product_sum(self, v: Vector, factors: tuple[str, str], total: str) -> str:
+        """Return total + the product of factors, of floats rounded once."""
+        if v.dtype.kind == "f":
+            return v.intrinsic("fma", *factors, total) if total else v.op("fmul", *factors)
+        product = v.arithmetic("mul", *factors)
+        return v.arithmetic("add", total, product) if total else product
 
     def _reduced(self, node: Node, x: Elements, *, axes: tuple[int, ...]) -> Elements:
         vector = self.vector(node.type.dtype)
