@@ -49,10 +49,11 @@ def _lu(a: Any) -> tuple[Any, Any, Any]:
     (getrf,) = lapack.get_lapack_funcs(("getrf",), (a,))
     for index in np.ndindex(a.shape[:-2] if a.size else (0,)):
         factors[index], pivots, _ = getrf(a[index])
-        for row, pivot in enumerate(pivots):
-            if pivot != row:
-                order[index][[row, pivot]] = order[index][[pivot, row]]
-                parity[index] = -parity[index]
+        rows = list(range(len(pivots)))
+        for row, pivot in enumerate(pivots.tolist()):
+            rows[row], rows[pivot] = rows[pivot], rows[row]
+        order[index] = rows
+        parity[index] = 1 - 2 * (np.count_nonzero(pivots != np.arange(len(pivots))) % 2)
     return factors, order, parity[()]
 
 

@@ -84,12 +84,16 @@ def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool, unit: boo
         return b.copy()
     if not few(a):
         return _substitute(np.swapaxes(a, -1, -2) if transpose else a, b, lower != transpose, unit)
-    from scipy.linalg import solve_triangular  # importing it takes longer than primad itself does
+    if not unit and not np.diagonal(a, axis1=-2, axis2=-1).all():
+        raise np.linalg.LinAlgError("singular matrix")
+    from scipy.linalg import blas  # importing it takes longer than primad itself does
 
-    out = np.empty(b.shape, b.dtype)
-    options = {"trans": int(transpose), "lower": lower, "unit_diagonal": unit, "check_finite": False}
+    (trsm,) = blas.get_blas_funcs(("trsm",), (a, b))
+    out = np.array(b, order="C")
     for index in np.ndindex(b.shape[:-2]):
-        out[index] = solve_triangular(a[index], b[index], **options)
+        # Seen from BLAS, whose matrices have columns first, all are transposed: x aᵀ = b is solved where b lies.
+        right = {"side": 1, "lower": not lower, "trans_a": transpose, "diag": unit, "overwrite_b": 1}
+        out[index] = trsm(1, a[index].T, out[index].T, **right).T
     return out
 
 
