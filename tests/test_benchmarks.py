@@ -19,7 +19,16 @@ KEYS = {"workload", "dtype", "primad_ms", "best_peer", "best_peer_ms", "ratio", 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
     file = tmp_path_factory.mktemp("rows") / "rows.json"
-    command = [sys.executable, "-m", "tests.benchmarks", "small-network", "start-import", "--json", str(file)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.benchmarks",
+        "small-network",
+        "logdet-20",
+        "start-import",
+        "--json",
+        str(file),
+    ]
     done = subprocess.run(
         [*command, "--rounds", "2", "--seconds", "0.1"], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
@@ -28,7 +37,7 @@ def rows(tmp_path_factory):
 
 
 def test_rows_without_peers(rows):
-    assert [row["workload"] for row in rows] == ["small-network", "start-import"]
+    assert [row["workload"] for row in rows] == ["small-network", "logdet-20", "start-import"]
     for row in rows:
         assert set(row) >= KEYS | {"limit_fraction", "peers"}
         assert row["best_peer"] is row["ratio"] is None and row["peers"] == {}
@@ -40,7 +49,7 @@ def test_tables_show_every_row(rows):
     assert "small-network" in table(rows)
     written = page(rows, "2000-01-01")
     assert written.count("\n| small-network |") == 2
-    assert "| processor |" in written
+    assert "| processor |" in written and "log |det a|, 20 rows" in written
 
 
 def test_targets_are_against_the_peer_they_name(rows):

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import jax.scipy.sparse.linalg
 import numpy as np
 from loops import LOSSES, root
+from matrices import MOVING, OF_MATRICES, by_cholesky
 from residuals import (
     DAMPING_OF_PRODUCTS,
     ITERATIONS,
@@ -215,8 +216,23 @@ def gauss_newton_products(workload):
     }
 
 
+def matrices(workload):
+    """Return derivatives of a function of matrices."""
+    if workload.kind == "evidence":
+        cholesky = by_cholesky(jnp, lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True))
+        found = {}
+        for name, form in {"solve": None, "Cholesky": cholesky}.items():
+            loss = OF_MATRICES["evidence"](jnp, form)
+            found[f"JAX {name}"] = jax.jit(lambda *of, loss=loss: (loss(*of), jax.hessian(loss)(*of)))
+        return found
+    derive = jax.value_and_grad if workload.kind == "mixture" else jax.grad
+    return {"JAX": jax.jit(derive(OF_MATRICES[workload.kind](jnp), MOVING[workload.kind]))}
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "linear-algebra":
+        return matrices(workload)
     if workload.kind == "long":
         return {}
     if workload.kind == "newton" or workload.kind in LOSSES:

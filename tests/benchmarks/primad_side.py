@@ -2,6 +2,7 @@
 
 import numpy as np
 from loops import LOSSES, root, unrolled
+from matrices import MOVING, OF_MATRICES
 from residuals import (
     RESIDUALS,
     burgers,
@@ -89,8 +90,19 @@ def of_network(workload):
     return primad.value_and_grad(loss) if workload.gradient else loss
 
 
+def matrices(workload):
+    """Return the derivative of a function of matrices."""
+    loss = OF_MATRICES[workload.kind](np)
+    if workload.kind == "evidence":
+        return primad.jit(lambda p, *rest: (loss(p, *rest), primad.hessian(lambda q: loss(q, *rest))(p)[:]))
+    derive = primad.value_and_grad if workload.kind == "mixture" else primad.grad
+    return primad.jit(derive(loss, MOVING[workload.kind]))
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "linear-algebra":
+        return {"primad": matrices(workload)}
     if workload.kind == "newton" or workload.kind in LOSSES:
         return loops(workload)
     if workload.kind == "gauss-newton":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .machine import description
 from .measure import Row
-from .workloads import WORKLOADS, Workload
+from .workloads import DIMENSIONS, PARTS, WORKLOADS, Workload
 
 HEAD = """\
 # Performance
@@ -27,6 +27,15 @@ fast as NumPy's or primad's own, whichever are faster, and bytes as a copy. *Fir
 runs. *Memory* is the peak above what the imported library holds.
 
 """
+COMPUTED = {
+    "logdet": "gradient of log |det a|",
+    "solve": "gradients of the square sum of a⁻¹b in both",
+    "eigh": "gradient through eigenvalues and vectors",
+    "svd": "gradient through singular values and vectors",
+    "evidence": "value and Hessian of the evidence of a Gaussian process in 3 parameters",
+    "mixture": f"value and gradient of the likelihood of {PARTS} Gaussian densities in {DIMENSIONS} dimensions",
+}
+"""What is computed of matrices, by kind."""
 COMMANDS = """\
 ## How to run it
 
@@ -124,6 +133,9 @@ def page(rows: Sequence[Row], date: str) -> str:
 
 def _definition(row: Row) -> str:
     workload = WORKLOADS[row["workload"]]
+    if workload.kind in COMPUTED:
+        size = f"{workload.points} points" if workload.kind in ("evidence", "mixture") else f"{workload.points} rows"
+        return f"{COMPUTED[workload.kind]}, {size}{f', {workload.stack} matrices' if workload.stack else ''}"
     if not workload.sizes:
         return f"{workload.points or workload.order} {'unknowns' if workload.points else 'operations'}"
     widths = "-".join(map(str, workload.sizes))

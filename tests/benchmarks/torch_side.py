@@ -7,6 +7,7 @@ what it makes of nested `torch.func.grad` takes half a minute to compile and run
 import numpy as np
 import torch
 from loops import LOSSES, root, unrolled
+from matrices import MOVING, OF_MATRICES, by_cholesky
 from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock
 
 NAME, VERSION = "PyTorch", torch.__version__
@@ -176,8 +177,55 @@ def loops(workload):
     return {"PyTorch": gradient}
 
 
+class MatrixFunctions(Functions):
+    """What functions of matrices need beside these."""
+
+    linalg, exp, log, abs, max = torch.linalg, torch.exp, torch.log, torch.abs, torch.amax
+    swapaxes, diagonal = torch.swapaxes, torch.diagonal
+
+
+def matrices(workload):
+    """Return derivatives of a function of matrices."""
+    if workload.kind == "evidence":
+        return evidence()
+    loss, moving = OF_MATRICES[workload.kind](MatrixFunctions), MOVING[workload.kind]
+
+    def derived(*arguments):
+        given = [x.detach().requires_grad_() if i in moving else x for i, x in enumerate(arguments)]
+        value = loss(*given)
+        found = torch.autograd.grad(value, [given[i] for i in moving])
+        return (value.detach(), found) if workload.kind == "mixture" else found
+
+    return {"PyTorch": derived}
+
+
+def evidence():
+    """Return the forms of a Gaussian process's evidence with its Hessian."""
+    cholesky = by_cholesky(
+        MatrixFunctions, lambda a, b: torch.linalg.solve_triangular(a, b[:, None], upper=False)[:, 0]
+    )
+    found = {}
+    for name, form in {"solve": None, "Cholesky": cholesky}.items():
+        loss = OF_MATRICES["evidence"](MatrixFunctions, form)
+
+        def functional(params, *rest, loss=loss):
+            return loss(params, *rest), torch.func.hessian(loss)(params, *rest)
+
+        def double_backward(params, *rest, loss=loss):
+            given = params.detach().requires_grad_()
+            value = loss(given, *rest)
+            (slope,) = torch.autograd.grad(value, given, create_graph=True)
+            rows = [torch.autograd.grad(part, given, retain_graph=True)[0] for part in slope]
+            return value.detach(), torch.stack(rows)
+
+        found |= {f"PyTorch {name}, functional": functional, f"PyTorch {name}, double backward": double_backward}
+    return found
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "linear-algebra":
+        return matrices(workload)
     if workload.kind in ("lorenz-hessian", "long"):
         return {}
     if workload.kind == "newton" or workload.kind in LOSSES:

@@ -16,7 +16,8 @@ class Workload:
         group: the name that asks for it on the command line, with others of its group.
         kind: what is computed; each side has functions by kind.
         sizes: widths of the network's layers, inputs first.
-        points: number of points, or of unknowns.
+        points: number of points, or of unknowns; of matrices the number of rows.
+        stack: number of matrices, if there are several.
         gradient: whether the parameter gradient is computed with the value.
         order: highest order, for kind 'order'.
         activation: of the network.
@@ -33,6 +34,7 @@ class Workload:
     kind: str
     sizes: tuple[int, ...] = ()
     points: int = 0
+    stack: int = 0
     gradient: bool = True
     order: int = 0
     activation: str = "tanh"
@@ -49,6 +51,8 @@ class Workload:
         rng = np.random.default_rng(0)
         if self.group in ("loops", "long"):
             return tuple(x.astype(dtype) for x in of_loop(self.kind, self.points))
+        if self.group == "linear-algebra":
+            return tuple([x.astype(dtype) for x in of_matrices(self.kind, self.points, self.stack)])
         if self.kind == "chain":
             return (float(np.dtype(dtype).type(0.3)),)
         if self.kind.startswith("rosenbrock"):
@@ -71,7 +75,7 @@ class Workload:
 
     def bytes(self, dtype: str) -> float:
         """Return the bytes that any method moves: the arguments once, and the result."""
-        if self.kind == "chain" or self.group in ("loops", "long"):
+        if self.kind == "chain" or self.group in ("loops", "long", "linear-algebra"):
             return 0.0
         if self.kind.startswith("rosenbrock"):
             return float(sum(x.nbytes for x in self.arguments(dtype)) + self.points * np.dtype(dtype).itemsize)
@@ -93,6 +97,27 @@ def of_loop(kind: str, points: int) -> tuple[Any, ...]:
     return (rng.uniform(-5.0, 5.0, points),)
 
 
+def of_matrices(kind: str, points: int, stack: int) -> tuple[Any, ...]:
+    """Return the arguments of a function of matrices."""
+    rng = np.random.default_rng(0)
+    lead = (stack,) if stack else ()
+    if kind == "evidence":
+        x = np.sort(rng.uniform(0.0, 10.0, points))
+        y = np.sin(x) + 0.1 * rng.normal(size=points)
+        return np.array([0.1, -0.2, -2.0]), (x[:, None] - x) ** 2, np.eye(points), y
+    if kind == "mixture":
+        factors = np.eye(DIMENSIONS) + 0.2 * np.tril(rng.normal(size=(PARTS, DIMENSIONS, DIMENSIONS)))
+        means = 2.0 * rng.normal(size=(PARTS, DIMENSIONS))
+        return rng.normal(size=PARTS), means, factors, 3.0 * rng.normal(size=(points, DIMENSIONS))
+    a = rng.normal(size=(*lead, points, points))
+    if kind == "eigh":
+        return a + np.swapaxes(a, -1, -2), rng.normal(size=a.shape)
+    if kind == "svd":
+        return a, rng.normal(size=a.shape)
+    a += 2.0 * points**0.5 * np.eye(points)
+    return (a,) if kind == "logdet" else (a, rng.normal(size=(*lead, points, 1)))
+
+
 def network(inputs: int, width: int, depth: int, outputs: int = 1) -> tuple[int, ...]:
     """Return the widths of the layers of a network with `depth` hidden layers."""
     return (inputs, *(width,) * depth, outputs)
@@ -100,6 +125,8 @@ def network(inputs: int, width: int, depth: int, outputs: int = 1) -> tuple[int,
 
 BURGERS = network(2, 64, 4)
 BOTH = ("float64", "float32")
+PARTS, DIMENSIONS = 16, 4
+"""Of the mixture."""
 
 WORKLOADS = {
     workload.name: workload
@@ -147,6 +174,17 @@ WORKLOADS = {
         Workload("matrices", "loops", "matrices", must=20, against="JAX", note="reach for 0.5 ms"),
         Workload("newton", "loops", "newton", points=10_000, must=3, against="JAX"),
         Workload("long", "long", "long", points=1000, note="a million steps of a thousand numbers; must: < 500 MB"),
+        *(
+            Workload(f"{kind}-{n}", "linear-algebra", kind, points=n, must=1)
+            for kind in ("logdet", "solve", "eigh", "svd")
+            for n in ((20, 200, 1000) if kind in ("logdet", "solve") else (20, 200))
+        ),
+        *(
+            Workload(f"{kind}-stack", "linear-algebra", kind, points=4, stack=10_000, must=1)
+            for kind in ("logdet", "solve", "eigh", "svd")
+        ),
+        Workload("evidence", "linear-algebra", "evidence", points=200, must=1),
+        Workload("mixture", "linear-algebra", "mixture", points=10_000, must=1),
         Workload("start-import", "start", "import", BURGERS, 10_000, must=2, reach=4,
                  against="JAX"),
         Workload("start-gradient", "start", "burgers", BURGERS, 10_000, must=2, reach=4, against="JAX",
