@@ -278,6 +278,20 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "polyadd": [(lambda n, p, q: n.polyadd(p, q), (normal(3), normal(2)))],
     "polysub": [(lambda n, p, q: n.polysub(p, q), (normal(2), normal(3)))],
     "polymul": [(lambda n, p, q: n.polymul(p, q), (positive(3), positive(2)))],
+    "polydiv": [
+        (lambda n, p, q: n.polydiv(p, q)[0], (normal(5), positive(3))),
+        (lambda n, p, q: n.polydiv(p, q)[1], (normal(5), positive(3))),
+        (lambda n, p, q: n.polydiv(p, q)[1], (normal(2), positive(3))),
+        (lambda n, p, q: n.polydiv(p, q)[0], (normal(3), positive(1))),
+    ],
+    "polyfit": [
+        (lambda n, x, y: n.polyfit(x, y, 2), (apart(6), normal(6))),
+        (lambda n, x, y, w: n.polyfit(x, y, 1, w=w), (apart(5), normal(5, 2), positive(5))),
+        (lambda n, x, y, w: n.polyfit(x, y, 1, w=w, cov=True)[1], (apart(5), normal(5), positive(5))),
+        (lambda n, x, y: n.polyfit(x, y, 1, cov="unscaled")[1], (apart(5), normal(5, 2))),
+        (lambda n, x, y: n.polyfit(x, y, 1, cov=True)[1], (apart(5), normal(5, 2))),
+        (lambda n, x, y: n.polyfit(x, y, 1, full=True)[1], (apart(5), normal(5, 2))),
+    ],
     "polyder": [(lambda n, p: n.polyder(p), (normal(4),)), (lambda n, p: n.polyder(p, 2), (normal(4),))],
     "polyint": [
         (lambda n, p: n.polyint(p), (normal(3),)),
@@ -318,6 +332,24 @@ OPTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
         (lambda n, x, y: n.einsum(x, [0, 27], y, [27, 1], [1, 0]), (normal(2, 3), normal(3, 4))),
         (lambda n, x, y: n.einsum(x, [..., 1], y, [1]), (normal(2, 3), normal(3))),
         (lambda n, x, y: n.einsum(x, [51, 0], y, [0, 51]), (normal(2, 3), normal(3, 2))),
+    ],
+    "quantile": [
+        (lambda n, x, m=m, q=q: n.quantile(x, q, 1, method=m), (apart(2, 5),))
+        for q in (0.0, 0.37, 1.0, [[0.1, 0.5], [0.2, 0.93]])
+        for m in (
+            "inverted_cdf",
+            "averaged_inverted_cdf",
+            "closest_observation",
+            "interpolated_inverted_cdf",
+            "hazen",
+            "weibull",
+            "median_unbiased",
+            "normal_unbiased",
+            "lower",
+            "higher",
+            "midpoint",
+            "nearest",
+        )
     ],
     "pad": [
         *[(lambda n, x, m=m: n.pad(x, [(2, 1), (0, 3)], mode=m), (normal(3, 2),)) for m in ("edge", "wrap")],
@@ -386,7 +418,10 @@ OF_VALUES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "unique_inverse": (lambda n, x: n.unique_inverse(x).values, (np.array([2.0, 1.0, 2.0, -3.0]),)),
     "unique_values": (lambda n, x: n.sort(n.unique_values(x)), (np.array([2.0, 1.0, 2.0, -3.0]),)),
     "union1d": (lambda n, x, y: n.union1d(x, y), (np.array([2.0, 1.0]), np.array([5.0, 1.0]))),
-    "intersect1d": (lambda n, x, y: n.intersect1d(x, y), (np.array([2.0, 1.0]), np.array([5.0, 1.0]))),
+    "intersect1d": (
+        lambda n, x, y: n.intersect1d(x, y, return_indices=True)[0],
+        (np.array([2.0, 1.0]), np.array([5.0, 1.0])),
+    ),
     "setdiff1d": (lambda n, x, y: n.setdiff1d(x, y), (np.array([2.0, 1.0]), np.array([5.0, 1.0]))),
     "setxor1d": (lambda n, x, y: n.setxor1d(x, y), (np.array([2.0, 1.0]), np.array([5.0, 1.0]))),
     "trim_zeros": (lambda n, x: n.trim_zeros(x), (np.array([0.0, 2.0, 0.0, 1.0, 0.0]),)),

@@ -57,7 +57,9 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "y": (2.0,),
     **dict.fromkeys(("decimals", "minlength", "edge_order", "m", "ndmin", "ndmax", "start"), (1, 2)),
     **dict.fromkeys(("endpoint", "retstep", "sparse", "increasing", "rowvar", "bias", "deg", "right"), (True, False)),
-    **dict.fromkeys(("equal_nan", "include_initial", "assume_unique", "invert", "sorted"), (True, False)),
+    **dict.fromkeys(
+        ("full", "cov", "equal_nan", "include_initial", "assume_unique", "invert", "sorted"), (True, False)
+    ),
     **dict.fromkeys(("return_index", "return_inverse", "return_counts", "return_indices"), (True, False)),
     **dict.fromkeys(("nan", "posinf", "neginf", "left", "base", "default", "to_end", "to_begin", "discont"), (0.5,)),
     **dict.fromkeys(("rtol", "atol", "tol", "period"), (0.1, 3.0)),
@@ -66,6 +68,7 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "method": ("linear", "lower", "higher", "midpoint", "nearest", "hazen"),
     "side": ("left", "right"),
     "sorter": (np.arange(5),),
+    "w": (None, np.ones(5)),
     "N": (2,),
     "num": (3,),
     "trim": ("f", "b"),

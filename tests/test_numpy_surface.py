@@ -554,6 +554,7 @@ def test_special(name: str) -> None:
     check_derivative(ours, args)
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "bool"])
 @pytest.mark.parametrize(
     "name",

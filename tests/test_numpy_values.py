@@ -275,6 +275,8 @@ def test_operator_of_one_operand(function: Any) -> None:
 SUMS = "sums and products of many elements are made in another order, and from another start"
 SCALED = "squares neither overflow nor vanish; NumPy's are rounded to a multiple of the smallest number"
 TIES = "which of two zeros comes first is left open"
+BESIDE = "what is an element is that element beside an infinity too"
+SOLVED = "a solution by singular values depends on their rounding"
 RAMPS = "the steps of a ramp are rounded another way"
 STEPS = "what is made of differences is made in another order"
 INEXACT = {
@@ -303,7 +305,10 @@ ALLOWED: dict[str, tuple[str, Callable[[str], bool]]] = {
     "polymul": (LEADING, lambda what: "(4,) for" in what),
     "geomspace": (NO_ROOT, lambda what: what == "not refused" or nearly(what, 1e-11)),
     "nanmedian": (TIES + "; " + MIDDLE, lambda what: nearly(what, 0.0) or "inf" in what),
-    **dict.fromkeys(("quantile", "percentile", "nanmin", "nanmax", "sort"), (TIES, lambda what: nearly(what, 0.0))),
+    **dict.fromkeys(("percentile", "nanmin", "nanmax", "sort"), (TIES, lambda what: nearly(what, 0.0))),
+    "quantile": (TIES + "; " + BESIDE, lambda what: nearly(what, 0.0) or "(nan)" in what.partition(" for ")[2]),
+    "polydiv": (LEADING, lambda what: "(2,) for" in what or nearly(what, 0.0)),
+    "polyfit": (SOLVED, lambda what: nearly(what, 1e-6) or what == "not refused"),
     **dict.fromkeys(("nanquantile", "nanpercentile"), (TIES + "; " + STEPS, lambda what: nearly(what, 1))),
     "sinc": (SERIES, lambda what: nearly(what, 4)),
     "pad": (RAMPS, lambda what: nearly(what, 1)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import primad
+import primad.numpy
 from primad.protocols import UFUNCS
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
@@ -103,3 +105,47 @@ def test_derivatives_are_those_of_the_values(ufunc: np.ufunc) -> None:
         for found in (primad.jit(call)(x), primad.vjp(call, x)[0]):
             np.testing.assert_allclose(found, expected, rtol=1e-12)
         primad.check_grads(call, (x,), order=1)
+
+
+INDICES: list[Any] = [
+    0,
+    [0, 0, 2, 0],
+    slice(None),
+    [True, False, True],
+    ([2, 1, 2], [0, 1, 0]),
+    (slice(None), [1, 1]),
+    [],
+]
+
+
+@pytest.mark.parametrize("ufunc", [*BINARY, np.negative, np.exp, np.sqrt], ids=lambda u: u.__name__)
+def test_writes_at_repeated_places_follow_each_other(ufunc: np.ufunc) -> None:
+    x = RNG.uniform(0.5, 1.5, (3, 2))
+
+    def at(module: Any, a: Any, index: Any, *values: Any) -> Any:
+        y = module.array(a)
+        ufunc.at(y, index, *values)
+        return y * 1
+
+    cases = list(itertools.product(("float64", "int64"), INDICES))
+    for dtype, index in cases[sum(ufunc.__name__.encode()) % 4 :: 4]:  # all of them over all ufuncs
+        given = x.astype(dtype) + (dtype == "int64")
+        values = [RNG.uniform(0.5, 1.5, np.shape(given[index])).astype(dtype) + 1] * (ufunc.nin - 1)
+        try:
+            expected = at(np, given, index, *values)
+        except (TypeError, ValueError):
+            with pytest.raises((TypeError, ValueError)):
+                primad.jit(lambda a, *v, i=index: at(primad.numpy, a, i, *v))(given, *values)
+            continue
+        try:
+            found = primad.jit(lambda a, *v, i=index: at(primad.numpy, a, i, *v))(given, *values)
+        except primad.PrimadError as error:  # NumPy cuts off what is behind the point
+            assert dtype == "int64" and "same_kind" in str(error)
+            assert ufunc(*[given[:1]] * ufunc.nin).dtype == np.float64
+            continue
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    if ufunc.types[-1][-1] == "d" or "dd->d" in ufunc.types or "d->d" in ufunc.types:
+        apart = np.array([[1.5, 1.0], [0.8, 0.9], [0.6, 1.45]]) / (10 if ufunc.nin == 1 else 1)
+        values = [np.array([[0.43, 0.4], [1.9, 1.75], [0.7, 0.75], [1.2, 1.25]])] * (ufunc.nin - 1)
+        primad.check_grads(lambda a, *v: at(primad.numpy, a, [0, 2, 0, 0], *v), (apart, *values), order=1)

@@ -31,7 +31,7 @@ REASONS: dict[str, str] = {
         copyto fill_diagonal place put put_along_axis putmask""",
     "It is about the bits of numbers, or about integers.": """
         bitwise_count frexp gcd lcm ldexp nextafter packbits spacing unpackbits""",
-    "It computes with complex numbers, or as a matrix problem.": "polydiv polyfit roots sort_complex",
+    "It computes with complex numbers, or as a matrix problem.": "roots sort_complex",
     "Its counts have no derivative; call it with primad.value(x).": """
         histogram histogram2d histogram_bin_edges histogramdd""",
     "It has no primitive.": "i0 matvec vecmat",

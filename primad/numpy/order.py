@@ -181,9 +181,9 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
 @implements(np.unique)
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    *, equal_nan: bool = True,
+    *, equal_nan: bool = True, sorted: bool = True,
 ) -> Any:  # fmt: skip
-    """np.unique, where values are known: the elements chosen carry derivatives, places and counts are plain."""
+    """np.unique, sorted, where values are known: the elements chosen carry derivatives, places and counts are plain."""
     values = values_of(ar, "which elements are equal")
     _, index, inverse, counts = np.unique(values, True, True, True, axis, equal_nan=equal_nan)
     kept = take(ar, index, axis)
@@ -227,11 +227,13 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 
 @implements(np.intersect1d)
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """np.intersect1d, where values are known."""
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """np.intersect1d, where values are known; the elements are those of the first array."""
     first, second = _both(ar1, ar2)
-    found = unique(first)
-    return convert(found[isin(found, second)], result_dtype(first, second))
+    values = [values_of(x, "which elements are in both") for x in (first, second)]
+    _, places, others = np.intersect1d(values[0], values[1], assume_unique, True)
+    found = convert(take(first, places), result_dtype(first, second))
+    return (found, places, others) if return_indices else found
 
 
 @implements(np.setdiff1d)

@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.numpy.promotion import convert, implements, traced_operands
-from primad.numpy.shaping import atleast_1d, concatenate
+from primad.numpy.arranging import vander
+from primad.numpy.elementwise import sqrt
+from primad.numpy.least_squares import lstsq
+from primad.numpy.products import matmul
+from primad.numpy.promotion import as_float, convert, implements, traced_operands
+from primad.numpy.reductions import sum
+from primad.numpy.shaping import atleast_1d, concatenate, stack, transpose
 from primad.numpy.signals import convolve
+from primad.numpy.systems import inv
 
-__all__ = ["poly", "polyadd", "polyder", "polyint", "polymul", "polysub", "polyval"]
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]
 
 
 @implements(np.polyval)
@@ -94,3 +100,86 @@ def poly(seq_of_zeros: Any) -> Any:
     for root in atleast_1d(roots):
         found = concatenate([found, nothing]) - concatenate([nothing, found * root])
     return found
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """np.polydiv: quotient and remainder.
+
+    The remainder has as many coefficients as its degree may need; that leading ones are 0 is a question of values.
+    """
+    rest, v = (as_float(atleast_1d(x)) for x in traced_operands(u, v))
+    if rest.ndim > 1 or v.ndim > 1 or not rest.shape[0] or not v.shape[0]:
+        raise ShapeError(f"polydiv: coefficients of shapes {rest.shape} and {v.shape}")
+    dtype = np.result_type(rest.dtype, v.dtype)
+    rest, v = convert(rest, dtype), convert(v, dtype)
+    degree, quotient = v.shape[0] - 1, []
+    scale = 1.0 / v[0]
+    while rest.shape[0] > degree:
+        factor = scale * rest[0]
+        quotient.append(factor)
+        rest = concatenate([rest[1 : degree + 1] - factor * v[1:], rest[degree + 1 :]])
+    nothing = np.zeros(1, dtype)
+    return stack(quotient) if quotient else nothing, rest if rest.shape[0] else nothing
+
+
+@implements(np.polyfit)
+def polyfit(
+    x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:  # fmt: skip
+    """np.polyfit: the coefficients, from the highest power down, of the polynomials that fit points best.
+
+    Points, values and weights may be traced; with the same rank, derivatives are those of the solution of the normal
+    equations.
+
+    Args:
+        x: shape (m,).
+        y: shape (m,), or (m, k) for k polynomials.
+        deg: their degree.
+        rcond: singular values up to this times the largest count as 0; by default the precision times m.
+        full: whether to return residuals, rank, singular values and rcond too.
+        w: weights of the residuals, not squared: shape (m,).
+        cov: whether to return the covariance of the coefficients too; "unscaled" takes 1/w for standard deviations.
+
+    Raises:
+        ShapeError: for shapes that do not fit, a negative degree, and too few points for a covariance.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> x = np.array([0.0, 1.0, 2.0])
+        >>> primad.jacobian(lambda y: np.polyfit(x, y, 1))(x).round(3)
+        array([[-0.5  ,  0.   ,  0.5  ],
+               [ 0.833,  0.333, -0.167]])
+    """
+    given = [as_float(z) for z in traced_operands(*([x, y] if w is None else [x, y, w]))]
+    x, y, weights = given[0], given[1], given[2] if w is not None else None
+    order = _order("polyfit", deg) + 1
+    if x.ndim != 1 or not x.shape[0] or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
+        raise ShapeError(f"polyfit: points of shape {x.shape} and values of shape {y.shape}")
+    if weights is not None and weights.shape != x.shape:
+        raise ShapeError(f"polyfit: weights of shape {weights.shape} for points of shape {x.shape}")
+    rcond = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
+    powers, values = vander(x, order), y
+    if weights is not None:
+        powers = powers * weights[:, None]
+        values = values * (weights[:, None] if y.ndim == 2 else weights)
+    scale = sqrt(sum(powers * powers, 0))
+    powers = powers / scale
+    found, residuals, rank, singular = lstsq(powers, values, rcond)
+    found = found / (scale[:, None] if y.ndim == 2 else scale)
+    if full:
+        return found, residuals, rank, singular, rcond
+    if not cov:
+        return found
+    return found, _covariance(powers, scale, residuals, y.ndim, cov)
+
+
+def _covariance(powers: Any, scale: Any, residuals: Any, ndim: int, cov: Any) -> Any:
+    """Return the covariance of fitted coefficients, of one polynomial or several along a last axis."""
+    count, order = powers.shape
+    base = inv(matmul(transpose(powers), powers)) / (scale[:, None] * scale)
+    if cov == "unscaled":
+        return base if ndim == 1 else base[:, :, None]
+    if count <= order:
+        raise ShapeError(f"polyfit: {count} points are too few for the covariance of {order} coefficients")
+    return base * (residuals / (count - order)) if ndim == 1 else base[:, :, None] * (residuals / (count - order))

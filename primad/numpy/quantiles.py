@@ -99,26 +99,33 @@ def _order_of(q: Any, scale: float) -> tuple[Any, Any]:
     return fraction, type(q) in (int, float)
 
 
+_DISCRETE = ("closest_observation", "higher", "inverted_cdf", "lower", "nearest")
+"""Methods that give an element, and never what lies between two."""
+
+
+def _position(method: str, count: int, fraction: Any) -> Any:
+    """Return where quantiles lie among sorted elements, from 0 to count − 1."""
+    if method == "linear":
+        return (count - 1) * fraction
+    try:
+        found = np.quantile(np.arange(float(count)), fraction, method=method)  # type: ignore[call-overload]
+    except ValueError as error:
+        raise ShapeError(f"quantile: {error}") from None
+    return np.asarray(found).astype(fraction.dtype)
+
+
 def _quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool) -> Any:
     fraction, weak = _order_of(q, scale)
     rows, shape = _rows(x, axis)
-    position = (rows.shape[0] - 1) * fraction
-    whole = {"lower": np.floor, "higher": np.ceil}.get(method)
-    if whole is not None:
-        found = take(rows, whole(position).astype(int), 0)
-    elif method in ("linear", "midpoint"):
+    position = _position(method, rows.shape[0], fraction)
+    if method in _DISCRETE:
+        found = take(rows, position.astype(int), 0)
+    else:
         below = np.floor(position).astype(int)
         part = position - below
-        if method == "midpoint":
-            part = np.where(part % 1 == 0, 0.0, 0.5)
         part = float(part) if weak else part.reshape(part.shape + (1,) * (rows.ndim - 1))
         low, high = (take(rows, np.minimum(i, rows.shape[0] - 1), 0) for i in (below, below + 1))
         found = _between(low, high, part)
-    else:
-        raise TracingError(
-            f"quantiles by method={method!r} are not supported on traced arrays",
-            fix="use 'linear', 'lower', 'higher' or 'midpoint'.",
-        )
     if is_float(x.dtype):
         found = where(isnan(rows[-1]), rows[-1], found).astype(found.dtype)
     return reshape(found, np.shape(fraction) + shape) if keepdims else found
@@ -129,7 +136,7 @@ def quantile(
     x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    """np.quantile, by method 'linear', 'lower', 'higher' or 'midpoint'; q must not be traced."""
+    """np.quantile, by every method; q must not be traced."""
     refuse_out("quantile", out)
     return _quantile(x, q, 1.0, axis, method, keepdims)
 

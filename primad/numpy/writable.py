@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import MissingAttributeError, ShapeError, TracingError
-from primad.numpy.indexing import add_at
+from primad.numpy.indexing import add_at, set_at
 from primad.numpy.memory import Numbers, known
 from primad.numpy.promotion import any_traced, joined
 from primad.numpy.views import ArrayView
@@ -158,7 +158,7 @@ class WritableArray(ArrayView):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "at":
-            return _add_at(ufunc, *inputs)
+            return _at(ufunc, *inputs)
         out = kwargs.pop("out", None)
         given = {key: settled(value) for key, value in kwargs.items()}
         if out is not None and not any(type(target) is WritableArray for target in out):
@@ -286,15 +286,30 @@ def _where(ufunc: Any, inputs: Sequence[Any], out: Sequence[Any], where: Any, **
     return tuple(out) if len(out) > 1 else out[0]
 
 
-def _add_at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
-    """Do what np.add.at and np.subtract.at do."""
-    if type(target) is not WritableArray or ufunc not in (np.add, np.subtract):
+def _at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
+    """Do what a ufunc's method `at` does: where an index repeats, one application follows the other."""
+    if type(target) is not WritableArray:
         raise TracingError(f"np.{ufunc.__name__}.at with traced values", fix="primad.numpy.add_at returns a copy.")
-    value = settled(values[0]) if ufunc is np.add else -settled(values[0])
-    target.check_cast(
-        f"{ufunc.__name__}.at", value.dtype if isinstance(value, TracedArray) else np.asarray(value).dtype
-    )
-    target[...] = add_at(target, index, value)
+    values = settled(values)
+    if ufunc in (np.add, np.subtract):
+        given = values[0].dtype if isinstance(values[0], TracedArray) else np.asarray(values[0]).dtype
+        target.check_cast(f"{ufunc.__name__}.at", given)
+        target[...] = add_at(target, index, values[0] if ufunc is np.add else -values[0])
+        return
+    places = np.arange(target.size).reshape(target.shape)[known(index)]
+    flat = places.reshape(-1)
+    operands = [np.broadcast_to(value, places.shape).reshape(-1) for value in values]
+    before = np.zeros(flat.size, int)
+    order = np.argsort(flat, kind="stable")
+    starts = np.flatnonzero(np.diff(flat[order], prepend=-1))
+    before[order] = np.arange(flat.size) - np.repeat(starts, np.diff([*starts, flat.size]))
+    found = settled(target).reshape(-1)
+    for turn in range(before.max(initial=0) + 1):
+        now = np.flatnonzero(before == turn)
+        changed = ufunc(found[flat[now]], *[operand[now] for operand in operands])
+        target.check_cast(f"{ufunc.__name__}.at", changed.dtype)
+        found = set_at(found, flat[now], changed)
+    target[...] = found.reshape(target.shape)
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------
