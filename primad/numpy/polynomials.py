@@ -146,10 +146,10 @@ def polyfit(
 
     Example:
         >>> import numpy as np, primad
-        >>> x = np.array([0.0, 1.0, 2.0])
+        >>> x = np.array([0.0, 1.0, 3.0])
         >>> primad.jacobian(lambda y: np.polyfit(x, y, 1))(x).round(3)
-        array([[-0.5  ,  0.   ,  0.5  ],
-               [ 0.833,  0.333, -0.167]])
+        array([[-0.286, -0.071,  0.357],
+               [ 0.714,  0.429, -0.143]])
     """
     given = [as_float(z) for z in traced_operands(*([x, y] if w is None else [x, y, w]))]
     x, y, weights = given[0], given[1], given[2] if w is not None else None
