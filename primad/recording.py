@@ -13,12 +13,12 @@ import numpy as np
 from primad import tree
 from primad.errors import PrimadError, TracingError
 from primad.ir.families import LEFT_OUT
-from primad.ir.node import INPUT, WEAK, Node, Trace
+from primad.ir.node import FLOAT64, INPUT, WEAK, Node, Trace
 from primad.ir.program import Program, newest
 from primad.refusals import explained
 from primad.shares import Share
 from primad.trace import TracedArray, escaped, lift
-from primad.types import ArrayType
+from primad.types import ArrayType, array_type
 
 RECORDING: ContextVar[Trace | None] = ContextVar("RECORDING", default=None)
 """The trace of the function that is being recorded, the innermost."""
@@ -40,7 +40,9 @@ def type_of(value: Any) -> ArrayType:
     if isinstance(value, TracedArray):
         return value.type
     if type(value) is np.ndarray:
-        return ArrayType(value.shape, value.dtype)
+        return array_type(value.shape, value.dtype)
+    if type(value) is float:
+        return array_type((), FLOAT64)
     # Only where it can be one: the first look at np.ma imports it, which takes as long as recording a program.
     if isinstance(value, np.ndarray) and isinstance(value, (np.ma.MaskedArray, np.matrix)):
         raise TracingError(
@@ -62,7 +64,7 @@ def type_of(value: Any) -> ArrayType:
             fix="pass np.uint64(…), or a float.",
         )
     array = np.asarray(value)
-    return ArrayType(array.shape, array.dtype)
+    return array_type(array.shape, array.dtype)
 
 
 def is_weak(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,12 @@ class ArrayType:
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+@lru_cache(maxsize=4096)
+def array_type(shape: tuple[int, ...], dtype: np.dtype[Any]) -> ArrayType:
+    """Return the type of arrays of a shape and a dtype, the same object for the next of them."""
+    return ArrayType(shape, dtype)
 
 
 class TupleType:

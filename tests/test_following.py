@@ -13,7 +13,6 @@ from primad.functional.calls import MOST_MISSES, Call
 from primad.ir.node import Trace, same_bits
 from primad.recording import record, type_of
 from primad.runtime.interpreter import evaluate_node
-from primad.runtime.programs import source_values
 
 X = np.array([0.5, -0.25, 0.125])
 NUMBERS = [0.0, -0.0, 1, 1.0, True, -1.0, 2, 2.0, 0.5, float("nan"), np.float32(0.5), np.float64(-0.0)]
@@ -72,7 +71,7 @@ def follow(given):
         fresh = record(partial(cooked, recipe), [type_of(X)], tree.flatten((X,))[1], [X], evaluate_node)
         assert following.text() == fresh.text()
         assert following.key == fresh.key
-        assert all(map(same_bits, source_values(following), source_values(fresh)))
+        assert all(map(same_bits, following.source_values, fresh.source_values))
 
 
 def counted(monkeypatch):

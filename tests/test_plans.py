@@ -19,7 +19,6 @@ from primad.runtime import buffers, chunks, fusion, tileable_axes, tiles, tiling
 from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.interpreter import Plan
-from primad.runtime.programs import source_values
 from primad.simplify import simplify
 from primad.verify.cases import Seeded
 
@@ -236,7 +235,7 @@ def check(function: Callable[..., Any], arguments: list[Any], choose: Seeded, wh
     arrays = [np.asarray(leaf) for leaf in leaves]
     constants = [node.params[0][1].array for node in program.sources if node.op is not LITERAL]
     signature = Signature(in_tree, tuple((type, False) for type in types), len(constants), program.out_tree)
-    sources = source_values(program)
+    sources = program.source_values
     lowered = simplify(program.hoisted())
     wanted = Plan(lowered).run([*arrays, *sources])
     single = any(node.type.dtype == np.float32 for node in lowered.nodes)

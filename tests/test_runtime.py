@@ -20,7 +20,6 @@ from primad.ir.node import Trace
 from primad.ir.program import Program
 from primad.runtime import chunks, garbage, large_steps, tiles, tiling, workspaces
 from primad.runtime.interpreter import Plan
-from primad.runtime.programs import source_values
 from primad.runtime.tileable_axes import tileable_dimensions
 from primad.simplify import simplify
 from primad.types import ArrayType
@@ -323,7 +322,7 @@ def test_a_run_takes_no_more_memory_than_planned(function, points):
     leaves = primad.tree.leaves(arguments)
     program = simplify(primad.trace(function)(*arguments))
     plan = tiling.make_plan(primad.ir.program.ClosedProgram(program).hoisted)
-    values = [*leaves, *source_values(program)]
+    values = [*leaves, *program.source_values]
     tracemalloc.start()
     try:
         plan.run(values)

@@ -15,7 +15,6 @@ from primad.native.budget import BUDGET
 from primad.runtime import accumulation, chunks, interpreted_tiles, native_tiles, tileable_axes, tiles, tiling
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart
-from primad.runtime.programs import source_values
 from primad.simplify import simplify
 from primad.types import ArrayType, TupleType
 
@@ -39,7 +38,7 @@ def small_tiles(monkeypatch):
 def prepared(function, *arguments):
     """Return a lowered program and its arguments."""
     program = primad.trace(function)(*arguments)
-    return simplify(program.hoisted()), [*arguments, *source_values(program)]
+    return simplify(program.hoisted()), [*arguments, *program.source_values]
 
 
 def check(function, *arguments, tolerance=200, kind=tiles.NativeTiles):

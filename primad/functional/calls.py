@@ -23,7 +23,7 @@ from primad.recording import is_outermost, is_weak, record, type_of
 from primad.runtime.cache import Cache
 from primad.runtime.executors import prepared
 from primad.runtime.interpreter import evaluate_node
-from primad.runtime.programs import arrays, in_order, inlined, run_program, source_values, traced_operands
+from primad.runtime.programs import arrays, in_order, inlined, run_program, traced_operands
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -56,16 +56,16 @@ class _Kept:
 
 
 _RECORDINGS = Cache(256, 2**27)
-"""Recordings by the code of the function, the tree and the types of its arguments. Others of the same code may have
-been made since; what is found is compared."""
+"""Recordings by the place of the function's code, the tree and the types of its arguments. Another function may have
+the place or the code since; what is found is compared."""
 
 
 def kind_of(function: Any) -> Any:
-    """Return what functions share that are likely to do the same: their code, with that of what they wrap."""
-    found: list[Any] = []
+    """Return what functions share that are likely to do the same: the places of their code and of what they wrap."""
+    found: list[int] = []
     while len(found) < 8:  # a function may be said to wrap itself
         code = getattr(function, "__code__", None)
-        found.append(type(function) if code is None else code)
+        found.append(id(type(function) if code is None else code))
         inner = function.func if isinstance(function, partial) else getattr(function, "__wrapped__", None)
         if inner is None:
             break
@@ -128,7 +128,7 @@ class Call:
         build = primitive.build
         assert build is not None
         executable = prepared(key, lambda: build(of.hoisted, **options))
-        return executable.run([*map(np.asarray, self.leaves), *source_values(self.program), *arrays(extras)])
+        return executable.run([*map(np.asarray, self.leaves), *self.program.source_values, *arrays(extras)])
 
     def evaluate(self) -> list[Any]:
         """Run the recorded program itself."""

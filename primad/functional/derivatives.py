@@ -21,7 +21,7 @@ from primad.programs.ops import jvp_, vjp_
 from primad.recording import Shown, record, type_of
 from primad.runtime.executor import Executable
 from primad.runtime.executors import prepare, prepared_parts
-from primad.runtime.programs import inlined, source_values, traced_operands
+from primad.runtime.programs import inlined, traced_operands
 from primad.simplify import simplify
 from primad.simplify.taking import differentiable
 from primad.trace import TracedArray
@@ -131,7 +131,7 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
 
     n = len(call.program.outputs)
     early, rest = prepared_parts(("linear part", transform, of.key), derive, known=n)
-    results = early.run([*map(np.asarray, call.leaves), *source_values(call.program)])
+    results = early.run([*map(np.asarray, call.leaves), *call.program.source_values])
     return results[:n], _Linear(rest, results[n:])
 
 
@@ -272,7 +272,7 @@ def linear_transpose(function: Function, *primals: Any) -> Function:
             operands = traced_operands([*program.sources, *given])
             results: list[Any] = inline(transposed, operands)
         else:
-            results = executable.run([*source_values(program), *given])
+            results = executable.run([*program.source_values, *given])
         return tree.unflatten(in_tree, results)
 
     return Shown(apply, "primad.linear_transpose of", function)

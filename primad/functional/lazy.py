@@ -18,7 +18,6 @@ from primad.primitive import Primitive
 from primad.programs.consumers import hessian_, jacobian_
 from primad.programs.matrices import whole
 from primad.protocols import FUNCTIONS
-from primad.runtime.programs import source_values
 from primad.trace import is_traced
 from primad.types import ArrayType
 
@@ -258,7 +257,7 @@ def _whole_in(x: Any) -> Any:
 def _matrix(cls: type[LazyMatrix], call: Call, primitive: Primitive, options: dict[str, Any], lazy: bool) -> Any:
     if call.nested or not lazy:
         return call.run(primitive, **options)[0]
-    return cls(call.program, [*map(np.asarray, call.leaves), *source_values(call.program)], primitive, options)
+    return cls(call.program, [*map(np.asarray, call.leaves), *call.program.source_values], primitive, options)
 
 
 @transform

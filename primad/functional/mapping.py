@@ -17,7 +17,7 @@ from primad.primitive import as_tuple
 from primad.programs.ops import vmap_
 from primad.recording import record, type_of
 from primad.runtime.executors import prepared
-from primad.runtime.programs import arrays, source_values, traced_operands
+from primad.runtime.programs import arrays, traced_operands
 from primad.trace import TracedArray
 from primad.types import ArrayType
 
@@ -136,7 +136,7 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
             build = vmap_.build
             assert build is not None
             executable = prepared((vmap_, of.key, batched, size), lambda: build(of.hoisted, batched=batched, size=size))
-            results = executable.run([*arrays(fronted), *source_values(program)])
+            results = executable.run([*arrays(fronted), *program.source_values])
         out_values = tree.unflatten(program.out_tree, results)
         if out_axes == 0:
             return out_values

@@ -204,7 +204,8 @@ class Trace:
 
         A weak input was a Python float: it adopts the dtype of the arrays that it meets.
         """
-        node = self._new(INPUT, (), WEAK if weak else (), type)
+        node = Node(INPUT, (), WEAK if weak else (), type, self, self.size)
+        self.size += 1
         if value is not None:
             self.values[node] = value
         return node

@@ -10,7 +10,19 @@ from typing import Any
 
 from primad.errors import ProgramError
 from primad.ir.key import Key, is_structural
-from primad.ir.node import CAPTURED, INPUT, LITERAL, PACK, Leaf, Node, Trace, literal_value, param_key, reachable
+from primad.ir.node import (
+    CAPTURED,
+    INPUT,
+    LITERAL,
+    PACK,
+    Leaf,
+    Node,
+    Trace,
+    leaf_value,
+    literal_value,
+    param_key,
+    reachable,
+)
 from primad.ir.text import render
 from primad.types import ArrayType, TupleType
 
@@ -242,6 +254,11 @@ class Program:
     def sources(self) -> list[Node]:
         """Leaves and older nodes that `hoisted()` turns into inputs, in order."""
         return self._structure[1]
+
+    @cached_property
+    def source_values(self) -> list[Any]:
+        """The values of the captured arrays and scalars among them; older nodes have none."""
+        return [leaf_value(node) for node in self.sources]
 
     def hoisted(self, scalars: bool = True) -> Program:
         """Return the program in which captured values and general scalars have become trailing inputs.

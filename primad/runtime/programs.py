@@ -45,11 +45,6 @@ def arrays(values: Sequence[Any]) -> list[Any]:
     return [in_machine_order(np.asarray(value)) for value in values]
 
 
-def source_values(program: Program) -> list[Any]:
-    """Return the values of the captured arrays and scalars of a program."""
-    return [leaf_value(node) for node in program.sources]
-
-
 def executable_of(program: Program) -> Executable:
     """Return what runs a program itself, on its inputs and the values of its sources."""
     return prepared(program.key, program.hoisted)
@@ -57,7 +52,7 @@ def executable_of(program: Program) -> Executable:
 
 def run_program(program: Program, values: Sequence[Any]) -> list[Any]:
     """Run a program itself on arrays."""
-    return executable_of(program).run([*values, *source_values(program)])
+    return executable_of(program).run([*values, *program.source_values])
 
 
 def compiled(

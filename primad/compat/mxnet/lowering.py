@@ -26,7 +26,7 @@ from primad.functional.values import stop_gradient
 from primad.ir.program import ClosedProgram, Program
 from primad.recording import record
 from primad.runtime.executors import prepared_parts
-from primad.runtime.programs import executable_of, source_values
+from primad.runtime.programs import executable_of
 from primad.simplify import simplify
 from primad.transforms.lowering import lower
 from primad.transforms.partial import split
@@ -145,7 +145,7 @@ class ForwardPlan:
             lambda *values: graph.evaluate(values[:-1], values[-1], training).outputs, [*types, graph.key_type]
         )
         self._executable = executable_of(program)
-        self._sources = source_values(program)
+        self._sources = program.source_values
 
     def run(self, values: Sequence[Any], keys: Any) -> list[Any]:
         """Return the outputs."""
@@ -204,7 +204,7 @@ class GradientPlan:
 
         program = _record(gradient, [*everything, *late])
         self._early_count = len(program.outputs) - len(chosen)
-        self._sources = source_values(program)
+        self._sources = program.source_values
         self._counts = (count, count + len(graph.states), self._early_count)
         of = ClosedProgram(program)
         self._early, self._rest = prepared_parts(
