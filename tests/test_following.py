@@ -1,5 +1,6 @@
 """Recordings that follow earlier ones are what recordings from nothing are, and cost less."""
 
+import gc
 from functools import partial
 
 import numpy as np
@@ -122,6 +123,20 @@ def test_loops_in_python_are_rolled_once(monkeypatch):
     first = primad.grad(path)(0.3)
     monkeypatch.setattr("primad.functional.calls.rolled", None)
     assert primad.grad(path)(0.3) == first
+
+
+def test_a_call_leaves_nothing_to_collect():
+    """What a recording made is freed as soon as it is not used: no cycle waits for the collector."""
+    gradient = primad.grad(lambda x: np.sum(np.sin(x) * 2.0 - x[::-1]))
+    for _ in range(3):
+        gradient(X)
+    gc.collect()
+    gc.disable()
+    try:
+        gradient(X)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_traced_arrays_of_earlier_calls_are_refused():

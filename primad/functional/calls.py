@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -80,29 +81,31 @@ class Call:
         recorded: the program as it was recorded.
         program: the program, with Python's loops as loops of its own.
         leaves: the flattened arguments, arrays in the machine's order of bytes.
+        types: their types.
         nested: whether an argument, or something the function closes over, is traced.
     """
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any], known: bool = True) -> None:
         self.leaves, self.in_tree = tree.flatten(tuple(args))
         self.leaves = in_order(self.leaves)
-        types = tuple([type_of(leaf) for leaf in self.leaves])
-        self.nested = any(type(leaf) is TracedArray for leaf in self.leaves)
+        self.types = tuple([type_of(leaf) for leaf in self.leaves])
+        self.nested = TracedArray in map(type, self.leaves)
         if known and not self.nested and is_outermost():
-            self._follow(function, types)
+            self._follow(function)
         else:
             values, evaluator = (self.leaves, evaluate_node) if known else (None, None)
-            self.recorded = record(function, types, self.in_tree, values, evaluator)
+            self.recorded = record(function, self.types, self.in_tree, values, evaluator)
             self.program = rolled(self.recorded)
         self.nested = self.nested or bool(self.program.captured)
 
-    def _follow(self, function: Callable[..., Any], types: tuple[ArrayType, ...]) -> None:
+    def _follow(self, function: Callable[..., Any]) -> None:
         """Record the function as it was recorded before, as far as it does the same."""
-        key = kind_of(function), types, tuple([is_weak(leaf) for leaf in self.leaves]), self.in_tree
+        weak = tuple([is_weak(leaf) for leaf in self.leaves])
+        key = kind_of(function), self.types, weak, self.in_tree
         kept = _RECORDINGS.find(key) or _Kept()
         follows = kept.misses < MOST_MISSES
         trace = FollowingTrace(evaluate_node, kept.script) if follows else None
-        found = record(function, types, self.in_tree, self.leaves, evaluate_node, trace=trace)
+        found = record(function, self.types, self.in_tree, self.leaves, evaluate_node, weak=weak, trace=trace)
         if trace is not None and trace.followed and kept.recorded is not None and kept.program is not None:
             kept.misses = 0
             self.recorded = kept.recorded.returning(found.out_tree)
@@ -212,21 +215,16 @@ class Selected:
             function = partial(function, **kwargs)
         function, args = keep(function, args, [i in self.argnums for i in range(len(args))])
         self.call = Call(self._with_aux(function) if has_aux else function, args)
-        self.trees: list[Any] = []
-        self.positions: list[list[int]] = []
-        start = 0
-        spans = []
-        for structure in self.call.in_tree.children():
-            spans.append((list(range(start, start + structure.num_leaves)), structure))
-            start += structure.num_leaves
-        for number in self.argnums:
-            positions, structure = spans[number]
-            self.positions.append(positions)
-            self.trees.append(structure)
+        types, children = self.call.types, self.call.in_tree.children()
+        starts = [0, *accumulate([structure.num_leaves for structure in children])]
+        self.trees = [children[number] for number in self.argnums]
+        self.positions = [range(starts[number], starts[number + 1]) for number in self.argnums]
+        for number, positions in zip(self.argnums, self.positions, strict=True):
             for position in positions:
-                check_differentiable(self.call.program.in_types[position], f"argument {number}", transform)
+                if not types[position].is_float:
+                    check_differentiable(types[position], f"argument {number}", transform)
         chosen = {position for positions in self.positions for position in positions}
-        self.active = tuple([i in chosen for i in range(len(self.call.leaves))])
+        self.active = tuple([i in chosen for i in range(len(types))])
 
     def _with_aux(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def inner(*args: Any) -> Any:

@@ -154,9 +154,14 @@ class FollowingTrace(Trace):
         self.script = Script(self, outputs)
 
     def close(self) -> None:
-        """End the trace; what is built with its nodes from now on is no part of what can be followed."""
+        """End the trace; what is built with its nodes from now on is no part of what can be followed.
+
+        It holds none of its nodes any more, which hold it: they are freed when they are not used, not collected.
+        """
         self._earlier = None
         self._copies = []
+        self.inputs = []
+        self.notes = []
         self._within = True
         super().close()
 
