@@ -20,8 +20,8 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `programs`: the params that are programs (`ClosedProgram`s); an op that has some is of the kind "program".
 - `called`: whether a plan runs the programs that the op holds. Otherwise it stands for the program that it builds, and
   lowering replaces it by that one. An op that is called may have a `lower` too: what it stands for, where it is asked.
-- `rows(node)`: for loops over stacked arrays, which operands are taken row by row, and which results are made so: a
-  plan may pass what some loops make and others take as streams, of which only a part is held (`RowsOfLoop`).
+- `loop(node)`: for loops, how they apply the program that they hold (`LoopForm`): native code has them inside of other
+  loops, and a plan may pass what some loops make and others take as streams, of which only a part is held.
 - `runs(node)`: how an application of an op that is called runs, in words, where it can run in several ways.
 - `build(program, **options)`: for ops that hold one program, the program that they stand for, of the same operands.
 - `linearize(tangents, *inputs, residuals, **params)`: for ops that hold programs, instead of `jvp`: the results again,
@@ -124,19 +124,45 @@ class DomainOfDefinition:
     own_axes: int = 0
 
 
-class RowsOfLoop(NamedTuple):
-    """What a loop takes and makes row by row.
+class LoopForm(NamedTuple):
+    """How a loop applies the program of a step, `of`: (carried values, rows, the rest) -> (carried values, results).
 
-    Its definition takes `streams`, the numbers of the stacked results that may be streams, and `budget`, the bytes that
-    these may take (see `primad.runtime.streams`).
+    Its operands are these, before them a `lead` if it has one; its results are the carried values after the last step
+    and the results of all steps, stacked. Its definition takes `streams`, the numbers of the stacked results that may
+    be streams, and `budget`, the bytes that these may take (see `primad.runtime.streams`).
 
     Attributes:
-        operands: places of the operands that are taken row by row.
-        results: place of the first stacked result; all further ones are stacked too.
+        of: the program.
+        carry: how many values are carried from step to step.
+        stacked: how many operands have a row for each step.
+        length: how many rows there are; the most steps.
+        reverse: whether the last row that is taken comes first.
+        lead: whether an operand before the others says how many steps are taken, or, of a loop that ends by itself,
+            whether there is a first one.
+        ends: whether the program says after the carried values if there is a further step; the loop's first result is
+            then how many there were.
+        separate: whether it is a stack of loops, each of which may be ended when it is done.
     """
 
-    operands: range
-    results: int
+    of: Any
+    carry: int
+    stacked: int
+    length: int
+    reverse: bool
+    lead: bool
+    ends: bool
+    separate: bool = False
+
+    @property
+    def row_operands(self) -> range:
+        """Places of the operands that are taken row by row."""
+        first = int(self.lead) + self.carry
+        return range(first, first + self.stacked)
+
+    @property
+    def first_stack(self) -> int:
+        """Place of the first stacked result; all further ones are stacked too."""
+        return int(self.ends) + self.carry
 
 
 SAME = "same"
@@ -170,7 +196,7 @@ class Primitive:
     programs: tuple[str, ...] = ()
     called: bool = False
     runs: Callable[..., str] | None = None
-    rows: Callable[..., RowsOfLoop] | None = None
+    loop: Callable[..., LoopForm] | None = None
     build: Callable[..., Any] | None = None
     linearize: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None

@@ -166,6 +166,9 @@ def test_a_loop_that_does_not_end_is_stopped_with_its_line() -> None:
     with pytest.raises(primad.StepsError, match="max_steps=7") as caught:
         primad.jit(f)(1.0)
     line = f.__code__.co_firstlineno + 1
+    assert f"{__file__}:{line}" in str(caught.value)
+    with pytest.raises(primad.StepsError, match="max_steps=7") as caught:
+        primad.jit(f, memory=10**6)(1.0)  # in steps of a plan
     assert f"{__file__}:{line}" in "".join(caught.value.__notes__)
     assert f(-1.0) == -1.0
 

@@ -15,6 +15,7 @@ import pytest
 
 import primad
 from primad import tree
+from primad.native import calls
 from primad.native.budget import BUDGET
 from primad.programs import stepping_kept
 from primad.programs.scan import scan as scan_op
@@ -159,6 +160,90 @@ def test_loops_of_random_programs(seed: int) -> None:
         values = [rng.uniform(0.3, 1.2, type.shape) for type in expected.in_types]
         with np.errstate(all="ignore"):
             close(found(*values), expected(*values), 1e-7)
+
+
+class Steps:
+    """Loops and branches by Python, which know their values."""
+
+    scan = staticmethod(unrolled)
+
+    @staticmethod
+    def while_loop(goes_on: Function, body: Function, state: Any, most: int) -> Any:
+        while primad.value(goes_on(state)):
+            state = body(state)
+        return state
+
+    @staticmethod
+    def cond(on: Any, yes: Function, no: Function, *operands: Any) -> Any:
+        return yes(*operands) if primad.value(on) else no(*operands)
+
+
+def drawn_loops(rng: Any, depth: int) -> Function:
+    """Draw what is done in a step: (way, p, state, x) -> (state, y), with a loop or a branch inside."""
+    kind = ("scan", "while_loop", "cond")[int(rng.integers(0, 3))] if depth else "plain"
+    shape = int(rng.integers(0, 3))
+    factor, shift = rng.uniform(0.4, 0.9), rng.uniform(-0.5, 0.5)
+    matrix = rng.uniform(-0.6, 0.6, (3, 3))
+
+    def plain(way: Any, p: Any, state: Any, x: Any) -> Any:
+        moved = np.sin(factor * state + x * p[0]) if shape else state @ matrix + shift * np.cos(state * p[1] + x)
+        return (moved, np.sum(moved) * x) if shape < 2 else (moved[::-1] * p[1], np.stack([x, p[0]]))
+
+    if not depth:
+        return plain
+    inside = drawn_loops(rng, depth - 1)
+    length, reverse, most = int(rng.integers(0, 5)), bool(rng.integers(2)), int(rng.integers(1, 7))
+    bound, keeps = rng.uniform(-1.0, 2.0), bool(rng.integers(2))
+    other = drawn_loops(rng, depth - 1)
+
+    def step(way: Any, p: Any, state: Any, x: Any) -> Any:
+        state, y = plain(way, p, state, x)
+        if kind == "scan":
+            rows = np.linspace(-0.5, 0.5, length) + x
+            state, ys = way.scan(lambda c, r: inside(way, p, c, r), state, rows, None, reverse)
+            return state + (0.1 * np.sum(ys**2) if keeps and length else 0.0), y
+        if kind == "cond":
+            state = way.cond(
+                np.sum(state) > bound, lambda c: inside(way, p, c, x)[0], lambda c: other(way, p, c, 2 * x)[0], state
+            )
+            return state, y
+        state, n = way.while_loop(
+            lambda c: (c[1] < most) & (np.sum(c[0] ** 2) > bound),
+            lambda c: (inside(way, p, c[0], x)[0], c[1] + 1),
+            (state, 0),
+            10,
+        )
+        return state + (0.0 * n if keeps else 0.0), y
+
+    return step
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In registers or by calls, they have the values and derivatives of the steps that Python takes."""
+    if seed % 2:
+        monkeypatch.setattr(calls, "BUDGET", replace(BUDGET, instructions=-1))
+    rng = np.random.default_rng(seed)
+    step = drawn_loops(rng, 2)
+    count, reverse = int(rng.integers(2, 5)), bool(rng.integers(2))
+
+    rows = np.linspace(0.2, 0.8, count)
+
+    def whole(way: Any) -> Function:
+        def f(p: Any) -> Any:
+            start = np.array([0.3, -0.2, 0.5]) * p[1]
+            state, ys = way.scan(lambda c, x: step(way, p, c, x), start, rows, None, reverse)
+            return np.sum(state**2) + np.sum(ys)
+
+        return f
+
+    looped, plain = whole(primad), whole(Steps)
+    points, v = np.array([[0.7, 0.4], [1.1, -0.6]]), np.array([1.0, -0.5])
+    gradients = [primad.value_and_grad(plain)(p) for p in points]
+    close(primad.jit(primad.value_and_grad(looped))(points[0]), gradients[0], 1e-8)
+    close(primad.vmap(primad.grad(looped))(points), np.stack([gradient for _, gradient in gradients]), 1e-8)
+    if seed % 3 == 0:
+        close(primad.jit(lambda p: primad.hvp(looped, p, v))(points[0]), primad.hvp(plain, points[0], v), 1e-8)
 
 
 def loops_in(program: primad.Program) -> list[Any]:
@@ -603,6 +688,8 @@ def test_the_budget_of_loops_follows_that_of_jit(taken: list[int]) -> None:
     p, n = np.array([0.7, 0.2, 0.4]), 4000
     gradient = primad.grad(carried_far(primad.scan, n))
     whole = primad.jit(gradient)(p)
+    assert not taken  # the loops are in one native function
+    close(primad.jit(gradient, memory=3_000_000)(p), whole, 1e-12)
     assert sum(taken) == 2 * n
     taken.clear()
     close(primad.jit(gradient, memory=350_000)(p), whole, 1e-12)
@@ -684,16 +771,16 @@ def test_explain_says_how_loops_run(monkeypatch: pytest.MonkeyPatch) -> None:
         return primad.scan(lambda c, _: (primad.hvp(np.linalg.det, c, m), None), m, length=4)[0]
 
     text = str(primad.explain(f, 0.5))
-    assert "a loop of 20 steps: one native function, its carried values in registers" in text
+    assert "a loop of 20 steps: in the same native function, its carried values in registers" in text
     assert "20 times" in text
     assert "held at once" not in text
     limited(monkeypatch, 5000)
-    text = str(primad.explain(primad.grad(carried_far(primad.scan, 4000)), np.array([0.7, 0.2, 0.4])))
-    assert re.search(r"of \d+ kB for other loops what \d+ steps make is held at once, and computed again", text)
+    text = str(primad.explain(primad.grad(carried_far(primad.scan, 40_000)), np.array([0.7, 0.2, 0.4])))
+    assert re.search(r"of \S+ MB for other loops what \d+ steps make is held at once, and computed again", text)
     assert "a loop of 4 steps: step by step from Python" in (text := str(primad.explain(g, 2 * np.eye(5))))
     assert "second derivatives of det" in text
     text = str(primad.explain(lambda m: primad.scan(lambda c, _: (np.linalg.inv(c), None), m, length=4)[0], np.eye(2)))
-    assert "a loop of 4 steps: one native function" in text
+    assert "a loop of 4 steps: in the same native function" in text
     assert "runs with NumPy" not in text
 
 

@@ -16,10 +16,10 @@ from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
 from primad.recording import record, type_of
 from primad.runtime import buffers, chunks, fusion, tileable_axes, tiles, tiling, workspaces
-from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
+from primad.simplify.barriers import without_barriers
 from primad.verify.cases import Seeded
 
 LENGTHS = (1, 1, 2, 3, 4, 5, 8, 9, 17)

@@ -36,6 +36,10 @@ class Budget:
         function: the instructions that a function of an element counts as.
         in_registers: elements of an array, at most, for a program of such arrays to keep each in a register of its own:
             of longer ones a loop over vectors takes less.
+        uninterrupted: flops and bytes of a loop between two moments at which Python sees an interrupt: they take some
+            hundredths of a second, less than anybody notices.
+        stacks: bytes of the stacked results of a loop inside of a native function. They are memory only where a step
+            writes them.
         put_in_place: ops of a program and what it calls, for tiles through its calls: planning so many takes half a
             second.
     """
@@ -57,6 +61,8 @@ class Budget:
     instructions: int = 3000
     function: int = 24
     in_registers: int = 32
+    uninterrupted: int = 50_000_000
+    stacks: int = 32 * 1024 * 1024
     put_in_place: int = 5000
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from primad.ir.node import Leaf
-from primad.ir.program import Program
+from primad.ir.node import Leaf, Node
+from primad.ir.program import ClosedProgram, Program
+from primad.native.bodies import LoopBody, lines_within, loops_in, step_program
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder
 from primad.native.kept_texts import kept
@@ -19,7 +20,7 @@ from primad.native.pointwise import NEEDS
 from primad.native.program_text import ProgramText, ProgramWriter
 from primad.native.site import FAILURE_BYTES
 from primad.native.storage import VIEWS
-from primad.native.straight import stays_in_registers, straight_function
+from primad.native.straight import length_of, stays_in_registers, straight_function
 from primad.native.table import reason
 
 POINTWISE_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.15e-3, 1e-3, 0.5e-3
@@ -55,8 +56,30 @@ def _written(program: Program) -> ProgramText | None:
             return None
         if whole > BUDGET.always_cut or seconds < BUDGET.share * whole:
             return text_of_calls(parted)
-    layout = layout_of(program)
+    bodies = bodies_of(program)
+    layout = None if bodies is None else layout_of(program, bodies=bodies)
     return None if layout is None else ProgramWriter(layout).write()
+
+
+def bodies_of(program: Program) -> dict[ClosedProgram, LoopBody] | None:
+    """Write the bodies of a program's loops; None if one cannot be written."""
+    found: dict[ClosedProgram, LoopBody] = {}
+    for i, of in enumerate(loops_in(program)):
+        body = step_program(of)
+        if in_registers(body):
+            found[of] = LoopBody(body)
+            continue
+        text = text_of(body)
+        if text is None:
+            return None
+        found[of] = LoopBody(body, f"@KERNEL.body{i}", text)
+    return found
+
+
+def in_registers(body: Program) -> bool:
+    """Say whether a step of a loop is written element by element, with what is carried in registers."""
+    length = length_of(body)
+    return length is not None and length <= BUDGET.instructions
 
 
 def too_long(program: Program) -> float:
@@ -74,32 +97,36 @@ def _seconds_of_parts(parted: PartedProgram) -> float:
 def _compile_seconds(program: Program) -> float:
     """Predict how long a program takes to compile as one part."""
     nodes = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op not in VIEWS]
-    return sum(
+    seconds = sum(
         FUNCTION_SECONDS if node.op.name in NEEDS else POINTWISE_SECONDS if node.op.pointwise else LOOP_SECONDS
         for node in nodes
     )
+    return seconds + sum(_compile_seconds(step_program(of)) for of in loops_in(program))
 
 
 def text_of_calls(parted: PartedProgram) -> ProgramText | None:
     """Write a program in parts; None if an op of it has no loop."""
     declared: dict[str, str] = {}
     functions: list[str] = []
-    can_fail: list[list[int]] = []  # for each part, the positions of the nodes that can
+    # For each part, the positions of the nodes that can; and nodes in bodies of loops, which all its calls share.
+    can_fail: list[list[int | Node]] = []
     scratch = 0
     for i, part in enumerate(parted.parts):
-        layout = layout_of(part.program)
+        bodies = bodies_of(part.program)
+        layout = None if bodies is None else layout_of(part.program, bodies=bodies)
         if layout is None:
             return None
         text = ProgramWriter(layout, addresses=part.addresses).write()
         functions.append(text.functions.replace("@KERNEL", f"@KERNEL.part{i}"))
         declared.update(text.declared)
         scratch = max(scratch, text.scratch)
-        can_fail.append([part.nodes.index(node) for node in text.failing])
+        position = {node: k for k, node in enumerate(part.nodes)}
+        can_fail.append([position.get(node, node) for node in text.failing])
     start = aligned(max(parted.scratch, FAILURE_BYTES))
-    failing = [call.nodes[k] for call in parted.calls for k in can_fail[call.part]]
+    failing = [call.nodes[k] if isinstance(k, int) else k for call in parted.calls for k in can_fail[call.part]]
     before = list(accumulate([len(can_fail[call.part]) for call in parted.calls], initial=0))
     data = [*_definitions(parted, before), *functions, _loop(parted, start)]
-    return ProgramText("\n".join(data), declared, start + scratch, tuple(failing), parted.program.lines)
+    return ProgramText("\n".join(data), declared, start + scratch, tuple(failing), lines_within(parted.program))
 
 
 def _definitions(parted: PartedProgram, before: Sequence[int]) -> list[str]:

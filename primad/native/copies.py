@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from primad.native.loops import Code, View, merged, pointwise
+from primad.native.storage import Place, Splat
 from primad.native.vectors import BY_SIZE, LONGEST_SIDE, lanes_of
 
 Axis = tuple[int, ...]
@@ -21,6 +22,16 @@ def write_copy(code: Code, source: View, target: View) -> None:
     elif all(n for n, *_ in axes):
         others = [axis for axis in axes if axis not in (across, down)]
         _Exchange(code, source, target, across, down).write(others)
+
+
+def copy(code: Code, source: Place, target: View) -> None:
+    """Write a copy of a value."""
+    if isinstance(source, Splat):
+        value = source.value
+        pointwise(code, [], [target], BY_SIZE[target.dtype.itemsize], lambda v, _: [v.of(target.dtype).constant(value)])
+    else:
+        assert isinstance(source, View)
+        write_copy(code, source, target)
 
 
 def halves(code: Code, type: str, lanes: int, x: str, y: str, group: int) -> list[str]:

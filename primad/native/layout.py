@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import CAPTURED, FLOAT64, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
+from primad.native.bodies import LoopBody, loops_in
 from primad.native.budget import BUDGET
 from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.loops import View, contiguous
@@ -67,20 +69,26 @@ READ_IN_PARTS = 1024
 NO_SLICES = Slices({}, {}, 0, frozenset())
 
 
-def layout_of(program: Program, slices: Slices = NO_SLICES) -> Layout | None:
+NO_BODIES: Mapping[Any, LoopBody] = MappingProxyType({})
+
+
+def layout_of(
+    program: Program, slices: Slices = NO_SLICES, bodies: Mapping[Any, LoopBody] = NO_BODIES
+) -> Layout | None:
     """Lay out a lowered program; None if an op or a type has no loop.
 
     Args:
         program: what to compute.
         slices: for the program of a tile, what its inputs and outputs are slices of.
+        bodies: of the loops in it, by what these apply.
     """
     constants = {node for node in program.nodes if is_constant(node)}
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
     if any(map(reason, program.nodes)) or any(node.type.size > BUDGET.constant for node in constants):
         return None
-    if not all(map(_can_add, program.outputs[: slices.sums])):
+    if not all(map(_can_add, program.outputs[: slices.sums])) or any(of not in bodies for of in loops_in(program)):
         return None
-    return Layout(program, steps, constants, slices)
+    return Layout(program, steps, constants, slices, bodies)
 
 
 def reads_memory(node: Node) -> bool:
@@ -100,7 +108,7 @@ def results_of(unit: Unit) -> tuple[Node | None, ...]:
 def _lies_anywhere(node: Node) -> bool:
     """Say whether a value can be computed in any place."""
     how = way_of(application(node)[0])
-    return how.anywhere if isinstance(how, Loops) else how not in (Way.VIEW, Way.FRAME)
+    return how.anywhere if isinstance(how, Loops) else how not in (Way.VIEW, Way.FRAME, Way.LOOP)
 
 
 def _can_add(node: Node) -> bool:
@@ -120,6 +128,7 @@ class Layout:
     Attributes:
         program: what is computed.
         slices: what its inputs and outputs are slices of.
+        bodies: of the loops in it, by what these apply.
         constants: arrays that become a part of the text.
         literals: and literals that are read from memory, by their buffers.
         units: what is computed together, in order.
@@ -127,9 +136,17 @@ class Layout:
         container: the values that lie inside another, and their positions among its operands.
     """
 
-    def __init__(self, program: Program, steps: Sequence[Node], constants: set[Node], slices: Slices) -> None:
+    def __init__(
+        self,
+        program: Program,
+        steps: Sequence[Node],
+        constants: set[Node],
+        slices: Slices,
+        bodies: Mapping[Any, LoopBody],
+    ) -> None:
         self.program = program
         self.slices = slices
+        self.bodies = bodies
         self.steps = steps
         self.constants = constants
         self.literals: dict[Any, Splat] = {}
@@ -293,14 +310,21 @@ class Layout:
                 buffer = self.view(node).buffer
                 framed = way_of(node) is Way.FRAME
                 unit.writes[buffer] = framed_in(node).nbytes if framed else buffer.type.nbytes
-            how = way_of(unit.nodes[0])
-            if isinstance(how, Loops) and how.memory(unit.nodes[0]):
-                unit.writes[own_of(unit.nodes[0])] = how.memory(unit.nodes[0])
+            own = self._own_bytes(unit.nodes[0])
+            if own:
+                unit.writes[own_of(unit.nodes[0])] = own
             for node in unit.nodes:
                 for operand in node.inputs:
                     place = None if operand in inside else self.places[operand]
                     parts = place.parts if isinstance(place, Joined) else (place,)
                     unit.reads.update(part.buffer for part in parts if isinstance(part, View))
+
+    def _own_bytes(self, node: Node) -> int:
+        """Return the bytes of memory that an op wants for itself."""
+        how = way_of(node)
+        if how is Way.LOOP:
+            return self.bodies[node.op.loop(node).of].own_bytes(node)
+        return how.memory(node) if isinstance(how, Loops) else 0
 
     def _makers(self, node: Node) -> Iterator[Unit]:
         while node in self.places and node not in self.maker:

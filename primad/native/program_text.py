@@ -15,15 +15,18 @@ import numpy as np
 
 from primad.ir.node import CAPTURED, Node
 from primad.ir.program import Program
+from primad.native.bodies import is_loop, lines_within, nodes_within
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder, module
-from primad.native.layout import NO_SLICES, Layout
+from primad.native.copies import copy
+from primad.native.layout import NO_SLICES, Layout, Unit
 from primad.native.loops import Code, View
 from primad.native.memory import Memory
 from primad.native.products import COUNT
 from primad.native.site import FAILURE_BYTES, failure_of
+from primad.native.steps import DRIVER, driver
 from primad.native.table import Way, way_of
-from primad.native.units import copy, is_known_before, planned_product, write_unit
+from primad.native.units import is_known_before, planned_product, write_unit
 from primad.native.vectors import CELLS, number_text
 
 Address = tuple[int, int]
@@ -52,14 +55,15 @@ class ProgramText:
 
     def plain(self, program: Program) -> list[Any]:
         """Return it as JSON can say it; of the program that it is for, ops are places."""
-        place = {node: i for i, node in enumerate(program.nodes)}
+        place = {node: i for i, node in enumerate(nodes_within(program))}
         return [self.functions, self.declared, self.scratch, [place[node] for node in self.failing]]
 
     @staticmethod
     def of(plain: Sequence[Any], program: Program) -> ProgramText:
         """Return the text that was said so, of the same program."""
         functions, declared, scratch, failing = plain
-        return ProgramText(functions, declared, scratch, tuple([program.nodes[i] for i in failing]), program.lines)
+        nodes = list(nodes_within(program))
+        return ProgramText(functions, declared, scratch, tuple([nodes[i] for i in failing]), lines_within(program))
 
 
 class TooLongError(Exception):
@@ -111,7 +115,7 @@ class ProgramWriter:
             _array_text(self._pointers[key], np.array([splat.value], splat.dtype))
             for key, splat in layout.literals.items()
         ]
-        self._failing = tuple([unit.nodes[0] for unit in layout.units if unit.nodes[0].op.domain is not None])
+        self._failing = tuple(dict.fromkeys([node for unit in layout.units for node in _failing_in(unit, layout)]))
         self._pointers.update({failure_of(node): f"%failure{i}" for i, node in enumerate(self._failing)})
         places, self.scratch = self._places_in_scratch()
         self._scratch_places = list(places.values())
@@ -154,8 +158,16 @@ class ProgramWriter:
             ]
         else:
             functions = [main.function(f"i64 @KERNEL{arguments})")]
-        text = "\n".join([*self._arrays, *parts, *functions])
-        return ProgramText(text, self._declared, self.scratch, self._failing, layout.program.lines)
+        text = "\n".join([*self._arrays, *self._bodies(), *parts, *functions])
+        return ProgramText(text, self._declared, self.scratch, self._failing, lines_within(layout.program))
+
+    def _bodies(self) -> list[str]:
+        """Return the functions of the bodies of loops, and the loop that calls them."""
+        texts = [(body.name, body.text) for body in self.layout.bodies.values() if body.text is not None]
+        for _, text in texts:
+            self._declared.update(text.declared)
+        functions = [text.functions.replace("@KERNEL", name) for name, text in texts]
+        return [*functions, driver(DRIVER)] if texts else []
 
     def _begun(self) -> Builder:
         """Begin a function of the table of addresses (inputs, then outputs) and of scratch memory."""
@@ -250,6 +262,16 @@ class ProgramWriter:
             found[buffer] = memory.take(sizes[buffer])
             dying[last[buffer]].append(buffer)
         return found, memory.size
+
+
+def _failing_in(unit: Unit, layout: Layout) -> list[Node]:
+    """Return the ops of a unit that can fail: its own, and those in the body of a loop."""
+    node = unit.nodes[0]
+    found = [] if node.op.domain is None else [node]
+    if is_loop(node):
+        text = layout.bodies[node.op.loop(node).of].text
+        found += [] if text is None else text.failing
+    return found
 
 
 def kernel_of(text: ProgramText) -> str:

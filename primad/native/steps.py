@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from primad.native.builder import Builder, module
 
+DRIVER = "@KERNEL.driver"
+"""Name of the loop in the text of a program that has it."""
+
 
 def driver_text() -> str:
-    """Write the loop around a program `i64 (ptr %table, ptr %scratch)`, whatever that computes.
+    """Return the loop around a compiled program as a text of its own."""
+    return module([driver("@KERNEL")], ())
+
+
+def driver(name: str) -> str:
+    """Write the loop around a program `i64 (ptr %table, ptr %scratch)`, whatever that computes, as a function.
 
     Its arguments: `ptr %body, ptr %table, ptr %scratch, ptr %places, ptr %strides, i64 %moving, i64 %carry, i64 %out,
     i64 %steps, ptr %go, ptr %taken`. After each step the first `carry` addresses of the table are exchanged with those
@@ -46,4 +54,4 @@ def driver_text() -> str:
     code.do("ret i64 0")
     names = ("ptr %body", "ptr %table", "ptr %scratch", "ptr %places", "ptr %strides", "i64 %moving", "i64 %carry")
     more = ("i64 %out", "i64 %steps", "ptr %go", "ptr %taken")
-    return module([code.function(f"i64 @KERNEL({', '.join((*names, *more))})")], code.declared.values())
+    return code.function(f"i64 {name}({', '.join((*names, *more))})")

@@ -89,26 +89,26 @@ def straight_function(program: Program) -> tuple[str, dict[str, str]]:
 class Straight:
     """Writes programs as straight-line code.
 
-    Args:
+    Attributes:
         code: where to write.
         lanes: how many members of a stack an element stands for.
     """
 
     def __init__(self, code: Builder, lanes: int = 1) -> None:
-        self._code, self._lanes = code, lanes
+        self.code, self._lanes = code, lanes
 
     def vector(self, dtype: np.dtype[Any]) -> Vector:
         """Return the writer for elements of a type."""
-        return Vector(self._code, dtype, self._lanes)
+        return Vector(self.code, dtype, self._lanes)
 
     def load(self, dtype: np.dtype[Any], shape: tuple[int, ...], pointer: str) -> Elements:
         """Load the elements of an array."""
         vector, cell = self.vector(dtype), f"<1 x {CELLS[dtype.str]}>"
         found = np.empty(math.prod(shape), object)
         for i in range(found.size):
-            place = self._code.place(CELLS[dtype.str], pointer, i) if i else pointer
-            value = self._code.emit(f"load {cell}, ptr {place}, align {dtype.itemsize}")
-            found[i] = self._code.emit(f"icmp ne {cell} {value}, zeroinitializer") if vector.scalar == "i1" else value
+            place = self.code.place(CELLS[dtype.str], pointer, i) if i else pointer
+            value = self.code.emit(f"load {cell}, ptr {place}, align {dtype.itemsize}")
+            found[i] = self.code.emit(f"icmp ne {cell} {value}, zeroinitializer") if vector.scalar == "i1" else value
         return found.reshape(shape)
 
     def store(self, dtype: np.dtype[Any], elements: Elements, pointer: str) -> None:
@@ -116,9 +116,9 @@ class Straight:
         vector, cell = self.vector(dtype), f"<1 x {CELLS[dtype.str]}>"
         for i, value in enumerate(elements.ravel()):
             if vector.scalar == "i1":
-                value = self._code.emit(f"zext {vector.type} {value} to {cell}")
-            place = self._code.place(CELLS[dtype.str], pointer, i) if i else pointer
-            self._code.do(f"store {cell} {value}, ptr {place}, align {dtype.itemsize}")
+                value = self.code.emit(f"zext {vector.type} {value} to {cell}")
+            place = self.code.place(CELLS[dtype.str], pointer, i) if i else pointer
+            self.code.do(f"store {cell} {value}, ptr {place}, align {dtype.itemsize}")
 
     def run(self, program: Program, inputs: Sequence[Elements]) -> list[Elements]:
         """Write a program; return the elements of its outputs."""
@@ -171,23 +171,23 @@ class Straight:
                 self._joined(node.inputs[i].type.dtype, column[start : start + count], step)
                 for i, column in enumerate(columns)
             ]
-            wide = Vector(self._code, operand_dtype(node), step)
+            wide = Vector(self.code, operand_dtype(node), step)
             value, result = written(wide, node, joined), wide.of(node.type.dtype)
             for lane in range(count):
                 mask = f"<1 x i32> <i32 {lane}>"
-                found[start + lane] = self._code.once(
+                found[start + lane] = self.code.once(
                     f"shufflevector {result.type} {value}, {result.type} poison, {mask}"
                 )
         return found.reshape(node.type.shape)
 
     def _joined(self, dtype: np.dtype[Any], elements: Elements, lanes: int) -> str:
         """Join elements to one vector; lanes that are left over repeat the last one."""
-        one, wide = self.vector(dtype), Vector(self._code, dtype, lanes)
+        one, wide = self.vector(dtype), Vector(self.code, dtype, lanes)
         value = "poison"
         for lane in range(lanes):
             element = elements[min(lane, len(elements) - 1)]
-            scalar = self._code.once(f"extractelement {one.type} {element}, i64 0")
-            value = self._code.once(f"insertelement {wide.type} {value}, {one.scalar} {scalar}, i64 {lane}")
+            scalar = self.code.once(f"extractelement {one.type} {element}, i64 0")
+            value = self.code.once(f"insertelement {wide.type} {value}, {one.scalar} {scalar}, i64 {lane}")
         return value
 
     def _contracted(self, dtype: np.dtype[Any], x: Elements, y: Elements, *, labels: str) -> Elements:
@@ -256,13 +256,43 @@ def loop_text(program: Program, carry: int, stacked: int, reverse: bool, ends: b
         ends: whether the first result says if there is a further step; it is not stored.
     """
     code = Builder()
-    straight = Straight(code)
+    count = len(program.inputs) + len(program.outputs) - ends
+    tables = [code.load("ptr", "%table", i) for i in range(count)]
+    taken, going = write_steps(Straight(code), program, (carry, stacked, reverse, ends), tables, "%steps")
+    if ends:
+        minus = code.emit(f"sub i64 0, {taken}")
+        taken = code.emit(f"select i1 {going}, i64 {minus}, i64 {taken}")
+    code.do(f"ret i64 {taken}")
+    return module([code.function("i64 @KERNEL(ptr %table, i64 %steps)")], code.declared.values())
+
+
+def write_steps(
+    straight: Straight, program: Program, shape: tuple[int, int, bool, bool], tables: Sequence[str | None], steps: str
+) -> tuple[str, str]:
+    """Write at least one step of a loop.
+
+    Args:
+        straight: where to write.
+        program: the body.
+        shape: how many values are carried, how many inputs are rows, whether rows of later steps lie before those of
+            earlier ones, and whether the first result says if there is a further step.
+        tables: the addresses, in the order of the table of `loop_text`; None for results that nothing needs.
+        steps: how many steps to take at most, an i64.
+
+    Returns:
+        how many were taken, and whether the last one said that there is a further step ('true' where none says it).
+    """
+    code, (carry, stacked, reverse, ends) = straight.code, shape
     types = [*program.in_types, *program.out_types[:carry], *program.out_types[carry + ends :]]
-    tables = [code.load("ptr", "%table", i) for i in range(len(types))]
     count = len(program.inputs)
     rows = range(carry, carry + stacked)
+
+    def known(address: str | None) -> str:
+        assert address is not None
+        return address
+
     loaded = {
-        i: straight.load(program.in_types[i].dtype, program.in_types[i].shape, tables[i])
+        i: straight.load(program.in_types[i].dtype, program.in_types[i].shape, known(tables[i]))
         for i in range(count)
         if i not in rows
     }
@@ -271,7 +301,7 @@ def loop_text(program: Program, carry: int, stacked: int, reverse: bool, ends: b
 
     def row(i: int, index: str) -> str:
         step = code.once(f"mul i64 {index}, {-types[i].size if reverse else types[i].size}")
-        return code.place(CELLS[types[i].dtype.str], tables[i], step)
+        return code.place(CELLS[types[i].dtype.str], known(tables[i]), step)
 
     going: list[str] = []
 
@@ -292,17 +322,15 @@ def loop_text(program: Program, carry: int, stacked: int, reverse: bool, ends: b
             more = code.emit(f"extractelement <1 x i1> {truth}, i64 0")
             going.append(more)
         for k, elements in enumerate(found[carry:], count + carry):
-            straight.store(types[k].dtype, elements, row(k, index))
+            if tables[k] is not None:
+                straight.store(types[k].dtype, elements, row(k, index))
         return [name for elements in found[:carry] for name in elements.ravel()], more
 
-    after, taken = code.turns("%steps", turn, flat, kinds)
+    after, taken = code.turns(steps, turn, flat, kinds)
     names = iter(after)
     for i, type in enumerate(program.out_types[:carry]):
         own = np.empty(type.size, object)
         own[:] = [next(names) for _ in range(type.size)]
-        straight.store(type.dtype, own, tables[count + i])
-    if ends:
-        minus = code.emit(f"sub i64 0, {taken}")
-        taken = code.emit(f"select i1 {going[0]}, i64 {minus}, i64 {taken}")
-    code.do(f"ret i64 {taken}")
-    return module([code.function("i64 @KERNEL(ptr %table, i64 %steps)")], code.declared.values())
+        if tables[count + i] is not None:
+            straight.store(type.dtype, own, known(tables[count + i]))
+    return taken, going[0] if going else "true"

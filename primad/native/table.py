@@ -9,6 +9,7 @@ from functools import partial
 
 from primad import ops
 from primad.ir.node import Leaf, Node
+from primad.native.bodies import is_loop, most_work_of_step, step_program
 from primad.native.budget import BUDGET
 from primad.native.compiler import compiler
 from primad.native.factorizations import COFACTORS, EIGH, LU, QR, SVD
@@ -43,6 +44,7 @@ class Way(Enum):
     FRAME = "index arithmetic on a copy that has zeros around it"
     CONSTANT = "a constant of the text"
     RESULT = "one of the results of an op that writes several"
+    LOOP = "a loop around a program of its own"
 
 
 @dataclass(frozen=True)
@@ -107,13 +109,15 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
 
 def way_of(node: Node) -> Pointwise | Loops | Way | Missing | None:
     """Return how an op is written; None for leaves, and for an op of a user's own that nothing is known of."""
-    return NATIVE.get(node.op) or recorded_way(node)
+    return NATIVE.get(node.op) or (Way.LOOP if is_loop(node) else recorded_way(node))
 
 
 def reason(node: Node) -> str:
     """Return why there is no native code for an op on these types; '' where there is."""
     if isinstance(node.op, Leaf):
         return _without_vectors([node])
+    if is_loop(node):
+        return _unfit(node)
     if node.op.called:
         return f"{node.op.name} runs a program by its own plan"
     how = way_of(node)
@@ -128,6 +132,19 @@ def reason(node: Node) -> str:
         return missing
     dtype = operand_dtype(node) if isinstance(how, Pointwise) else node.inputs[0].type.dtype
     return how.limit(node) if dtype.kind in how.kinds else f"{node.op.name} is not written for {dtype}"
+
+
+def _unfit(node: Node) -> str:
+    """Return why a loop cannot be a part of a native function; '' where it can."""
+    form = node.op.loop(node)
+    if form.separate:
+        return f"{node.op.name} is a stack of loops, a few of which run at a time until they are done"
+    rows = sum(type.nbytes for type in form.of.out_types[form.carry + form.ends :])
+    if form.length * rows > BUDGET.stacks:
+        return f"{node.op.name} stacks more than a native function has memory for"
+    if form.length * most_work_of_step(form.of) > BUDGET.uninterrupted:
+        return f"{node.op.name} may take too many steps between two moments at which Python sees an interrupt"
+    return next(filter(None, map(reason, step_program(form.of).nodes)), "")
 
 
 def _without_vectors(nodes: Sequence[Node]) -> str:

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from primad import ops
 from primad.ir.node import Node
 from primad.native.contractions import Contraction, contraction, packing
-from primad.native.copies import write_copy
+from primad.native.copies import copy
 from primad.native.layout import NO_SLICES, Layout, Unit, results_of
 from primad.native.loops import Code, View, contiguous, pointwise
+from primad.native.nested import write_loop
 from primad.native.pointwise import Pointwise, written
 from primad.native.products import write_contraction
 from primad.native.site import Loops, Site, own_of
-from primad.native.storage import Place, Splat, boxes, part_of, within
+from primad.native.storage import Splat, boxes, part_of, within
 from primad.native.table import Way, way_of
-from primad.native.vectors import BY_SIZE, Vector
+from primad.native.vectors import Vector
 from primad.native.windows import frame_of, framed_in
 from primad.ops.contraction import ALPHABET, split
 
@@ -92,6 +93,8 @@ def write_unit(code: Code, layout: Layout, unit: Unit, product: PlannedProduct |
         write_contraction(code, product.form, node.type.dtype)
     elif isinstance(how, Pointwise):
         _write_group(code, layout, unit)
+    elif how is Way.LOOP:
+        write_loop(code, layout, unit)
     elif isinstance(how, Loops):
         results = tuple([None if value is None else layout.view(value) for value in results_of(unit)])
         counted = layout.slices.axis[node.inputs[0]] if layout.is_added(node) else None
@@ -171,16 +174,6 @@ def _write_box(code: Code, unit: Unit, places: Mapping[Node, View | Splat], resu
         return [known[node] for node in unit.results]
 
     pointwise(code, list(loaded), [view for view in results if isinstance(view, View)], unit.dtype, compute)
-
-
-def copy(code: Code, source: Place, target: View) -> None:
-    """Write a copy of a value."""
-    if isinstance(source, Splat):
-        value = source.value
-        pointwise(code, [], [target], BY_SIZE[target.dtype.itemsize], lambda v, _: [v.of(target.dtype).constant(value)])
-    else:
-        assert isinstance(source, View)
-        write_copy(code, source, target)
 
 
 def _fill_margins(code: Code, lows: Sequence[int], highs: Sequence[int], whole: View) -> None:

@@ -24,7 +24,7 @@ from primad.ir.node import Node, Trace
 from primad.ir.program import ClosedProgram, Cost, Program, newest
 from primad.numpy.shaping import stack
 from primad.ops.broadcasting import widen
-from primad.primitive import Primitive, RowsOfLoop, as_tuple, one_or_all
+from primad.primitive import LoopForm, Primitive, as_tuple, one_or_all
 from primad.programs import stepping
 from primad.programs.derived import cost, derived
 from primad.programs.stepping import Body, Made
@@ -254,16 +254,15 @@ def _cost(node: Node) -> Cost:
     return Cost(one.flops * length, one.matmul_flops * length, one.bytes * length, one.nodes)
 
 
-def _rows(node: Node) -> RowsOfLoop:
-    form = Form(**{name: dict(node.params)[name] for name in Form._fields})
-    first = int(form.counted) + form.carry
-    return RowsOfLoop(range(first, first + form.stacked), form.carry)
+def _loop(node: Node) -> LoopForm:
+    params = dict(node.params)
+    form = Form(**{name: params[name] for name in Form._fields})
+    return LoopForm(params["of"], form.carry, form.stacked, form.length, form.reverse, form.counted, False)
 
 
 def _how(node: Node) -> str:
-    params = dict(node.params)
-    form = Form(**{name: params[name] for name in Form._fields})
-    loop = steps_of(params["of"], form.carry, form.stacked, form.reverse, False)
+    form = _loop(node)
+    loop = steps_of(form.of, form.carry, form.stacked, form.reverse, False)
     return f"a loop of {several(form.length, 'step')}: {loop.summary}"
 
 
@@ -283,7 +282,7 @@ scan: Primitive = Primitive(
     programs=("of",),
     called=True,
     runs=_how,
-    rows=_rows,
+    loop=_loop,
     linearize=_push,
     batch=_batch,
 )

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import ShapeError
+from primad.errors import ShapeError, StepsError
 from primad.ir.node import Node
 from primad.ir.program import ClosedProgram, Cost, Program, newest
 from primad.ops.broadcasting import widen
-from primad.primitive import Primitive, RowsOfLoop
+from primad.primitive import DomainOfDefinition, LoopForm, Primitive
 from primad.programs import stepping
 from primad.programs.derived import cost, derived
 from primad.programs.scan import Form, apply_scan, rows_of, with_zeros
@@ -33,7 +33,7 @@ from primad.programs.stepping_apart import linearized
 from primad.programs.stepping_stacks import Batched, chosen, swapped
 from primad.quantities import several
 from primad.recording import program_of
-from primad.runtime.loop_runs import run_separate, run_while
+from primad.runtime.loop_runs import ENDLESS, MORE_STEPS, run_separate, run_while
 from primad.runtime.loops import steps_of
 from primad.runtime.separate_loops import separate_loops
 from primad.trace import TracedArray
@@ -217,12 +217,16 @@ def _cost(node: Node) -> Cost:
     return cost(dict(node.params)["of"])
 
 
-def _how(node: Node) -> str:
+def _loop(node: Node) -> LoopForm:
     params = dict(node.params)
-    of, carry = params["of"], params["carry"]
-    apart = separate_loops(of, carry) if params.get("separate") else None
-    summary = steps_of(of, carry, 0, False, True).summary if apart is None else apart.summary
-    return f"a loop of at most {several(params['most'], 'step')}: {summary}"
+    return LoopForm(params["of"], params["carry"], 0, params["most"], False, True, True, params.get("separate", False))
+
+
+def _how(node: Node) -> str:
+    form = _loop(node)
+    apart = separate_loops(form.of, form.carry) if form.separate else None
+    summary = steps_of(form.of, form.carry, 0, False, True).summary if apart is None else apart.summary
+    return f"a loop of at most {several(form.length, 'step')}: {summary}"
 
 
 while_loop: Primitive = Primitive(
@@ -241,7 +245,10 @@ while_loop: Primitive = Primitive(
     programs=("of",),
     called=True,
     runs=_how,
-    rows=lambda node: RowsOfLoop(range(0), 1 + dict(node.params)["carry"]),
+    loop=_loop,
     linearize=_push,
     batch=_batch,
+    domain=DomainOfDefinition(
+        StepsError, 0, "go", lambda *_, **__: None, lambda value, *_, **__: ENDLESS.format(value), MORE_STEPS
+    ),
 )

@@ -11,15 +11,6 @@ from collections.abc import Sequence
 
 from primad import ops
 from primad.ir.node import Node
-from primad.ir.program import Program
-from primad.transforms.lowering import rewritten
-
-
-def without_barriers(program: Program) -> Program:
-    """Return the program in which nothing is computed twice."""
-    if not any(node.op is ops.barrier for node in program.nodes):
-        return program
-    return rewritten(program, lambda node, mapping, _: mapping[node.inputs[0]] if node.op is ops.barrier else None)
 
 
 def late_order(steps: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:

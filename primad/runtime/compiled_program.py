@@ -13,17 +13,19 @@ from primad import tree
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.ir.signature import Signature
-from primad.native.calls import text_of
+from primad.native.bodies import is_loop, loops_in, step_program
+from primad.native.calls import in_registers, text_of
 from primad.native.compiler import compiler
 from primad.native.cpython_entry import CPythonEntry, builtin, is_plain, write_cpython_entry
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.pointwise import work_of_element
 from primad.native.program_text import ProgramText, kernel_of
-from primad.runtime.checkpoints import without_barriers
+from primad.quantities import several
 from primad.runtime.executor import Executable
 from primad.runtime.failure import failure_of
 from primad.runtime.prediction import MOST_WORK, Machine, Prediction, as_one_function
 from primad.runtime.tile_partition import WORTHWHILE_BYTES
+from primad.simplify.barriers import without_barriers
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -93,6 +95,11 @@ class CompiledProgram(Executable):
         """How it runs, in a line."""
         return "one native function"
 
+    @property
+    def details(self) -> list[str]:
+        """The loops in it."""
+        return loops_in_words(self.program)
+
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes."""
         return as_one_function(self.program, machine)
@@ -108,6 +115,18 @@ class CompiledProgram(Executable):
         return function if is_plain(results) else _rebuilding(function, results)
 
 
+def loops_in_words(program: Program) -> list[str]:
+    """Say how the loops of a program run that is one native function."""
+    found = []
+    for node in program.nodes:
+        if is_loop(node):
+            form = node.op.loop(node)
+            most = "at most " if form.lead else ""
+            how = "its carried values in registers" if in_registers(step_program(form.of)) else "which calls its step"
+            found.append(f"a loop of {most}{several(form.length, 'step')}: in the same native function, {how}")
+    return list(dict.fromkeys(found))
+
+
 def _rebuilding(entry: Callable[..., Any], out_tree: Any) -> Callable[..., Any]:
     """Return a native function whose flat result is rebuilt as a tree."""
 
@@ -118,13 +137,18 @@ def _rebuilding(entry: Callable[..., Any], out_tree: Any) -> Callable[..., Any]:
     return rebuilt
 
 
-def compiled_program(program: Program, signature: Signature | None) -> CompiledProgram | None:
+def compiled_program(
+    program: Program, signature: Signature | None, memory: int | None = None
+) -> CompiledProgram | None:
     """Return a plan that runs a lowered program as one native function; None where that does not pay or cannot be.
 
     Args:
         program: what to compute.
         signature: how Python calls it, if it does.
+        memory: bytes that its arrays may take, if that is limited: plans hold only some rows of loops then.
     """
+    if memory is not None and loops_in(program):
+        return None
     work = work_of([node for node in program.nodes if not isinstance(node.op, Leaf)])
     if compiler() is None or work is None:
         return None

@@ -20,7 +20,6 @@ from primad.errors import PrimadError, ShapeError
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.job import checksum, ranks
-from primad.runtime.checkpoints import without_barriers
 from primad.runtime.chunks import on_threads, thread_count
 from primad.runtime.executor import PLAIN, Executable
 from primad.runtime.executors import NATIVE
@@ -30,6 +29,7 @@ from primad.runtime.tile_partition import TilePartition, along, partition_of, su
 from primad.runtime.tileable_axes import as_tileable, hindrances
 from primad.runtime.tiling import own_results
 from primad.shares import Chunks, Share, over_ranks
+from primad.simplify.barriers import without_barriers
 from primad.transforms.dimensions import Dimension, Dimensions
 from primad.transforms.lowering import without_calls
 from primad.types import ArrayType

@@ -29,7 +29,7 @@ class _Native(Executor):
 
     def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
         """Return the program as one native function, or as several with what has no native code between them."""
-        return compiled_program(program, signature) or partitioned(program, options)
+        return compiled_program(program, signature, options.memory) or partitioned(program, options)
 
 
 NATIVE: Executor = _Native()

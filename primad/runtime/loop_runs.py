@@ -15,6 +15,10 @@ from primad.runtime.separate_loops import SeparateLoops
 from primad.runtime.streams import Rows, Source, Take, pieces
 from primad.types import ArrayType
 
+ENDLESS = "the condition still holds after max_steps={} steps"
+MORE_STEPS = "pass a greater max_steps, or change the condition (values that are NaN compare false)."
+"""What is wrong with a loop that does not end, and what to do."""
+
 
 def run_scan(
     of: ClosedProgram,
@@ -179,8 +183,8 @@ def _steps_taken(taken: int, most: int) -> Any:
     """Return a number of steps, if it is none after which the condition still held."""
     if taken < 0:
         raise StepsError(
-            f"while_loop: the condition still holds after max_steps={most} steps",
+            f"while_loop: {ENDLESS.format(most)}",
             why="A loop that never ends would not return.",
-            fix="pass a greater max_steps, or change the condition (values that are NaN compare false).",
+            fix=MORE_STEPS,
         )
     return np.int64(taken)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.ir.program import ClosedProgram, Program
+from primad.native.bodies import most_work, step_program
 from primad.native.budget import BUDGET
 from primad.native.compiler import Kernel, compiler
 from primad.native.memory import ALIGNMENT, aligned
@@ -17,16 +18,13 @@ from primad.native.steps import driver_text
 from primad.native.straight import length_of, loop_text
 from primad.native.table import reason
 from primad.runtime.cache import EXECUTABLES
-from primad.runtime.checkpoints import without_barriers
 from primad.runtime.compiled_program import CompiledProgram
 from primad.runtime.executor import Executable
 from primad.runtime.executors import prepared_call
-from primad.simplify import simplify
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
-UNINTERRUPTED = 50_000_000
-"""Instructions of a loop between two moments at which Python sees an interrupt. Chosen: they take some hundredths of a
-second, less than anybody notices."""
+UNINTERRUPTED = BUDGET.uninterrupted
+"""Instructions of a loop between two moments at which Python sees an interrupt."""
 
 
 class Steps(ABC):
@@ -112,8 +110,7 @@ class _Driven(Steps):
         self._kernels = host.kernels([driver_text()])
         self._function = _DRIVER(self._kernels[0].address)
         self._carry, self._stacked, self._reverse, self._ends = shape
-        cost = program.cost()
-        self._at_once = max(1, UNINTERRUPTED // max(1, cost.flops + cost.bytes))
+        self._at_once = max(1, UNINTERRUPTED // max(1, most_work(program)))
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -197,7 +194,7 @@ def steps_of(
 
 
 def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool], memory: int | None) -> Steps:
-    program = without_barriers(simplify(of.hoisted))
+    program = step_program(of)
     length = None if compiler() is None else length_of(program)
     if length is not None and length <= BUDGET.instructions:
         try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program, subprogram
+from primad.native.bodies import is_loop, lines_within
 from primad.native.budget import BUDGET
 from primad.native.calls import text_of
 from primad.native.compiler import Kernel, compiler
@@ -21,13 +22,13 @@ from primad.native.pointwise import work_of_element
 from primad.native.program_text import ProgramText, kernel_of
 from primad.native.storage import VIEWS
 from primad.native.table import reason
-from primad.primitive import project
-from primad.runtime.checkpoints import without_barriers
+from primad.primitive import application, project
 from primad.runtime.compiled_program import work_of
 from primad.runtime.executor import PLAIN, Options
 from primad.runtime.fusion import WORTHWHILE_SIZE
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart, NativeStep
+from primad.simplify.barriers import without_barriers
 from primad.types import TupleType
 
 FEWEST_STEPS = 4
@@ -52,14 +53,17 @@ def partitioned(program: Program, options: Options = PLAIN) -> Plan | None:
         return None
     program = without_barriers(program)
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    if work_of([node for node in steps if is_native(node)]) is None:
+    loops = options.memory is None
+    if work_of([node for node in steps if is_native(node, loops)]) is None:
         return None
-    units = Partition(program).units()
+    units = Partition(program, loops).units()
     return None if units is None else Plan(program, units=units, memory=options.memory, inner=options.inner)
 
 
-def is_native(node: Node) -> bool:
-    """Say whether a step can be in a part."""
+def is_native(node: Node, loops: bool = True) -> bool:
+    """Say whether a step can be in a part; a loop cannot where a plan holds only some of its rows."""
+    if not loops and is_loop(application(node)[0]):
+        return False
     return not reason(node) and not (is_constant(node) and node.type.size > BUDGET.constant)
 
 
@@ -99,12 +103,16 @@ class Partition:
     """A program on its way to be parts and steps between them.
 
     Views are computed wherever they are read: they stand in no order. So do arrays that become constants of a text.
+
+    Args:
+        program: what is cut.
+        loops: whether loops may be in parts.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, loops: bool = True) -> None:
         self._program = program
         steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-        able = {node for node in steps if is_native(node)}
+        able = {node for node in steps if is_native(node, loops)}
         self._free = {node for node in able if node.op in VIEWS or is_constant(node)}
         self._native = able - self._free
         self._steps = [node for node in steps if node not in self._free]
@@ -141,7 +149,7 @@ class Partition:
         units: dict[Node | NativeStep, None] = {}
         for draft in self._drafts:
             if isinstance(draft, _DraftOfParts):
-                units[draft.part(next(kernels), self._program.lines)] = None
+                units[draft.part(next(kernels), lines_within(self._program))] = None
                 continue
             for operand in draft.inputs:
                 units.update(dict.fromkeys(self._views(operand, units)))
@@ -232,5 +240,5 @@ class Partition:
         if text is None:
             return None
         original = {new: node for node, new in mapping.items()}
-        failing = [original[node] for node in text.failing]
+        failing = [original.get(node, node) for node in text.failing]
         return _DraftOfParts(tuple(inputs), tuple(results), run, text, failing)

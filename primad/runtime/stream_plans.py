@@ -48,17 +48,17 @@ def streams_of(steps: Sequence[Node | NativeStep], outputs: Sequence[Node], inne
         outputs: the values that are results of the whole.
         inner: how many of these, the last ones, may be streams.
     """
-    loops = [node for node in steps if isinstance(node, Node) and node.op.rows is not None]
+    loops = [node for node in steps if isinstance(node, Node) and node.op.loop is not None]
     made: dict[Node, tuple[Node, int]] = {}
     for node in [*loops, *(x for x in steps if isinstance(x, Node) and isinstance(application(x)[0].type, TupleType))]:
         loop, index = application(node)
-        if loop.op.rows is not None and not isinstance(node.type, TupleType):
-            place = index - loop.op.rows(loop).results
+        if loop.op.loop is not None and not isinstance(node.type, TupleType):
+            place = index - loop.op.loop(loop).first_stack
             if place >= 0:
                 made[node] = loop, place
     kept = set(outputs[: len(outputs) - inner])
     for step in steps:
-        taken = step.op.rows(step).operands if isinstance(step, Node) and step.op.rows is not None else range(0)
+        taken = step.op.loop(step).row_operands if isinstance(step, Node) and step.op.loop is not None else range(0)
         kept.update(x for i, x in enumerate(step.inputs) if i not in taken)
     values = {node for node in made if node not in kept}
     of: dict[Node, tuple[int, ...]] = {}
@@ -100,10 +100,10 @@ class KeptStreams(NamedTuple):
 
     def in_words(self, node: Node) -> str:
         """Say what is held of a loop's rows, as long as that is planned for the most steps; '' where all is."""
-        if node not in self.of or node.op.rows is None:
+        if node not in self.of or node.op.loop is None:
             return ""
         types = node.type.types if isinstance(node.type, TupleType) else (node.type,)
-        first = node.op.rows(node).results
+        first = node.op.loop(node).first_stack
         steps, row = types[first].shape[0], sum(type.nbytes for type in types[first:])
         if sum(types[first + i].nbytes for i in self.of[node]) <= self._share:
             return ""

@@ -24,7 +24,6 @@ from primad.machine import SECOND_CACHE
 from primad.native.budget import BUDGET
 from primad.quantities import several
 from primad.runtime.accumulation import BlockTiles, large_products
-from primad.runtime.checkpoints import without_barriers
 from primad.runtime.chunks import thread_count
 from primad.runtime.donation import settle
 from primad.runtime.executor import Donated, Executable, Hint
@@ -38,6 +37,7 @@ from primad.runtime.stream_plans import budget_of, streams_of
 from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of, surroundings
 from primad.runtime.tileable_axes import Tileable, is_computed, mixers, tileable_dimensions
 from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
+from primad.simplify.barriers import without_barriers
 from primad.simplify.outer import outer_products
 from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import calls, without_calls

@@ -1,0 +1,107 @@
+"""Bodies of loops that stand inside of native functions: their programs, and how much they may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from primad.ir.families import LEFT_OUT
+from primad.ir.node import Leaf, Node
+from primad.ir.program import ClosedProgram, Program
+from primad.native.memory import aligned
+from primad.simplify import simplify
+from primad.simplify.barriers import without_barriers
+from primad.types import ArrayType
+
+if TYPE_CHECKING:
+    from primad.native.program_text import ProgramText
+
+KEPT = 512
+"""Programs of bodies that are kept, each as large as one that a plan holds."""
+
+
+@dataclass(frozen=True)
+class LoopBody:
+    """The program of a loop's step, ready to be written.
+
+    Attributes:
+        program: the program.
+        name: of its function, unless its elements are written out one by one, in registers.
+        text: of that function.
+    """
+
+    program: Program
+    name: str = ""
+    text: ProgramText | None = None
+
+    def own_types(self, node: Node) -> list[ArrayType]:
+        """Return what a loop may need memory for: operands in order, carried values twice, and a row of each result."""
+        form = node.op.loop(node)
+        carried = self.program.in_types[: form.carry]
+        rows = self.program.out_types[form.carry + form.ends :]
+        return [*(x.type for x in node.inputs[form.lead :]), *carried, *carried, *rows]
+
+    def offsets(self, node: Node) -> list[int]:
+        """Return where these lie in the loop's own memory, and where they end: the step's scratch memory is behind."""
+        return list(accumulate([aligned(type.nbytes) for type in self.own_types(node)], initial=0))
+
+    def own_bytes(self, node: Node) -> int:
+        """Return the bytes of a loop's own memory."""
+        return self.offsets(node)[-1] + (0 if self.text is None else self.text.scratch)
+
+
+def step_program(of: ClosedProgram) -> Program:
+    """Return the program of a step, of primitives alone."""
+    return _step_program(of, LEFT_OUT.get())
+
+
+@lru_cache(maxsize=KEPT)
+def _step_program(of: ClosedProgram, left_out: frozenset[str]) -> Program:
+    return without_barriers(simplify(of.hoisted))
+
+
+def is_loop(node: Node) -> bool:
+    """Say whether a node is a loop."""
+    return not isinstance(node.op, Leaf) and node.op.loop is not None
+
+
+def loops_in(program: Program) -> list[ClosedProgram]:
+    """Return what the loops of a program apply, each once."""
+    return list(dict.fromkeys([node.op.loop(node).of for node in program.nodes if is_loop(node)]))
+
+
+def nodes_within(program: Program) -> Iterator[Node]:
+    """Yield the nodes of a program, and then those of the bodies of its loops."""
+    yield from program.nodes
+    for of in loops_in(program):
+        yield from nodes_within(step_program(of))
+
+
+def lines_within(program: Program) -> Mapping[Node, str]:
+    """Return the user's lines of these nodes."""
+    found = dict(program.lines)
+    for of in loops_in(program):
+        found.update(lines_within(step_program(of)))
+    return found
+
+
+@lru_cache(maxsize=KEPT)
+def most_work_of_step(of: ClosedProgram) -> int:
+    """Return the flops and bytes of a step whose own loops take as many steps as they may."""
+    return most_work(step_program(of))
+
+
+def most_work(program: Program) -> int:
+    """Return the flops and bytes of a program whose loops take as many steps as they may."""
+    total = 0
+    for node in program.nodes:
+        if is_loop(node):
+            form = node.op.loop(node)
+            total += form.length * most_work_of_step(form.of)
+        elif not isinstance(node.op, Leaf):
+            cost: Any = node.op.cost(node)
+            total += cost.flops + cost.bytes
+    return total
