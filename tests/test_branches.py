@@ -170,6 +170,13 @@ def test_a_loop_that_does_not_end_is_stopped_with_its_line() -> None:
     with pytest.raises(primad.StepsError, match="max_steps=7") as caught:
         primad.jit(f, memory=10**6)(1.0)  # in steps of a plan
     assert f"{__file__}:{line}" in "".join(caught.value.__notes__)
+
+    def inside(x: Any) -> Any:
+        return primad.scan(lambda c, row: (c, f(row)), x, np.array([-1.0, -2.0, 1.0, -1.0]))
+
+    with pytest.raises(primad.StepsError, match="max_steps=7") as caught:
+        primad.jit(inside)(1.0)
+    assert f"{__file__}:{line}" in str(caught.value)
     assert f(-1.0) == -1.0
 
 

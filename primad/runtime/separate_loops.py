@@ -12,17 +12,16 @@ import numpy as np
 
 from primad.ir.node import CAPTURED
 from primad.ir.program import ClosedProgram, Program
+from primad.native.bodies import step_program
 from primad.native.budget import BUDGET
 from primad.native.compiler import compiler
 from primad.native.separate import AT_ONCE, lanes_for, separate_text
 from primad.native.straight import length_of
 from primad.runtime.cache import EXECUTABLES
-from primad.runtime.checkpoints import without_barriers
 from primad.runtime.chunks import run_on_threads
 from primad.runtime.loops import UNINTERRUPTED
 from primad.runtime.tile_partition import TilePartition
 from primad.runtime.tileable_axes import as_tileable, hindrances
-from primad.simplify import simplify
 from primad.transforms.dimensions import Dimensions
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 3)
@@ -160,7 +159,7 @@ def _made(of: ClosedProgram, wanted: Sequence[bool]) -> SeparateLoops | None:
     carry = len(wanted)
     if compiler() is None or len(of.out_types) != carry + 1:
         return None
-    whole = without_barriers(simplify(of.hoisted))
+    whole = step_program(of)
     member = _member(whole, _needed(whole, wanted), carry)
     if member is None:
         return None
