@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -149,7 +150,8 @@ def out_of_core() -> dict[str, float]:
 
 def started(processes: int) -> dict[str, Any]:
     """Return what so many processes find; the slowest one's times count."""
-    command = ["mpiexec", "-n", str(processes), sys.executable, "-m", "tests.benchmarks.distributed", "--worker"]
+    starter = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or "mpiexec"
+    command = [starter, "-n", str(processes), sys.executable, "-m", "tests.benchmarks.distributed", "--worker"]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
