@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 from cases import CASES, NAMES, Drawn
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ from primad.primitive import Law, Primitive
 from primad.simplify import simplify
 from primad.transforms import jvp, vjp
 from primad.types import ArrayType, TupleType, Zero
-from primad.verify import Example, Operand
+from primad.verify import Example, Operand, decide
 from primad.verify.cases import Seeded, floats
 from primad.verify.checker import check_row, rows
 from primad.verify.checks import CHECKS
@@ -479,3 +481,15 @@ def test_a_report_shows_itself_in_notebooks() -> None:
     assert html.count("<tr>") == 1 + len(report.rows)
     assert "wrong&lt;b&gt;" in html and "<b>failed</b>" in html and "wrong<b>" not in html
     assert repr(report) == f"<Report: {report.summary()}>"
+
+
+def test_powers_of_numbers_and_exponentials_are_told_to_be_equal() -> None:
+    x, y = sympy.symbols("x y")
+    symbols: Any = SimpleNamespace(sample={x: sympy.Rational(-3, 2), y: sympy.Rational(2, 3)})
+    mean = 2**x / (2**x + 2**y)
+    d = (x - y) * sympy.log(2)
+    half = 1 / (sympy.exp(d / 2) + sympy.exp(-d / 2)) ** 2
+    for zero in (mean - 1 / (1 + sympy.exp(-d)), mean * (1 - mean) - half, 9 ** (x / 2) - sympy.exp(x * sympy.log(3))):
+        assert decide._of_powers(zero) == 0 and decide.vanishes(zero, symbols)
+    for other in (mean - 1 / (1 + sympy.exp(d)), mean * (1 - mean) - 2 * half, 9 ** (x / 2) - sympy.exp(x)):
+        assert decide._of_powers(other) != 0 and not decide.vanishes(other, symbols)

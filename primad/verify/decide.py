@@ -97,6 +97,7 @@ def vanishes(expression: Any, symbols: Symbols) -> bool:
     attempts = [_numerator]
     if expression.has(sympy.log):
         attempts.append(_exponential)
+    attempts.append(_of_powers)
     return any(attempt(expression) == 0 for attempt in attempts) or sympy.simplify(expression) == 0
 
 
@@ -109,3 +110,27 @@ def _numerator(expression: Any) -> Any:
 def _exponential(expression: Any) -> Any:
     """A real number is 0 where its exponential is 1, in which sums of logarithms are products."""
     return _numerator(sympy.exp(sympy.expand(expression, log=False)) - 1)
+
+
+def _of_powers(expression: Any) -> Any:
+    """Put everything over one denominator, with powers of numbers as powers of new symbols: aˣ = exp(x log a) = gⁿ.
+
+    There is one symbol for all exponents that are rational multiples of each other, such as x, −x and x/2.
+    """
+    expression = sympy.expand(expression, power_exp=True, power_base=True, log=True)
+    powers = [power for power in expression.atoms(sympy.Pow, sympy.exp) if _of_number(power)]
+    exponents = {}
+    for power in powers:
+        base, exponent = power.as_base_exp()
+        exponents[power] = sympy.expand(sympy.log(base) * exponent).as_coeff_Mul(rational=True)
+    replaced = {}
+    for part in {part for _, part in exponents.values()}:
+        alike = {power: factor for power, (factor, other) in exponents.items() if other == part}
+        common, symbol = sympy.ilcm(1, *[factor.q for factor in alike.values()]), sympy.Dummy(positive=True)
+        replaced.update({power: symbol ** (factor * common) for power, factor in alike.items()})
+    return _numerator(expression.xreplace(replaced))
+
+
+def _of_number(power: Any) -> bool:
+    base, exponent = power.as_base_exp()
+    return bool(base.is_positive and not base.free_symbols and exponent.free_symbols)
