@@ -353,6 +353,7 @@ def test_the_example_runs_on_two_processes(tmp_path):
         check=True,
         timeout=240,
         cwd=tmp_path,
+        env={**os.environ, "PRIMAD_NATIVE": "0"},  # the gallery's test runs it natively
     )
     assert found.stdout.count("loss_ratio") == 1 and "missed" not in found.stdout
     assert json.loads((tmp_path / "examples_out" / "burgers_mpi.json").read_text())["figures"]["loss_ratio"] < 0.2
