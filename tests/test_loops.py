@@ -162,6 +162,12 @@ def test_loops_of_random_programs(seed: int) -> None:
             close(found(*values), expected(*values), 1e-7)
 
 
+def test_a_python_number_may_be_carried_under_jit() -> None:
+    """Its loop has several results, and none of them says what type the number adopts."""
+    found = primad.jit(lambda x: primad.scan(lambda c, _: (np.sin(c), c), x, length=2))(1.0)
+    close(found, (np.sin(np.sin(1.0)), np.array([1.0, np.sin(1.0)])))
+
+
 class Steps:
     """Loops and branches by Python, which know their values."""
 

@@ -326,7 +326,8 @@ class _Compilation:
 def _adopted(program: Program, weak: Sequence[bool]) -> list[tuple[int, Any]]:
     """Return the inputs that are Python integers and become integers of other types, with these."""
     place = {node: i for i, (node, on) in enumerate(zip(program.inputs, weak, strict=True)) if on}
-    taken = [node for node in program.nodes if len(node.inputs) == 1 and node.inputs[0] in place]
+    single = [node for node in program.nodes if len(node.inputs) == 1 and isinstance(node.type, ArrayType)]
+    taken = [node for node in single if node.inputs[0] in place]
     found = [(place[node.inputs[0]], node.type.dtype) for node in taken if node.type.dtype.kind in "iu"]
     return [(i, dtype) for i, dtype in found if not np.can_cast(program.inputs[i].type.dtype, dtype)]
 
