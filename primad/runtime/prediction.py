@@ -17,7 +17,9 @@ from primad.deferred import loaded
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.machine import SECOND_CACHE
+from primad.native.bodies import is_loop, step_program
 from primad.native.pointwise import NEEDS, work_of_element
+from primad.native.table import reason
 from primad.runtime.native_steps import NativeStep
 
 IN_REGISTERS = 0.5
@@ -141,7 +143,7 @@ def _of_held(node: Node, machine: Machine, peak: float) -> Prediction:
         once = program.cost()
         times = max(1.0, flops / once.flops) if once.flops else 1.0
         steps = [x for x in program.nodes if not isinstance(x.op, Leaf)]
-        if once.flops > MOST_WORK or any(x.op.called for x in steps):
+        if once.flops > MOST_WORK or any(x.op.called and reason(x) for x in steps):
             total = total + by_steps(steps, machine, peak).times(times)
         else:
             inside = as_one_function(program, machine)
@@ -153,7 +155,12 @@ def as_one_function(program: Program, machine: Machine) -> Prediction:
     """Predict how long a program takes that runs as one native function, on one thread."""
     products = kernels = 0.0
     for node in program.nodes:
-        if not isinstance(node.op, Leaf) and not node.op.views:
+        if is_loop(node):
+            form = node.op.loop(node)
+            # Of a loop that ends by itself it is not known how many steps there are: one is counted.
+            step = as_one_function(step_program(form.of), machine).times(1 if form.ends else form.length)
+            products, kernels = products + step.products, kernels + step.kernels
+        elif not isinstance(node.op, Leaf) and not node.op.views:
             cost = node.op.cost(node)
             if cost.matmul_flops:
                 products += cost.matmul_flops / machine.peak_alone + LOOP_SECONDS
