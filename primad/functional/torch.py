@@ -61,8 +61,8 @@ def to_torch(function: Callable[..., Any]) -> Callable[..., Any]:
         arrays = _untracked(args)
         if arrays is not None:
             value = compiled(*arrays)
-            if type(value) is np.ndarray:
-                return torch_module().from_numpy(value)
+            if type(value) is np.ndarray or type(value) is np.float64:
+                return torch_module().from_numpy(np.asarray(value))
             return tree.map(lambda leaf: torch_module().from_numpy(np.asarray(leaf)), value)
         if all(type(arg) is torch_module().Tensor for arg in args):
             alone: Differentiated = kept.get(
