@@ -252,6 +252,26 @@ def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -
         close(primad.jit(lambda p: primad.hvp(looped, p, v))(points[0]), primad.hvp(plain, points[0], v), 1e-8)
 
 
+@pytest.mark.parametrize("shape", [(0,), (4, 0)])
+@pytest.mark.parametrize("instructions", [BUDGET.instructions, -1])
+def test_loops_of_no_elements(shape: tuple[int, ...], instructions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of no elements have a place in each kind of loop, too."""
+    monkeypatch.setattr(calls, "BUDGET", replace(BUDGET, instructions=instructions))
+
+    def f(v: Any) -> Any:
+        _, v = primad.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, np.sin(s[1])), (0, v))
+        v = primad.cond(np.sum(v) > 0, lambda c: np.sin(c), lambda c: c * c, v)
+        v, sums = primad.scan(lambda c, x: (np.sin(c) * x, np.sum(c)), v, np.ones((3, *shape)))
+        return np.sum(v) + np.sum(sums)
+
+    v = np.zeros(shape)
+    assert primad.jit(f)(v) == 0.0
+    for transform in (primad.grad, primad.hessian, lambda f: primad.vmap(primad.grad(f))):
+        given = v[None] if transform not in (primad.grad, primad.hessian) else v
+        found = primad.jit(transform(f))(given)
+        assert found.shape == transform(f)(given).shape and not found.size
+
+
 def loops_in(program: primad.Program) -> list[Any]:
     return [node for node in program.nodes if node.op is scan_op]
 

@@ -49,8 +49,8 @@ class LoopBody:
         return list(accumulate([aligned(type.nbytes) for type in self.own_types(node)], initial=0))
 
     def own_bytes(self, node: Node) -> int:
-        """Return the bytes of a loop's own memory."""
-        return self.offsets(node)[-1] + (0 if self.text is None else self.text.scratch)
+        """Return the bytes of a loop's own memory: some, since values of no elements lie there too."""
+        return max(1, self.offsets(node)[-1] + (0 if self.text is None else self.text.scratch))
 
 
 def step_program(of: ClosedProgram) -> Program:
