@@ -24,7 +24,7 @@ KEPT = 512
 
 
 @dataclass(frozen=True)
-class LoopBody:
+class NativeBody:
     """The program of a loop's step, ready to be written.
 
     Attributes:

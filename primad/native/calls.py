@@ -9,7 +9,7 @@ from typing import Any
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
-from primad.native.bodies import LoopBody, lines_within, loops_in, step_program
+from primad.native.bodies import NativeBody, lines_within, loops_in, step_program
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder
 from primad.native.kept_texts import kept
@@ -61,18 +61,18 @@ def _written(program: Program) -> ProgramText | None:
     return None if layout is None else ProgramWriter(layout).write()
 
 
-def bodies_of(program: Program) -> dict[ClosedProgram, LoopBody] | None:
+def bodies_of(program: Program) -> dict[ClosedProgram, NativeBody] | None:
     """Write the bodies of a program's loops; None if one cannot be written."""
-    found: dict[ClosedProgram, LoopBody] = {}
+    found: dict[ClosedProgram, NativeBody] = {}
     for i, of in enumerate(loops_in(program)):
         body = step_program(of)
         if in_registers(body):
-            found[of] = LoopBody(body)
+            found[of] = NativeBody(body)
             continue
         text = text_of(body)
         if text is None:
             return None
-        found[of] = LoopBody(body, f"@KERNEL.body{i}", text)
+        found[of] = NativeBody(body, f"@KERNEL.body{i}", text)
     return found
 
 

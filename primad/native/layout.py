@@ -15,7 +15,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import CAPTURED, FLOAT64, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
-from primad.native.bodies import LoopBody, loops_in
+from primad.native.bodies import NativeBody, loops_in
 from primad.native.budget import BUDGET
 from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.loops import View, contiguous
@@ -69,11 +69,11 @@ READ_IN_PARTS = 1024
 NO_SLICES = Slices({}, {}, 0, frozenset())
 
 
-NO_BODIES: Mapping[Any, LoopBody] = MappingProxyType({})
+NO_BODIES: Mapping[Any, NativeBody] = MappingProxyType({})
 
 
 def layout_of(
-    program: Program, slices: Slices = NO_SLICES, bodies: Mapping[Any, LoopBody] = NO_BODIES
+    program: Program, slices: Slices = NO_SLICES, bodies: Mapping[Any, NativeBody] = NO_BODIES
 ) -> Layout | None:
     """Lay out a lowered program; None if an op or a type has no loop.
 
@@ -142,7 +142,7 @@ class Layout:
         steps: Sequence[Node],
         constants: set[Node],
         slices: Slices,
-        bodies: Mapping[Any, LoopBody],
+        bodies: Mapping[Any, NativeBody],
     ) -> None:
         self.program = program
         self.slices = slices

@@ -44,10 +44,10 @@ def separate_text(program: Program, carry: int, stacked: Sequence[bool], lanes: 
         stacked: which inputs belong to a member; the others are the same for all.
         lanes: how many members a vector has.
     """
-    return _Stack(program, carry, stacked, lanes).text()
+    return _SeparateLoop(program, carry, stacked, lanes).text()
 
 
-class _Stack:
+class _SeparateLoop:
     """A stack of loops that is being written."""
 
     def __init__(self, program: Program, carry: int, stacked: Sequence[bool], lanes: int) -> None:
