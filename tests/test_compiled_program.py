@@ -221,9 +221,10 @@ def test_constants_live_with_the_function():
 
 def test_the_collector_does_not_take_a_function_apart():
     """The arrays that a function reads hang on tuples: other containers are cleared while it may still be called."""
-    f = primad.jit(lambda x: np.sin(x) * np.ones(3))
+    c = np.arange(50.0)
+    f = primad.jit(lambda x: np.sin(x) * c)
     for _ in range(2):
-        f(np.ones(3))
+        f(np.ones(50))
     seen, level, found = set(), [f], []
     while level:
         level = [y for x in level for y in gc.get_referents(x) if id(y) not in seen and not isinstance(y, type(gc))]
