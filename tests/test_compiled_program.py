@@ -225,12 +225,12 @@ def test_the_collector_does_not_take_a_function_apart():
     f = primad.jit(lambda x: np.sin(x) * c)
     for _ in range(2):
         f(np.ones(50))
-    seen, level, found = set(), [f], []
-    while level:
-        level = [y for x in level for y in gc.get_referents(x) if id(y) not in seen and not isinstance(y, type(gc))]
+    seen, level, found = {id(vars(module)) for module in sys.modules.values()}, [f], []
+    while not found:
+        level = [y for x in level for y in gc.get_referents(x) if id(y) not in seen and not isinstance(y, type)]
+        assert level
         seen.update(map(id, level))
-        found += [x for x in level if type(x) is type(len) and x.__name__ == "program"]
-    assert found
+        found = [x for x in level if type(x) is type(len) and x.__name__ == "program"]
     for function in found:
         table, _, constants, *_ = function.__self__
         assert type(function.__self__) is type(constants) is tuple and constants
