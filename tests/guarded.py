@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import primad
 from primad.native import compiler as native
 from primad.native.builder import module
+from primad.native.calls import bodies_of
 from primad.native.layout import layout_of
 from primad.native.memory import ALIGNMENT
 from primad.native.program_text import ProgramWriter, kernel_of
@@ -52,11 +53,17 @@ class Guarded:
         return np.frombuffer(self.bytes, dtype).reshape(shape) if len(self.bytes) else np.empty(shape, dtype)
 
 
+def written(program: Any) -> Any:
+    """Write a program as one native function with loops; None if an op of it, or of a loop's body, has no loop."""
+    bodies = bodies_of(program)
+    layout = None if bodies is None else layout_of(program, bodies=bodies)
+    return None if layout is None else ProgramWriter(layout).write()
+
+
 def run_natively(program: Any, arguments: list[Any], at_end: bool) -> list[Any]:
     """Run a program as one native function whose arrays all lie beside guarded pages."""
-    layout = layout_of(program)
-    assert layout is not None, [reason(node) for node in program.nodes]
-    text = ProgramWriter(layout).write()
+    text = written(program)
+    assert text is not None, [reason(node) for node in program.nodes]
     return run_text(program, kernel_of(text), text.scratch, arguments, at_end)
 
 

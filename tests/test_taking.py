@@ -2,19 +2,18 @@
 
 import numpy as np
 import pytest
+from test_plans import assert_agree, draw
 
 import primad
 from primad.recording import record, type_of
 from primad.runtime import tiling
 from primad.runtime.interpreter import Plan
-from primad.runtime.programs import source_values
 from primad.simplify import simplify
 from primad.simplify.taking import take_early
 from primad.transforms import jvp, lower, vjp
 from primad.transforms.lowering import expand
 from primad.tree import flatten
 from primad.verify.cases import Seeded
-from tests.test_plans import assert_agree, draw
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(8000, 6))
@@ -125,7 +124,7 @@ def test_random_programs(start):
         f, arguments = draw(Seeded(seed))
         leaves, in_tree = flatten(tuple(arguments))
         program = expand(record(f, [type_of(leaf) for leaf in leaves], in_tree).hoisted())
-        values = [*map(np.asarray, leaves), *source_values(record(f, [type_of(leaf) for leaf in leaves], in_tree))]
+        values = [*map(np.asarray, leaves), *record(f, [type_of(leaf) for leaf in leaves], in_tree).source_values]
         early = take_early(program, smallest=1)
         moved += early.key != program.key
         single = any(node.type.dtype == np.float32 for node in program.nodes)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from primad.native.program_text import ProgramText
 
 KEPT = 512
-"""Programs of bodies that are kept, each as large as one that a plan holds."""
+"""Programs of bodies that are kept. Chosen: each is as large as one that a plan holds."""
 
 
 @dataclass(frozen=True)

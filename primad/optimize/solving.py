@@ -203,7 +203,8 @@ def solve(
                 if reason != "steps":
                     break
         except KeyboardInterrupt:
-            if joined() is not None:  # other processes wait for this one: all end
+            team = joined()
+            if team is not None and team.size > 1:  # other processes wait for this one: all end
                 raise
             reason = "interrupted"
         except NotFiniteError as error:
