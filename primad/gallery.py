@@ -30,7 +30,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from primad.job import joined
+from primad.job import is_awaited, joined
 from primad.machine import processors
 
 FIELDS = ("Needs", "Reference", "Reach", "Toy", "Published")
@@ -235,8 +235,7 @@ def run_examples(chosen: Sequence[GalleryExample], out: Path, toy: bool, seed: i
             print(f"{column(example.name)}interrupted")
             return 130
         except Exception:  # the others are to run, whatever it is
-            team = joined()
-            if team is not None and team.size > 1:
+            if is_awaited():
                 raise  # which ends the processes that wait for this one
             traceback.print_exc()
             failed.append(example.name)

@@ -372,6 +372,12 @@ def joined() -> Ranks | None:
     return _KNOWN[0] if _KNOWN else None
 
 
+def is_awaited() -> bool:
+    """Say whether other processes of a job wait for this one: what it does not do they never see."""
+    team = joined()
+    return team is not None and team.size > 1
+
+
 def _mpi() -> Any:
     try:
         from mpi4py import MPI  # loads, and starts MPI, when it is first needed

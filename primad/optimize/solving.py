@@ -13,7 +13,7 @@ import numpy as np
 from primad.errors import NotFiniteError, ShapeError, TracingError
 from primad.functional.derivatives import value_and_grad as with_gradient
 from primad.functional.distribute import compiler_of
-from primad.job import joined
+from primad.job import is_awaited
 from primad.optimize.models import Loss, Residuals, finite
 from primad.optimize.vectors import Space, Tree, not_finite
 from primad.quantities import several
@@ -203,8 +203,7 @@ def solve(
                 if reason != "steps":
                     break
         except KeyboardInterrupt:
-            team = joined()
-            if team is not None and team.size > 1:  # other processes wait for this one: all end
+            if is_awaited():  # all end
                 raise
             reason = "interrupted"
         except NotFiniteError as error:
