@@ -15,7 +15,7 @@ import pytest
 
 import primad
 from primad import tree
-from primad.native import calls
+from primad.native import straight
 from primad.native.budget import BUDGET
 from primad.programs import stepping_kept
 from primad.programs.scan import scan as scan_op
@@ -228,7 +228,7 @@ def drawn_loops(rng: Any, depth: int) -> Function:
 def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In registers or by calls, they have the values and derivatives of the steps that Python takes."""
     if seed % 2:
-        monkeypatch.setattr(calls, "BUDGET", replace(BUDGET, instructions=-1))
+        monkeypatch.setattr(straight, "BUDGET", replace(BUDGET, instructions=-1))
     rng = np.random.default_rng(seed)
     step = drawn_loops(rng, 2)
     count, reverse = int(rng.integers(2, 5)), bool(rng.integers(2))
@@ -256,7 +256,7 @@ def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("instructions", [BUDGET.instructions, -1])
 def test_loops_of_no_elements(shape: tuple[int, ...], instructions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Values of no elements have a place in each kind of loop, too."""
-    monkeypatch.setattr(calls, "BUDGET", replace(BUDGET, instructions=instructions))
+    monkeypatch.setattr(straight, "BUDGET", replace(BUDGET, instructions=instructions))
 
     def f(v: Any) -> Any:
         _, v = primad.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, np.sin(s[1])), (0, v))
@@ -517,7 +517,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Ways to run loops; returns a word of the summary."""
     monkeypatch.setattr(loops, "EXECUTABLES", Cache(512))
     if request.param != "straight":
-        monkeypatch.setattr(loops, "BUDGET", replace(BUDGET, instructions=-1))
+        monkeypatch.setattr(straight, "BUDGET", replace(BUDGET, instructions=-1))
     if request.param == "one by one":
         monkeypatch.setattr(loops, "compiler", lambda: None)
         monkeypatch.setattr(executors, "prepared_function", lambda *_, **__: None)

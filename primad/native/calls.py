@@ -20,7 +20,7 @@ from primad.native.pointwise import NEEDS
 from primad.native.program_text import ProgramText, ProgramWriter
 from primad.native.site import FAILURE_BYTES
 from primad.native.storage import VIEWS
-from primad.native.straight import length_of, stays_in_registers, straight_function
+from primad.native.straight import short_length, stays_in_registers, straight_function
 from primad.native.table import reason
 
 POINTWISE_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.15e-3, 1e-3, 0.5e-3
@@ -66,7 +66,7 @@ def bodies_of(program: Program) -> dict[ClosedProgram, NativeBody] | None:
     found: dict[ClosedProgram, NativeBody] = {}
     for i, of in enumerate(loops_in(program)):
         body = step_program(of)
-        if in_registers(body):
+        if short_length(body) is not None:
             found[of] = NativeBody(body)
             continue
         text = text_of(body)
@@ -74,12 +74,6 @@ def bodies_of(program: Program) -> dict[ClosedProgram, NativeBody] | None:
             return None
         found[of] = NativeBody(body, f"@KERNEL.body{i}", text)
     return found
-
-
-def in_registers(body: Program) -> bool:
-    """Say whether a step of a loop is written element by element, with what is carried in registers."""
-    length = length_of(body)
-    return length is not None and length <= BUDGET.instructions
 
 
 def too_long(program: Program) -> float:

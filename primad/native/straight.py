@@ -63,8 +63,13 @@ def stays_in_registers(program: Program) -> bool:
     """Say whether a program is written as straight-line code: its arrays are small, and it is no longer than a body."""
     if any(node.type.size > BUDGET.in_registers for node in (*program.inputs, *program.nodes)):
         return False
+    return short_length(program) is not None
+
+
+def short_length(program: Program) -> int | None:
+    """Return the instructions of a program on single elements; None where they are more than a loop's body may have."""
     length = length_of(program)
-    return length is not None and length <= BUDGET.instructions
+    return None if length is None or length > BUDGET.instructions else length
 
 
 def straight_function(program: Program) -> tuple[str, dict[str, str]]:

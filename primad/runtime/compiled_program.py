@@ -14,12 +14,13 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.ir.signature import Signature
 from primad.native.bodies import is_loop, loops_in, step_program
-from primad.native.calls import in_registers, text_of
+from primad.native.calls import text_of
 from primad.native.compiler import compiler
 from primad.native.cpython_entry import CPythonEntry, builtin, is_plain, write_cpython_entry
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.pointwise import work_of_element
 from primad.native.program_text import ProgramText, kernel_of
+from primad.native.straight import short_length
 from primad.quantities import several
 from primad.runtime.executor import Executable
 from primad.runtime.failure import failure_of
@@ -122,7 +123,8 @@ def loops_in_words(program: Program) -> list[str]:
         if is_loop(node):
             form = node.op.loop(node)
             most = "at most " if form.lead else ""
-            how = "its carried values in registers" if in_registers(step_program(form.of)) else "which calls its step"
+            short = short_length(step_program(form.of)) is not None
+            how = "its carried values in registers" if short else "which calls its step"
             found.append(f"a loop of {most}{several(form.length, 'step')}: in the same native function, {how}")
     return list(dict.fromkeys(found))
 

@@ -15,7 +15,7 @@ from primad.native.budget import BUDGET
 from primad.native.compiler import Kernel, compiler
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.steps import driver_text
-from primad.native.straight import length_of, loop_text
+from primad.native.straight import loop_text, short_length
 from primad.native.table import reason
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.compiled_program import CompiledProgram
@@ -195,8 +195,8 @@ def steps_of(
 
 def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool], memory: int | None) -> Steps:
     program = step_program(of)
-    length = None if compiler() is None else length_of(program)
-    if length is not None and length <= BUDGET.instructions:
+    length = None if compiler() is None else short_length(program)
+    if length is not None:
         try:
             return _NativeLoop(program, loop_text(program, *shape), shape, length)
         except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
