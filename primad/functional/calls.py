@@ -114,7 +114,11 @@ class Call:
         self.recorded = found
         self.program = rolled(found)
         if trace is not None and trace.script is not None and trace.script.nbytes <= MOST_KEPT_BYTES:
-            _RECORDINGS.put(key, _Kept(self.recorded, self.program, trace.script, kept.misses + 1))
+            misses = kept.misses + 1
+            if misses < MOST_MISSES:
+                _RECORDINGS.put(key, _Kept(self.recorded, self.program, trace.script, misses))
+            else:
+                _RECORDINGS.put(key, _Kept(misses=misses))
 
     @property
     def out_tree(self) -> Any:
