@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from primad import ops
-from primad.axes import result_types
-from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, literal_value
-from primad.ir.program import Program, carry_lines, needed_between, subprogram
+from primad.ir.node import LITERAL, Node
+from primad.ir.program import Program, subprogram
 from primad.native.layout import Slices
 from primad.native.storage import VIEWS
-from primad.primitive import application, project
+from primad.primitive import project
 from primad.runtime.executor import Donated
 from primad.runtime.tileable_axes import Tileable
-from primad.transforms.dimensions import axis_map
-from primad.types import ArrayType, TupleType
+from primad.transforms.resizing import resized
 
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Bytes of a program's values together, below which it stays whole, and from which tiles keep more of them in a cache.
@@ -25,9 +23,6 @@ SMALL_VIEW, SMALL_ROOT = 64, 64 * 1024
 """Bytes of views that native tiles read where they lie, and of the arrays that these show. Chosen: a line of a cache,
 which is read faster than an address is passed, and what is copied at once where it is not in order."""
 
-KEPT_FLOPS = 4
-"""Flops for each byte of a value, from which a stage keeps it for the next: as many as a core does while it reads a
-byte of memory. Estimated. The last bits of results depend on it."""
 
 Tiled = tuple[Program, Slices]
 """The program of a tile, and how it stands to the whole."""
@@ -63,23 +58,8 @@ class TilePartition:
 
     def tile(self, length: int) -> Tiled:
         """Return the program of a tile, and how it stands to the whole."""
-        trace = Trace()
-        inputs = [trace.input(self._resized(node, length)) for node in self.inputs]
-        mapping = dict(zip(self.inputs, inputs, strict=True))
-        needed = needed_between(self.inputs, [*self.sums, *self.sliced])
-        for node in self.program.nodes:
-            if node not in needed or node in mapping:
-                continue
-            if node.op is LITERAL:
-                mapping[node] = trace.literal(literal_value(node), self._resized(node, length))
-                continue
-            operands = tuple([mapping[operand] for operand in node.inputs])
-            params = self._resized_params(node, length)
-            # Laws that did not apply to the whole program are not tried: a sum over the tiles stays a sum.
-            mapping[node] = trace.place(node.op, operands, params)
-        carry_lines(self.program, mapping, trace)
-        part = Program(trace, inputs, [mapping[node] for node in (*self.sums, *self.sliced)])
-        trace.close()
+        outputs = [*self.sums, *self.sliced]
+        part, mapping = resized(self.program, self.inputs, outputs, self.dimension.axis, length)
         slices = Slices(
             axis={mapping[node]: axis for node, axis in self.dimension.axis.items() if node in mapping},
             shapes={mapping[node]: node.type.shape for node in (*self.inputs, *self.sliced)},
@@ -107,27 +87,6 @@ class TilePartition:
     def axis(self, node: Node) -> int | None:
         """Return the tiled axis of a value."""
         return self.dimension.axis.get(node)
-
-    def _resized_params(self, node: Node, length: int) -> Params:
-        """Return a node's params when the dimension has another length."""
-        op = node.op
-        if op.pointwise or not node.params or op is project:
-            return node.params
-        map, results = axis_map(node), result_types(node.type)
-        own = [node] * (len(results) == 1)  # what several results have along the dimension, operands have
-        arrays = zip((*node.inputs, *own), (*map.operands, *map.results[: len(own)]), strict=True)
-        names = {labels[axis] for value, labels in arrays if (axis := self.axis(value)) is not None}
-        names.discard(None)
-        change = map.change(dict.fromkeys(names, length), [operand.type for operand in node.inputs], results)
-        return tuple(sorted(op.adapt(change, **dict(node.params)).items()))
-
-    def _resized(self, node: Node, length: int) -> ArrayType:
-        axis = self.axis(node)
-        if axis is None:
-            return node.type
-        shape = list(node.type.shape)
-        shape[axis] = length
-        return ArrayType(tuple(shape), node.type.dtype)
 
 
 def partition_of(program: Program, dimension: Tileable, donated: Donated) -> TilePartition:
@@ -167,26 +126,6 @@ def partition_of(program: Program, dimension: Tileable, donated: Donated) -> Til
         sliced=sliced,
         into=[places.get(node) for node in sliced],
     )
-
-
-def with_costly(program: Program, first: Sequence[Node], tiled: Collection[Node]) -> list[Node]:
-    """Return what a first stage computes, with what it would cost more to compute again than to keep.
-
-    Args:
-        program: what is computed in stages.
-        first: what the first stage must compute.
-        tiled: values along the dimension that is cut, which are not kept: memory would grow with it.
-    """
-    early = needed_between(program.inputs, first)
-    kept = list(first)
-    for node in reversed(program.nodes):
-        if node not in early or node in tiled or isinstance(node.type, TupleType) or isinstance(node.op, Leaf):
-            continue
-        maker, _ = application(node)
-        if maker.op.cost(maker).flops >= KEPT_FLOPS * node.type.nbytes and node not in kept:
-            later = needed_between([*program.inputs, *kept], program.outputs)
-            kept += [node] if node in later else []
-    return kept
 
 
 class Surroundings(NamedTuple):
