@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -104,9 +105,11 @@ def test_stacks_of_random_loops_agree_with_the_interpreter(seed: int) -> None:
     def both(counts: Any, xs: Any, directions: Any) -> Any:
         return primad.jvp(lambda *xs: primad.vmap(f, (0, *axes))(counts, *xs), tuple(xs), tuple(directions))
 
-    found, wanted = (primad.jit(both, backend=way)(counts, xs, directions) for way in ("native", "reference"))
-    for got, want in zip(tree.leaves(found), tree.leaves(wanted), strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8 * (1 + np.max(np.abs(want), initial=0.0)))
+    inside, called = primad.jit(both), primad.jit(both, memory=10**9)  # in a native function, and by steps of a plan
+    wanted = primad.jit(both, backend="reference")(counts, xs, directions)
+    for found in (inside(counts, xs, directions), called(counts, xs, directions)):
+        for got, want in zip(tree.leaves(found), tree.leaves(wanted), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8 * (1 + np.max(np.abs(want), initial=0.0)))
 
 
 def test_members_of_a_stack_of_loops_end_each_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,12 +130,64 @@ def test_members_of_a_stack_of_loops_end_each_for_itself(monkeypatch: pytest.Mon
         monkeypatch.setattr(separate_loops, "UNINTERRUPTED", at_once)
         monkeypatch.setattr(chunks._THREADS, "count", threads)
         results.append(primad.jvp(lambda x: stack(counts, x), (x,), (v,)))
+    results.append(primad.jit(lambda x: primad.jvp(lambda x: stack(counts, x), (x,), (v,)))(x))
     for other in results[1:]:
         np.testing.assert_array_equal(other, results[0])
     wanted = [primad.jvp(lambda y, n=n: f(n, y), (y,), (w,)) for n, y, w in zip(counts[:9], x, v, strict=False)]
     np.testing.assert_allclose(np.swapaxes(results[0], 0, 1)[:9], wanted, rtol=1e-12)
     with pytest.raises(primad.StepsError, match="max_steps=7"):
         primad.vmap(lambda n: primad.while_loop(lambda k: k < n, lambda k: k + 1, 0, max_steps=7))(counts + 2)
+
+
+def falling_back(count: Any, x: Any) -> Any:
+    return primad.while_loop(lambda s: s[0] < count, lambda s: (s[0] + 1, 0.5 * s[1] + np.cos(s[1])), (0, x))[1]
+
+
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("size", [1, 5, 40])
+def test_stacks_of_loops_are_parts_of_loops(size: int) -> None:
+    """Inside of a scan, beside other ops, where operands are parts of others; the plan is one native function."""
+    counts, x = np.arange(size) % 5, np.random.default_rng(0).normal(size=(size, 3))
+    stack = primad.vmap(falling_back)
+
+    def f(x: Any) -> Any:
+        def step(c: Any, k: Any) -> Any:
+            return c + 0.1 * stack(counts + k, c[::-1]), np.sum(stack(counts, c[:, 1]))
+
+        return primad.scan(step, x.T[::-1].T, np.arange(4))
+
+    tangent = primad.jit(lambda x: primad.jvp(f, (x,), (np.sin(x),)))
+    wanted = primad.jit(lambda x: primad.jvp(f, (x,), (np.sin(x),)), backend="reference")(x)
+    for got, want in zip(tree.leaves(tangent(x)), tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10)
+    assert "plan: one native function" in str(primad.explain(f, x))
+
+
+@pytest.mark.parametrize("limit", [None, 10**9])
+def test_a_long_stack_of_loops_sees_signals(limit: int | None) -> None:
+    """Without that it would take long; what a handler raises is what the caller gets, and the next call goes well."""
+
+    class Alarm(Exception):
+        pass
+
+    def ring(*_: Any) -> None:
+        raise Alarm("rings")
+
+    f = primad.jit(primad.vmap(falling_slowly), memory=limit)
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        for _ in range(2):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(Alarm, match="rings"):
+                f(np.full(20_000, 199_999))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    np.testing.assert_array_equal(f(np.full(20_000, 3)), falling_slowly(3))
+
+
+def falling_slowly(n: Any) -> Any:
+    return primad.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 0.999), (0, 0.5), max_steps=200_000)[1]
 
 
 def test_trees_counts_and_closures_in_a_while_loop() -> None:

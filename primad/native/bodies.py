@@ -29,7 +29,8 @@ class NativeBody:
 
     Attributes:
         program: the program.
-        name: of its function, unless its elements are written out one by one, in registers.
+        name: of its function, unless its elements are written out one by one, in registers, as those of one member of
+            a stack of loops are.
         text: of that function.
     """
 
@@ -38,11 +39,17 @@ class NativeBody:
     text: ProgramText | None = None
 
     def own_types(self, node: Node) -> list[ArrayType]:
-        """Return what a loop may need memory for: operands in order, carried values twice, and a row of each result."""
+        """Return what a loop may need memory for: operands in order, carried values twice, and a row of each result.
+
+        A stack of loops needs it for operands alone.
+        """
         form = node.op.loop(node)
+        operands = [x.type for x in node.inputs[form.lead :]]
+        if form.separate:
+            return operands
         carried = self.program.in_types[: form.carry]
         rows = self.program.out_types[form.carry + form.ends :]
-        return [*(x.type for x in node.inputs[form.lead :]), *carried, *carried, *rows]
+        return [*operands, *carried, *carried, *rows]
 
     def offsets(self, node: Node) -> list[int]:
         """Return where these lie in the loop's own memory, and where they end: the step's scratch memory is behind."""
@@ -95,12 +102,15 @@ def most_work_of_step(of: ClosedProgram) -> int:
 
 
 def most_work(program: Program) -> int:
-    """Return the flops and bytes of a program whose loops take as many steps as they may."""
+    """Return the flops and bytes of a program whose loops take as many steps as they may.
+
+    Stacks of loops look for interrupts themselves: of those one step counts.
+    """
     total = 0
     for node in program.nodes:
         if is_loop(node):
             form = node.op.loop(node)
-            total += form.length * most_work_of_step(form.of)
+            total += (1 if form.separate else form.length) * most_work_of_step(form.of)
         elif not isinstance(node.op, Leaf):
             cost: Any = node.op.cost(node)
             total += cost.flops + cost.bytes

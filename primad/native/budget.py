@@ -38,6 +38,8 @@ class Budget:
             of longer ones a loop over vectors takes less.
         uninterrupted: flops and bytes of a loop between two moments at which Python sees an interrupt: they take some
             hundredths of a second, less than anybody notices.
+        alone: instructions of a step of all loops of a stack that one thread takes: ten steps of so many take less than
+            a millisecond, of which threads would save little more than it takes to call them.
         stacks: bytes of the stacked results of a loop inside of a native function. They are memory only where a step
             writes them.
         put_in_place: ops of a program and what it calls, for tiles through its calls: planning so many takes half a
@@ -62,6 +64,7 @@ class Budget:
     function: int = 24
     in_registers: int = 32
     uninterrupted: int = 50_000_000
+    alone: int = 1_000_000
     stacks: int = 32 * 1024 * 1024
     put_in_place: int = 5000
 

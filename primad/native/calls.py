@@ -9,7 +9,7 @@ from typing import Any
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
-from primad.native.bodies import NativeBody, lines_within, loops_in, step_program
+from primad.native.bodies import NativeBody, is_loop, lines_within, loops_in, step_program
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder
 from primad.native.kept_texts import kept
@@ -64,9 +64,10 @@ def _written(program: Program) -> ProgramText | None:
 def bodies_of(program: Program) -> dict[ClosedProgram, NativeBody] | None:
     """Write the bodies of a program's loops; None if one cannot be written."""
     found: dict[ClosedProgram, NativeBody] = {}
+    stacks = {form.of for node in program.nodes if is_loop(node) and (form := node.op.loop(node)).separate}
     for i, of in enumerate(loops_in(program)):
         body = step_program(of)
-        if short_length(body) is not None:
+        if of in stacks or short_length(body) is not None:
             found[of] = NativeBody(body)
             continue
         text = text_of(body)

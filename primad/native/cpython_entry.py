@@ -17,9 +17,10 @@ import numpy as np
 from primad.ir.signature import Signature
 from primad.native.builder import module
 from primad.native.cpython_arguments import Arguments
-from primad.native.cpython_objects import FASTCALL, Objects, numpy_table
+from primad.native.cpython_objects import FASTCALL, TYPE, Objects, numpy_table
 from primad.native.cpython_results import Results
 from primad.native.memory import ALIGNMENT
+from primad.native.site import INTERRUPTED
 from primad.types import ArrayType
 
 UNLOCKED_WORK = 200_000
@@ -83,12 +84,15 @@ def write_cpython_entry(
     results.make(signature.results if is_plain(signature.results) else None)
     raw = "" if memory else _allocate(code, scratch, results)
     held = arguments.leaves if work > UNLOCKED_WORK else None
-    status = _run(code, body, slots.table, memory or _aligned(code, raw), held)
+    memory = memory or _aligned(code, raw)
+    failed = code.emit(f"icmp ne i64 {_run(code, body, slots.table, memory, held)}, 0")
+    interrupted = _raised(code, failed, memory)
     if raw:
         code.run_own(code.python("PyMem_RawFree"), ("ptr", raw))
-    with code.when(code.emit(f"icmp ne i64 {status}, 0"), ends=True):  # the general way finds out what failed
+    with code.when(failed, ends=True):  # the general way finds out what failed
         if results.root:
             code.decref(results.root)
+        code.require(code.emit(f"xor i1 {interrupted}, true"), "lost")
         code.go("no")
     results.make_scalars()
     code.do(f"ret ptr {results.root}")
@@ -138,6 +142,20 @@ def _run(code: Objects, body: str, table: str, memory: str, leaves: Sequence[str
     for leaf in leaves:
         code.decref(leaf)
     return status
+
+
+def _raised(code: Objects, failed: str, memory: str) -> str:
+    """Raise what the handler of a signal has raised that ended a loop, if one did; return whether."""
+
+    def look() -> str:
+        found = code.emit(f"icmp eq i64 {code.load('i64', memory, 0)}, {INTERRUPTED}")
+        with code.when(found):
+            error = code.load("ptr", memory, 1)
+            code.run_own(code.python("PyErr_SetObject"), ("ptr", code.field(error, TYPE, "ptr")), ("ptr", error))
+            code.decref(error)
+        return found
+
+    return code.either("i1", failed, look, lambda: "false")
 
 
 def _allocate(code: Objects, scratch: int, results: Results) -> str:

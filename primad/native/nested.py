@@ -7,6 +7,7 @@ Stacked values are arrays in the memory of the whole.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
@@ -16,14 +17,21 @@ from primad.ir.node import Node
 from primad.native.copies import copy
 from primad.native.layout import Layout, Unit, results_of
 from primad.native.loops import Code, View, contiguous
-from primad.native.site import INT64, Site, failure_of, own_of
+from primad.native.members import member_of
+from primad.native.separate import Bounds, write_stack
+from primad.native.site import INT64, INTERRUPTED, Site, failure_of, interrupt, own_of
 from primad.native.steps import DRIVER
 from primad.native.storage import Splat
 from primad.native.straight import Straight, write_steps
+from primad.native.table import length_of
 from primad.primitive import application
 from primad.types import ArrayType
 
 BYTE = np.dtype(np.int8)
+SPENT = "@KERNEL.spent"
+"""Where a text counts the instructions of stacks of loops since it last asked Python for signals: these loops may be
+parts of others, which do not ask. Threads may count at once, and lose some."""
+SPENT_TEXT = f"{SPENT} = internal global i64 0"
 
 
 def write_loop(code: Code, layout: Layout, unit: Unit) -> None:
@@ -59,6 +67,9 @@ class _Loop:
     def write(self) -> None:
         """Write all of it."""
         code, form = self.code, self.form
+        if form.separate:
+            self._few_at_a_time()
+            return
         operands = self._operands()
         carried, stacks = self.results[form.ends : form.first_stack], self.results[form.first_stack :]
         homes = [own if view is None else view for own, view in zip(self.first, carried, strict=True)]
@@ -128,6 +139,42 @@ class _Loop:
         if self.form.ends:
             return application(count) == (self.node, 0)
         return count is self.node.inputs[0]
+
+    # -- a stack of loops ----------------------------------------------------------------------------------------------
+
+    def _few_at_a_time(self) -> None:
+        code, form, targets = self.code, self.form, self.results[1:]
+        member = member_of(form.of, tuple([view is not None for view in targets]))
+        assert member is not None
+        sources = [self._source(i, on) for i, on in zip(member.operands, member.stacked, strict=True)]
+        steps, begins = self._steps()
+        with code.when(code.emit(f"xor i1 {begins}, true")):
+            if self.results[0] is not None:
+                code.store("i64", 0, code.start(self.results[0]))
+            for x, view in zip(self.node.inputs[form.lead :], targets, strict=False):
+                if view is not None:
+                    copy(code, self.layout.view(x), view)
+        if not form.length:
+            self._fail_endless(begins)
+            return
+        with code.when(begins):
+            error, length = code.room("ptr"), length_of(member.program)
+            assert length
+            bounds = Bounds("0", str(member.size), steps, length, SPENT, lambda: interrupt(code, error))
+            out = [None if (view := targets[i]) is None else code.start(view) for i in member.results]
+            taken, going, stopped = write_stack(code, member, bounds, sources, out)
+            address = code.emit(f"ptrtoint ptr {code.emit(f'load ptr, ptr {error}')} to i64")
+            Site(code, self.node, (), ()).fail(stopped, lambda: str(INTERRUPTED - 1), address)
+            self._ended(taken, going)
+
+    def _source(self, i: int, stacked: bool) -> tuple[str, str]:
+        """Return where an operand lies, of which members take one part each or all the same, and the way between."""
+        view = self.layout.view(self.node.inputs[self.form.lead + i])
+        own = view.shape[stacked:]
+        if math.prod(own) != 1 and view.strides[stacked:] != contiguous(own):
+            copy(self.code, view, self.in_order[i])
+            view = self.in_order[i]
+        return self.code.start(view), str(view.strides[0]) if stacked else "0"
 
     # -- in registers --------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from primad.native.copies import copy
 from primad.native.layout import NO_SLICES, Layout, Unit
 from primad.native.loops import Code, View
 from primad.native.memory import Memory
+from primad.native.nested import SPENT, SPENT_TEXT
 from primad.native.products import COUNT
 from primad.native.site import FAILURE_BYTES, failure_of
 from primad.native.steps import DRIVER, driver
@@ -158,7 +159,8 @@ class ProgramWriter:
             ]
         else:
             functions = [main.function(f"i64 @KERNEL{arguments})")]
-        text = "\n".join([*self._arrays, *self._bodies(), *parts, *functions])
+        counter = [SPENT_TEXT] if any(SPENT in part for part in parts) else []
+        text = "\n".join([*self._arrays, *counter, *self._bodies(), *parts, *functions])
         return ProgramText(text, self._declared, self.scratch, self._failing, lines_within(layout.program))
 
     def _bodies(self) -> list[str]:

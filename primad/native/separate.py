@@ -1,82 +1,137 @@
-"""Stacks of loops as one native function, in which some members at a time take their steps until all of them are done.
+"""Stacks of loops as native code, in which some members at a time take their steps until all of them are done.
 
 What a member carries stays in registers: each element is a vector whose lanes are that element of several members.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from primad.ir.node import Leaf
-from primad.ir.program import Program
+from primad.native.budget import BUDGET
 from primad.native.builder import module
 from primad.native.loops import HARMLESS, Code
+from primad.native.members import AT_ONCE, Member
 from primad.native.straight import Elements, Straight
-from primad.native.vectors import BOOL, CELLS, MANGLED, Vector, filled, lanes_of
+from primad.native.vectors import BOOL, CELLS, MANGLED, filled, lanes_of
 from primad.types import ArrayType
 
-AT_ONCE = 4
-"""Vectors of members that take their steps together. Chosen: an instruction of one runs while another's is awaited, and
-their values stay in the nearest cache."""
 
-
-def lanes_for(program: Program) -> int | None:
-    """Return how many members a vector has; None where floats of a program are not all of one size."""
-    nodes = [*program.inputs, *[node for node in program.nodes if not isinstance(node.op, Leaf)]]
-    floats = {node.type.dtype for node in nodes if isinstance(node.type, ArrayType) and node.type.is_float}
-    return None if len(floats) > 1 else lanes_of(next(iter(floats), np.dtype(np.float64)))
-
-
-def separate_text(program: Program, carry: int, stacked: Sequence[bool], lanes: int) -> str:
+def separate_text(member: Member) -> str:
     """Write a stack of loops: `i64 @KERNEL(ptr %table, i64 %first, i64 %last, i64 %steps)`.
 
     The loops of the members from `first` up to `last` take at least one step each, which changes nothing where a loop
     has ended. It returns the largest number of steps, minus that where a loop might go on. The table has the addresses
     of the inputs, those of the carried values after the last step, and for each input the elements from one member to
     the next.
+    """
+    code, inputs, carry = Code(), len(member.stacked), len(member.results)
+    tables = [code.load("ptr", "%table", i) for i in range(inputs + carry)]
+    steps = [code.load("i64", "%table", inputs + carry + i) for i in range(inputs)]
+    sources = list(zip(tables, steps, strict=False))
+    taken, goes, _ = write_stack(code, member, Bounds("%first", "%last", "%steps"), sources, tables[inputs:])
+    minus = code.emit(f"sub i64 0, {taken}")
+    code.do(f"ret i64 {code.emit(f'select i1 {goes}, i64 {minus}, i64 {taken}')}")
+    head = "i64 @KERNEL(ptr %table, i64 %first, i64 %last, i64 %steps)"
+    return module([code.function(head)], code.declared.values())
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Which loops of a stack take steps, each an i64.
+
+    Attributes:
+        first: the first of them.
+        last: one more than the last.
+        steps: how many steps each may take, one at least.
+        weight: instructions of a step, where somebody looks from time to time whether to stop; 0 where nobody does.
+        spent: where their number since the last look stands.
+        stop: writes the look, and returns an i1.
+    """
+
+    first: str
+    last: str
+    steps: str
+    weight: int = 0
+    spent: str = ""
+    stop: Callable[[], str] = lambda: "false"
+
+
+def write_stack(
+    code: Code, member: Member, bounds: Bounds, sources: Sequence[tuple[str, str]], targets: Sequence[str | None]
+) -> tuple[str, str, str]:
+    """Write the loops of some members of a stack; some at a time take their steps.
 
     Args:
-        program: of one member: (carried values, the rest) -> carried values; the first says whether to go on. Of what
-            belongs to a member, the first axis has one element.
-        carry: how many values are carried.
-        stacked: which inputs belong to a member; the others are the same for all.
-        lanes: how many members a vector has.
+        code: where to write.
+        member: one of them.
+        bounds: which, and how many steps they take.
+        sources: for each input of a member, the address of the first one's, and the elements from one member to the
+            next.
+        targets: where the carried values go after the last step, member by member; None for those that nothing needs.
+
+    Returns:
+        the largest number of steps; whether a loop might go on; and whether they stopped before all had taken steps.
     """
-    return _SeparateLoop(program, carry, stacked, lanes).text()
+    return _Stack(code, member, bounds, sources, targets).write()
 
 
-class _SeparateLoop:
+class _Stack:
     """A stack of loops that is being written."""
 
-    def __init__(self, program: Program, carry: int, stacked: Sequence[bool], lanes: int) -> None:
-        self.code = code = Code()
-        self.program, self.carry, self.stacked, self.lanes = program, carry, stacked, lanes
-        self.types = types = program.in_types
-        self.straight = Straight(code, lanes)
-        self.truth = f"<{lanes} x i1>"
+    def __init__(
+        self,
+        code: Code,
+        member: Member,
+        bounds: Bounds,
+        sources: Sequence[tuple[str, str]],
+        targets: Sequence[str | None],
+    ) -> None:
+        self.code, self.bounds, self.targets = code, bounds, targets
+        self.program, self.carry, self.stacked = member.program, len(member.results), member.stacked
+        self.lanes, self.tile = member.lanes, member.tile
+        self.types = types = member.program.in_types
+        self.straight = Straight(code, self.lanes)
+        self.truth = f"<{self.lanes} x i1>"
         # Truth values are carried as vectors of integers: processors choose by such, and would convert them each time.
-        self.masks = self.straight.vector(np.dtype(f"i{lanes_of(np.dtype(np.int8)) // lanes}")).type
-        count = len(types) + carry
-        self.tables = [code.load("ptr", "%table", i) for i in range(count)]
-        self.steps = [code.load("i64", "%table", count + i) for i in range(len(types))]
-        self.shared = {i: self._repeated(type, self.tables[i]) for i, type in enumerate(types) if not stacked[i]}
+        self.masks = self.straight.vector(np.dtype(f"i{lanes_of(np.dtype(np.int8)) // self.lanes}")).type
+        self.tables, self.steps = ([source[k] for source in sources] for k in (0, 1))
+        self.shared = {i: self._repeated(type, self.tables[i]) for i, type in enumerate(types) if not self.stacked[i]}
 
-    def text(self) -> str:
+    def write(self) -> tuple[str, str, str]:
         """Write it."""
-        code = self.code
-        best = code.loop("%last", self._tile, ["0", "false"], ["i64", "i1"], "%first", AT_ONCE * self.lanes)
-        minus = code.emit(f"sub i64 0, {best[0]}")
-        code.do(f"ret i64 {code.emit(f'select i1 {best[1]}, i64 {minus}, i64 {best[0]}')}")
-        head = "i64 @KERNEL(ptr %table, i64 %first, i64 %last, i64 %steps)"
-        return module([code.function(head)], code.declared.values())
+        code, bounds = self.code, self.bounds
+        count = code.emit(f"sub i64 {bounds.last}, {bounds.first}")
+        tiles = code.emit(f"udiv i64 {code.emit(f'add i64 {count}, {self.tile - 1}')}, {self.tile}")
+        stopped: list[str] = []
 
-    def _tile(self, first: str, best: list[str]) -> list[str]:
-        """Write the loops of some members."""
+        def turn(index: str, values: list[str]) -> tuple[list[str], str]:
+            most, goes, spent = values
+            first = code.emit(f"add i64 {bounds.first}, {code.emit(f'mul i64 {index}, {self.tile}')}")
+            taken, going = self._tile(first)
+            most = code.call("i64", "llvm.umax.i64", ("i64", most), ("i64", taken))
+            goes = code.emit(f"or i1 {goes}, {going}")
+            if not bounds.weight:
+                return [most, goes, spent], "true"
+            spent = code.emit(f"add i64 {spent}, {code.emit(f'mul i64 {taken}, {bounds.weight}')}")
+            long = code.emit(f"icmp ugt i64 {spent}, {BUDGET.uninterrupted}")
+            stopped.append(code.either("i1", long, bounds.stop, lambda: "false"))
+            ends = code.emit(f"or i1 {goes}, {stopped[0]}")
+            return [most, goes, code.emit(f"select i1 {long}, i64 0, i64 {spent}")], code.emit(f"xor i1 {ends}, true")
+
+        before = code.emit(f"load i64, ptr {bounds.spent}") if bounds.weight else "0"
+        (most, goes, spent), _ = code.turns(tiles, turn, ["0", "false", before], ["i64", "i1", "i64"])
+        if bounds.weight:
+            code.store("i64", spent, bounds.spent)
+        return most, goes, stopped[0] if stopped else "false"
+
+    def _tile(self, first: str) -> tuple[str, str]:
+        """Write the loops of some members; return how many steps were taken, and whether one might go on."""
         code, lanes = self.code, self.lanes
         starts = [code.emit(f"add i64 {first}, {k * lanes}") for k in range(AT_ONCE)]
-        inside = [_inside(self.straight.vector(np.dtype(np.int64)), start) for start in starts]
+        inside = [self._inside(start) for start in starts]
         operands = [self._operands(start, mask) for start, mask in zip(starts, inside, strict=True)]
         going: list[str] = []
 
@@ -94,12 +149,19 @@ class _SeparateLoop:
             return [x for own in found for x in self._packed(own)], going[0]
 
         carried = [x for own in operands for x in self._packed(own[: self.carry])]
-        after, taken = code.turns("%steps", turn, carried, self._kinds() * AT_ONCE)
+        after, taken = code.turns(self.bounds.steps, turn, carried, self._kinds() * AT_ONCE)
         for part, start, mask in zip(_parts(after), starts, inside, strict=True):
             for i, elements in enumerate(self._unpacked(part)):
-                self._write(i, start, mask, elements)
-        most = code.call_once("i64", "llvm.umax.i64", ("i64", best[0]), ("i64", taken))
-        return [most, code.emit(f"or i1 {best[1]}, {going[0]}")]
+                target = self.targets[i]
+                if target is not None:
+                    self._write(i, target, start, mask, elements)
+        return taken, going[0]
+
+    def _inside(self, start: str) -> str:
+        """Return which members of a vector are there."""
+        numbers = self.straight.vector(np.dtype(np.int64))
+        left = numbers.repeated(self.code.emit(f"sub i64 {self.bounds.last}, {start}"))
+        return numbers.compare("slt", numbers.listed(list(range(self.lanes))), left)
 
     # -- what is carried -----------------------------------------------------------------------------------------------
 
@@ -161,7 +223,6 @@ class _SeparateLoop:
         """Load members of one element each: neighbours, the same for all, or others."""
         code, cell = self.code, CELLS[type.dtype.str]
         kind, filler = f"<{self.lanes} x {cell}>", self._filler(type)
-        is_row, is_same = (code.emit(f"icmp eq i64 {step}, {n}") for n in (1, 0))
 
         def neighbours() -> str:
             return code.load_lanes(cell, code.place(cell, table, start), 1, mask, self.lanes, filler)
@@ -170,9 +231,13 @@ class _SeparateLoop:
             return code.load_lanes(cell, table, 0, self.lanes, self.lanes, filler)
 
         def others() -> str:
-            return code.either(kind, is_same, same, lambda: self._gathered(type, table, start, step, 0, mask))
+            return self._gathered(type, table, start, step, 0, mask)
 
-        return self._truth(type, code.either(kind, is_row, neighbours, others))
+        if step.isdigit():
+            return self._truth(type, {"0": same, "1": neighbours}.get(step, others)())
+        is_row, is_same = (code.emit(f"icmp eq i64 {step}, {n}") for n in (1, 0))
+        found = code.either(kind, is_row, neighbours, lambda: code.either(kind, is_same, same, others))
+        return self._truth(type, found)
 
     def _gathered(self, type: ArrayType, table: str, start: str, step: str, i: int, mask: str) -> str:
         """Load an element of some members."""
@@ -189,9 +254,9 @@ class _SeparateLoop:
         kind = f"<{self.lanes} x {CELLS[type.dtype.str]}>"
         return self.code.emit(f"icmp ne {kind} {value}, zeroinitializer") if type.dtype == BOOL else value
 
-    def _write(self, k: int, start: str, mask: str, elements: Elements) -> None:
+    def _write(self, k: int, table: str, start: str, mask: str, elements: Elements) -> None:
         """Store a carried value of some members."""
-        type, table, lanes, code = self.types[k], self.tables[len(self.types) + k], self.lanes, self.code
+        type, lanes, code = self.types[k], self.lanes, self.code
         cell = CELLS[type.dtype.str]
         for i, value in enumerate(elements.ravel()):
             if type.size == 1:
@@ -215,9 +280,3 @@ def _parts(values: list[str]) -> list[list[str]]:
     """Cut what is carried into what each vector of members carries."""
     size = len(values) // AT_ONCE
     return [values[k * size : (k + 1) * size] for k in range(AT_ONCE)]
-
-
-def _inside(v: Vector, start: str) -> str:
-    """Return which members of a vector are there."""
-    left = v.repeated(v.code.emit(f"sub i64 %last, {start}"))
-    return v.compare("slt", v.listed(list(range(v.lanes))), left)

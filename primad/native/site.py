@@ -11,10 +11,13 @@ import numpy as np
 
 from primad.ir.node import Node
 from primad.native.loops import Code, View
+from primad.native.pointers import in_python
 
 INT64 = np.dtype(np.int64)
 FAILURE_BYTES = 2 * ctypes.sizeof(ctypes.c_int64)
 """Bytes of the scratch memory that an op has which can fail: one more than the place, and the value there."""
+INTERRUPTED = -1
+"""What stands for the place where the handler of a signal ended a loop: the value is the address of what it raised."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,22 @@ class Site:
             with code.when(new):
                 code.store("i64", code.emit(f"add i64 {place()}, 1"), record)
                 code.store("i64", value, code.place("i64", record, 1))
+
+
+def interrupt(code: Code, place: str) -> str:
+    """Let Python handle the signals that came; return whether a handler raised an error, whose address is stored."""
+    state = code.call("i32", in_python("PyGILState_Ensure"))
+    raised = code.emit(f"icmp ne i32 {code.call('i32', in_python('PyErr_CheckSignals'))}, 0")
+    with code.when(raised):
+        error = [("ptr", code.room("ptr")) for _ in ("type", "value", "traceback")]
+        code.run(in_python("PyErr_Fetch"), *error)
+        code.run(in_python("PyErr_NormalizeException"), *error)
+        type, value, traceback = (code.emit(f"load ptr, ptr {room}") for _, room in error)
+        for dropped in (type, traceback):
+            code.run(in_python("Py_DecRef"), ("ptr", dropped))
+        code.store("ptr", value, place)
+    code.run(in_python("PyGILState_Release"), ("i32", state))
+    return raised
 
 
 def own_of(node: Node) -> Any:

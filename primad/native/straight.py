@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, leaf_value
+from primad.ir.node import CAPTURED, LITERAL, Node, leaf_value
 from primad.ir.program import Program
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder, module
 from primad.native.pointwise import POINTWISE, Pointwise, larger, operand_dtype, written
-from primad.native.table import Way, reason, way_of
+from primad.native.table import REDUCED, Way, length_of, way_of
 from primad.native.vectors import CELLS, Vector, lanes_of
 from primad.ops.contraction import split
 
@@ -28,35 +28,6 @@ Elements = np.ndarray[Any, Any]
 TOGETHER = 3
 """Elements from which on a function is computed for a whole vector of them. Estimated: a vector's takes longer than one
 number's. The last bits of results depend on it."""
-
-
-def length_of(program: Program) -> int | None:
-    """Return about how many instructions a program is as straight-line code; None where an op cannot be written so."""
-    total = sum(node.type.size for node in program.inputs)
-    for node in program.nodes:
-        count = _instructions(node)
-        if count is None:
-            return None
-        total += count
-    return total
-
-
-def _instructions(node: Node) -> int | None:
-    """Return about how many instructions a node takes; None where it cannot be written on single elements."""
-    if node.op is INPUT or node.op is LITERAL:
-        return 0
-    if node.op is CAPTURED:
-        return node.type.size
-    if reason(node):
-        return None
-    how = way_of(node)
-    if isinstance(how, Pointwise):
-        return node.type.size * (BUDGET.function if how.function else 1)
-    if node.op is ops.contract:
-        return node.op.cost(node).flops // 2
-    if node.op in _REDUCED:
-        return node.inputs[0].type.size
-    return 0 if how in (Way.VIEW, Way.JOIN, Way.CONSTANT) else None
 
 
 def stays_in_registers(program: Program) -> bool:
@@ -144,7 +115,7 @@ class Straight:
             return self._pointwise(node, how, operands)
         if node.op is ops.contract:
             return self._contracted(dtype, *operands, **params)
-        if node.op in _REDUCED:
+        if node.op in REDUCED:
             return self._reduced(node, operands[0], **params)
         if node.op is ops.pad:
             shown = self._constants(np.zeros(node.type.shape, dtype))
@@ -228,17 +199,17 @@ class Straight:
             items = rest[(slice(None), *index)]
             total = items[0] if len(items) else vector.constant(0)
             for item in items[1:]:
-                total = _REDUCED[node.op](vector, total, item)
+                total = _JOINED[node.op](vector, total, item)
             found[index] = total
         return found
 
 
-_REDUCED: dict[Any, Any] = {
+_JOINED: dict[Any, Any] = {
     ops.sum: POINTWISE[ops.add].emit,
     ops.reduce_max: larger("gt"),
     ops.reduce_min: larger("lt"),
 }
-"""Ops along axes, and how two elements are joined."""
+"""Ops along axes that are written so, and how two elements are joined."""
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------

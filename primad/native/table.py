@@ -8,7 +8,8 @@ from enum import Enum
 from functools import partial
 
 from primad import ops
-from primad.ir.node import Leaf, Node
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node
+from primad.ir.program import Program
 from primad.native.bodies import is_loop, most_work_of_step, step_program
 from primad.native.budget import BUDGET
 from primad.native.compiler import compiler
@@ -23,6 +24,7 @@ from primad.native.matrices import (
     write_cholesky,
     write_solve_triangular,
 )
+from primad.native.members import AT_ONCE, member_of
 from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way
 from primad.native.reductions import write_argsort, write_cumsum, write_extremum
 from primad.native.site import Loops
@@ -31,7 +33,7 @@ from primad.native.spectra import memory_of_blocks, write_gaps, write_slopes, wr
 from primad.native.storage import VIEWS
 from primad.native.vectors import CELLS
 from primad.native.windows import has_many_elements, write_overlap_add, write_window_argmax
-from primad.primitive import Primitive
+from primad.primitive import LoopForm, Primitive
 from primad.types import ArrayType
 
 
@@ -138,13 +140,26 @@ def _unfit(node: Node) -> str:
     """Return why a loop cannot be a part of a native function; '' where it can."""
     form = node.op.loop(node)
     if form.separate:
-        return f"{node.op.name} is a stack of loops, a few of which run at a time until they are done"
+        return _unfit_stack(node.op.name, form)
     rows = sum(type.nbytes for type in form.of.out_types[form.carry + form.ends :])
     if form.length * rows > BUDGET.stacks:
         return f"{node.op.name} stacks more than a native function has memory for"
     if form.length * most_work_of_step(form.of) > BUDGET.uninterrupted:
         return f"{node.op.name} may take too many steps between two moments at which Python sees an interrupt"
     return next(filter(None, map(reason, step_program(form.of).nodes)), "")
+
+
+def _unfit_stack(name: str, form: LoopForm) -> str:
+    """Return why a stack of loops cannot be a part of a native function; '' where it can."""
+    member = member_of(form.of, (True,) * form.carry)
+    length = None if member is None else length_of(member.program)
+    if member is None or length is None or AT_ONCE * length > BUDGET.instructions:
+        return f"the loops of {name} do not run apart from each other in registers"
+    if length * form.length > BUDGET.uninterrupted:
+        return f"{name} may take too many steps between two moments at which Python sees an interrupt"
+    if member.size * length > BUDGET.alone:
+        return f"{name} is a stack of so many loops that threads share them"
+    return ""
 
 
 def _without_vectors(nodes: Sequence[Node]) -> str:
@@ -156,3 +171,38 @@ def _without_vectors(nodes: Sequence[Node]) -> str:
 def has_code(node: Node) -> bool:
     """Say whether an op that works on each element alone can be part of a kernel on this machine."""
     return compiler() is not None and isinstance(way_of(node), Pointwise) and not reason(node)
+
+
+# -- straight-line code ------------------------------------------------------------------------------------------------
+
+REDUCED = frozenset((ops.sum, ops.reduce_max, ops.reduce_min))
+"""Ops along axes that are written on single elements."""
+
+
+def length_of(program: Program) -> int | None:
+    """Return about how many instructions a program is as straight-line code; None where an op cannot be written so."""
+    total = sum(node.type.size for node in program.inputs)
+    for node in program.nodes:
+        count = _instructions(node)
+        if count is None:
+            return None
+        total += count
+    return total
+
+
+def _instructions(node: Node) -> int | None:
+    """Return about how many instructions a node takes; None where it cannot be written on single elements."""
+    if node.op is INPUT or node.op is LITERAL:
+        return 0
+    if node.op is CAPTURED:
+        return node.type.size
+    if reason(node):
+        return None
+    how = way_of(node)
+    if isinstance(how, Pointwise):
+        return node.type.size * (BUDGET.function if how.function else 1)
+    if node.op is ops.contract:
+        return node.op.cost(node).flops // 2
+    if node.op in REDUCED:
+        return node.inputs[0].type.size
+    return 0 if how in (Way.VIEW, Way.JOIN, Way.CONSTANT) else None

@@ -109,10 +109,6 @@ def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any
     def function(x: Any, y: Any, /, out: Any = None) -> Any:
         if out is not None:
             refuse_out(name, out)
-        if type(x) is TracedArray and type(y) is TracedArray:
-            a, b, trace = x.node, y.node, x.node.trace
-            if b.trace is trace and a.type is b.type and a.type.dtype.kind == "f" and not trace.closed:
-                return TracedArray(trace.build(primitive, (a, b), ()))  # most operations by far
         if not agree(x, y, floats):
             x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
         return bind(primitive, (x, y), {})
@@ -127,7 +123,7 @@ def unary(primitive: Primitive, *ufuncs: Any) -> Any:
     def function(x: Any, /, out: Any = None) -> Any:
         if out is not None:
             refuse_out(name, out)
-        if x.dtype.kind != "f":
+        if not is_float(x.dtype):
             x = convert(x, loop_dtype(ufuncs[0], x))
         return bind(primitive, (x,), {})
 

@@ -17,6 +17,7 @@ from primad.native.bodies import is_loop, loops_in, step_program
 from primad.native.calls import text_of
 from primad.native.compiler import compiler
 from primad.native.cpython_entry import CPythonEntry, builtin, is_plain, write_cpython_entry
+from primad.native.members import few_of, member_of
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.pointwise import work_of_element
 from primad.native.program_text import ProgramText, kernel_of
@@ -123,8 +124,10 @@ def loops_in_words(program: Program) -> list[str]:
         if is_loop(node):
             form = node.op.loop(node)
             most = "at most " if form.lead else ""
+            member = member_of(form.of, (True,) * form.carry) if form.separate else None
             short = short_length(step_program(form.of)) is not None
             how = "its carried values in registers" if short else "which calls its step"
+            how = how if member is None else few_of(member)
             found.append(f"a loop of {most}{several(form.length, 'step')}: in the same native function, {how}")
     return list(dict.fromkeys(found))
 
@@ -172,5 +175,9 @@ def work_of(nodes: Iterable[Node]) -> int | None:
     for node in nodes:
         cost = node.op.cost(node)
         work += cost.matmul_flops // 8 + node.type.size * work_of_element(node)
-        size += cost.bytes
+        if is_loop(node) and node.op.loop(node).separate:  # its members stay in registers
+            work += cost.flops
+            size += node.type.nbytes
+        else:
+            size += cost.bytes
     return work if work <= MOST_WORK and size <= WORTHWHILE_BYTES else None

@@ -7,6 +7,7 @@ there.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ import numpy as np
 
 from primad.errors import PrimadError
 from primad.ir.node import Node
+from primad.native.site import INTERRUPTED
 from primad.primitive import DomainOfDefinition
 
 
@@ -63,7 +65,15 @@ def failure_of(status: int, place: int, value: int, failing: Sequence[Node], lin
         value: the value.
         failing: the ops that can fail.
         lines: the user's lines of nodes.
+
+    Raises:
+        BaseException: what the handler of a signal raised that ended a loop, as KeyboardInterrupt.
     """
+    if place == INTERRUPTED:
+        error = ctypes.cast(value, ctypes.py_object)
+        raised: BaseException = error.value
+        ctypes.pythonapi.Py_DecRef(error)
+        raise raised
     node = failing[status - 1]
     domain: DomainOfDefinition = node.op.domain
     shape = node.inputs[domain.operand].type.shape

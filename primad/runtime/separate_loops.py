@@ -5,24 +5,19 @@ from __future__ import annotations
 import ctypes
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from primad.ir.node import CAPTURED
-from primad.ir.program import ClosedProgram, Program
-from primad.native.bodies import step_program
+from primad.ir.program import ClosedProgram
 from primad.native.budget import BUDGET
 from primad.native.compiler import compiler
-from primad.native.separate import AT_ONCE, lanes_for, separate_text
-from primad.native.straight import length_of
+from primad.native.members import AT_ONCE, Member, few_of, member_of
+from primad.native.separate import separate_text
+from primad.native.table import length_of
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.chunks import run_on_threads
 from primad.runtime.loops import UNINTERRUPTED
-from primad.runtime.tile_partition import TilePartition
-from primad.runtime.tileable_axes import as_tileable, hindrances
-from primad.transforms.dimensions import Dimensions
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 3)
 PIECE = 100_000
@@ -31,24 +26,6 @@ than Python takes to call the function."""
 MOST_PIECES = 64
 """Pieces that members are cut into, at most. Chosen: the number of steps differs from piece to piece, and so many keep
 threads busy to the end."""
-
-
-@dataclass(frozen=True)
-class _Member:
-    """One loop of a stack.
-
-    Attributes:
-        program: (carried values, the rest) -> carried values. Of what belongs to a member, the first axis has one
-            element.
-        operands: which operands of the stack its inputs are.
-        results: which carried values of the stack it carries.
-        stacked: which inputs belong to a member; the others are the same for all.
-    """
-
-    program: Program
-    operands: Sequence[int]
-    results: Sequence[int]
-    stacked: Sequence[bool]
 
 
 class SeparateLoops:
@@ -60,24 +37,22 @@ class SeparateLoops:
     Args:
         member: one of them.
         wanted: which carried values of the stack are results.
-        size: how many members there are.
-        lanes: how many a vector has.
         length: instructions of a step of one member.
     """
 
-    def __init__(self, member: _Member, wanted: Sequence[bool], size: int, lanes: int, length: int) -> None:
+    def __init__(self, member: Member, wanted: Sequence[bool], length: int) -> None:
         host = compiler()
         assert host is not None
-        self._member, self._size, self._wanted = member, size, wanted
+        self._member, self._size, self._wanted = member, member.size, wanted
         self._types, self._carry = member.program.in_types, len(member.results)
         self._unwanted = [(k, self._types[k].nbytes) for k, i in enumerate(member.results) if not wanted[i]]
-        self._kernels = host.kernels([separate_text(member.program, self._carry, member.stacked, lanes)])
+        self._kernels = host.kernels([separate_text(member)])
         self._function = _FUNCTION(self._kernels[0].address)
-        tile = AT_ONCE * lanes
+        tile, size = member.tile, member.size
         piece = max(PIECE // max(1, length), -(-size // MOST_PIECES))
         self._piece = min(-(-piece // tile) * tile, size)
         self._at_once = max(1, UNINTERRUPTED // (self._piece * max(1, length)))
-        self.summary = f"one native function, {tile} of {size} loops at a time in registers, each until it ends"
+        self.summary = f"one native function, {few_of(member)}"
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -155,53 +130,13 @@ def separate_loops(of: ClosedProgram, carry: int, wanted: Sequence[bool] | None 
     return found
 
 
-def _made(of: ClosedProgram, wanted: Sequence[bool]) -> SeparateLoops | None:
-    carry = len(wanted)
-    if compiler() is None or len(of.out_types) != carry + 1:
-        return None
-    whole = step_program(of)
-    member = _member(whole, _needed(whole, wanted), carry)
-    if member is None:
-        return None
-    length, lanes = length_of(member.program), lanes_for(member.program)
-    if length is None or lanes is None or AT_ONCE * length > BUDGET.instructions:
+def _made(of: ClosedProgram, wanted: tuple[bool, ...]) -> SeparateLoops | None:
+    member = None if compiler() is None else member_of(of, wanted)
+    length = None if member is None else length_of(member.program)
+    if member is None or length is None or AT_ONCE * length > BUDGET.instructions:
         return None
     try:
-        return SeparateLoops(member, wanted, whole.in_types[0].shape[0], lanes, length)
+        return SeparateLoops(member, wanted, length)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
         warnings.warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
         return None
-
-
-def _needed(program: Program, wanted: Sequence[bool]) -> list[int]:
-    """Return the places of the carried values that results need, in some step, and of the condition."""
-    found = {0, *[i for i, on in enumerate(wanted) if on]}
-    while True:
-        used = set(Program(program.trace, program.inputs, [program.outputs[i] for i in sorted(found)]).nodes)
-        used.update(program.outputs[i] for i in found)
-        more = {i for i in range(len(wanted)) if program.inputs[i] in used} - found
-        if not more:
-            return sorted(found)
-        found |= more
-
-
-def _member(whole: Program, results: Sequence[int], carry: int) -> _Member | None:
-    """Return one loop of a stack that carries some of its values; None where its members do not stay apart."""
-    outputs = [whole.outputs[i] for i in results]
-    used = set(Program(whole.trace, whole.inputs, outputs).nodes)
-    operands = [*results, *[i for i in range(carry, len(whole.inputs)) if whole.inputs[i] in used]]
-    program = Program(whole.trace, [whole.inputs[i] for i in operands], outputs)
-    stack = Dimensions(program).of(program.inputs[0], 0)
-    stacked = [node in stack.axis for node in program.inputs]
-    captured = any(node.op is CAPTURED for node in stack.axis)
-    leads = all(stack.axis.get(node, 0) == 0 for node in (*program.inputs, *outputs))
-    own = all(stacked[: len(results)]) and all(node in stack.axis for node in outputs)
-    if length_of(program) is None or not (stack.length and leads and own):
-        return None
-    if hindrances(stack) or stack.whole or stack.summed or captured:
-        return None
-    part = TilePartition(
-        program=program, dimension=as_tileable(stack), before=frozenset(), after=frozenset(), inputs=program.inputs,
-        totals=(), sums=(), total_of=(), sliced=outputs, into=[None] * len(outputs),
-    )  # fmt: skip
-    return _Member(part.tile(1)[0], operands, results, stacked)

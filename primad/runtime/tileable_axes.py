@@ -72,10 +72,11 @@ def as_tileable(dimension: Dimension) -> Tileable:
     return Tileable(dimension.length, axis, sums, frozenset(sources), mean)
 
 
-def largest_mixed(program: Program) -> Dimension | None:
-    """Return the dimension that would be the largest to be cut if nothing mixed it: what does bounds what is tiled."""
+def mixers(program: Program) -> frozenset[Node]:
+    """Return what mixes the dimension that would be the largest to be cut but for that: it bounds what can be tiled."""
     found = [dimension for dimension in Dimensions(program) if dimension.mixed and not dimension.twice]
-    return max(found, key=_bytes_along, default=None)
+    largest = max(found, key=_bytes_along, default=None)
+    return frozenset() if largest is None else frozenset([node for node, _ in largest.mixed])
 
 
 def _bytes_along(dimension: Dimension) -> int:
