@@ -311,7 +311,7 @@ import numpy as np
 from tests.test_optimize import network, poisson
 from primad.optimize import GaussNewtonCG, LevenbergMarquardt
 p = network(16)
-for rule in (GaussNewtonCG(iterations=3), LevenbergMarquardt()):
+for rule in (GaussNewtonCG(iterations=3, memory=2**22), LevenbergMarquardt()):
     f, state = rule.compile(poisson), rule.init(p)
     for count in (4_000, 4_000, 40_000):
         rule.update(p, state, f, np.linspace(0, 1, count))

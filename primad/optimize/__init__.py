@@ -4,6 +4,7 @@ from primad.optimize import (
     broyden,
     lbfgs,
     levenberg_marquardt,
+    linearized,
     models,
     newton_cg,
     scipy_integration,
@@ -13,6 +14,7 @@ from primad.optimize import (
 from primad.optimize.broyden import *
 from primad.optimize.lbfgs import *
 from primad.optimize.levenberg_marquardt import *
+from primad.optimize.linearized import *
 from primad.optimize.models import *
 from primad.optimize.newton_cg import *
 from primad.optimize.scipy_integration import *
@@ -23,6 +25,7 @@ __all__: list[str] = []
 __all__ += broyden.__all__
 __all__ += lbfgs.__all__
 __all__ += levenberg_marquardt.__all__
+__all__ += linearized.__all__
 __all__ += models.__all__
 __all__ += newton_cg.__all__
 __all__ += scipy_integration.__all__

@@ -11,6 +11,7 @@ import numpy as np
 
 from primad import tree
 from primad.errors import NotFiniteError, ShapeError
+from primad.functional.compile import jit
 from primad.functional.derivatives import jvp, value_and_grad, vjp
 from primad.functional.distribute import compiler_of
 from primad.functional.higher_order import hvp, taylor
@@ -18,6 +19,7 @@ from primad.functional.keys import structure_key
 from primad.job import checksum, ranks
 from primad.numpy.promotion import convert
 from primad.numpy.reductions import sum as total
+from primad.optimize.linearized import Apart, Linearized, Whole, pieces
 from primad.optimize.residual_blocks import (
     Array,
     RecordedResiduals,
@@ -26,7 +28,8 @@ from primad.optimize.residual_blocks import (
     residual_blocks,
     types_of,
 )
-from primad.optimize.vectors import Space, Tree, Vector, not_finite
+from primad.optimize.vectors import Space, Tree, Vector, flat, not_finite
+from primad.runtime.stream_plans import BUDGET
 from primad.shares import Share, over_ranks, shares_in
 from primad.trace import TracedArray
 
@@ -51,6 +54,7 @@ class Residuals:
         function: a function (parameters, *data) that returns an array or a tree of arrays: the residuals. What it reads
             besides is taken when it is first called.
         block: how many points to take at a time; by default what makes 16 MiB of the Jacobian.
+        memory: bytes that `linearized` may keep for products.
 
     Example:
         >>> import numpy as np, primad
@@ -62,21 +66,13 @@ class Residuals:
         2.5
     """
 
-    def __init__(self, function: Function, block: int | None = None) -> None:
+    def __init__(self, function: Function, block: int | None = None, memory: int = BUDGET) -> None:
         if block is not None and block < 1:
             raise ShapeError(f"Residuals: a block has at least one point, got block={block}")
         function, run = compiler_of(function)
-        self.function, self.block = function, block
-
-        def half(params: Tree, *data: Any) -> Any:
-            return 0.5 * sum(total(_double(leaf) ** 2) for leaf in tree.leaves(function(params, *data)))
-
-        def product(params: Tree, direction: Tree, *data: Any) -> Tree:
-            def at(p: Tree) -> Any:
-                return function(p, *data)
-
-            _, along = jvp(at, (params,), (direction,))
-            return vjp(at, params)[1](along)[0]
+        self.function, self.block, self.memory = function, block, memory
+        self._shared = run is not jit
+        half, product = _half_and_product(function)
 
         def pulled(params: Tree, weights: Tree, *data: Any) -> Tree:
             return vjp(lambda p: function(p, *data), params)[1](weights)[0]
@@ -88,11 +84,20 @@ class Residuals:
         self._call, self._half, self._slope = run(function), run(half), run(value_and_grad(half))
         self._product, self._pulled, self._bend = run(product), run(pulled), run(bend)
         self._parts = lru_cache(maxsize=64)(self._make_parts)
+        self._pieces = lru_cache(maxsize=64)(self._make_pieces)
 
     def _make_parts(self, types: Any, structure: Any, key: Any) -> tuple[list[ResidualBlock], RecordedResiduals]:
         recorded = RecordedResiduals(self.function, types, structure)
         size = sum(type.size for type in types[: recorded.first])
         return residual_blocks(recorded, size, self.block), recorded
+
+    def _make_pieces(self, types: Any, structure: Any, key: Any) -> list[Whole | Apart]:
+        parts, recorded = self._parts(types, structure, key)
+        found: list[Whole | Apart] = []
+        for part in parts:
+            left = self.memory - sum(piece.kept_bytes for piece in found)
+            found += pieces(part, recorded, left, _half_and_product)
+        return found
 
     def parts(self, params: Tree, data: Sequence[Any]) -> list[ResidualBlock]:
         """Return which residuals are computed together, and how many points at a time.
@@ -102,6 +107,11 @@ class Residuals:
             NotDifferentiableError: if no residual depends on the parameters.
         """
         return self._made(params, data)[0]
+
+    def pieces(self, params: Tree, data: Sequence[Any]) -> list[Whole | Apart]:
+        """Return the pieces in which `linearized` computes the residuals; raises as `parts`."""
+        types, structure = types_of((params, *data))
+        return self._pieces(types, structure, structure_key(structure))
 
     def _made(self, params: Tree, data: Sequence[Any]) -> tuple[list[ResidualBlock], RecordedResiduals]:
         types, structure = types_of((params, *data))
@@ -121,6 +131,40 @@ class Residuals:
         """Return JᵀJ times a vector."""
         space = Space.of(params)
         return space.vector(self._product(params, space.tree(direction), *data))
+
+    def linearized(self, params: Tree, *data: Any) -> Linearized:
+        """Return the sum of squares at parameters, with products that are made of what is computed once.
+
+        Where points stay apart, the inputs of what sums over them and the cotangents that meet these are kept, up to
+        `memory`; of further points they are computed again in each product.
+
+        Args:
+            params: the parameters.
+            *data: the other arguments, whose arrays must not change as long as products are made.
+
+        Returns:
+            half the sum of squares, its gradient as a vector, and a function of vectors v that returns JᵀJv.
+
+        Example:
+            >>> import numpy as np, primad
+            >>> model = primad.optimize.Residuals(lambda p, t: p[0] * t + p[1])
+            >>> at = model.linearized(np.array([1.0, 0.0]), np.array([1.0, 2.0]))
+            >>> print(at.value, at.gradient, at.product(np.array([1.0, 0.0])))
+            2.5 [5. 3.] [5. 3.]
+        """
+        if self._shared:
+            return Linearized(*self.value_and_gradient(params, *data), lambda v: self.product(params, v, *data))
+        space, leaves, made = Space.of(params), data_leaves(data), self.pieces(params, data)
+        params = space.tree(space.vector(params))  # a copy: what products are of is not changed
+        starts = [piece.start(params, leaves) for piece in made]
+
+        def product(v: Vector) -> Vector:
+            direction = tree.leaves(space.tree(v))
+            found: Vector = np.sum([flat(start.product(direction)) for start in starts], axis=0)
+            return found
+
+        gradient: Vector = np.sum([flat(start.gradient) for start in starts], axis=0)
+        return Linearized(float(sum(start.value for start in starts)), gradient, product)
 
     def exact_diagonal(self, params: Tree, *data: Any) -> Vector | None:
         """Return the diagonal of JᵀJ; None where the Jacobian is so large that an estimate is cheaper."""
@@ -231,6 +275,10 @@ class Loss:
         space = Space.of(params)
         return space.vector(self._product(params, space.tree(direction), *data))
 
+    def linearized(self, params: Tree, *data: Any) -> Linearized:
+        """Return the loss at parameters, its gradient as a vector, and what multiplies a vector by the Hessian."""
+        return Linearized(*self.value_and_gradient(params, *data), lambda v: self.product(params, v, *data))
+
     def diagonal(self, params: Tree, rng: np.random.Generator, *data: Any) -> Vector:
         """Return an estimate of the Hessian's diagonal without bias: z·Hz, with random signs z."""
         signs = rng.choice(np.array([-1.0, 1.0]), Space.of(params).size)
@@ -247,6 +295,22 @@ class Loss:
         """Return the error for a loss that is not finite, or whose gradient is not."""
         value, gradient = self._slope(params, *data)
         return not_finite(rule, params, data, [("the loss", value), ("the gradient ", gradient)])
+
+
+def _half_and_product(function: Function) -> tuple[Function, Function]:
+    """Return half the sum of squares of residuals, and JᵀJ times a direction, as functions."""
+
+    def half(params: Tree, *data: Any) -> Any:
+        return 0.5 * sum(total(_double(leaf) ** 2) for leaf in tree.leaves(function(params, *data)))
+
+    def product(params: Tree, direction: Tree, *data: Any) -> Tree:
+        def at(p: Tree) -> Any:
+            return function(p, *data)
+
+        _, along = jvp(at, (params,), (direction,))
+        return vjp(at, params)[1](along)[0]
+
+    return half, product
 
 
 def _double(leaf: Any) -> Any:

@@ -12,8 +12,11 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.optimize.damping import Damping, check_numbers, scales
+from primad.optimize.linearized import Linearized
 from primad.optimize.models import Loss, Residuals, finite
 from primad.optimize.vectors import Space, Tree, Vector, check_counts
+from primad.runtime.chunks import single_threaded_blas
+from primad.runtime.stream_plans import BUDGET
 
 __all__ = ["GaussNewtonCG", "NewtonCG", "NewtonCGState"]
 
@@ -132,7 +135,8 @@ class _Truncated(ABC, Generic[M]):
             )
         space = Space.of(params)
         space.check_state(state.gradient)
-        value, gradient = function.value_and_gradient(params, *data)
+        at = function.linearized(params, *data)
+        value, gradient = at.value, at.gradient
         if not finite(value, gradient):
             raise function.not_finite(name, params, data)
         rng = np.random.Generator(np.random.Philox(key=[self.seed, int(state.step)]))
@@ -147,13 +151,18 @@ class _Truncated(ABC, Generic[M]):
             forcing=np.float64(self._forcing(state, gradient)),
         )
         curvature = np.abs(mean) / (1 - KEPT ** float(told.step))
-        return self._descend(params, told, function, data, gradient, curvature)
+        # BLAS shares even inner products among its threads, which wait busily then, where products with J are to run.
+        found: tuple[Tree, NewtonCGState] = single_threaded_blas(
+            lambda: self._descend(params, told, function, data, at, curvature)
+        )
+        return found
 
     def _descend(
-        self, params: Tree, told: NewtonCGState, function: M, data: Any, gradient: Vector, curvature: Vector
+        self, params: Tree, told: NewtonCGState, function: M, data: Any, at: Linearized, curvature: Vector
     ) -> tuple[Tree, NewtonCGState]:
         """Try steps with more and more damping until one goes down."""
-        space, scale, value = Space.of(params), scales(curvature, self.scaling), float(told.value)
+        value, gradient, _ = at
+        space, scale = Space.of(params), scales(curvature, self.scaling)
         damping = Damping(float(told.damping), float(told.growth))
         calls, products, origin = int(told.evaluations), int(told.products), space.vector(params)
 
@@ -161,7 +170,7 @@ class _Truncated(ABC, Generic[M]):
             return replace(found, evaluations=np.int64(calls), products=np.int64(products))
 
         def product(added: Vector) -> Callable[[Vector], Vector]:
-            return lambda v: function.product(params, v, *data) + added * v
+            return lambda v: at.product(v) + added * v
 
         for _ in range(self.tries if np.any(gradient) else 0):
             added = damping.amount * scale
@@ -248,8 +257,9 @@ class GaussNewtonCG(_Truncated[Residuals]):
     (JᵀJ + λD) v = −Jᵀr is solved by conjugate gradients with the diagonal as preconditioner, as far as Eisenstat &
     Walker (1996) ask; λ follows the gain ratio (Nielsen 1999), D is a power of the diagonal of JᵀJ. The diagonal itself
     is computed where the Jacobian is small; otherwise it is a running mean of (Jᵀz)² with random signs z, whose mean it
-    is. A step needs a few vectors as long as the parameters, and the products run a tile of points at a time. It begins
-    with the residuals as they are, so data may be drawn anew before any.
+    is. A step needs a few vectors as long as the parameters, and up to `memory` for what products need of the points; a
+    product runs a tile of points at a time. It begins with the residuals as they are, so data may be drawn anew before
+    any.
 
     Attributes:
         damping: λ of the first step.
@@ -259,6 +269,7 @@ class GaussNewtonCG(_Truncated[Residuals]):
         probes: how many random vectors estimate the diagonal in a step.
         tries: how many values of λ a step may try.
         seed: of the random vectors, which depend on it and on the number of the step alone.
+        memory: bytes that a step may keep for its products; of further points they compute all again.
 
     Example:
         >>> import numpy as np, primad
@@ -272,13 +283,15 @@ class GaussNewtonCG(_Truncated[Residuals]):
         True
     """
 
+    memory: int = BUDGET
+
     def compile(self, function: Callable[..., Any]) -> Residuals:
         """Return what `update` takes of a residual function.
 
         Args:
             function: a function (parameters, *data) that returns an array or a tree of arrays.
         """
-        return Residuals(function)
+        return Residuals(function, memory=self.memory)
 
     def _expected(self) -> type[Residuals]:
         return Residuals

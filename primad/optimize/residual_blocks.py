@@ -135,6 +135,7 @@ class ResidualBlock:
         points: how many points there are, 1 for a whole.
         each: how many residuals a point has.
         most: how many points are taken at a time.
+        residuals: a function of the parameters and the leaves of the data, that returns these leaves of the result.
         jacobian: a function of the parameters and the leaves of the data, that returns the residuals and, for each leaf
             of the parameters, the rows of the Jacobian.
         bends: a function (parameters, direction, leaves of the data) of the second derivatives of the residuals.
@@ -146,6 +147,7 @@ class ResidualBlock:
     points: int
     each: int
     most: int
+    residuals: Function
     jacobian: Function
     bends: Function
 
@@ -220,10 +222,13 @@ def _part(
     points = types[0].shape[0] if cut else 1
     each = sum(type.size for type in types) // points
 
+    def at(params: Any, leaves: Sequence[Any]) -> list[Any]:
+        return recorded.at(params, leaves, which)
+
     def at_a_point(params: Any, leaves: Sequence[Any]) -> Any:
         """Return the residuals of one point (or all, where points are coupled) as a vector."""
         data = [leaf[None] if i in cut else leaf for i, leaf in enumerate(leaves)]
-        return concatenate([reshape(leaf, (-1,)) for leaf in recorded.at(params, data, which)])
+        return concatenate([reshape(leaf, (-1,)) for leaf in at(params, data)])
 
     def rows(params: Any, leaves: Sequence[Any]) -> tuple[Any, Any]:
         if each == 1:
@@ -239,7 +244,7 @@ def _part(
         return residuals, reshape(found, (-1, parameters))
 
     def together(params: Any, leaves: Sequence[Any]) -> Any:
-        return [reshape(leaf, (points, -1)) for leaf in recorded.at(params, leaves, which)]
+        return [reshape(leaf, (points, -1)) for leaf in at(params, leaves)]
 
     def bends(params: Any, direction: Any, leaves: Sequence[Any]) -> Any:
         second = taylor(lambda p: together(p, leaves), params, direction, 2)[2]
@@ -247,8 +252,17 @@ def _part(
 
     most = block or max(1, BLOCK // (each * parameters))
     return ResidualBlock(
-        tuple(which), cut, recorded.read(which), points, each, most if cut else 1, jit(many), jit(bends)
+        tuple(which), cut, recorded.read(which), points, each, most if cut else 1, at, jit(many), jit(bends)
     )
+
+
+def components(leaves: Sequence[Any]) -> list[Any]:
+    """Return residuals at points as vectors that have one element for each point."""
+    found = []
+    for leaf in leaves:
+        rows = leaf if leaf.ndim == 1 else reshape(leaf, (leaf.shape[0], -1))
+        found += [rows] if leaf.ndim == 1 else [rows[:, i] for i in range(rows.shape[1])]
+    return found
 
 
 def data_leaves(data: Sequence[Any]) -> list[Any]:
