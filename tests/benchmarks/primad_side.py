@@ -5,6 +5,7 @@ from loops import LOSSES, root, unrolled
 from matrices import MOVING, OF_MATRICES
 from residuals import (
     RESIDUALS,
+    advanced,
     burgers,
     chain,
     conjugate_gradients,
@@ -16,7 +17,6 @@ from residuals import (
 )
 
 import primad
-from primad.optimize.vectors import Space
 
 NAME, VERSION = "primad", "the checkout"
 
@@ -64,21 +64,11 @@ def gauss_newton_products(workload):
     def residuals(parameters, points):
         return burgers(field(np, parameters, workload), points, nested(push, np), workload)[0]
 
-    def product(parameters, direction, points):
-        along = primad.jvp(lambda p: residuals(p, points), (parameters,), (direction,))[1]
-        return primad.vjp(lambda p: residuals(p, points), parameters)[1](along)[0]
-
-    first = primad.jit(primad.value_and_grad(lambda p, points: 0.5 * np.sum(residuals(p, points) ** 2)))
-    again = primad.jit(product)
+    model, advance = primad.optimize.Residuals(residuals), primad.jit(advanced)
 
     def step(parameters, points):
-        space = Space.of(parameters)
-        value, gradient = first(parameters, points)
-
-        def times(v):
-            return space.vector(again(parameters, space.tree(v), points))
-
-        return value, conjugate_gradients(times, space.vector(gradient))
+        at = model.linearized(parameters, points)
+        return at.value, conjugate_gradients(at.product, at.gradient, advance)
 
     return step
 

@@ -100,15 +100,20 @@ def damped_step(xp, solve, r, rows):
     return 0.5 * (r @ r), -solve(matrix, rows.T @ r)
 
 
-def conjugate_gradients(product, gradient):
+def advanced(step, residual, direction, product):
+    """Return the next approximate solution, residual and direction, from the product with the direction."""
+    image = product + DAMPING_OF_PRODUCTS * direction
+    size = residual @ residual
+    length = size / (direction @ image)
+    step, residual = step + length * direction, residual - length * image
+    return step, residual, residual + (residual @ residual / size) * direction
+
+
+def conjugate_gradients(product, gradient, advance=advanced):
     """Return an approximate solution v of (JᵀJ + λ) v = −g after a fixed number of products, for vectors."""
     step, residual, direction = 0.0 * gradient, -gradient, -gradient
     for _ in range(ITERATIONS):
-        image = product(direction) + DAMPING_OF_PRODUCTS * direction
-        size = residual @ residual
-        length = size / (direction @ image)
-        step, residual = step + length * direction, residual - length * image
-        direction = residual + (residual @ residual / size) * direction
+        step, residual, direction = advance(step, residual, direction, product(direction))
     return step
 
 

@@ -140,7 +140,7 @@ WORKLOADS = {
         Workload("gauss-newton-large", "gauss-newton", "gauss-newton", network(2, 20, 4), 100_000, peer_gigabytes=4,
                  note="must: the memory of gauss-newton, which has a tenth of the points; all rows take 1.1 GB"),
         Workload("gauss-newton-products", "gauss-newton", "gauss-newton-products", BURGERS, 10_000,
-                 forward_passes=12 + 10 * 16, must=3, note="a step by ten products with JᵀJ, without the matrix"),
+                 forward_passes=12 + 10 * 8, must=3, note="a step by ten products with JᵀJ, without the matrix"),
         Workload("siren", "siren", "burgers", BURGERS, 10_000, activation="sin", forward_passes=12, must=2, reach=3),
         *(
             Workload(f"order-{k}", "order", "order", BURGERS, 1000, order=k, gradient=False, forward_passes=k + 1,
