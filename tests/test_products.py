@@ -1,8 +1,4 @@
-<<<<<<< Updated upstream
 """Products with JᵀJ of residuals at points: right whatever happens to them, and counted where points stay apart."""
-=======
-"""Products with JᵀJ of residuals at points: right whatever happens to the points, and counted where these stay apart."""
->>>>>>> Stashed changes
 
 from __future__ import annotations
 
@@ -60,11 +56,7 @@ APART: dict[str, Any] = {
     "components": lambda p, x: u(p, x),
     "a tree": lambda p, x: {"a": equation(p, x), "b": u(p, x)[:, :2] * x, "data": x[:, :1]},
     "a matrix twice": lambda p, x: np.tanh(np.tanh(x @ p["w"] @ p["W"]) @ p["W"]) @ p["b"],
-<<<<<<< Updated upstream
     "elements": lambda p, x: p["scale"] ** 2 * np.sin(p["scale"] * x[:, 0]) * np.abs(x[:, 1]) ** p["scale"],
-=======
-    "elements": lambda p, x: p["scale"] ** 2 * np.sin(p["scale"] * x[:, 0]) * x[:, 1] ** p["scale"] ** 2,
->>>>>>> Stashed changes
     "products with the points last": lambda p, x: (p["b"] @ np.tanh(p["w"].T @ x.T)) * p["scale"],
     "three axes": lambda p, x: np.sum(np.sin(x[:, :, None] * p["w"][None]) @ p["W"], axis=(1, 2)),
     "a norm of features": lambda p, x: np.sqrt(np.sum((x @ p["w"]) ** 2, axis=1) + 1.0),
@@ -90,11 +82,7 @@ def dense(function: Any, p: Any) -> tuple[Any, Any]:
     """Return residuals and their Jacobian as a matrix."""
 
     def joined(q: Any) -> Any:
-<<<<<<< Updated upstream
         return np.concatenate([primad.numpy.reshape(leaf, (-1,)) for leaf in primad.tree.leaves(function(q, X))])
-=======
-        return np.concatenate([np.reshape(leaf, (-1,)) for leaf in primad.tree.leaves(function(q, X))])
->>>>>>> Stashed changes
 
     found = primad.jacfwd(joined)(p)
     r = joined(p)
@@ -148,7 +136,6 @@ def test_a_product_takes_the_sums_over_points_only() -> None:
 
     def net(p: Any, x: Any) -> Any:
         h = np.tanh(x @ p["w"])
-<<<<<<< Updated upstream
         return (np.tanh(np.tanh(h @ p["W"][0]) @ p["W"][1]) @ p["v"])[0]
 
     def at_a_point(p: Any, x: Any) -> Any:
@@ -157,14 +144,6 @@ def test_a_product_takes_the_sums_over_points_only() -> None:
 
     residual = primad.vmap(at_a_point, in_axes=(None, 0))
 
-=======
-        return (np.tanh(np.tanh(h @ p["W"][0]) @ p["W"][1]) @ p["v"])[..., 0]
-
-    def residual(p: Any, x: Any) -> Any:
-        value, slope, second = primad.taylor(lambda s: net(p, x + s * np.array([1.0, 0.5])), np.zeros((n, 1)), 1.0, 2)
-        return value * slope - second
-
->>>>>>> Stashed changes
     points = RNG.normal(size=(n, 2))
     forward = 2 * n * (2 * width + 2 * width**2 + width)
     for memory, passes in ((10**9, 6), (0, 12)):

@@ -1,8 +1,4 @@
-<<<<<<< Updated upstream
 """Residuals at fixed parameters: what products with JᵀJ need of the points is computed once, and kept."""
-=======
-"""Residuals at fixed parameters: what products with JᵀJ need of the points is computed once and kept, within a budget."""
->>>>>>> Stashed changes
 
 from __future__ import annotations
 
@@ -27,20 +23,13 @@ from primad.simplify import simplify
 from primad.transforms.partial import split
 from primad.types import ArrayType
 
-<<<<<<< Updated upstream
 __all__ = ["Linearized"]
 
-=======
->>>>>>> Stashed changes
 MOST_EACH = 8
 """Residuals of a point, up to which each has cotangents of its own. Estimated: those of more take longer to read than
 the products that they save."""
 KEPT_ROWS = 64
-<<<<<<< Updated upstream
 """The number of points of which something is kept, if not of all, is a multiple of this. Chosen: whole tiles."""
-=======
-"""The number of points of which something is kept, where that is not all, is a multiple of this. Chosen: whole tiles."""
->>>>>>> Stashed changes
 
 Product = Callable[[Sequence[Any]], Sequence[Any]]
 """The leaves of a direction -> the leaves of JᵀJ times it."""
@@ -53,15 +42,12 @@ class Linearized(NamedTuple):
         value: the function.
         gradient: its gradient, as a vector.
         product: returns the matrix of the second order (JᵀJ, or the Hessian) times a vector.
-<<<<<<< Updated upstream
 
     Example:
         >>> import numpy as np, primad
         >>> at = primad.optimize.Loss(lambda x: np.sum(x**4)).linearized(np.array([1.0, 2.0]))
         >>> print(at.value, at.gradient, at.product(np.ones(2)))
         17.0 [ 4. 32.] [12. 48.]
-=======
->>>>>>> Stashed changes
     """
 
     value: float
@@ -203,14 +189,10 @@ class _Points:
 
 
 def pieces(
-<<<<<<< Updated upstream
     part: ResidualBlock,
     recorded: RecordedResiduals,
     memory: int,
     both: Callable[[Callable[..., Any]], tuple[Callable[..., Any], Callable[..., Any]]],
-=======
-    part: ResidualBlock, recorded: RecordedResiduals, memory: int, whole: Callable[[], Whole]
->>>>>>> Stashed changes
 ) -> list[Whole | Apart]:
     """Return the pieces in which products of some residuals are computed.
 
@@ -218,7 +200,6 @@ def pieces(
         part: the residuals.
         recorded: the function that they are results of.
         memory: bytes that may be kept between products; of further points all is computed again in each product.
-<<<<<<< Updated upstream
         both: returns half the sum of squares of residuals, and JᵀJ times a direction, as functions.
     """
 
@@ -226,10 +207,6 @@ def pieces(
         half, product = both(part.residuals)
         return Whole(jit(value_and_grad(half)), jit(product))
 
-=======
-        whole: makes the piece where points do not stay apart.
-    """
->>>>>>> Stashed changes
     if part.points < 2 or not part.cut or part.each > MOST_EACH:
         return [whole()]
     points = _Points(part, recorded, part.points)
@@ -243,11 +220,3 @@ def pieces(
     kept = max(0, min(memory * part.points // points.kept_bytes, part.points - KEPT_ROWS)) // KEPT_ROWS * KEPT_ROWS
     rest = _Points(part, recorded, part.points - kept).compiled(kept, False)
     return [_Points(part, recorded, kept).compiled(0, True), rest] if kept else [rest]
-<<<<<<< Updated upstream
-=======
-
-
-def whole_piece(half: Callable[..., Any], product: Callable[..., Any]) -> Whole:
-    """Return the piece of residuals that are computed by pushing forward and pulling back."""
-    return Whole(jit(value_and_grad(half)), jit(product))
->>>>>>> Stashed changes

@@ -19,11 +19,7 @@ from primad.functional.keys import structure_key
 from primad.job import checksum, ranks
 from primad.numpy.promotion import convert
 from primad.numpy.reductions import sum as total
-<<<<<<< Updated upstream
 from primad.optimize.linearized import Apart, Linearized, Whole, pieces
-=======
-from primad.optimize.linearized import Apart, Linearized, Whole, pieces, whole_piece
->>>>>>> Stashed changes
 from primad.optimize.residual_blocks import (
     Array,
     RecordedResiduals,
@@ -100,11 +96,7 @@ class Residuals:
         found: list[Whole | Apart] = []
         for part in parts:
             left = self.memory - sum(piece.kept_bytes for piece in found)
-<<<<<<< Updated upstream
             found += pieces(part, recorded, left, _half_and_product)
-=======
-            found += pieces(part, recorded, left, lambda part=part: whole_piece(*_half_and_product(part.residuals)))
->>>>>>> Stashed changes
         return found
 
     def parts(self, params: Tree, data: Sequence[Any]) -> list[ResidualBlock]:
@@ -284,11 +276,7 @@ class Loss:
         return space.vector(self._product(params, space.tree(direction), *data))
 
     def linearized(self, params: Tree, *data: Any) -> Linearized:
-<<<<<<< Updated upstream
         """Return the loss at parameters, its gradient as a vector, and what multiplies a vector by the Hessian."""
-=======
-        """Return the loss at parameters, its gradient as a vector, and a function of vectors: the Hessian times them."""
->>>>>>> Stashed changes
         return Linearized(*self.value_and_gradient(params, *data), lambda v: self.product(params, v, *data))
 
     def diagonal(self, params: Tree, rng: np.random.Generator, *data: Any) -> Vector:

@@ -15,10 +15,7 @@ from primad.optimize.damping import Damping, check_numbers, scales
 from primad.optimize.linearized import Linearized
 from primad.optimize.models import Loss, Residuals, finite
 from primad.optimize.vectors import Space, Tree, Vector, check_counts
-<<<<<<< Updated upstream
 from primad.runtime.chunks import single_threaded_blas
-=======
->>>>>>> Stashed changes
 from primad.runtime.stream_plans import BUDGET
 
 __all__ = ["GaussNewtonCG", "NewtonCG", "NewtonCGState"]
@@ -154,15 +151,11 @@ class _Truncated(ABC, Generic[M]):
             forcing=np.float64(self._forcing(state, gradient)),
         )
         curvature = np.abs(mean) / (1 - KEPT ** float(told.step))
-<<<<<<< Updated upstream
         # BLAS shares even inner products among its threads, which wait busily then, where products with J are to run.
         found: tuple[Tree, NewtonCGState] = single_threaded_blas(
             lambda: self._descend(params, told, function, data, at, curvature)
         )
         return found
-=======
-        return self._descend(params, told, function, data, at, curvature)
->>>>>>> Stashed changes
 
     def _descend(
         self, params: Tree, told: NewtonCGState, function: M, data: Any, at: Linearized, curvature: Vector
@@ -264,14 +257,9 @@ class GaussNewtonCG(_Truncated[Residuals]):
     (JᵀJ + λD) v = −Jᵀr is solved by conjugate gradients with the diagonal as preconditioner, as far as Eisenstat &
     Walker (1996) ask; λ follows the gain ratio (Nielsen 1999), D is a power of the diagonal of JᵀJ. The diagonal itself
     is computed where the Jacobian is small; otherwise it is a running mean of (Jᵀz)² with random signs z, whose mean it
-<<<<<<< Updated upstream
     is. A step needs a few vectors as long as the parameters, and up to `memory` for what products need of the points; a
     product runs a tile of points at a time. It begins with the residuals as they are, so data may be drawn anew before
     any.
-=======
-    is. A step needs a few vectors as long as the parameters, and up to `memory` for what products need of the points; they
-    run a tile of points at a time. It begins with the residuals as they are, so data may be drawn anew before any.
->>>>>>> Stashed changes
 
     Attributes:
         damping: λ of the first step.

@@ -13,14 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from primad import ops
-<<<<<<< Updated upstream
 from primad.ir.node import INPUT, Node, is_literal
 from primad.ir.program import Program, rebuild, subprogram
 from primad.ops.contraction import ALPHABET, letters
-=======
-from primad.ir.node import Node, is_literal
-from primad.ir.program import Program, subprogram
->>>>>>> Stashed changes
 from primad.programs.rows import is_single
 from primad.recording import program_of
 from primad.simplify.taking import differentiable
@@ -28,10 +23,6 @@ from primad.trace import TracedArray
 from primad.transforms import reverse
 from primad.transforms.dimensions import Dimensions, dependents
 from primad.transforms.lowering import expand, inline, lower, without_calls
-<<<<<<< Updated upstream
-=======
-from primad.types import ArrayType
->>>>>>> Stashed changes
 
 
 def normal_products(program: Program, count: int) -> Program | None:
@@ -104,12 +95,8 @@ class _Products:
         self._before = subprogram(pullback, pullback.inputs, [*places])
         self._after = subprogram(pullback, [*own, *places], pullback.outputs)
         between = [i >= self._known for i in range(len(self._after.inputs))]
-<<<<<<< Updated upstream
         back = reverse.transposed_program(self._after, between)
         self._back = [subprogram(back, back.inputs, [output]) for output in back.outputs]
-=======
-        self._back = reverse.transposed_program(self._after, between)
->>>>>>> Stashed changes
 
     def program(self, count: int) -> Program:
         """Return the program of the value, the gradient and the product."""
@@ -121,12 +108,7 @@ class _Products:
             seeds = [self._seeds(known, i) for i in range(len(residuals))]
             doubles = [ops.cast(r, dtype="float64") for r in residuals]
             squares = [ops.sum(ops.mul(r, r), axes=(0,)) for r in doubles]
-<<<<<<< Updated upstream
             along = self._along([*known, *direction], seeds, residuals)
-=======
-            moved = inline(self._back, [*known, *direction])
-            along = [self._inner(seed, moved, r.type) for seed, r in zip(seeds, residuals, strict=True)]
->>>>>>> Stashed changes
             half = _total(squares) * 0.5
             return [half, *self._pulled(known, seeds, residuals), *self._pulled(known, seeds, along)]
 
@@ -138,7 +120,6 @@ class _Products:
         ones = [TracedArray(trace.literal(int(i == which), x)) for i, x in enumerate(self._program.out_types)]
         return inline(self._before, [*known, *ones])
 
-<<<<<<< Updated upstream
     def _along(
         self, given: Sequence[TracedArray], seeds: Sequence[Sequence[TracedArray]], residuals: Sequence[TracedArray]
     ) -> list[TracedArray]:
@@ -155,31 +136,14 @@ class _Products:
         trace = given[0].node.trace
         zeros = [TracedArray(trace.literal(0, r.type)) for r in residuals]
         return [_total(own) if own else zero for own, zero in zip(terms, zeros, strict=True)]
-=======
-    def _inner(self, seeds: Sequence[TracedArray], moved: Sequence[TracedArray], type: ArrayType) -> TracedArray:
-        """Return the derivative of a residual along a direction, for all points."""
-        products: dict[Any, list[TracedArray]] = {}
-        for seed, x, axis in zip(seeds, moved, self._places.values(), strict=True):
-            if not is_literal(seed.node, 0):
-                products.setdefault((x.type, axis), []).append(ops.mul(seed, x))
-        sums = []
-        for (of, axis), terms in products.items():
-            rest = tuple([i for i in range(of.ndim) if i != axis])
-            sums.append(ops.cast(ops.sum(_total(terms), axes=rest), dtype=str(type.dtype)))
-        return _total(sums) if sums else TracedArray(moved[0].node.trace.literal(0, type))
->>>>>>> Stashed changes
 
     def _pulled(
         self, known: Sequence[TracedArray], seeds: Sequence[Sequence[TracedArray]], weights: Sequence[TracedArray]
     ) -> list[TracedArray]:
         """Return what cotangents of the residuals pull back to."""
-<<<<<<< Updated upstream
         trace = known[0].node.trace
         mapping = {node: x.node for node, x in zip(self._after.inputs, known, strict=False)}
         inputs = self._after.inputs[len(known) :]
-=======
-        between = []
->>>>>>> Stashed changes
         for place, (node, axis) in enumerate(self._places.items()):
             type = node.type
             new = tuple([i for i in range(type.ndim) if i != axis])
@@ -188,17 +152,12 @@ class _Products:
                 for w, seed in zip(weights, seeds, strict=True)
                 if not is_literal(seed[place].node, 0)
             ]
-<<<<<<< Updated upstream
             mapping[inputs[place]] = _total(terms).node if terms else trace.literal(0, type)
             # Its sums come at once: a tile then holds one such value at a time.
             for x in self._after.nodes:
                 if x not in mapping and x.op is not INPUT and mapping.keys() >= {*x.inputs}:
                     mapping[x] = rebuild(x, mapping, trace)
         return [TracedArray(mapping[node]) for node in self._after.outputs]
-=======
-            between.append(_total(terms) if terms else TracedArray(known[0].node.trace.literal(0, type)))
-        return inline(self._after, [*known, *between])
->>>>>>> Stashed changes
 
 
 def _total(terms: Sequence[TracedArray]) -> TracedArray:
