@@ -14,15 +14,16 @@ import primad
 from primad.functional import called as jitted
 from primad.functional.called import RECORDED_IN_PLACE
 from primad.ir.program import ClosedProgram, Program
+from primad.native import straight
 from primad.native.budget import BUDGET
-from primad.programs import derived
+from primad.programs import derived, loop_bodies
 from primad.programs.call import call
 from primad.programs.checkpoint import checkpoint
-from primad.runtime import executors, tiling
+from primad.runtime import executors, loops, tiling
 from primad.runtime.cache import Cache
 from primad.runtime.tiling import TiledPlan, make_plan
 from primad.transforms import jvp, vjp, vmap
-from primad.transforms.lowering import apply_program_op, without_calls
+from primad.transforms.lowering import applications, apply_program_op, without_calls
 from primad.types import ArrayType
 from primad.verify.cases import Seeded
 from primad.verify.programs import draw_program
@@ -434,3 +435,67 @@ def test_what_happens_along_an_axis_is_seen_through_calls() -> None:
     x = np.linspace(0.1, 0.9, 5)
     assert called(primad.trace(repeated)(x))
     np.testing.assert_allclose(primad.derivative(repeated)(x), primad.jvp(repeated, (x,), (np.ones(5),))[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [2, 200])
+@pytest.mark.parametrize("instructions", [BUDGET.instructions, -1])
+def test_calls_in_bodies_of_loops_are_native(size: int, instructions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In registers or by calls, in each other and in loops of loops, with the values and derivatives of the steps."""
+    monkeypatch.setattr(jitted, "RECORDED_IN_PLACE", 0)
+    for module in (straight, loop_bodies):
+        monkeypatch.setattr(module, "BUDGET", replace(BUDGET, instructions=instructions))
+    for module in (executors, loops):
+        monkeypatch.setattr(module, "EXECUTABLES", Cache(512))
+
+    def force(x: Any, p: Any) -> Any:
+        return np.sin(x * p) - 0.1 * x[::-1]
+
+    def model(mark: Function, scan: Function) -> Function:
+        pull = mark(force)
+
+        def move(c: Any, p: Any) -> Any:
+            x, v = c
+            v = v + 0.1 * pull(x, p)
+            return (x + 0.1 * v, v), np.sum(x * v)
+
+        move = mark(move)
+
+        def step(c: Any, h: Any) -> Any:
+            c, y = move(c, h)
+            (x, v), ys = scan(lambda c, p: move(c, p * h), c, np.array([0.3, 0.8]))
+            return (x, v + 0.01 * pull(v, h)), y + np.sum(ys)
+
+        def loss(p: Any) -> Any:
+            start = np.linspace(0.2, 0.9, size)
+            (x, v), ys = scan(step, (start, start * p), p * np.array([0.5, 0.9, 1.2]))
+            return np.sum(x * v) + np.sum(ys**2)
+
+        return loss
+
+    def steps(f: Function, carry: Any, xs: Any) -> Any:
+        found = []
+        for x in xs:
+            carry, y = f(carry, x)
+            found.append(y)
+        return carry, np.stack(found)
+
+    looped, plain = model(primad.jit, primad.scan), model(lambda f: f, steps)
+    in_bodies = [node for node in applications(primad.trace(looped)(0.7)) if node.op is call]
+    assert bool(in_bodies) == (instructions < 0 or size > 2)
+    found, expected = (primad.tree.leaves(derivatives(f)) for f in (looped, plain))
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9)
+    ways = [made.summary for key, made in loops.EXECUTABLES.items() if key[0] == "loop"]
+    assert ways and not [summary for summary in ways if "Python" in summary]
+    assert primad.explain(primad.grad(looped), 0.7).plan.summary == "one native function"
+
+
+def test_an_op_that_fails_in_a_call_in_a_native_loop_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jitted, "RECORDED_IN_PLACE", 0)
+    picked = primad.jit(lambda x, i: primad.numpy.take(x, i) * 2.0 + np.sum(np.exp(x)))
+
+    def total(x: Any) -> Any:
+        return primad.scan(lambda c, i: (c + picked(x, i), None), 0.0, np.array([0, 1, 77, 2]))[0]
+
+    with pytest.raises(primad.IndexShapeError, match=r"(?s)77.*test_calls\.py"):
+        primad.jit(total)(np.ones(60))

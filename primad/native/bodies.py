@@ -1,4 +1,7 @@
-"""Bodies of loops that stand inside of native functions: their programs, and how much they may do."""
+"""Bodies of loops that stand inside of native functions: their programs, and how much they may do.
+
+A program that is called is a body, too: that of a loop of one step, whose results are those of the step.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from primad.ir.families import LEFT_OUT
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.native.memory import aligned
+from primad.primitive import LoopForm
 from primad.simplify import simplify
 from primad.simplify.barriers import without_barriers
 from primad.types import ArrayType
@@ -25,7 +29,7 @@ KEPT = 512
 
 @dataclass(frozen=True)
 class NativeBody:
-    """The program of a loop's step, ready to be written.
+    """The program of a loop's step, or one that is called, ready to be written.
 
     Attributes:
         program: the program.
@@ -43,7 +47,7 @@ class NativeBody:
 
         A stack of loops needs it for operands alone.
         """
-        form = node.op.loop(node)
+        form = form_of(node)
         operands = [x.type for x in node.inputs[form.lead :]]
         if form.separate:
             return operands
@@ -75,22 +79,36 @@ def is_loop(node: Node) -> bool:
     return not isinstance(node.op, Leaf) and node.op.loop is not None
 
 
-def loops_in(program: Program) -> list[ClosedProgram]:
-    """Return what the loops of a program apply, each once."""
-    return list(dict.fromkeys([node.op.loop(node).of for node in program.nodes if is_loop(node)]))
+def has_body(node: Node) -> bool:
+    """Say whether a node applies a program that is no part of its own: a loop does, and a call."""
+    return not isinstance(node.op, Leaf) and node.op.called
+
+
+def form_of(node: Node) -> LoopForm:
+    """Return how a node applies such a program; a call is a loop of one step, which carries nothing."""
+    if node.op.loop is not None:
+        found: LoopForm = node.op.loop(node)
+        return found
+    (of,) = node.op.held(node.params)
+    return LoopForm(of, 0, 0, 1, False, False, False)
+
+
+def bodies_in(program: Program) -> list[ClosedProgram]:
+    """Return the programs that nodes of a program apply, each once."""
+    return list(dict.fromkeys([form_of(node).of for node in program.nodes if has_body(node)]))
 
 
 def nodes_within(program: Program) -> Iterator[Node]:
-    """Yield the nodes of a program, and then those of the bodies of its loops."""
+    """Yield the nodes of a program, and then those of the bodies in it."""
     yield from program.nodes
-    for of in loops_in(program):
+    for of in bodies_in(program):
         yield from nodes_within(step_program(of))
 
 
 def lines_within(program: Program) -> Mapping[Node, str]:
     """Return the user's lines of these nodes."""
     found = dict(program.lines)
-    for of in loops_in(program):
+    for of in bodies_in(program):
         found.update(lines_within(step_program(of)))
     return found
 
@@ -108,8 +126,8 @@ def most_work(program: Program) -> int:
     """
     total = 0
     for node in program.nodes:
-        if is_loop(node):
-            form = node.op.loop(node)
+        if has_body(node):
+            form = form_of(node)
             total += (1 if form.separate else form.length) * most_work_of_step(form.of)
         elif not isinstance(node.op, Leaf):
             cost: Any = node.op.cost(node)

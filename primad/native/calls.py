@@ -9,7 +9,7 @@ from typing import Any
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
-from primad.native.bodies import NativeBody, is_loop, lines_within, loops_in, step_program
+from primad.native.bodies import NativeBody, bodies_in, form_of, is_loop, lines_within, step_program
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder
 from primad.native.kept_texts import kept
@@ -62,12 +62,18 @@ def _written(program: Program) -> ProgramText | None:
 
 
 def bodies_of(program: Program) -> dict[ClosedProgram, NativeBody] | None:
-    """Write the bodies of a program's loops; None if one cannot be written."""
+    """Write the bodies of a program's loops and calls; None if one cannot be written.
+
+    That of a loop stands in its place where it is short, that of a call only where its arrays are small too: nothing is
+    carried that registers could hold.
+    """
     found: dict[ClosedProgram, NativeBody] = {}
-    stacks = {form.of for node in program.nodes if is_loop(node) and (form := node.op.loop(node)).separate}
-    for i, of in enumerate(loops_in(program)):
+    forms = [form_of(node) for node in program.nodes if is_loop(node)]
+    looped, stacks = {form.of for form in forms}, {form.of for form in forms if form.separate}
+    for i, of in enumerate(bodies_in(program)):
         body = step_program(of)
-        if of in stacks or short_length(body) is not None:
+        short = short_length(body) is not None if of in looped else stays_in_registers(body)
+        if of in stacks or short:
             found[of] = NativeBody(body)
             continue
         text = text_of(body)
@@ -96,7 +102,7 @@ def _compile_seconds(program: Program) -> float:
         FUNCTION_SECONDS if node.op.name in NEEDS else POINTWISE_SECONDS if node.op.pointwise else LOOP_SECONDS
         for node in nodes
     )
-    return seconds + sum(_compile_seconds(step_program(of)) for of in loops_in(program))
+    return seconds + sum(_compile_seconds(step_program(of)) for of in bodies_in(program))
 
 
 def text_of_calls(parted: PartedProgram) -> ProgramText | None:

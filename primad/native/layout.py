@@ -15,7 +15,7 @@ import numpy as np
 from primad import ops
 from primad.ir.node import CAPTURED, FLOAT64, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
-from primad.native.bodies import NativeBody, loops_in
+from primad.native.bodies import NativeBody, bodies_in, form_of
 from primad.native.budget import BUDGET
 from primad.native.grouping import Key, components, in_order, key_of
 from primad.native.loops import View, contiguous
@@ -80,13 +80,13 @@ def layout_of(
     Args:
         program: what to compute.
         slices: for the program of a tile, what its inputs and outputs are slices of.
-        bodies: of the loops in it, by what these apply.
+        bodies: of the loops and calls in it, by what these apply.
     """
     constants = {node for node in program.nodes if is_constant(node)}
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
     if any(map(reason, program.nodes)) or any(node.type.size > BUDGET.constant for node in constants):
         return None
-    if not all(map(_can_add, program.outputs[: slices.sums])) or any(of not in bodies for of in loops_in(program)):
+    if not all(map(_can_add, program.outputs[: slices.sums])) or any(of not in bodies for of in bodies_in(program)):
         return None
     return Layout(program, steps, constants, slices, bodies)
 
@@ -128,7 +128,7 @@ class Layout:
     Attributes:
         program: what is computed.
         slices: what its inputs and outputs are slices of.
-        bodies: of the loops in it, by what these apply.
+        bodies: of the loops and calls in it, by what these apply.
         constants: arrays that become a part of the text.
         literals: and literals that are read from memory, by their buffers.
         units: what is computed together, in order.
@@ -323,7 +323,7 @@ class Layout:
         """Return the bytes of memory that an op wants for itself."""
         how = way_of(node)
         if how is Way.LOOP:
-            return self.bodies[node.op.loop(node).of].own_bytes(node)
+            return self.bodies[form_of(node).of].own_bytes(node)
         return how.memory(node) if isinstance(how, Loops) else 0
 
     def _makers(self, node: Node) -> Iterator[Unit]:

@@ -1,8 +1,8 @@
-"""Loops inside of native functions: scans, loops that end by themselves, and branches, one inside the other.
+"""Loops inside of native functions: scans, loops that end by themselves, branches and calls, one inside the other.
 
 A body of few instructions is written in its place, element by element, with what is carried in registers. Any other
 is a function of its own, which a loop calls; what is carried lies in two places then, read and written in turn.
-Stacked values are arrays in the memory of the whole.
+Stacked values are arrays in the memory of the whole. A call is a loop of one step.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from primad.ir.node import Node
+from primad.native.bodies import form_of, has_body
 from primad.native.copies import copy
 from primad.native.layout import Layout, Unit, results_of
 from primad.native.loops import Code, View, contiguous
@@ -44,7 +45,7 @@ class _Loop:
 
     def __init__(self, code: Code, layout: Layout, unit: Unit) -> None:
         self.code, self.layout, self.node = code, layout, unit.nodes[0]
-        self.form = form = self.node.op.loop(self.node)
+        self.form = form = form_of(self.node)
         self.body = layout.bodies[form.of]
         found = list(results_of(unit))
         self.values = found
@@ -127,7 +128,7 @@ class _Loop:
             return True
         for user in self.layout.steps:
             if value in user.inputs:
-                form = user.op.loop(user) if user.op.loop is not None else None
+                form = form_of(user) if has_body(user) else None
                 if form is None or not form.lead or not self._as_many(user):
                     return True
                 if any(x is value and i not in form.row_operands for i, x in enumerate(user.inputs)):
@@ -218,9 +219,10 @@ class _Loop:
         assert text is not None
         rows = range(form.carry, form.carry + form.stacked)
         entries = [code.start(view) for view in homes]
+        moves = form.length > 1  # the results of a call have no rows
         moving = []
         for i, view in enumerate(operands[form.carry :], form.carry):
-            if i in rows:
+            if i in rows and moves:
                 moving.append((len(entries), view))
             entries.append(self._first_row(view, steps) if i in rows else code.start(view))
         out = len(entries)
@@ -229,7 +231,7 @@ class _Loop:
         code.store("i8", 1, go)
         entries += [go] * form.ends
         for stack, row in zip(stacks, self.spare, strict=True):
-            if stack is not None:
+            if stack is not None and moves:
                 moving.append((len(entries), stack))
             entries.append(code.start(row) if stack is None else self._first_row(stack, steps))
         table = self._array("ptr", entries)

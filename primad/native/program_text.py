@@ -15,7 +15,7 @@ import numpy as np
 
 from primad.ir.node import CAPTURED, Node
 from primad.ir.program import Program
-from primad.native.bodies import is_loop, lines_within, nodes_within
+from primad.native.bodies import form_of, has_body, lines_within, nodes_within
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder, module
 from primad.native.copies import copy
@@ -267,11 +267,11 @@ class ProgramWriter:
 
 
 def _failing_in(unit: Unit, layout: Layout) -> list[Node]:
-    """Return the ops of a unit that can fail: its own, and those in the body of a loop."""
+    """Return the ops of a unit that can fail: its own, and those in the body that it applies."""
     node = unit.nodes[0]
     found = [] if node.op.domain is None else [node]
-    if is_loop(node):
-        text = layout.bodies[node.op.loop(node).of].text
+    if has_body(node):
+        text = layout.bodies[form_of(node).of].text
         found += [] if text is None else text.failing
     return found
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 
 from primad import ops
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node
-from primad.ir.program import Program
-from primad.native.bodies import is_loop, most_work_of_step, step_program
-from primad.native.budget import BUDGET
+from primad.ir.program import ClosedProgram, Program
+from primad.native.bodies import KEPT, form_of, has_body, most_work_of_step, step_program
+from primad.native.budget import BUDGET, Budget
 from primad.native.compiler import compiler
 from primad.native.factorizations import COFACTORS, EIGH, LU, QR, SVD
 from primad.native.indexing import write_gather, write_scatter_add
@@ -46,7 +46,7 @@ class Way(Enum):
     FRAME = "index arithmetic on a copy that has zeros around it"
     CONSTANT = "a constant of the text"
     RESULT = "one of the results of an op that writes several"
-    LOOP = "a loop around a program of its own"
+    LOOP = "a loop around a program of its own, or a call of one"
 
 
 @dataclass(frozen=True)
@@ -111,17 +111,15 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
 
 def way_of(node: Node) -> Pointwise | Loops | Way | Missing | None:
     """Return how an op is written; None for leaves, and for an op of a user's own that nothing is known of."""
-    return NATIVE.get(node.op) or (Way.LOOP if is_loop(node) else recorded_way(node))
+    return NATIVE.get(node.op) or (Way.LOOP if has_body(node) else recorded_way(node))
 
 
 def reason(node: Node) -> str:
     """Return why there is no native code for an op on these types; '' where there is."""
     if isinstance(node.op, Leaf):
         return _without_vectors([node])
-    if is_loop(node):
+    if has_body(node):
         return _unfit(node)
-    if node.op.called:
-        return f"{node.op.name} runs a program by its own plan"
     how = way_of(node)
     if how is Way.RESULT:
         return reason(node.inputs[0])
@@ -137,16 +135,22 @@ def reason(node: Node) -> str:
 
 
 def _unfit(node: Node) -> str:
-    """Return why a loop cannot be a part of a native function; '' where it can."""
-    form = node.op.loop(node)
+    """Return why a loop or a call cannot be a part of a native function; '' where it can."""
+    form = form_of(node)
     if form.separate:
         return _unfit_stack(node.op.name, form)
     rows = sum(type.nbytes for type in form.of.out_types[form.carry + form.ends :])
     if form.length * rows > BUDGET.stacks:
         return f"{node.op.name} stacks more than a native function has memory for"
     if form.length * most_work_of_step(form.of) > BUDGET.uninterrupted:
-        return f"{node.op.name} may take too many steps between two moments at which Python sees an interrupt"
-    return next(filter(None, map(reason, step_program(form.of).nodes)), "")
+        return f"{node.op.name} may compute too much between two moments at which Python sees an interrupt"
+    return _reason_within(form.of, BUDGET)
+
+
+@lru_cache(maxsize=KEPT)
+def _reason_within(of: ClosedProgram, budget: Budget) -> str:
+    """Return why there is no native code for a body: once for each budget, since a program may be called often."""
+    return next(filter(None, map(reason, step_program(of).nodes)), "")
 
 
 def _unfit_stack(name: str, form: LoopForm) -> str:

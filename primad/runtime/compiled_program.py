@@ -5,15 +5,16 @@ from __future__ import annotations
 import ctypes
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from primad import tree
 from primad.ir.node import Leaf, Node
-from primad.ir.program import Program
+from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
-from primad.native.bodies import is_loop, loops_in, step_program
+from primad.native.bodies import KEPT, bodies_in, form_of, has_body, is_loop, step_program
 from primad.native.calls import text_of
 from primad.native.compiler import compiler
 from primad.native.cpython_entry import CPythonEntry, builtin, is_plain, write_cpython_entry
@@ -122,7 +123,7 @@ def loops_in_words(program: Program) -> list[str]:
     found = []
     for node in program.nodes:
         if is_loop(node):
-            form = node.op.loop(node)
+            form = form_of(node)
             most = "at most " if form.lead else ""
             member = member_of(form.of, (True,) * form.carry) if form.separate else None
             short = short_length(step_program(form.of)) is not None
@@ -152,7 +153,7 @@ def compiled_program(
         signature: how Python calls it, if it does.
         memory: bytes that its arrays may take, if that is limited: plans hold only some rows of loops then.
     """
-    if memory is not None and loops_in(program):
+    if memory is not None and bodies_in(program):
         return None
     work = work_of([node for node in program.nodes if not isinstance(node.op, Leaf)])
     if compiler() is None or work is None:
@@ -175,9 +176,20 @@ def work_of(nodes: Iterable[Node]) -> int | None:
     for node in nodes:
         cost = node.op.cost(node)
         work += cost.matmul_flops // 8 + node.type.size * work_of_element(node)
-        if is_loop(node) and node.op.loop(node).separate:  # its members stay in registers
+        if is_loop(node) and form_of(node).separate:  # its members stay in registers
             work += cost.flops
             size += node.type.nbytes
         else:
             size += cost.bytes
-    return work if work <= MOST_WORK and size <= WORTHWHILE_BYTES else None
+        if has_body(node) and not is_loop(node):
+            work += _work_of_called(form_of(node).of)
+        if work > MOST_WORK or size > WORTHWHILE_BYTES:
+            return None
+    return work
+
+
+@lru_cache(maxsize=KEPT)
+def _work_of_called(of: ClosedProgram) -> int:
+    """Return the same measure for a program that is called, more than is allowed where it is too large."""
+    work = work_of([node for node in step_program(of).nodes if not isinstance(node.op, Leaf)])
+    return MOST_WORK + 1 if work is None else work

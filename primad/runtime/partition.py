@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program, subprogram
-from primad.native.bodies import is_loop, lines_within
+from primad.native.bodies import has_body, lines_within
 from primad.native.budget import BUDGET
 from primad.native.calls import text_of
 from primad.native.compiler import Kernel, compiler
@@ -61,8 +61,8 @@ def partitioned(program: Program, options: Options = PLAIN) -> Plan | None:
 
 
 def is_native(node: Node, loops: bool = True) -> bool:
-    """Say whether a step can be in a part; a loop cannot where a plan holds only some of its rows."""
-    if not loops and is_loop(application(node)[0]):
+    """Say whether a step can be in a part; loops and calls cannot where a plan holds only some of their rows."""
+    if not loops and has_body(application(node)[0]):
         return False
     return not reason(node) and not (is_constant(node) and node.type.size > BUDGET.constant)
 
@@ -106,7 +106,7 @@ class Partition:
 
     Args:
         program: what is cut.
-        loops: whether loops may be in parts.
+        loops: whether loops and calls may be in parts.
     """
 
     def __init__(self, program: Program, loops: bool = True) -> None:

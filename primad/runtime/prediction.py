@@ -17,7 +17,7 @@ from primad.deferred import loaded
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.machine import SECOND_CACHE
-from primad.native.bodies import is_loop, step_program
+from primad.native.bodies import form_of, has_body, step_program
 from primad.native.pointwise import NEEDS, work_of_element
 from primad.native.table import reason
 from primad.runtime.native_steps import NativeStep
@@ -155,8 +155,8 @@ def as_one_function(program: Program, machine: Machine) -> Prediction:
     """Predict how long a program takes that runs as one native function, on one thread."""
     products = kernels = 0.0
     for node in program.nodes:
-        if is_loop(node):
-            form = node.op.loop(node)
+        if has_body(node):
+            form = form_of(node)
             # Of a loop that ends by itself it is not known how many steps there are: one is counted.
             step = as_one_function(step_program(form.of), machine).times(1 if form.ends else form.length)
             products, kernels = products + step.products, kernels + step.kernels
