@@ -17,6 +17,7 @@ WORK = """
 import gc, os, random, signal, sys, threading, time
 import numpy as np
 import primad
+from primad.functional import called as jitted
 from threadpoolctl import threadpool_info
 
 primad.set_num_threads(2)
@@ -121,6 +122,61 @@ if not (hits > 5 and state() == before and same and child_is_whole()):
 """
 
 
+LOOPS = """
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main = threading.main_thread().ident
+
+
+def turns(x, most, body):
+    return primad.while_loop(lambda s: s[1] < most, lambda s: (body(s[0]), s[1] + 1), (x, 0), most)[0]
+
+
+def inner(x):
+    return primad.scan(lambda c, _: (np.sin(c) * 0.9 + x, None), x, length=1000)[0]
+
+
+step = primad.jit(inner)
+KINDS = {
+    "loops in a scan": lambda x: primad.scan(
+        lambda c, _: (turns(c, 100_000, lambda y: 0.5 * y + x), None), x, length=1_000_000)[0],
+    "scans in a while_loop": lambda x: turns(x, 10_000_000, inner),
+    "calls in a scan": lambda x: primad.scan(lambda c, _: (step(c) + step(0.5 * c), None), x, length=10_000_000)[0],
+    "moves in a scan": lambda x: primad.scan(lambda c, _: (c[::-1], None), x + np.arange(9000.0), length=10**10)[0][0],
+    "a stack of loops": lambda x: np.sum(primad.vmap(
+        lambda y: turns(y, 1_000_000_000, lambda z: 0.5 * z + y))(x + np.linspace(0.0, 1.0, 1000))),
+    "the gradient of scans in a scan": primad.grad(
+        lambda x: primad.scan(lambda c, _: (inner(c), None), x, length=1_000_000)[0]),
+    "the gradient of scans in a while_loop": primad.grad(lambda x: turns(x, 1_000_000, inner)),
+}
+
+
+def ended(kind, f):
+    "A loop that runs for minutes ends with an interrupt; before it and after it the same function has the same value."
+    gated = primad.jit(lambda on, x: primad.cond(on, f, lambda x: 2.0 * x, x))
+    if gated(False, 0.25) != 0.5:
+        sys.exit(f"{kind}: wrong before")
+    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    start = time.monotonic()
+    timer.start()
+    try:
+        gated(True, 0.25)
+        sys.exit(f"{kind}: ended by itself")
+    except KeyboardInterrupt:
+        spent = time.monotonic() - start
+    timer.join()
+    if spent > 10.0:
+        sys.exit(f"{kind}: an interrupt was seen after {spent:.1f} s")
+    if gated(False, 0.25) != 0.5 or state() != before:
+        sys.exit(f"{kind}: wrong after, {state()}, was {before}")
+
+
+jitted.RECORDED_IN_PLACE = 0
+for kind, f in KINDS.items():
+    ended(kind, f)
+sys.exit(0 if all(map(np.array_equal, work(1.25), expected)) else "other results")
+"""
+
+
 def run(script: str, *arguments: str) -> None:
     root = str(Path(__file__).parent.parent)
     command = [sys.executable, "-W", "ignore", "-c", WORK + script, *arguments]
@@ -139,6 +195,11 @@ def test_children_are_whole_that_are_forked_while_threads_compile_and_run() -> N
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_storm_of_interrupts_leaves_the_process_whole(seed: int) -> None:
     run(STORM, str(seed))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals")
+def test_native_loops_see_interrupts_however_they_are_nested() -> None:
+    run(LOOPS)
 
 
 @pytest.mark.parametrize("first", range(16))

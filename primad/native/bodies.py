@@ -113,6 +113,14 @@ def lines_within(program: Program) -> Mapping[Node, str]:
     return found
 
 
+def most_work_of(form: LoopForm) -> int:
+    """Return the flops and bytes of a loop that takes as many steps as it may, until it looks for interrupts.
+
+    Stacks of loops do that themselves: of those one step counts.
+    """
+    return (1 if form.separate else form.length) * most_work_of_step(form.of)
+
+
 @lru_cache(maxsize=KEPT)
 def most_work_of_step(of: ClosedProgram) -> int:
     """Return the flops and bytes of a step whose own loops take as many steps as they may."""
@@ -122,14 +130,13 @@ def most_work_of_step(of: ClosedProgram) -> int:
 def most_work(program: Program) -> int:
     """Return the flops and bytes of a program whose loops take as many steps as they may.
 
-    Stacks of loops look for interrupts themselves: of those one step counts.
+    Views count as much as copies: where what is read must lie in order, they are. So do results that are operands.
     """
-    total = 0
+    total = sum(node.type.nbytes for node in program.outputs)
     for node in program.nodes:
         if has_body(node):
-            form = form_of(node)
-            total += (1 if form.separate else form.length) * most_work_of_step(form.of)
+            total += most_work_of(form_of(node))
         elif not isinstance(node.op, Leaf):
             cost: Any = node.op.cost(node)
-            total += cost.flops + cost.bytes
+            total += cost.flops + max(cost.bytes, node.type.nbytes)
     return total

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from primad import ops
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node
 from primad.ir.program import ClosedProgram, Program
-from primad.native.bodies import KEPT, form_of, has_body, most_work_of_step, step_program
+from primad.native.bodies import KEPT, form_of, has_body, most_work_of, step_program
 from primad.native.budget import BUDGET, Budget
 from primad.native.compiler import compiler
 from primad.native.factorizations import COFACTORS, EIGH, LU, QR, SVD
@@ -142,7 +142,7 @@ def _unfit(node: Node) -> str:
     rows = sum(type.nbytes for type in form.of.out_types[form.carry + form.ends :])
     if form.length * rows > BUDGET.stacks:
         return f"{node.op.name} stacks more than a native function has memory for"
-    if form.length * most_work_of_step(form.of) > BUDGET.uninterrupted:
+    if most_work_of(form) > BUDGET.uninterrupted:
         return f"{node.op.name} may compute too much between two moments at which Python sees an interrupt"
     return _reason_within(form.of, BUDGET)
 

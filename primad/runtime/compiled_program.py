@@ -14,7 +14,8 @@ from primad import tree
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
-from primad.native.bodies import KEPT, bodies_in, form_of, has_body, is_loop, step_program
+from primad.native.bodies import KEPT, bodies_in, form_of, has_body, is_loop, most_work_of, step_program
+from primad.native.budget import BUDGET
 from primad.native.calls import text_of
 from primad.native.compiler import compiler
 from primad.native.cpython_entry import CPythonEntry, builtin, is_plain, write_cpython_entry
@@ -172,18 +173,20 @@ def compiled_program(
 
 def work_of(nodes: Iterable[Node]) -> int | None:
     """Return a measure of the time that steps take; None if it is too large for programs that run as a whole."""
-    work = size = 0
+    work = size = most = 0
     for node in nodes:
         cost = node.op.cost(node)
         work += cost.matmul_flops // 8 + node.type.size * work_of_element(node)
-        if is_loop(node) and form_of(node).separate:  # its members stay in registers
+        form = form_of(node) if has_body(node) else None
+        if form is not None:
+            most += most_work_of(form)
+            work += 0 if is_loop(node) else _work_of_called(form.of)
+        if form is not None and form.separate:  # its members stay in registers
             work += cost.flops
             size += node.type.nbytes
         else:
             size += cost.bytes
-        if has_body(node) and not is_loop(node):
-            work += _work_of_called(form_of(node).of)
-        if work > MOST_WORK or size > WORTHWHILE_BYTES:
+        if work > MOST_WORK or size > WORTHWHILE_BYTES or most > BUDGET.uninterrupted:
             return None
     return work
 
