@@ -15,9 +15,10 @@ import pytest
 
 import primad
 from primad import tree
+from primad.functional import called as jitted
 from primad.native import straight
 from primad.native.budget import BUDGET
-from primad.programs import stepping_kept
+from primad.programs import loop_bodies, stepping_kept
 from primad.programs.scan import scan as scan_op
 from primad.runtime import executors, loop_runs, loops, schedules, stream_plans
 from primad.runtime.cache import Cache
@@ -185,15 +186,18 @@ class Steps:
 
 
 def drawn_loops(rng: Any, depth: int) -> Function:
-    """Draw what is done in a step: (way, p, state, x) -> (state, y), with a loop or a branch inside."""
+    """Draw what is done in a step: (way, p, state, x) -> (state, y), with a loop, a branch or a call inside."""
     kind = ("scan", "while_loop", "cond")[int(rng.integers(0, 3))] if depth else "plain"
     shape = int(rng.integers(0, 3))
     factor, shift = rng.uniform(0.4, 0.9), rng.uniform(-0.5, 0.5)
-    matrix = rng.uniform(-0.6, 0.6, (3, 3))
+    matrix, called = rng.uniform(-0.6, 0.6, (3, 3)), bool(rng.integers(2))
 
-    def plain(way: Any, p: Any, state: Any, x: Any) -> Any:
+    def written(way: Any, p: Any, state: Any, x: Any) -> Any:
         moved = np.sin(factor * state + x * p[0]) if shape else state @ matrix + shift * np.cos(state * p[1] + x)
         return (moved, np.sum(moved) * x) if shape < 2 else (moved[::-1] * p[1], np.stack([x, p[0]]))
+
+    def plain(way: Any, *args: Any) -> Any:
+        return primad.jit(lambda *args: written(way, *args))(*args) if called and way is primad else written(way, *args)
 
     if not depth:
         return plain
@@ -229,6 +233,9 @@ def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -
     """In registers or by calls, they have the values and derivatives of the steps that Python takes."""
     if seed % 2:
         monkeypatch.setattr(straight, "BUDGET", replace(BUDGET, instructions=-1))
+    if seed % 3:
+        monkeypatch.setattr(loop_bodies, "BUDGET", replace(BUDGET, instructions=-1))
+    monkeypatch.setattr(jitted, "RECORDED_IN_PLACE", 0)
     rng = np.random.default_rng(seed)
     step = drawn_loops(rng, 2)
     count, reverse = int(rng.integers(2, 5)), bool(rng.integers(2))
