@@ -21,6 +21,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))
 FEW = X[:4]
 WEIGHTS = RNG.normal(size=16)
+TAKEN = np.array([3, 11, 3, 0, 7, 7, 5])
 LAST = RNG.normal(size=(5, 3))
 P = {"w": RNG.normal(size=(2, 5)), "v": RNG.normal(size=(5, 3)), "scale": np.array(1.5), "b": RNG.normal(size=5)}
 
@@ -50,6 +51,22 @@ def of_batch(p):
     return slopes[:, 0] ** 2 + u(p, X)[:, 1]
 
 
+TAKING = {  # functions of values at points, and how many pullbacks their Jacobians take
+    "rows": (lambda y: y[TAKEN, 0], 1),
+    "rows of components": (lambda y: y[TAKEN], 3),
+    "columns": (lambda y: y.T[:, TAKEN], 3),
+    "rows many times": (lambda y: np.take(y[:, 0], np.arange(60) % 12), 1),
+    "rows from the end": (lambda y: y[-1 - TAKEN, 1], 1),
+    "chosen rows": (lambda y: y[X[:, 0] > -1, 0], 1),
+    "rows in a table": (lambda y: y[np.stack([TAKEN, TAKEN[::-1], TAKEN]), 0], 1),
+    "elements of each row": (lambda y: np.take_along_axis(y, np.reshape(np.arange(60), (12, 5)) % 3, 1), 3),
+    "rows twice": (lambda y: y[TAKEN, 0] * np.sin(y[TAKEN[::-1], 1]), 2),
+    "rows of rows": (lambda y: np.exp(y[TAKEN, 0])[[0, 4, 4, 4, 1]], 1),
+    "rows beside all": (lambda y: np.concatenate([y[:, 0], np.cos(y[TAKEN, 0]) ** 2]), 1),
+    "lengths of rows": (lambda y: np.sqrt(np.sum(y[TAKEN] ** 2, axis=1)), 3),
+    "sums of rows": (lambda y: np.sum(y[np.stack([TAKEN, (TAKEN + 1) % 12]), 0], axis=0), 2),
+    "rows where they are chosen": (lambda y: np.where(X[TAKEN, 0] > 0, y[TAKEN, 0], 0), 1),
+}
 APART = {
     "batch axes": (lambda p: u(p, X)[:, 0], 1),
     "components": (lambda p: u(p, X), 3),
@@ -82,14 +99,19 @@ COUPLED = {
     "a product over points": lambda p: (np.eye(12) + np.outer(X[:, 0], X[:, 1])) @ u(p, X),
     "a factorization": lambda p: primad.numpy.linalg.qr(u(p, X))[1] @ p["v"][:3],
     "every other": lambda p: u(p, X)[::2, 0] + u(p, X)[1::2, 1],
-    "picked": lambda p: u(p, X)[np.array([0, 3, 3, 5]), 0],
     "equal lengths": lambda p: np.reshape(u(p, X[:3]) @ u(p, X[:3]).T, (3, 3)),
     "products of grids": lambda p: np.outer(u(p, X)[:, 0], u(p, FEW)[:, 1]),
     "rolled": lambda p: np.roll(u(p, X)[:, 0], 3) * u(p, X)[:, 0],
     "many shifts": lambda p: sum(np.roll(u(p, X)[:, 0], k) * k for k in range(11)),
     "a tree": lambda p: {"inside": u(p, X)[:, 0], "edge": (u(p, FEW), np.sum(p["b"]))},
+    "rows of differences": lambda p: np.diff(u(p, X)[:, 0])[TAKEN - 1],
+    "rows of a running sum": lambda p: np.cumsum(u(p, X), axis=0)[TAKEN, 0],
+    "rows of a product over points": lambda p: np.sin((np.eye(12) + np.outer(X[:, 0], X[:, 1])) @ u(p, X))[TAKEN],
+    "a mean of rows": lambda p: u(p, X)[TAKEN, 0] - np.mean(u(p, X)[TAKEN[2:], 1]),
+    "rows that others are added to": lambda p: np.add.reduceat(u(p, X)[TAKEN, 0], [0, 3, 4]) * u(p, X)[TAKEN[:3], 2],
 }
-EVERY = {name: function for name, (function, _) in APART.items()} | COUPLED
+OF_ROWS = {name: lambda p, of=of: of(u(p, X)) for name, (of, _) in TAKING.items()}
+EVERY = {name: function for name, (function, _) in APART.items()} | COUPLED | OF_ROWS
 
 
 def close(found, expected):
@@ -129,10 +151,16 @@ def test_rows_of_random_programs_are_those_of_forward_mode(seed):
 
     def function(*values):
         results = optree.tree_leaves(program(*values))
-        coupled = [x - np.mean(x, axis=0) if x.ndim and rng_coupled[i] else x for i, x in enumerate(results)]
-        return np.concatenate([np.reshape(x, -1) for x in coupled])
+        return np.concatenate([np.reshape(end(x) if x.ndim else x, -1) for x, end in zip(results, ends, strict=True)])
 
-    rng_coupled = [bool(rng.integers(3) == 0) for _ in program.outputs]
+    def some(x):
+        return np.concatenate([x, 2.0 * x])[rng_rows(x)] * x[rng_rows(x)]
+
+    def rng_rows(x):
+        return np.random.default_rng(seed).integers(-len(x), len(x), 2 * len(x) - 1)
+
+    kinds = [lambda x: x - np.mean(x, axis=0), lambda x: x, lambda x: x[rng_rows(x)], some]
+    ends = [kinds[rng.integers(len(kinds))] for _ in program.outputs]
     for argument in range(len(arrays)):
         expected = primad.jacfwd(function, argument)(*arrays)
         found = primad.jacrev(function, argument)(*arrays)
@@ -190,6 +218,31 @@ def in_pullbacks(function):
 def test_points_that_stay_apart_take_one_pullback(name):
     function, pullbacks = APART[name]
     assert in_pullbacks(function) <= 1.3 * pullbacks + 0.5  # all of twelve points, one by one, take eleven
+
+
+DEEP = network_parameters([2, 40, 40, 40, 3])
+
+
+def deep(p, x):
+    *hidden, (last, shift) = p
+    for weights, bias in hidden:
+        x = np.tanh(x @ weights + bias)
+    return x @ last + shift
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_rows_that_are_taken_often_are_pulled_back_once(name):
+    """A pullback of all points, and a product with each row that is taken: one by one they are as many pullbacks."""
+    of, pullbacks = TAKING[name]
+
+    def value(p):
+        return deep(p, X)
+
+    jacobian = primad.jacobian(lambda p: of(value(p)))
+    size = sum(leaf.size for leaf in optree.tree_leaves(jacobian(DEEP)))
+    rows = cost(jacobian, DEEP).flops - cost(value, DEEP).flops
+    pullback = cost(lambda p: primad.vjp(value, p)[1](value(p)), DEEP).flops - cost(value, DEEP).flops
+    assert rows <= 1.2 * pullbacks * pullback + 3 * pullbacks * size
 
 
 def one_by_one(function):
@@ -320,14 +373,15 @@ def test_explain_names_what_couples_points():
     def explained(function):
         return primad.explain(lambda p: primad.jacobian(function)(p)["w"], P).coupled
 
-    assert not any(explained(APART[name][0]) for name in ("vmap", "terms of components", "statistics of data"))
+    apart = [APART[name][0] for name in ("vmap", "terms of components", "statistics of data")]
+    assert not any(map(explained, [*apart, OF_ROWS["rows"], OF_ROWS["lengths of rows"]]))
     (mean,) = explained(COUPLED["a mean"])
     assert "sum at " in mean and "test_residuals.py" in mean and "adds up" in mean
     (running,) = explained(COUPLED["a running sum"])
     assert "cumsum at " in running and "mixes" in running
     assert "cumsum" in str(primad.explain(lambda p: primad.jacobian(COUPLED["a running sum"])(p)["w"], P))
     assert any("contract" in line for line in explained(COUPLED["a kernel matrix"]))
-    for name in ("batch norm", "sorted", "a factorization", "picked"):
+    for name in ("batch norm", "sorted", "a factorization"):
         lines = explained(COUPLED[name])
         assert lines and any("test_residuals.py" in line for line in lines), name
 

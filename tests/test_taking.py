@@ -101,6 +101,24 @@ def test_rows_at_the_end_of_a_jacobian_leave_it_in_tiles(monkeypatch):
     assert plan.flops <= 0.26 * cost(primad.jacobian(lambda w: network(w)[:, 0]), W).flops
 
 
+@pytest.mark.parametrize("many", [3000, 7000, 20_000])
+def test_many_rows_at_the_end_of_a_jacobian_cost_one_pullback_of_each_point(monkeypatch, many):
+    """Fewer than there are points are computed alone; of more, some of them twice, the points' own rows are taken."""
+    monkeypatch.setattr(tiling, "WORTHWHILE_BYTES", 1)
+    some = RNG.integers(0, 8000, many)
+    jacobian = primad.jacobian(lambda w: network(w)[some, 0])
+    whole = cost(primad.jacobian(lambda w: network(w)[:, 0]), W).flops
+    program = simplify(primad.trace(jacobian)(W).hoisted())
+    plan = tiling.make_plan(program)
+    assert program.cost().flops <= 1.03 * min(1, many / 8000) * whole + (many > 8000) * many * W.size
+    assert isinstance(plan, tiling.TiledPlan) and plan.dimension.length == many
+    if many > 8000:
+        assert isinstance(plan.parts[0], tiling.TiledPlan) and plan.parts[0].dimension.length == 8000
+    assert plan.flops <= 1.05 * program.cost().flops
+    wanted = primad.jacfwd(lambda w: network(w)[:, 0])(W)[some]
+    np.testing.assert_allclose(plan.run([W, POINTS, some]), [wanted], rtol=1e-9, atol=1e-12)
+
+
 def test_explain_does_not_call_rows_coupled_that_are_taken_early():
     assert "coupled" not in str(primad.explain(primad.jacobian(lambda w: network(w)[FEW, 0]), W))
 

@@ -15,7 +15,7 @@ from primad.programs.ops import program_op
 from primad.programs.rows import is_single, pull_rows
 from primad.recording import program_of
 from primad.simplify.collapse import collapse
-from primad.simplify.taking import differentiable
+from primad.simplify.taking import differentiable, take_early
 from primad.trace import TracedArray
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import applications, expand, inline
@@ -146,6 +146,13 @@ def _by_columns(of: Program, argument: int, columns: Block) -> Program:
 
 def _by_rows(of: Program, argument: int, columns: Block) -> Program:
     """Build a block of columns of the Jacobian of the only output by pulling its rows back."""
+    early = take_early(of, rows=1)  # a pullback of each row costs more than cuts
+    if early is of:
+        return _pulled_rows(of, argument, columns)
+    return min([_pulled_rows(x, argument, columns) for x in (of, early)], key=lambda built: built.cost().flops)
+
+
+def _pulled_rows(of: Program, argument: int, columns: Block) -> Program:
     x, (y,) = of.in_types[argument], of.out_types
     pullback = expand(_derivative_alone(reverse.vjp(of, _only(of, argument))))
 

@@ -6,6 +6,9 @@ stands for both the element and the point (`Seeds`), and costs what one cotangen
 points, because a value without them met them there, the axis is kept: this is the row of each point. What happens to an
 axis is read from the ops' axis maps (`primad.axes`); along an axis that an op mixes, cotangents are spread out, one for
 each element, and go on as a stack.
+
+Rows that are taken of a value at an array of indices may be more than it has, and one row may be taken often. So the
+rows of the value are pulled back, each once, and taken of the Jacobian: row k of f(x)[i] is row i[k] of that of f(x).
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from primad.programs.seeds import (
     in_order,
     restored,
     spread,
+    through_rows,
 )
 from primad.recording import program_of
 from primad.trace import TracedArray
@@ -145,9 +149,16 @@ def pull_rows(program: Program) -> Program:
     Args:
         program: an expanded program that is linear in its last input, as a pullback is in its cotangent.
     """
+    whole = _pulled(program, False)
+    if not any(node.op is ops.scatter_add for node in program.nodes):
+        return whole
+    # Where the points do not stay apart behind what rows are taken of, few rows may cost less than all.
+    return min(_pulled(program, True), whole, key=lambda found: found.cost().flops)
 
+
+def _pulled(program: Program, taking: bool) -> Program:
     def rows(*others: TracedArray) -> list[TracedArray]:
-        found = _Walk(program, [x.node for x in others]).rows(program.inputs[-1])
+        found = _Walk(program, [x.node for x in others], taking).rows(program.inputs[-1])
         return [found[node] for node in program.outputs]
 
     return program_of(program.in_types[:-1], rows, program.names[:-1])
@@ -158,9 +169,19 @@ def is_single(program: Program) -> bool:
     return not any(isinstance(node.type, TupleType) for node in dependents(program.nodes, program.inputs[-1:]))
 
 
+def _takes_rows(node: Node, seeds: Seeds) -> bool:
+    """Say whether an op adds cotangents of different rows that were taken of its result, one for each basis element."""
+    if node.op is not ops.scatter_add:
+        return False
+    params = dict(node.params)
+    taken = range(params["axis"], params["axis"] + node.inputs[1].type.ndim - params["batch"])
+    return any(index.place in taken for index in seeds.indices)
+
+
 class _Walk:
-    def __init__(self, program: Program, inputs: Sequence[Node]) -> None:
+    def __init__(self, program: Program, inputs: Sequence[Node], taking: bool) -> None:
         trace = self._trace = inputs[0].trace
+        self._taking = taking
         self._outputs = list(dict.fromkeys(program.outputs))
         self._size = sum(node.type.size for node in self._outputs)
         linear = dependents(program.nodes, program.inputs[-1:])
@@ -176,15 +197,18 @@ class _Walk:
         seeds = begin(start.type)
         pieces: dict[Node, Pieces] = {start: {seeds: TracedArray(self._trace.literal(1, start.type))}}
         narrow: list[tuple[Node, Pieces]] = []
+        taken: dict[Node, Pieces] = {}
         for node in self._linear:
             if not pieces.keys().isdisjoint(node.inputs):
-                pieces[node] = self._through(node, pieces)
+                pieces[node] = self._through(node, pieces, taken)
             if node is not start and node in pieces and node not in self._outputs:
                 found = {seeds: pieces[node].pop(seeds) for seeds in [*pieces[node]] if self._is_narrow(node, seeds)}
                 if found:
                     narrow.append((node, found))
         for node, found in narrow:
-            self._chain(node, found, pieces)
+            self._chain(self.rows(node), found, pieces)
+        for node, found in taken.items():
+            self._chain(self._taken_rows(node), found, pieces)
         return {node: self._assembled(start.type, node.type, pieces.get(node, {})) for node in self._outputs}
 
     def _is_narrow(self, node: Node, seeds: Seeds) -> bool:
@@ -199,29 +223,36 @@ class _Walk:
         after: int = sum(other.op.cost(other).flops for other in below if not isinstance(other.op, Leaf))
         return bool((rows - own) * after > 2 * rows * own * self._size)
 
-    def _chain(self, node: Node, found: Pieces, pieces: dict[Node, Pieces]) -> None:
-        """Add what reaches the outputs through a value, by the rows of that value."""
-        own = self.rows(node)
+    def _taken_rows(self, node: Node) -> dict[Node, TracedArray]:
+        """Return what each output is for every basis element of the rows that were taken of a value."""
+        indices = self._constant(node.inputs[1])
+        place = {name: param for name, param in node.params if name in ("axis", "batch")}
+        return {output: ops.gather(rows, indices, **place) for output, rows in self.rows(node).items()}
+
+    def _chain(self, own: dict[Node, TracedArray], found: Pieces, pieces: dict[Node, Pieces]) -> None:
+        """Add what reaches the outputs through a value, of which what they are for every basis element is given."""
         for output, rows in own.items():
             if is_literal(rows.node, 0):
                 continue
-            matrix = ops.reshape(rows, shape=(node.type.size, output.type.size))
+            matrix = ops.reshape(rows, shape=(*rows.shape[: rows.ndim - output.type.ndim], output.type.size))
             for seeds, value in found.items():
-                flat = ops.reshape(value, shape=(seeds.rows, node.type.size))
-                exact = str(np.result_type(flat.dtype, matrix.dtype))
-                product = ops.contract(*(ops.cast(x, dtype=exact) for x in (flat, matrix)), labels="ab,bc->ac")
+                exact = str(np.result_type(value.dtype, matrix.dtype))
+                stacked, product = through_rows(seeds, *(ops.cast(x, dtype=exact) for x in (value, matrix)))
                 product = ops.cast(product, dtype=str(output.type.dtype))
-                shape = (*value.shape[: seeds.lead], *output.type.shape)
-                add_piece(pieces.setdefault(output, {}), seeds, ops.reshape(product, shape=shape))
+                shape = (*product.shape[: stacked.lead], *output.type.shape)
+                add_piece(pieces.setdefault(output, {}), stacked, ops.reshape(product, shape=shape))
 
-    def _through(self, node: Node, pieces: dict[Node, Pieces]) -> Pieces:
-        """Push the cotangents of a node's operands through it."""
+    def _through(self, node: Node, pieces: dict[Node, Pieces], taken: dict[Node, Pieces]) -> Pieces:
+        """Push the cotangents of a node's operands through it, but for those of rows that were taken of its result."""
         if node.type.size == 0:
             return {}
         map = axis_map(node)
         together: dict[Any, dict[int, tuple[Seeds, TracedArray]]] = {}
         for position, operand in enumerate(node.inputs):
             for seeds, value in pieces.get(operand, {}).items():
+                if self._taking and _takes_rows(node, seeds):
+                    add_piece(taken.setdefault(node, {}), seeds, value)
+                    continue
                 labels = tuple([None if i.place is None else map.operands[position][i.place] for i in seeds.indices])
                 alike = (seeds.lengths, tuple([i.rank for i in seeds.indices]), seeds.undo, labels)
                 number = 0

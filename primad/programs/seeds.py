@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from primad import ops
 from primad.ir.node import is_literal
+from primad.ops.contraction import ALPHABET, letters
 from primad.primitive import tangent_sum
 from primad.trace import TracedArray
 from primad.types import ArrayType
@@ -145,6 +147,37 @@ def add_piece(pieces: Pieces, seeds: Seeds, value: TracedArray) -> None:
     """Add cotangents to those of the same basis elements."""
     if not is_literal(value.node, 0):
         pieces[seeds] = pieces[seeds] + value if seeds in pieces else value
+
+
+def through_rows(seeds: Seeds, value: TracedArray, rows: TracedArray) -> tuple[Seeds, TracedArray]:
+    """Return cotangents times what an output is for every basis element of their value, and what they belong to then.
+
+    Args:
+        seeds: the basis elements that the cotangents belong to.
+        value: the cotangents.
+        rows: an axis for each of the value's, and one for the elements of the output.
+
+    Returns:
+        the seeds, all stacked, and a stack of the output's elements.
+    """
+    lead, ndim, size = value.shape[: seeds.lead], rows.ndim - 1, rows.shape[-1]
+    kept = [index.place for index in seeds.indices if index.place is not None]
+    rest = [axis for axis in range(ndim) if axis not in kept]
+    lengths = [rows.shape[axis] for axis in kept]
+    if all(rows.shape[axis] == 1 for axis in rest):  # pointwise: a mask of the cotangents is one of the rows
+        wide = (*lead, *lengths, size)
+        first = ops.permute(value, order=(*range(seeds.lead), *[seeds.lead + axis for axis in (*kept, *rest)]))
+        second = ops.reshape(ops.permute(rows, order=(*kept, *rest, ndim)), shape=(*lengths, size))
+        first = ops.broadcast(ops.reshape(first, shape=wide[:-1]), shape=wide, axes=(len(wide) - 1,))
+        product = first * ops.broadcast(second, shape=wide, axes=tuple(range(seeds.lead)))
+    else:
+        stack, element, own = ALPHABET[: seeds.lead], ALPHABET[1], ALPHABET[2 : 2 + ndim]
+        result = stack + "".join([own[axis] for axis in kept]) + element
+        product = ops.contract(value, rows, labels=letters(stack + own, own + element, result))
+    ranks = count(len(seeds.stacked))
+    indices = [index if index.place is None else Index(index.length, rank=next(ranks)) for index in seeds.indices]
+    stacked = replace(seeds, indices=tuple(indices))
+    return stacked, ops.reshape(product, shape=(stacked.rows,) * stacked.lead + (size,))
 
 
 # -- rows of all basis elements out of those of some -------------------------------------------------------------------

@@ -33,16 +33,17 @@ WINDOW, ROWS = 2, 4
 costs as much as some ops; windows are views."""
 
 
-def take_early(program: Program, smallest: int = SMALLEST) -> Program:
+def take_early(program: Program, smallest: int = SMALLEST, rows: int = ROWS) -> Program:
     """Return the program that computes no more of its values than what is read.
 
     Args:
         program: any program; composites are passed if they have an axis map.
         smallest: values of fewer elements are computed whole.
+        rows: how many times as long as rows that are taken an axis must be.
     """
-    if LOCAL in LEFT_OUT.get() or not any(_begins(node, smallest) for node in program.nodes):
+    if LOCAL in LEFT_OUT.get() or not any(_begins(node, smallest, rows) for node in program.nodes):
         return program
-    return _Taking(program, smallest).result()
+    return _Taking(program, smallest, rows).result()
 
 
 def differentiable(program: Program, active: Sequence[bool]) -> Program:
@@ -55,10 +56,12 @@ def differentiable(program: Program, active: Sequence[bool]) -> Program:
     return take_early(expand(program, active))
 
 
-def _begins(node: Node, smallest: int) -> bool:
+def _begins(node: Node, smallest: int, rows: int) -> bool:
     """Say whether a node takes a share of a value that is computed."""
     taken = _taken(node)
-    return taken is not None and not isinstance(node.inputs[0].op, Leaf) and _pays(node.inputs[0], taken, smallest)
+    return (
+        taken is not None and not isinstance(node.inputs[0].op, Leaf) and _pays(node.inputs[0], taken, smallest, rows)
+    )
 
 
 def _taken(node: Node) -> Wants | None:
@@ -101,16 +104,16 @@ def _length(want: Want, length: int) -> int:
     return length if want is None else want.type.size if isinstance(want, Node) else want[1] - want[0]
 
 
-def _pays(node: Node, wants: Wants, smallest: int) -> bool:
+def _pays(node: Node, wants: Wants, smallest: int, rows: int) -> bool:
     """Say whether so much less of a value is needed that it pays for the cuts."""
     share = 1.0
     for want, n in zip(wants, node.type.shape, strict=True):
         if want is not None:
             length = _length(want, n)
-            if length * (ROWS if isinstance(want, Node) else 1) > n or not length:
+            if length * (rows if isinstance(want, Node) else 1) > n or not length:
                 return False
             share *= n / length
-    return share >= WINDOW and node.type.size >= smallest
+    return share >= min(WINDOW, rows) and node.type.size >= smallest
 
 
 def _both(x: Wants, y: Wants) -> Wants:
@@ -125,9 +128,10 @@ def _either(x: Want, y: Want) -> Want:
 
 
 class _Taking:
-    def __init__(self, program: Program, smallest: int) -> None:
+    def __init__(self, program: Program, smallest: int, rows: int) -> None:
         self._program = program
         self._smallest = smallest
+        self._rows = rows
         self._own = set(program.nodes)
         lines = program.lines
         self._lines = {x.inputs[1]: lines[x] for x in program.nodes if x.op is ops.gather and x in lines}
@@ -150,10 +154,10 @@ class _Taking:
 
     def _possible(self, node: Node, wants: Wants) -> Wants:
         """Return what is computed of a value, of which a part is needed: all where that is not much less."""
-        if _is_whole(wants) or not _pays(node, wants, self._smallest):
+        if _is_whole(wants) or not _pays(node, wants, self._smallest, self._rows):
             return _all(node)
         possible = tuple([want if on else None for want, on in zip(wants, _passing(node), strict=True)])
-        return possible if _pays(node, possible, self._smallest) else _all(node)
+        return possible if _pays(node, possible, self._smallest, self._rows) else _all(node)
 
     def _of_operands(self, node: Node) -> Iterator[tuple[Node, Wants]]:
         """Yield what a node, of which so much is computed, needs of its operands and of arrays of indices."""
