@@ -15,6 +15,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import primad
+from primad.arrays import reductions
 from primad.deferred import loaded
 from primad.ir.node import Trace
 from primad.ir.program import Program
@@ -240,6 +241,38 @@ def test_a_call_may_have_its_own_number_of_threads(small_tiles):
     running.clear()
     primad.jit(lambda x: np.sum(watched(x)), threads=1)(x)
     assert running == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("both", [np.add, np.maximum, np.minimum])
+def test_large_reductions_in_pieces_and_side_by_side_are_those_of_numpy(monkeypatch, both):
+    monkeypatch.setattr(reductions, "PIECE_BYTES", 64)
+    monkeypatch.setattr(reductions, "LONG", 16)
+    monkeypatch.setattr(reductions, "FEWEST_LOOPS", 2)
+    rng = np.random.default_rng(0)
+    for shape, dtype in itertools.product(
+        [(1000,), (7, 3), (50, 4), (3, 50, 2), (64, 1), (430, 3), (0, 4)], ["f8", "f4", "i4", "u1", "?"]
+    ):
+        x = (3 * rng.normal(size=shape)).astype(dtype)
+        x[1:2] = np.nan if x.dtype.kind == "f" and rng.integers(2) else 1
+        for y, count in itertools.product((x, x[::-1], np.asfortranarray(x)), range(len(shape) + 1)):
+            for axes in itertools.combinations(range(len(shape)), count):
+                if (both is np.add and dtype == "?") or 0 in [shape[axis] for axis in axes]:
+                    continue
+                found, wanted = reductions.reduction(both, y, axes=axes), both.reduce(y, axis=axes, dtype=y.dtype)
+                assert type(found) is type(wanted) and found.dtype == wanted.dtype
+                rounding = np.sum(np.abs(y, where=y == y, out=np.zeros_like(y)), dtype=float) if both is np.add else 0
+                epsilon = np.finfo(dtype).eps if x.dtype.kind == "f" else 0
+                np.testing.assert_allclose(found, wanted, rtol=0, atol=8 * epsilon * rounding)
+
+
+def test_a_large_reduction_is_shared_by_threads_with_the_same_bits(monkeypatch):
+    monkeypatch.setattr(reductions, "PIECE_BYTES", 1024)
+    x = np.random.default_rng(0).normal(size=(4000, 3))
+    used = []
+    monkeypatch.setattr(large_steps, "run_chunks", lambda *rest: used.append(rest[-1]) or chunks.run_chunks(*rest))
+    plan = Plan(simplify(primad.trace(lambda x: (x.max(), x.sum(axis=0)))(x)))
+    found = [chunks.on_threads(n, lambda: plan.run([x])) for n in (1, 2, 3)]
+    assert used and len({(most.tobytes(), total.tobytes()) for most, total in found}) == 1
 
 
 def test_what_would_not_fit_into_memory_is_refused_with_its_line():

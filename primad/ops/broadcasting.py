@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from primad.arrays.pieces import Each, in_order
+from primad.arrays.reductions import reduction
 from primad.axes import AxisMap, Change, moved_axes
 from primad.errors import ShapeError
 from primad.ir.node import LITERAL, Node, Trace, literal_value
@@ -160,13 +162,13 @@ a tenth of the time so; NumPy adds along short axes slowly, and along long ones 
 on it."""
 
 
-def _sum(x: Any, *, axes: Shape) -> Any:
+def _sum(x: Any, *, axes: Shape, each: Each = in_order) -> Any:
     x = np.asarray(x)
     first = x.ndim - len(axes)
     last = bool(axes) and first > 0 and tuple(axes) == tuple(range(first, x.ndim))
     if last and not x.flags.c_contiguous and 0 < math.prod(x.shape[first:]) <= SHORT <= x.shape[first - 1]:
         return _sum_of_arrays(x, first)
-    return np.sum(x, axis=axes, dtype=x.dtype)
+    return reduction(np.add, x, axes=axes, each=each)
 
 
 def _sum_of_arrays(x: Any, first: int) -> Any:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from primad.arrays.reductions import reduction
 from primad.axes import AxisMap, along, moved_axes, moved_axis
 from primad.errors import ShapeError
 from primad.kinds import custom, linear
@@ -76,7 +78,7 @@ def _extremum_tangent(beats: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 reduce_max: Primitive = custom(
     "reduce_max",
-    numpy=lambda x, *, axes: np.max(x, axis=axes),
+    numpy=partial(reduction, np.maximum),
     infer=_extremum_type,
     jvp=[_extremum_tangent(operator.gt)],
     axes=_extremum_axes,
@@ -86,7 +88,7 @@ reduce_max: Primitive = custom(
 
 reduce_min: Primitive = custom(
     "reduce_min",
-    numpy=lambda x, *, axes: np.min(x, axis=axes),
+    numpy=partial(reduction, np.minimum),
     infer=_extremum_type,
     jvp=[_extremum_tangent(operator.lt)],
     axes=_extremum_axes,
