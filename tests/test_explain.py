@@ -19,7 +19,9 @@ from primad.native import calls
 from primad.quantities import count, quantity, seconds, size
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import NATIVE
+from primad.runtime.interpreter import Plan
 from primad.runtime.prediction import LATENCY_SECONDS, Machine, Prediction
+from primad.runtime.tiling import TiledPlan
 from primad.simplify import simplify
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -316,6 +318,59 @@ def test_a_loop_is_predicted_by_its_steps():
             )
             assert second - first > 100 * LATENCY_SECONDS * (5 if f is inside else 1)
             assert third - second == pytest.approx(2 * (second - first), rel=1e-3)
+
+
+def test_rows_at_indices_are_predicted_by_their_number():
+    """What is read or added at an index costs more than arithmetic, however few elements the array has."""
+    speeds = Machine(1e10, 1e10, 1e10, 2e-10, 1e-9, 1e-6)
+
+    def seconds_of(f, count, width, prepare):
+        x, indices = np.ones((10, width)), np.zeros(count, np.int64)
+        program = simplify(primad.trace(f)(x, indices, np.ones((count, width))))
+        return prepare(program).predicted(speeds).total
+
+    def read(x, indices, rows):
+        return x[indices]
+
+    def added(x, indices, rows):
+        return primad.grad(lambda x: np.sum(x[indices] * rows))(x)
+
+    for prepare in (Plan, lambda program: NATIVE.as_function(program, None)):
+        for f in (read, added):
+            for width in (1, 4):
+                few, many = (seconds_of(f, count, width, prepare) for count in (500, 1000))
+                each = (many - few) / 500
+                assert (5 + width) * 0.5 * speeds.arithmetic < each < 100 * (1 + width) * speeds.arithmetic
+
+
+def test_tiles_wait_for_memory():
+    """Where little is computed of arrays that are larger than a cache, a prediction is the time to move them."""
+    slow, fast = (Machine(1e10, 1e10, speed, 1e-10, 1e-9, 1e-6) for speed in (1e6, 1e12))
+    x = primad.ArrayType((400_000, 4), float)
+    plan = NATIVE.prepare(simplify(primad.trace(lambda x: np.sum(x * x, axis=1))(x)), PLAIN)
+    assert isinstance(plan, TiledPlan)
+    assert plan.predicted(slow).total == pytest.approx((x.nbytes + x.nbytes / 4) / slow.bandwidth, rel=1e-3)
+    assert plan.predicted(fast).total < 1e-3 * plan.predicted(slow).total
+
+
+def test_a_loop_is_written_out_once_with_all_its_steps():
+    """However many of its results are used, and how often: of twice as many steps twice as much is computed."""
+
+    def loss(p, length):
+        def step(c, _):
+            x, y = c
+            return (x + 0.1 * np.sin(y) * p[0], y - 0.1 * np.cos(x) * p[1]), x * y
+
+        (x, y), ys = primad.scan(step, (p[0], p[1]), length=length)
+        return x * x * y + np.sum(ys * ys) + np.sum(ys) * y
+
+    for f in (loss, lambda p, length: primad.grad(loss)(p, length)):
+        costs = []
+        for length in (100, 200):
+            stages = primad.explain(lambda p, n=length: f(p, n), np.array([0.7, 0.2])).stages
+            assert stages[1].cost.flops <= stages[0].cost.flops <= 2 * stages[1].cost.flops
+            costs.append(stages[0].cost.flops)
+        assert costs[1] == pytest.approx(2 * costs[0], rel=0.05)
 
 
 def test_what_has_no_native_code_is_named_with_its_reason():

@@ -51,12 +51,17 @@ def stages(recorded: Program, planned: Program) -> list[Stage]:
 
 
 def written_out(program: Program) -> Cost:
-    """Count a program whose values are computed anew for each use: each node as often as paths lead to it."""
+    """Count a program whose values are computed anew for each use: each node as often as paths lead to it.
+
+    What is called, a loop with all its steps, is computed once: no formula writes it out.
+    """
     paths: dict[Node, int] = dict.fromkeys(program.nodes, 0)
     for node in program.outputs:
         paths[node] = paths.get(node, 0) + 1
     total = Cost()
     for node in reversed(program.nodes):
+        if not isinstance(node.op, Leaf) and node.op.called:
+            paths[node] = 1
         for operand in node.inputs:
             paths[operand] = paths.get(operand, 0) + paths[node]
         if not isinstance(node.op, Leaf):

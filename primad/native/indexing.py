@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from primad.ir.node import Node
 from primad.native.loops import Code, View, contiguous, merged, pointwise, pointwise_at
 from primad.native.products import COUNT
 from primad.native.site import Site
@@ -14,6 +15,21 @@ from primad.native.vectors import BY_SIZE, Vector
 COUNTER = np.dtype(np.int8)
 """Elements of a counter's imagined array are bytes, so that its address is the place."""
 Axes = list[tuple[int, ...]]
+WORK_OF_READING, WORK_OF_ADDING = 8, 12
+"""Ops of arithmetic on an element in a cache that a row takes as long as which is read, or added, at an index: that is
+checked, and what is added must have been written before it is read again. Fitted to times of rows of 1 to 16
+elements; only predictions depend on them."""
+
+
+def work_of_gather(node: Node) -> int:
+    """Return how many ops of arithmetic on an element a gather takes as long as."""
+    return WORK_OF_READING * int(node.inputs[1].type.size) + int(node.type.size)
+
+
+def work_of_scatter_add(node: Node) -> int:
+    """Return how many ops of arithmetic on an element it takes as long as to add rows at indices, zeros included."""
+    added, indices = node.inputs
+    return WORK_OF_ADDING * int(indices.type.size) + int(added.type.size) + int(node.type.size)
 
 
 def write_gather(site: Site) -> None:

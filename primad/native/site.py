@@ -106,6 +106,8 @@ class Loops:
         anywhere: whether results may lie in any place, or only row by row in memory of their own.
         memory: (node) -> bytes of its own that it wants.
         adds: whether it can add a tile's part of a sum to what is there (`Site.counted`).
+        work: (node) -> how many ops of arithmetic on an element in a cache it takes as long as, where that is not the
+            size of its result. Only predictions depend on it.
     """
 
     write: Callable[[Site], None]
@@ -114,3 +116,4 @@ class Loops:
     anywhere: bool = True
     memory: Callable[[Node], int] = lambda node: 0
     adds: bool = False
+    work: Callable[[Node], int] = lambda node: node.type.size

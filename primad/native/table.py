@@ -14,7 +14,7 @@ from primad.native.bodies import KEPT, form_of, has_body, most_work_of, step_pro
 from primad.native.budget import BUDGET, Budget
 from primad.native.compiler import compiler
 from primad.native.factorizations import COFACTORS, EIGH, LU, QR, SVD
-from primad.native.indexing import write_gather, write_scatter_add
+from primad.native.indexing import work_of_gather, work_of_scatter_add, write_gather, write_scatter_add
 from primad.native.matrices import (
     BLAS,
     LAPACK,
@@ -25,7 +25,7 @@ from primad.native.matrices import (
     write_solve_triangular,
 )
 from primad.native.members import AT_ONCE, member_of
-from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way
+from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way, work_of_element
 from primad.native.reductions import write_argsort, write_cumsum, write_extremum
 from primad.native.site import Loops
 from primad.native.small_matrices import few_minors, minors_along, write_small
@@ -83,8 +83,8 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.reduce_min: Loops(partial(write_extremum, order="lt")),
     ops.cumsum: Loops(write_cumsum, "fiu"),
     ops.argsort: Loops(write_argsort, limit=_long_sort),
-    ops.gather: Loops(write_gather, limit=_wide_indices),
-    ops.scatter_add: Loops(write_scatter_add, "fiu", limit=_wide_indices, adds=True),
+    ops.gather: Loops(write_gather, limit=_wide_indices, work=work_of_gather),
+    ops.scatter_add: Loops(write_scatter_add, "fiu", limit=_wide_indices, adds=True, work=work_of_scatter_add),
     ops.project: Way.RESULT,
     ops.windows: Way.FRAME,
     ops.overlap_add: Loops(write_overlap_add, "fiu", limit=has_many_elements),
@@ -170,6 +170,12 @@ def _without_vectors(nodes: Sequence[Node]) -> str:
     """Return what is wrong with the first type that native code has no vectors of; '' if it has all."""
     types = [x.type for x in nodes if isinstance(x.type, ArrayType) and x.type.dtype.str not in CELLS]
     return f"there are no vectors of {types[0].dtype}" if types else ""
+
+
+def likely_work(node: Node) -> int:
+    """Return how many ops of arithmetic on an element in a cache an op takes as long as; only predictions ask."""
+    how = way_of(node)
+    return how.work(node) if isinstance(how, Loops) else int(node.type.size) * work_of_element(node)
 
 
 def has_code(node: Node) -> bool:

@@ -35,11 +35,13 @@ class NativePart(NativeStep):
     """Steps between which no other one stands, as one native function of the addresses of its arrays.
 
     Attributes:
+        nodes: what it computes.
         scratch: bytes of memory that it needs beside.
         failing: which of the steps can fail, in the order in which its status counts them.
         lines: the user's lines of nodes.
     """
 
+    nodes: Sequence[Node]
     scratch: int
     failing: Sequence[Node]
     lines: Mapping[Node, str]

@@ -82,7 +82,9 @@ class _DraftOfParts:
         flops = sum(node.op.cost(node).matmul_flops for node in self.nodes)
         work = sum(map(_work, self.nodes))
         scratch = self.text.scratch
-        return NativePart(kernel, self.inputs, self.results, frozenset(), work, flops, scratch, self.failing, lines)
+        return NativePart(
+            kernel, self.inputs, self.results, frozenset(), work, flops, self.nodes, scratch, self.failing, lines
+        )
 
 
 def _work(node: Node) -> int:

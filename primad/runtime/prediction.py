@@ -18,9 +18,9 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.machine import SECOND_CACHE
 from primad.native.bodies import form_of, has_body, step_program
-from primad.native.pointwise import NEEDS, work_of_element
-from primad.native.table import reason
-from primad.runtime.native_steps import NativeStep
+from primad.native.pointwise import NEEDS
+from primad.native.table import likely_work, reason
+from primad.runtime.native_steps import NativePart, NativeStep
 
 IN_REGISTERS = 0.5
 """Share of a NumPy call's time per element that an op inside a kernel takes: it neither loads nor stores. Estimated;
@@ -95,6 +95,11 @@ class Prediction:
         """Return the prediction for so many runs."""
         return Prediction(*[factor * part for part in (self.products, self.kernels, self.elements, self.calls)])
 
+    def moving(self, nbytes: int, machine: Machine) -> Prediction:
+        """Return the prediction where so many bytes are moved: more than a cache holds is waited for."""
+        waiting = nbytes / machine.bandwidth if nbytes > CACHED_BYTES else 0.0
+        return self + Prediction(elements=max(0.0, waiting - self.total))
+
 
 def by_steps(units: Sequence[Node | NativeStep], machine: Machine, peak: float) -> Prediction:
     """Predict how long steps take, one after the other.
@@ -106,7 +111,10 @@ def by_steps(units: Sequence[Node | NativeStep], machine: Machine, peak: float) 
     """
     total = Prediction()
     for unit in units:
-        if isinstance(unit, NativeStep):
+        if isinstance(unit, NativePart):
+            inside = in_one_function(unit.nodes, machine)
+            total = total + inside + Prediction(calls=PART_CALLS * machine.call)
+        elif isinstance(unit, NativeStep):
             kernels = unit.work * IN_REGISTERS * machine.arithmetic
             total = total + Prediction(unit.flops / machine.peak_alone, kernels, calls=PART_CALLS * machine.call)
         else:
@@ -128,7 +136,8 @@ def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
     if cost.flops > FLOPS_OF_A_MATRIX * node.type.size:
         return Prediction(elements=cost.flops / (LAPACK_SHARE * peak), calls=call)
     size = max([node.type.size, *[operand.type.size for operand in node.inputs]])
-    seconds = size * (machine.function if node.op.name in NEEDS else machine.arithmetic)
+    function = node.op.name in NEEDS
+    seconds = size * machine.function if function else max(size, likely_work(node)) * machine.arithmetic
     moved = node.type.nbytes + sum(operand.type.nbytes for operand in node.inputs)
     if moved > CACHED_BYTES:
         seconds = max(seconds, moved / machine.bandwidth)
@@ -146,19 +155,23 @@ def _of_held(node: Node, machine: Machine, peak: float) -> Prediction:
         if once.flops > MOST_WORK or any(x.op.called and reason(x) for x in steps):
             total = total + by_steps(steps, machine, peak).times(times)
         else:
-            inside = as_one_function(program, machine)
-            total = total + Prediction(inside.products, inside.kernels).times(times)
+            total = total + in_one_function(program.nodes, machine).times(times)
     return total
 
 
 def as_one_function(program: Program, machine: Machine) -> Prediction:
     """Predict how long a program takes that runs as one native function, on one thread."""
+    return in_one_function(program.nodes, machine) + Prediction(calls=ENTRY_CALLS * machine.call)
+
+
+def in_one_function(nodes: Sequence[Node], machine: Machine) -> Prediction:
+    """Predict how long nodes take in a native function, on one thread."""
     products = kernels = 0.0
-    for node in program.nodes:
+    for node in nodes:
         if has_body(node):
             form = form_of(node)
             # Of a loop that ends by itself it is not known how many steps there are: one is counted.
-            step = as_one_function(step_program(form.of), machine).times(1 if form.ends else form.length)
+            step = in_one_function(step_program(form.of).nodes, machine).times(1 if form.ends else form.length)
             products, kernels = products + step.products, kernels + step.kernels
         elif not isinstance(node.op, Leaf) and not node.op.views:
             cost = node.op.cost(node)
@@ -169,11 +182,11 @@ def as_one_function(program: Program, machine: Machine) -> Prediction:
                 kernels += _of_matrices(node, cost.flops)
                 continue
             function = node.op.name in NEEDS
-            seconds = node.type.size * work_of_element(node) * IN_REGISTERS * machine.arithmetic
+            seconds = likely_work(node) * IN_REGISTERS * machine.arithmetic
             if not node.op.pointwise:
                 seconds += LOOP_SECONDS
             kernels += max(seconds, FUNCTION_SECONDS if function else LATENCY_SECONDS)
-    return Prediction(products, kernels, 0.0, ENTRY_CALLS * machine.call)
+    return Prediction(products, kernels)
 
 
 def _of_matrices(node: Node, flops: int) -> float:

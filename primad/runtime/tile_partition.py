@@ -88,6 +88,11 @@ class TilePartition:
         """Return the tiled axis of a value."""
         return self.dimension.axis.get(node)
 
+    @property
+    def moved(self) -> int:
+        """Bytes of what all tiles read and write outside of themselves."""
+        return sum(node.type.nbytes for node in (*self.inputs, *self.sliced) if self.axis(node) is not None)
+
 
 def partition_of(program: Program, dimension: Tileable, donated: Donated) -> TilePartition:
     """Return what of a program runs in tiles along a dimension."""

@@ -339,7 +339,7 @@ class TiledPlan(Executable):
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes, on as many threads as there are now."""
         rounds = self.dimension.length / self.tiles.length / min(thread_count(), self.tiles.chunks)
-        tiles = self.tiles.predicted_each(machine).times(rounds)
+        tiles = self.tiles.predicted_each(machine).times(rounds).moving(self._partition.moved, machine)
         return self._prologue.predicted(machine) + tiles + self._epilogue.predicted(machine)
 
     def _donated_late(self) -> Donated:
