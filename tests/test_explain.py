@@ -367,7 +367,7 @@ def test_a_loop_is_written_out_once_with_all_its_steps():
     for f in (loss, lambda p, length: primad.grad(loss)(p, length)):
         costs = []
         for length in (100, 200):
-            stages = primad.explain(lambda p, n=length: f(p, n), np.array([0.7, 0.2])).stages
+            stages = primad.explain(lambda p, f=f, n=length: f(p, n), np.array([0.7, 0.2])).stages
             assert stages[1].cost.flops <= stages[0].cost.flops <= 2 * stages[1].cost.flops
             costs.append(stages[0].cost.flops)
         assert costs[1] == pytest.approx(2 * costs[0], rel=0.05)
