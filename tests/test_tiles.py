@@ -596,3 +596,27 @@ def test_small_views_of_views_are_read_through():
         return np.sum(np.exp(x) * w[1:3].T[0] - w[2]), np.tanh(x * w[1]) + np.reshape(w[:1], ()), w[1:3]
 
     check(f, normal(4), normal(67, seed=1))
+
+
+def log_sum_exp(x, axis=None):
+    largest = x.max(axis=axis, keepdims=True)
+    return np.sum(largest + np.log(np.sum(np.exp(x - largest), axis=axis, keepdims=True)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((10**6,), None), ((1000, 1000), None), ((1000, 1000), 0), ((1000, 1000), -1), ((250_000, 4), 0)],
+)
+def test_a_large_log_sum_exp_takes_memory_of_tiles(shape, axis):
+    """Two passes over its eight megabytes; so do its gradients along axes of which there are many."""
+    program = simplify(primad.trace(lambda x: log_sum_exp(x, axis))(primad.ArrayType(shape, float)))
+    plan = tiling.make_plan(program)
+    assert isinstance(plan, tiling.TiledPlan) or plan.is_tiled
+    room = 2 * tiles.SCRATCH_BYTES + 1e6
+    assert chunks.on_threads(2, lambda: plan.peak_bytes) <= room and plan.flops <= 1.01 * program.cost().flops
+    if axis is not None and min(shape) > 4:
+        program = simplify(primad.trace(primad.grad(lambda x: log_sum_exp(x, axis)))(primad.ArrayType(shape, float)))
+        slope = tiling.make_plan(program)
+        assert isinstance(slope, tiling.TiledPlan) and chunks.on_threads(2, lambda: slope.peak_bytes) <= 8e6 + room
+    x = np.random.default_rng(0).normal(size=shape)
+    np.testing.assert_allclose(plan.run([x]), [log_sum_exp(x, axis)], rtol=1e-12)
