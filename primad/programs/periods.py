@@ -8,11 +8,14 @@ the others (it meets what was there before, and numbers for which laws hold); th
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
-from primad.ir.node import LITERAL, Leaf, Node, literal_value, param_key
+import numpy as np
+
+from primad.ir.node import LITERAL, Leaf, Node, literal_value, param_key, params_key
 from primad.ir.program import Program
 
 FEWEST_NODES = 1000
@@ -26,6 +29,10 @@ ANCHORS = 8
 """Places around which a run is looked for. Chosen: a run that is a quarter of a program has one of them inside."""
 MOST_GUESSES = 24
 """Guesses of a period that are tried. Chosen: parts of a step may be alike (the stages of a method)."""
+FIRST_LOOK = 256
+"""Nodes that are compared at once; four times as many each time that all are equal. Chosen: wrong guesses end early."""
+
+Places = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -50,43 +57,97 @@ class Period:
         return self.start + self.length * self.steps
 
 
+class _Numbers(dict[Node, int]):
+    """The numbers of nodes; others get negative ones when they are first asked for."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        super().__init__(zip(nodes, range(len(nodes)), strict=True))
+        self.others: list[Node] = []
+
+    def __missing__(self, node: Node) -> int:
+        self.others.append(node)
+        number = self[node] = -len(self.others)
+        return number
+
+
 class _Sequence:
-    """The nodes of a program in order, and where each stands."""
+    """The nodes of a program in order, in arrays of numbers.
+
+    Attributes:
+        nodes: those that are neither leaves nor rows of them.
+        kinds: the same number for the same op of as many operands, with equal params and a result of the same type.
+        count: how many operands each has.
+        operands: where these were made, a negative number for one from outside; those of all nodes in a row.
+        first: where those of each node begin.
+    """
 
     def __init__(self, program: Program) -> None:
-        ordered = sorted(program.nodes, key=lambda node: node.index)
         outside: set[Node] = set()
-        for node in ordered:
+        self.nodes: list[Node] = []
+        for node in sorted(program.nodes, key=attrgetter("index")):
             if isinstance(node.op, Leaf) or (node.op.views and outside.issuperset(node.inputs)):
                 outside.add(node)
-        self.nodes = [node for node in ordered if node not in outside]
-        self.place = {node: i for i, node in enumerate(self.nodes)}
-        kinds: dict[object, int] = {}
-        self.kinds = [
-            kinds.setdefault((node.op, tuple([(k, param_key(v)) for k, v in node.params]), node.type), len(kinds))
-            for node in self.nodes
-        ]
+            else:
+                self.nodes.append(node)
+        self.kinds = np.array(_kinds(self.nodes), np.int64)
+        self.count = np.array([len(node.inputs) for node in self.nodes], np.int64)
+        self.first = np.cumsum(self.count) - self.count
+        self._numbers = _Numbers(self.nodes)
+        flat = [self._numbers[x] for node in self.nodes for x in node.inputs]
+        self.operands = np.array(flat, np.int64)
 
-    def match(self, i: int, lag: int) -> tuple[int, ...] | None:
-        """Return where the operands were made that a node shares with the one that stands so many places before.
+    def taken(self, i: int) -> list[int]:
+        """Return where the operands of a node were made."""
+        found: list[int] = self.operands[self.first[i] : self.first[i] + self.count[i]].tolist()
+        return found
 
-        There is a place for each operand, -1 where the two take values of their own or one from outside. None if the
-        two do different things.
+    def equal(self, at: Places, lag: int, anchor: int) -> Any:
+        """Say of nodes whether each does the same as the one that stands so many places before.
+
+        A step that takes a value from before the run, where another takes one of a step, is not equal to it; the other
+        is the one that begins at the anchor.
         """
-        if self.kinds[i] != self.kinds[i - lag]:
-            return None
-        node, taken = self.nodes[i], []
-        for k, (x, y) in enumerate(zip(node.inputs, self.nodes[i - lag].inputs, strict=True)):
-            here, there = self.place.get(x), self.place.get(y)
-            taken.append(-1 if here is None or x is not y else here)
-            if x is y:
-                continue
-            if here is None and there is None:
-                if k in node.op.static_operands or not _alike(x, y):
-                    return None
-            elif here is None or there is None or here - there != lag:
-                return None
-        return tuple(taken)
+        like = anchor + (at - anchor) % lag
+        found = (self.kinds[at] == self.kinds[at - lag]) & (self.kinds[at] == self.kinds[like])
+        for k in range(int(self.count[at].max(initial=0))):
+            i = np.flatnonzero(found & (self.count[at] > k))
+            here, there = (self.operands[self.first[nodes] + k] for nodes in (at[i], at[i] - lag))
+            other, before = (self.operands[self.first[nodes] + k] for nodes in (like[i], like[i] - lag))
+            good = (here == there) | ((here >= 0) & (there >= 0) & (here - there == lag))
+            for j in np.flatnonzero((here < 0) & (there < 0) & ~good).tolist():
+                x, y = (self._numbers.others[-1 - number] for number in (here[j], there[j]))
+                good[j] = k not in self.nodes[at[i[j]]].op.static_operands and _alike(x, y)
+            shared = np.where((here >= 0) & (here == there), here, -1)
+            good &= shared == np.where((other >= 0) & (other == before), other, -1)
+            found[i[~good]] = False
+        return found
+
+    def count_equal(self, begin: int, end: int, lag: int, anchor: int) -> int:
+        """Count the nodes that are equal (see `equal`) one after the other, from a place towards another."""
+        direction, total = (1, end - begin) if end > begin else (-1, begin - end)
+        done, look = 0, FIRST_LOOK
+        while done < total:
+            at = begin + direction * np.arange(done, min(done + look, total))
+            equal = self.equal(at, lag, anchor)
+            if not equal.all():
+                return done + int(np.argmin(equal))
+            done, look = done + len(at), 4 * look
+        return total
+
+
+def _kinds(nodes: Sequence[Node]) -> list[int]:
+    """Return the kinds of nodes (see `_Sequence`). Most have params and types that another one has too, as objects."""
+    kinds: dict[object, int] = {}
+    quick: dict[object, int] = {}
+    found = []
+    for node in nodes:
+        same = node.op, id(node.params), id(node.type), len(node.inputs)
+        kind = quick.get(same)
+        if kind is None:
+            key = node.op, params_key(node.params), node.type, len(node.inputs)
+            kind = quick[same] = kinds.setdefault(key, len(kinds))
+        found.append(kind)
+    return found
 
 
 def _alike(x: Node, y: Node) -> bool:
@@ -128,34 +189,31 @@ def period_of(program: Program) -> Period | None:
     return Period(nodes, start, lag, steps) if steps >= FEWEST_STEPS else None
 
 
-def _guesses(kinds: Sequence[int], middle: int) -> list[int]:
+def _guesses(kinds: Places, middle: int) -> list[int]:
     """Return how far from a place what stands there is found again."""
-    pattern = kinds[middle : middle + WINDOW]
-    found = []
-    for i in range(middle + 1, len(kinds) - WINDOW):
-        if kinds[i] == pattern[0] and kinds[i : i + WINDOW] == pattern:
-            found.append(i - middle)
-            if len(found) == MOST_GUESSES:
-                break
+    places = np.arange(middle + 1, len(kinds) - WINDOW)
+    for ahead in range(WINDOW):
+        if not places.size:
+            break
+        places = places[kinds[places + ahead] == kinds[middle + ahead]]
+    found: list[int] = (places[:MOST_GUESSES] - middle).tolist()
     return found
 
 
 def _extent(sequence: _Sequence, middle: int, lag: int) -> tuple[int, int]:
     """Return where the run around a place begins and ends in which nodes match those a period before."""
-    shared: dict[int, tuple[int, ...]] = {}
-
-    def equal(i: int) -> bool:
-        # A step that takes a value from before the run, where another takes one of a step, is not equal to it.
-        taken = sequence.match(i, lag)
-        return taken is not None and shared.setdefault(i % lag, taken) == taken
-
     start = end = middle + lag
-    while start > lag and equal(start - 1):
-        start -= 1
-    while end < len(sequence.nodes) and equal(end):
-        end += 1
+    start -= sequence.count_equal(start - 1, lag - 1, lag, middle)
+    anchor = max(start, middle)
+    end += sequence.count_equal(end, len(sequence.nodes), lag, anchor)
     # A value that all steps use is from before the first of them.
-    return max([start - lag, *[at + 1 for taken in shared.values() for at in taken]]), end
+    shared = [
+        x
+        for i in range(anchor, min(anchor + lag, end))
+        for x, y in zip(sequence.taken(i), sequence.taken(i - lag), strict=True)
+        if x == y
+    ]
+    return max([start - lag, *[x + 1 for x in shared]]), end
 
 
 def _narrowest(sequence: _Sequence, start: int, end: int, lag: int) -> int:
@@ -163,24 +221,19 @@ def _narrowest(sequence: _Sequence, start: int, end: int, lag: int) -> int:
 
     What steps use that far back must be there, so it is not before the second period.
     """
-    last: dict[int, int] = defaultdict(int)
-    for i in range(start, end):
-        for x in sequence.nodes[i].inputs:
-            at = sequence.place.get(x)
-            if at is not None and at >= start:
-                last[at] = max(last[at], i)
-    crossing = [0] * (lag + 1)
+    users = np.repeat(np.arange(start, end), sequence.count[start:end])
+    operands = sequence.operands[sequence.first[start] :][: len(users)]
+    last = np.full(end, -1)
+    last[operands[operands >= start]] = users[operands >= start]  # of several users the last in order
     first = start + lag * ((end - start) // lag // 2)
-    for at, use in last.items():
-        begin, stop = max(at + 1, first), min(use, first + lag - 1)
-        if begin <= stop:
-            size = getattr(sequence.nodes[at].type, "nbytes", 1 << 62)
-            crossing[begin - first] += size
-            crossing[stop - first + 1] -= size
-    for i in range(1, lag):
-        crossing[i] += crossing[i - 1]
-    best = min(range(lag), key=lambda i: crossing[i])
-    return start + lag + best
+    used = np.flatnonzero(last >= 0)
+    begin, stop = np.maximum(used + 1, first), np.minimum(last[used], first + lag - 1)
+    crosses = begin <= stop
+    sizes = np.array([sequence.nodes[i].type.nbytes for i in used[crosses].tolist()], np.int64)
+    crossing = np.zeros(lag + 1, np.int64)
+    np.add.at(crossing, begin[crosses] - first, sizes)
+    np.subtract.at(crossing, stop[crosses] - first + 1, sizes)
+    return start + lag + int(np.argmin(np.cumsum(crossing)[:lag]))
 
 
 def same_value(x: Node, y: Node) -> bool:
