@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
+from types import FrameType
 from typing import Any
 
 from numpy.linalg import LinAlgError
@@ -35,19 +36,27 @@ def is_users(filename: str) -> bool:
     return not any(part in filename for part in _PLUMBING)
 
 
-def user_line(depth: int = 1) -> str | None:
-    """Return `file:line` of the innermost frame that is the user's own code, or None.
+def users_frame(depth: int = 1) -> FrameType | None:
+    """Return the innermost frame that is the user's own code, or None.
 
     Args:
         depth: how many innermost frames are known not to be.
     """
-    frame = sys._getframe(depth)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        if is_users(filename):
-            return f"{filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+@lru_cache(maxsize=4096)
+def _place(filename: str, line: int) -> str:
+    return f"{filename}:{line}"
+
+
+def user_line(depth: int = 1) -> str | None:
+    """Return `file:line` of the innermost frame that is the user's own code, or None (see `users_frame`)."""
+    frame = users_frame(depth + 1)
+    return None if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
 
 
 class PrimadError(Exception):

@@ -48,7 +48,7 @@ import numpy as np
 
 from primad.axes import AxisMap
 from primad.errors import NotDifferentiableError, PrimadError
-from primad.ir.node import PACK, Node, Params, Trace
+from primad.ir.node import PACK, Node, Params, Trace, named
 from primad.ir.program import Cost, newest
 from primad.trace import TracedArray, bind, lift
 from primad.types import TupleType, Zero
@@ -208,7 +208,9 @@ class Primitive:
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the primitive: record it if an operand is traced, else compute it. Several results are a tuple."""
         result = bind(self, operands, params)
-        return result_of(result.node) if type(result) is TracedArray else result
+        if type(result) is TracedArray and isinstance(result.node.type, TupleType):
+            return results(result.node)
+        return result
 
     def __copy__(self) -> Primitive:
         return self
@@ -231,9 +233,9 @@ class Primitive:
         if rewriters is None:
             rewriters = self._contexts[context] = self._laws_in(context)
         if rewriters:
-            named = dict(params)
+            options = dict(params)
             for rewriter in rewriters:
-                node = rewriter(trace, inputs, named)
+                node = rewriter(trace, inputs, options)
                 if node is not None:
                     return node
         return None
@@ -305,7 +307,7 @@ class Primitive:
 
 def apply(trace: Trace, op: Any, *inputs: Node, **params: Any) -> Node:
     """Build a node in the newest trace among its inputs (in `trace` if it has none)."""
-    return newest(inputs, trace).build(op, inputs, tuple(sorted(params.items())))
+    return newest(inputs, trace).build(op, inputs, named(params))
 
 
 # -- several results ---------------------------------------------------------------------------------------------------

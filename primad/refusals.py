@@ -15,7 +15,7 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
 
-from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users
+from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users, users_frame
 
 LONGEST = 60
 """Characters of an expression that are shown."""
@@ -137,13 +137,6 @@ def doing(frame: FrameType | None, instruction: int = -1) -> Doing:
     return Doing(text if len(text) <= LONGEST else f"{text[:LONGEST]}…", node, stores, frame)
 
 
-def _users_frame() -> FrameType | None:
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not is_users(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
 @dataclass(frozen=True)
 class Refusal:
     """An answer to a question for numbers, and the instruction of the user's that led to it.
@@ -167,7 +160,7 @@ def lost(what: str, type: object) -> Refusal:
         what: how it was asked.
         type: its array type.
     """
-    frame = _users_frame()
+    frame = users_frame()
     now = doing(frame)
     named = f"{now.text} = {now.assigned or '…'}" if now.stores else now.text or what
     message = (

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from primad.errors import TracingError, no_attribute
-from primad.ir.node import Constant, Node, Trace
+from primad.ir.node import Constant, Node, Params, Trace, named
 from primad.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
 from primad.refusals import lost
 from primad.types import ArrayType
@@ -319,8 +319,7 @@ def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any
         only = operands[0].node
         if only.trace.closed:
             raise escaped(only)
-        named = tuple(sorted(params.items())) if params else ()
-        return TracedArray(only.trace.build(primitive, (only,), named))
+        return TracedArray(only.trace.build(primitive, (only,), named(params)))
     trace: Trace | None = None
     first: Node | None = None
     inputs: list[Any] = []
@@ -351,8 +350,17 @@ def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any
                 inputs[i] = trace.literal(value, like)
             elif type(operands[i]) is not TracedArray:
                 inputs[i] = lift(value, trace)
-    named = tuple(sorted(params.items())) if params else ()
-    return TracedArray(trace.build(primitive, tuple(inputs), named))
+    return TracedArray(trace.build(primitive, tuple(inputs), named(params)))
+
+
+def bind_each(x: TracedArray, steps: Sequence[tuple[Any, Params]]) -> TracedArray:
+    """Apply primitives of one operand, each to the result of the one before."""
+    node = x.node
+    for primitive, params in steps:
+        if node.trace.closed:
+            raise escaped(node)
+        node = node.trace.build(primitive, (node,), params)
+    return TracedArray(node)
 
 
 def lift(value: Any, trace: Trace) -> Node:

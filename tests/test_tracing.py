@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import primad
 import primad.numpy as pnp
+from primad.numpy import indexing
 
 X = np.arange(24.0).reshape(2, 3, 4) / 7.0 + 0.3
 
@@ -220,6 +221,20 @@ def test_mixed_indices(data: Any) -> None:
 )  # fmt: skip
 def test_chosen_index(index: Any) -> None:
     check_index(index)
+
+
+def test_what_takes_an_index_is_remembered() -> None:
+    """In a bounded cache: what Python takes for equal is told apart, other shapes too, and errors are raised again."""
+    indexing._steps.cache_clear()
+    for index in (1, (1,), slice(1), slice(1, None), slice(0, 1), (slice(None), 1), -1, None, Ellipsis, np.int64(1), 1):
+        for shape in (SHAPE, SHAPE[::-1]):
+            check_index(index, np.arange(24.0).reshape(shape))
+    info = indexing._steps.cache_info()
+    assert info.hits > 0 and info.maxsize == indexing.MOST_INDICES
+    for index in (True, 1.0, (1, 1.0), 7, (0, 0, 0, 0)):
+        for _ in range(2):
+            with pytest.raises(primad.errors.IndexShapeError, match=r"test_tracing\.py:"):
+                primad.grad(lambda x, index=index: np.sum(x[index]))(A)
 
 
 def test_index_by_traced_arrays() -> None:

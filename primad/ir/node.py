@@ -18,7 +18,7 @@ import numpy as np
 
 from primad.errors import user_line
 from primad.ir.families import LEFT_OUT, LOCAL
-from primad.types import ArrayType, TupleType, in_machine_order
+from primad.types import ArrayType, TupleType, array_type, in_machine_order
 
 Params = tuple[tuple[str, Any], ...]
 
@@ -125,9 +125,17 @@ def param_key(value: Any) -> Any:
     if kind is float:
         return ("float", struct.pack("d", value))
     if kind is tuple:
-        return tuple([param_key(item) for item in value])
+        for item in value:
+            if item.__class__ is not int:
+                return tuple([param_key(part) for part in value])
+        return value
     # A closed program stands for itself by its key alone, so that caches do not keep captured arrays alive.
     return getattr(value, "key", value)
+
+
+def named(params: dict[str, Any]) -> Params:
+    """Return the params of an application, in the order that nodes keep them in."""
+    return tuple(sorted(params.items())) if params else ()
 
 
 def params_key(params: Params) -> Any:
@@ -309,6 +317,9 @@ class _Types:
         found = self._known.get((op, types, key))
         if found is None:
             found = op.infer(*types, **dict(params))
+            if found.__class__ is ArrayType:
+                # One object for equal types, which are compared often.
+                found = array_type(tuple(map(int, found.shape)), found.dtype)
             if len(self._known) >= MOST_INFERRED:
                 self._known.clear()
             self._known[op, types, key] = found

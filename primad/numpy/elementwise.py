@@ -109,6 +109,10 @@ def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any
     def function(x: Any, y: Any, /, out: Any = None) -> Any:
         if out is not None:
             refuse_out(name, out)
+        if type(x) is TracedArray and type(y) is TracedArray:
+            a, b, trace = x.node, y.node, x.node.trace
+            if b.trace is trace and a.type is b.type and a.type.dtype.kind == "f" and not trace.closed:
+                return TracedArray(trace.build(primitive, (a, b), ()))  # most operations by far
         if not agree(x, y, floats):
             x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
         return bind(primitive, (x, y), {})
@@ -123,7 +127,7 @@ def unary(primitive: Primitive, *ufuncs: Any) -> Any:
     def function(x: Any, /, out: Any = None) -> Any:
         if out is not None:
             refuse_out(name, out)
-        if not is_float(x.dtype):
+        if x.dtype.kind != "f":
             x = convert(x, loop_dtype(ufuncs[0], x))
         return bind(primitive, (x,), {})
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from primad import ops
 from primad.errors import IndexShapeError, TracingError
+from primad.ir.node import Params, named
 from primad.numpy.promotion import (
     any_traced,
     as_traced,
@@ -21,14 +23,39 @@ from primad.numpy.promotion import (
     refuse_out,
 )
 from primad.numpy.shaping import ravel
+from primad.primitive import Primitive
 from primad.protocols import METHODS
-from primad.trace import TracedArray, settled
+from primad.trace import TracedArray, bind_each, settled
 
 __all__ = ["add_at", "set_at", "take", "take_along_axis"]
+
+Shape = tuple[int, ...]
+Step = tuple[Primitive, Params]
+"""An op of one operand, and its params."""
+MOST_INDICES = 4096
+"""Indices of numbers and slices, with the shapes that they were of, whose ops are remembered."""
 
 
 def _is_integer(item: Any) -> bool:
     return isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_))
+
+
+def _plain(index: Any) -> tuple[Any, ...] | None:
+    """Return an index of numbers, slices, new axes and dots as a tuple that can be a key; None for others."""
+    if index.__class__ is int:
+        return (index,)
+    found: list[Any] = []
+    for item in index if index.__class__ is tuple else (index,):
+        if item.__class__ is slice:
+            bounds = item.start, item.stop, item.step
+            if not all(bound is None or bound.__class__ is int for bound in bounds):
+                return None
+            found.append(bounds)
+        elif item.__class__ is int or item is None or item is Ellipsis:
+            found.append(item)
+        else:
+            return None
+    return tuple(found)
 
 
 def _expand_index(index: Any, ndim: int) -> list[Any]:
@@ -72,32 +99,15 @@ def _is_mask(item: Any) -> bool:
 
 def getitem(x: TracedArray, index: Any) -> Any:
     """Index a traced array as NumPy does: integers, slices, new axes, ellipses, integer and boolean arrays."""
-    items = _expand_index(index, x.ndim)
-    axis = 0
-    entries: list[Any] = []
-    shape: list[int] = []
-    for item in items:
-        if item is None:
-            entries.append(slice(None))
-            shape.append(1)
-            continue
-        if _is_mask(item):
-            if item.shape != x.shape[axis : axis + item.ndim]:
-                raise IndexShapeError(
-                    f"a boolean index of shape {item.shape} does not fit shape {x.shape} at axis {axis}"
-                )
-            entries.extend(np.nonzero(item))
-            shape.extend(item.shape)
-            axis += item.ndim
-            continue
-        entries.append(item)
-        shape.append(x.shape[axis])
-        axis += 1
-    if len(shape) != len(x.shape) or tuple(shape) != x.shape:
-        x = ops.reshape(x, shape=tuple(shape))
+    plain = _plain(index)
+    if plain is not None:
+        return bind_each(x, _steps(x.shape, plain))
+    entries, shape = _laid_out(x.shape, index)
+    if shape != x.shape:
+        x = ops.reshape(x, shape=shape)
     arrays = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
-    x, dropped = _basic(x, entries, set(arrays))
-    x = ops.reshape(x, shape=tuple([n for i, n in enumerate(x.shape) if i not in dropped])) if dropped else x
+    steps, dropped = _basic(shape, entries, set(arrays))
+    x = bind_each(x, steps)
     if not arrays:
         return x
     # NumPy counts numbers among the arrays: what is indexed leads, unless all of them are neighbours.
@@ -107,9 +117,44 @@ def getitem(x: TracedArray, index: Any) -> Any:
     return _advanced(x, [entries[i] for i in arrays], axes, advanced[0] if adjacent else 0)
 
 
-def _basic(x: TracedArray, entries: list[Any], advanced: set[int]) -> tuple[TracedArray, list[int]]:
+@lru_cache(maxsize=MOST_INDICES)
+def _steps(shape: Shape, plain: tuple[Any, ...]) -> tuple[Step, ...]:
+    """Return what takes a plain index (see `_plain`) of arrays of a shape."""
+    index = tuple([slice(*item) if item.__class__ is tuple else item for item in plain])
+    entries, long = _laid_out(shape, index)
+    steps, _ = _basic(long, entries, set())
+    return (*([(ops.reshape, named({"shape": long}))] if long != shape else []), *steps)
+
+
+def _laid_out(shape: Shape, index: Any) -> tuple[list[Any], Shape]:
+    """Return an index with an entry for each axis, and the shape with these axes: new ones have length 1."""
+    axis = 0
+    entries: list[Any] = []
+    lengths: list[int] = []
+    for item in _expand_index(index, len(shape)):
+        if item is None:
+            entries.append(slice(None))
+            lengths.append(1)
+            continue
+        if _is_mask(item):
+            if item.shape != shape[axis : axis + item.ndim]:
+                raise IndexShapeError(
+                    f"a boolean index of shape {item.shape} does not fit shape {shape} at axis {axis}"
+                )
+            entries.extend(np.nonzero(item))
+            lengths.extend(item.shape)
+            axis += item.ndim
+            continue
+        entries.append(item)
+        lengths.append(shape[axis])
+        axis += 1
+    return entries, tuple(lengths)
+
+
+def _basic(shape: Shape, entries: list[Any], advanced: set[int]) -> tuple[list[Step], list[int]]:
+    """Return what takes the numbers and slices among the entries, and the axes that are gone then."""
     start, stop, step, reversed_axes, dropped = [], [], [], [], []
-    for axis, (item, n) in enumerate(zip(entries, x.shape, strict=True)):
+    for axis, (item, n) in enumerate(zip(entries, shape, strict=True)):
         if axis in advanced:
             bounds = (0, n, 1)
         elif isinstance(item, slice):
@@ -129,8 +174,14 @@ def _basic(x: TracedArray, entries: list[Any], advanced: set[int]) -> tuple[Trac
         start.append(bounds[0])
         stop.append(bounds[1])
         step.append(bounds[2])
-    x = ops.slice_(x, start=tuple(start), stop=tuple(stop), step=tuple(step))
-    return ops.flip(x, axes=tuple(reversed_axes)) if reversed_axes else x, dropped
+    steps: list[Step] = [(ops.slice_, named({"start": tuple(start), "stop": tuple(stop), "step": tuple(step)}))]
+    if reversed_axes:
+        steps.append((ops.flip, named({"axes": tuple(reversed_axes)})))
+    if dropped:
+        taken = [-(-(b - a) // s) for a, b, s in zip(start, stop, step, strict=True)]
+        left = tuple([n for axis, n in enumerate(taken) if axis not in dropped])
+        steps.append((ops.reshape, named({"shape": left})))
+    return steps, dropped
 
 
 def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -> Any:

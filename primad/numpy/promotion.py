@@ -280,6 +280,8 @@ def normalize_axis(name: str, axis: Any, ndim: int) -> int:
     Raises:
         ShapeError: if it is out of range, or no integer.
     """
+    if axis.__class__ is int and -ndim <= axis < ndim:
+        return int(axis % ndim)
     if axis is None or isinstance(axis, (tuple, list)):
         raise ShapeError(f"{name}: axis must be one integer, got {axis!r}")
     return normalize_axes(name, axis, ndim)[0]

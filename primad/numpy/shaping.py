@@ -12,6 +12,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
+from primad.ir.node import named
 from primad.numpy.promotion import (
     as_shape,
     as_traced,
@@ -25,7 +26,7 @@ from primad.numpy.promotion import (
     result_dtype,
 )
 from primad.protocols import METHODS
-from primad.trace import TracedArray
+from primad.trace import TracedArray, bind_each
 
 __all__ = [
     "array_split", "atleast_1d", "atleast_2d", "broadcast_to", "column_stack", "concatenate", "expand_dims",
@@ -125,10 +126,12 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     return expand(x, as_shape(shape))
 
 
-def _joined(name: str, arrays: Any, dtype: Any = None) -> list[TracedArray]:
-    arrays = list(arrays)
+def _joined(name: str, given: Any, dtype: Any = None) -> list[TracedArray]:
+    arrays: list[Any] = list(given)
     if not arrays:
         raise ShapeError(f"{name}: no arrays")
+    if dtype is None and set(map(type, arrays)) == {TracedArray} and len({x.node.type.dtype for x in arrays}) == 1:
+        return arrays
     like = first_traced(arrays)
     operands = [as_traced(array if isinstance(array, TracedArray) else np.asarray(array), like) for array in arrays]
     if dtype is None:
@@ -153,10 +156,12 @@ def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any =
     """np.stack: join arrays of one shape along a new axis; also joins traced scalars into a vector."""
     refuse_out("stack", out)
     operands = _joined("stack", arrays, dtype)
-    if any(x.shape != operands[0].shape for x in operands):
+    shape = operands[0].shape
+    if any(x.shape != shape for x in operands):
         raise ShapeError(f"stack: shapes {[x.shape for x in operands]} differ")
-    place = normalize_axis("stack", axis, operands[0].ndim + 1)
-    return ops.concatenate(*[expand_dims(x, place) for x in operands], axis=place)
+    place = normalize_axis("stack", axis, len(shape) + 1)
+    steps = ((ops.reshape, named({"shape": (*shape[:place], 1, *shape[place:])})),)
+    return ops.concatenate(*[bind_each(x, steps) for x in operands], axis=place)
 
 
 @implements(np.hstack, of_arrays=True)
