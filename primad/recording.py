@@ -35,14 +35,14 @@ def type_of(value: Any) -> ArrayType:
     Raises:
         TracingError: for anything else, and for dtypes that are not supported.
     """
+    if type(value) is np.ndarray:
+        return array_type(value.shape, value.dtype)
+    if type(value) is float or type(value) is np.float64:
+        return array_type((), FLOAT64)
     if isinstance(value, ArrayType):
         return value
     if isinstance(value, TracedArray):
         return value.type
-    if type(value) is np.ndarray:
-        return array_type(value.shape, value.dtype)
-    if type(value) is float:
-        return array_type((), FLOAT64)
     # Only where it can be one: the first look at np.ma imports it, which takes as long as recording a program.
     if isinstance(value, np.ndarray) and isinstance(value, (np.ma.MaskedArray, np.matrix)):
         raise TracingError(

@@ -6,9 +6,9 @@ Dicts keep the order of their keys, which functions can see: the same keys in an
 from __future__ import annotations
 
 import dataclasses
+from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import optree
 
 from primad.errors import ShapeError
@@ -34,13 +34,21 @@ def _register(cls: type) -> None:
 
 
 _registered: set[type] = set()
-_PLAIN = frozenset((np.ndarray, float, int, np.float64))
+
+
+@lru_cache(maxsize=1024)
+def _is_leaf(cls: type) -> bool:
+    """Say whether objects of a class are leaves as they are: no dataclasses, no arrays with a mutable face."""
+    is_tree = dataclasses.is_dataclass(cls) and not hasattr(cls, "__array_function__")
+    return not is_tree and not hasattr(cls, "__settled__")
 
 
 def _register_new(leaves: list[Any]) -> bool:
     """Register the dataclasses among leaves, and say whether there were any; settle arrays with a mutable face."""
     found = False
-    for cls in {type(leaf) for leaf in leaves} - _PLAIN:
+    for cls in {type(leaf) for leaf in leaves}:
+        if _is_leaf(cls):  # type: ignore[arg-type]  # classes are hashable
+            continue
         if hasattr(cls, "__settled__"):
             leaves[:] = [leaf.__settled__() if type(leaf) is cls else leaf for leaf in leaves]
         if dataclasses.is_dataclass(cls) and cls not in _registered and not hasattr(cls, "__array_function__"):

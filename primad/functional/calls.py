@@ -171,6 +171,8 @@ def choose_arguments(
     Raises:
         TracingError: if there is no such argument.
     """
+    if argnums.__class__ is int and 0 <= argnums < len(args):
+        return (argnums,)
     chosen = []
     for number in (argnums,) if not isinstance(argnums, (tuple, list)) else argnums:
         try:
@@ -197,6 +199,16 @@ def axis_of(axis: Any, ndim: int, what: str) -> int:
     return int(axis) % ndim
 
 
+def _places(in_tree: Any, argnums: Sequence[int]) -> tuple[list[Any], list[Sequence[int]]]:
+    """Return the structures of chosen arguments, None for one that is an array, and where their leaves stand."""
+    count = in_tree.num_leaves
+    if in_tree.num_children == count == in_tree.num_nodes - 1:  # all arguments are arrays
+        return [None] * len(argnums), [(number,) for number in argnums]
+    children = in_tree.children()
+    starts = [0, *accumulate([structure.num_leaves for structure in children])]
+    return [children[number] for number in argnums], [range(starts[number], starts[number + 1]) for number in argnums]
+
+
 class Selected:
     """A recorded call, and which of its flattened arguments are differentiated.
 
@@ -219,13 +231,11 @@ class Selected:
             function = partial(function, **kwargs)
         function, args = keep(function, args, [i in self.argnums for i in range(len(args))])
         self.call = Call(self._with_aux(function) if has_aux else function, args)
-        types, children = self.call.types, self.call.in_tree.children()
-        starts = [0, *accumulate([structure.num_leaves for structure in children])]
-        self.trees = [children[number] for number in self.argnums]
-        self.positions = [range(starts[number], starts[number + 1]) for number in self.argnums]
+        types = self.call.types
+        self.trees, self.positions = _places(self.call.in_tree, self.argnums)
         for number, positions in zip(self.argnums, self.positions, strict=True):
             for position in positions:
-                if not types[position].is_float:
+                if types[position].dtype.kind != "f":
                     check_differentiable(types[position], f"argument {number}", transform)
         chosen = {position for positions in self.positions for position in positions}
         self.active = tuple([i in chosen for i in range(len(types))])
@@ -245,7 +255,8 @@ class Selected:
         """Return derivatives, given by flat position, in the structure of the chosen arguments."""
         trees = []
         for positions, structure in zip(self.positions, self.trees, strict=True):
-            trees.append(tree.unflatten(structure, [like_argument(values[i], self.call.leaves[i]) for i in positions]))
+            found = [like_argument(values[i], self.call.leaves[i]) for i in positions]
+            trees.append(found[0] if structure is None else tree.unflatten(structure, found))
         return trees[0] if self.single else tuple(trees)
 
 

@@ -321,15 +321,16 @@ def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False) 
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = _value_and_grad("value_and_grad", function, args, kwargs, argnums, has_aux)
-        return value, gradient
+        values, structure, gradient = _value_and_grad("value_and_grad", function, args, kwargs, argnums, has_aux)
+        return tree.unflatten(structure, values), gradient
 
     return value_and_gradient
 
 
 def _value_and_grad(
     name: str, function: Function, args: Any, kwargs: dict[str, Any], argnums: Any, has_aux: bool
-) -> tuple[Any, Any]:
+) -> tuple[list[Any], Any, Any]:
+    """Return the results of a function, their structure, and the gradient."""
     selected = Selected(function, args, kwargs, argnums, name, has_aux)
     call = selected.call
     types = call.program.out_types
@@ -349,7 +350,7 @@ def _value_and_grad(
     n = len(types)
     results = call.run(vjp_, seeds, active=selected.active)
     gradient = selected.pack(dict(zip(positions, results[n:], strict=True)))
-    return tree.unflatten(structure, results[:n]), gradient
+    return results[:n], structure, gradient
 
 
 @overload
@@ -387,7 +388,7 @@ def grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Functio
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, result = _value_and_grad("grad", function, args, kwargs, argnums, has_aux)
-        return (result, value[1]) if has_aux else result
+        values, structure, result = _value_and_grad("grad", function, args, kwargs, argnums, has_aux)
+        return (result, tree.unflatten(structure, values)[1]) if has_aux else result
 
     return gradient

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from primad.ir.node import (
@@ -31,10 +32,10 @@ from primad.types import ArrayType, in_machine_order
 Note = tuple[Any, tuple[Node, ...], Params, Node, int, int, int]
 """What was asked for: op, operands, params. What answered: the node, and how many nodes there were before and after;
 and how many entries the table had before."""
-Step = tuple[Any, Any, Any, int, int, Any]
-"""A note to compare with: the op; numbers of the operands; the key of the params or of a scalar, or the captured array;
-the number of the node that answered, and how many nodes there were then; its type if it is a new node of just this op
-and these operands."""
+Step = tuple[Any, Any, Params, Any, int, int, Any]
+"""A note to compare with: the op; what takes the operands from all nodes (see `_taking`); the params; their key, or
+that of a scalar, or the captured array; the number of the node that answered, and how many nodes there were then; its
+type if it is a new node of just this op and these operands."""
 
 
 NOTE_BYTES = 800
@@ -99,12 +100,22 @@ def _step(
     op: Any, operands: tuple[Node, ...], params: Params, node: Node, before: int, after: int, entries: int
 ) -> Step:
     if op is LITERAL:
-        return op, None, literal_key(literal_value(node), node.type), node.index, after, None
+        return op, None, (), literal_key(literal_value(node), node.type), node.index, after, None
     if op is CAPTURED:
-        return op, None, node.params[0][1].array, node.index, after, None
+        return op, None, (), node.params[0][1].array, node.index, after, None
     plain = after == before + 1 == node.index + 1 and node.op is op and node.inputs == operands
-    numbers = tuple([operand.index for operand in operands])
-    return op, numbers, params_key(params), node.index, after, node.type if plain else None
+    taking = _taking([operand.index for operand in operands])
+    return op, taking, params, params_key(params), node.index, after, node.type if plain else None
+
+
+def _taking(numbers: Sequence[int]) -> Callable[[Sequence[Node]], tuple[Node, ...]]:
+    """Return what takes the nodes of these numbers from all."""
+    if len(numbers) > 1:
+        return itemgetter(*numbers)
+    if not numbers:
+        return lambda nodes: ()
+    (number,) = numbers
+    return lambda nodes: (nodes[number],)
 
 
 class FollowingTrace(Trace):
@@ -171,12 +182,8 @@ class FollowingTrace(Trace):
         if self._earlier is None:
             return self._noted(op, inputs, params, Trace.build, op, inputs, params)
         if at < len(self._steps):
-            known, numbers, key, answer, size, type = self._steps[at]
-            if (
-                known is op
-                and inputs == tuple([copies[i] for i in numbers])
-                and (params_key(params) == key if params else key == ())
-            ):
+            known, taking, given, key, answer, size, type = self._steps[at]
+            if known is op and inputs == taking(copies) and (params is given or params_key(params) == key):
                 self._at = at + 1
                 if type is None or size == len(copies):
                     return self._copied(answer, size)
@@ -195,7 +202,7 @@ class FollowingTrace(Trace):
         if self._earlier is None:
             return self._noted(LITERAL, (), (), Trace.literal, value, type)
         if self._at < len(self._steps):
-            known, _, key, answer, size, _ = self._steps[self._at]
+            known, _, _, key, answer, size, _ = self._steps[self._at]
             if known is LITERAL and literal_key(value, type) == key:
                 self._at += 1
                 return self._copied(answer, size)
@@ -207,7 +214,7 @@ class FollowingTrace(Trace):
         if self._earlier is None:
             return self._noted(CAPTURED, (), (), Trace.capture, array)
         if self._at < len(self._steps):
-            known, _, content, answer, size, _ = self._steps[self._at]
+            known, _, _, content, answer, size, _ = self._steps[self._at]
             given = array.array if isinstance(array, Constant) else in_machine_order(array)
             if known is CAPTURED and same_bits(content, given):
                 self._at += 1
