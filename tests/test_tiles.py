@@ -8,11 +8,20 @@ import numpy as np
 import pytest
 
 import primad
-from primad import ops
+from primad import machine, ops
 from primad.arrays import products, sums
 from primad.native import compiler as native
 from primad.native.budget import BUDGET
-from primad.runtime import accumulation, chunks, interpreted_tiles, native_tiles, tileable_axes, tiles, tiling
+from primad.runtime import (
+    accumulation,
+    chunks,
+    interpreted_tiles,
+    large_steps,
+    native_tiles,
+    tileable_axes,
+    tiles,
+    tiling,
+)
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart
 from primad.simplify import simplify
@@ -384,6 +393,55 @@ def test_a_reduction_beside_its_terms():
     assert isinstance(plan, tiling.StagedPlan)
     assert isinstance(plan.parts[0].tiles, tiles.NativeTiles)
     np.testing.assert_allclose(plan.run(given)[0], f(x), rtol=1e-12)
+
+
+def untiled(plan):
+    """Yield the programs of what runs outside of tiles."""
+    if isinstance(plan, Plan):
+        yield plan.program
+    elif isinstance(plan, tiling.StagedPlan | tiling.TiledPlan):
+        for part in plan.parts:
+            yield from untiled(part)
+
+
+def evidence(parameters, distances, y):
+    covariance = np.exp(-distances / np.exp(parameters[0])) + np.exp(parameters[1]) * np.eye(len(y))
+    return y @ np.linalg.solve(covariance, y) + np.linalg.slogdet(covariance)[1]
+
+
+@pytest.mark.parametrize("name", ["Hessian", "gradient"])
+def test_no_stage_factorizes_again(name):
+    """What costs more to compute again than to keep is computed by one stage."""
+    x, y = normal(64), normal(64, seed=1)
+    given = [normal(2), (x[:, None] - x) ** 2, y]
+    function = {
+        "Hessian": lambda p, d, y: primad.hessian(evidence)(p, d, y)[:],
+        "gradient": primad.grad(evidence, (0, 1)),
+    }[name]
+    program, given = prepared(function, *given)
+    plan = tiling.make_plan(program)
+    assert isinstance(plan, tiling.StagedPlan)
+    costly = {ops.lu, ops.cholesky, ops.solve_triangular}
+    wanted = [node.op for node in program.nodes if node.op in costly and node.type.size > 64]
+    found = [x.op for part in untiled(plan) for x in part.nodes if x.op in costly and x.type.size > 64]
+    assert wanted and sorted(op.name for op in found) == sorted(op.name for op in wanted)
+    for got, want in zip(plan.run(given), Plan(program).run(given), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10 * np.max(np.abs(want)))
+
+
+@pytest.mark.parametrize("n", [64, 1000])
+def test_blas_has_threads_beside_tiles_for_large_steps_only(n):
+    def f(a, x):
+        return np.linalg.solve(a, x), np.sum(np.tanh(x), axis=1)
+
+    program = simplify(primad.trace(f)(ArrayType((n, n), np.dtype(float)), ArrayType((n, n), np.dtype(float))))
+
+    def count():
+        return [library.num_threads for library in machine.blas().lib_controllers]
+
+    outside = count()
+    inside = large_steps.beside_tiles(program)(count)
+    assert inside == (outside if n == 1000 else [1] * len(outside)) and count() == outside
 
 
 def has_several_results(op):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from primad import ops
-from primad.ir.node import LITERAL, Node
-from primad.ir.program import Program, subprogram
+from primad.ir.node import LITERAL, Leaf, Node
+from primad.ir.program import Program, needed_between, subprogram
 from primad.native.layout import Slices
 from primad.native.storage import VIEWS
-from primad.primitive import project
+from primad.primitive import application, project
 from primad.runtime.executor import Donated
 from primad.runtime.tileable_axes import Tileable
 from primad.transforms.resizing import resized
+from primad.types import TupleType
 
 WORTHWHILE_BYTES = 4 * 1024 * 1024
 """Bytes of a program's values together, below which it stays whole, and from which tiles keep more of them in a cache.
@@ -23,6 +24,9 @@ SMALL_VIEW, SMALL_ROOT = 64, 64 * 1024
 """Bytes of views that native tiles read where they lie, and of the arrays that these show. Chosen: a line of a cache,
 which is read faster than an address is passed, and what is copied at once where it is not in order."""
 
+KEPT_FLOPS = 4
+"""Flops for each byte of a value, from which a stage keeps it for the next: as many as a core does while it reads a
+byte of memory. Estimated. The last bits of results depend on it."""
 
 Tiled = tuple[Program, Slices]
 """The program of a tile, and how it stands to the whole."""
@@ -131,6 +135,26 @@ def partition_of(program: Program, dimension: Tileable, donated: Donated) -> Til
         sliced=sliced,
         into=[places.get(node) for node in sliced],
     )
+
+
+def with_costly(program: Program, first: Sequence[Node], tiled: Collection[Node]) -> list[Node]:
+    """Return what a first stage computes, with what it would cost more to compute again than to keep.
+
+    Args:
+        program: what is computed in stages.
+        first: what the first stage must compute.
+        tiled: values along the dimension that is cut, which are not kept: memory would grow with it.
+    """
+    early = needed_between(program.inputs, first)
+    kept = list(first)
+    for node in reversed(program.nodes):
+        if node not in early or node in tiled or isinstance(node.type, TupleType) or isinstance(node.op, Leaf):
+            continue
+        maker, _ = application(node)
+        if maker.op.cost(maker).flops >= KEPT_FLOPS * node.type.nbytes and node not in kept:
+            later = needed_between([*program.inputs, *kept], program.outputs)
+            kept += [node] if node in later else []
+    return kept
 
 
 class Surroundings(NamedTuple):

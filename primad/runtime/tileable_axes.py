@@ -72,11 +72,10 @@ def as_tileable(dimension: Dimension) -> Tileable:
     return Tileable(dimension.length, axis, sums, frozenset(sources), mean)
 
 
-def mixers(program: Program) -> frozenset[Node]:
-    """Return what mixes the dimension that would be the largest to be cut but for that: it bounds what can be tiled."""
+def largest_mixed(program: Program) -> Dimension | None:
+    """Return the dimension that would be the largest to be cut if nothing mixed it: what does bounds what is tiled."""
     found = [dimension for dimension in Dimensions(program) if dimension.mixed and not dimension.twice]
-    largest = max(found, key=_bytes_along, default=None)
-    return frozenset() if largest is None else frozenset([node for node, _ in largest.mixed])
+    return max(found, key=_bytes_along, default=None)
 
 
 def _bytes_along(dimension: Dimension) -> int:

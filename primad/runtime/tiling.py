@@ -30,12 +30,13 @@ from primad.runtime.executor import Donated, Executable, Hint
 from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
+from primad.runtime.large_steps import beside_tiles
 from primad.runtime.memory import check_memory
 from primad.runtime.partition import partitioned
 from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.stream_plans import budget_of, streams_of
-from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of, surroundings
-from primad.runtime.tileable_axes import Tileable, is_computed, mixers, tileable_dimensions
+from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of, surroundings, with_costly
+from primad.runtime.tileable_axes import Tileable, is_computed, largest_mixed, tileable_dimensions
 from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer import outer_products
@@ -139,6 +140,7 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
             continue
         if stages > 1:
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
+            first = with_costly(program, first, dimension.axis.keys() - dimension.sources)
             staged, whole = StagedPlan(program, first, stages, donated, along), Plan(program, WORTHWHILE_SIZE, donated)
             recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * whole.flops
             return whole if recomputes and whole.peak_bytes < LARGE_BYTES else staged
@@ -154,7 +156,10 @@ def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint 
     total = sum(node.type.nbytes for node in program.nodes if not isinstance(node.type, TupleType))
     if stages < 2 or total < WORTHWHILE_BYTES:
         return None
-    mixing = mixers(program)
+    dimension = largest_mixed(program)
+    if dimension is None:
+        return None
+    mixing = {node for node, _ in dimension.mixed}
     behind = dependents(program.nodes, list(mixing))
     frontier = [node for node in program.nodes if node in mixing and behind.isdisjoint(node.inputs)]
     ends = [operand for node in frontier for operand in node.inputs if not isinstance(operand.op, Leaf)]
@@ -165,6 +170,7 @@ def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint 
     first = list(dict.fromkeys(ends))
     if not first or set(first) >= {node for node in program.outputs if not isinstance(node.op, Leaf)}:
         return None
+    first = with_costly(program, first, dimension.axis.keys() - dimension.whole)
     staged = StagedPlan(program, first, stages, donated, along)
     recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops
     return staged if staged.is_tiled and not recomputes else None
@@ -228,6 +234,7 @@ class StagedPlan(Executable):
         second = subprogram(program, [*program.inputs, *first], program.outputs)
         self._second = _plan(second, stages - 1, donated, along)
         self.parts = (self._first, self._second)
+        self._within = beside_tiles(program)
         self._kept_bytes = sum(node.type.nbytes for node in first)
 
     @property
@@ -272,7 +279,8 @@ class StagedPlan(Executable):
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the sums, then the rest."""
-        return self._second.run([*arguments, *self._first.run(arguments)])
+        found: list[Any] = self._within(lambda: self._second.run([*arguments, *self._first.run(arguments)]))
+        return found
 
 
 class TiledPlan(Executable):
@@ -292,6 +300,7 @@ class TiledPlan(Executable):
         self.tiles = tiles
         self._partition = partition
         self._donated = donated
+        self._within = beside_tiles(program)
         around = surroundings(program, [partition])
         self._prologue_outputs = around.early
         self._prologue = _outside(around.before, stages)
@@ -353,6 +362,10 @@ class TiledPlan(Executable):
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs."""
+        found: list[Any] = self._within(lambda: self._run(arguments))
+        return found
+
+    def _run(self, arguments: Sequence[Any]) -> list[Any]:
         known: dict[Node, Any] = dict(zip(self.program.inputs, arguments, strict=True))
         known.update(zip(self._prologue_outputs, self._prologue.run(arguments), strict=True))
         full = [
