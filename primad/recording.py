@@ -97,6 +97,7 @@ def record(
     recording: bool = True,
     weak: Sequence[bool] | None = None,
     trace: Trace | None = None,
+    earlier: Program | None = None,
 ) -> Program:
     """Record a function of positional arguments as a program.
 
@@ -110,6 +111,7 @@ def record(
         weak: which arguments are Python numbers, which adopt the dtype of the arrays that they meet; told from `values`
             where those are known.
         trace: where to record; by default a new trace.
+        earlier: the program to return, with the results in their own tree, where the trace finds that it is the same.
     """
     check_function(function)
     origin = getattr(function, "__qualname__", type(function).__name__)
@@ -127,7 +129,8 @@ def record(
         result = function(*args)
         leaves, out_tree = tree.flatten(result)
         outputs = [_output(leaf, trace) for leaf in leaves]
-        trace.end(outputs)
+        if trace.end(outputs) and earlier is not None:
+            return earlier.returning(out_tree)
         names = partial(argument_names, function, in_tree)
         return Program(trace, nodes, outputs, in_tree, out_tree, names, origin)
     except PrimadError:

@@ -16,7 +16,7 @@ from primad.errors import TracingError, no_attribute
 from primad.ir.node import Constant, Node, Params, Trace, named
 from primad.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
 from primad.refusals import lost
-from primad.types import ArrayType
+from primad.types import ArrayType, array_type
 
 _EQUALITIES = (np.equal, np.not_equal)
 
@@ -52,6 +52,7 @@ class TracedArray:
 
     __slots__ = ("node",)
     __array_priority__ = 1000
+    __leaf__ = True
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -378,7 +379,7 @@ def lift(value: Any, trace: Trace) -> Node:
         if isinstance(value, TracedArray):  # with a mutable face
             return lift(settled(value), trace)
         value = np.asarray(value)
-    ArrayType(value.shape, value.dtype)
+    array_type(value.shape, value.dtype)
     if value.dtype.kind == "f" and 0 in value.strides and value.size > 1:
         return _broadcast(value, trace)
     return trace.capture(value)

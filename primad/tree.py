@@ -9,6 +9,7 @@ import dataclasses
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import optree
 
 from primad.errors import ShapeError
@@ -58,12 +59,40 @@ def _register_new(leaves: list[Any]) -> bool:
     return found
 
 
+@lru_cache(maxsize=1024)
+def _is_array(cls: type) -> bool:
+    """Say whether objects of a class are certainly leaves: optree need not be asked. Classes of ours say so."""
+    return cls in (np.ndarray, np.float64, float, int) or "__leaf__" in vars(cls)
+
+
+def _are_arrays(items: tuple[Any, ...]) -> bool:
+    found = [_is_array(type(item)) for item in items]  # type: ignore[arg-type]  # classes are hashable
+    return all(found)
+
+
+def _structure(tree: Any) -> Any:
+    return optree.tree_structure(tree, namespace=NAMESPACE)
+
+
+_LEAF = _structure(0)
+
+
+@lru_cache(maxsize=64)
+def flat(count: int) -> Any:
+    """Return the structure of a tuple of so many leaves; `flatten` gives this one for arrays and numbers."""
+    return _structure((0,) * count)
+
+
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """Return the leaves of a tree and its structure. None is an empty tree. Dataclasses count as trees.
 
     Raises:
         ShapeError: if the tree contains itself or is too deep.
     """
+    if type(tree) is tuple and _are_arrays(tree):
+        return list(tree), flat(len(tree))
+    if _are_arrays((tree,)):
+        return [tree], _LEAF
     try:
         found, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
         while _register_new(found):
@@ -114,6 +143,11 @@ def _children(value: Any) -> list[Any]:
 
 def unflatten(structure: Any, leaves: Any) -> Any:
     """Rebuild a tree from its structure and leaves."""
+    if type(leaves) is list:
+        if structure is _LEAF and len(leaves) == 1:
+            return leaves[0]
+        if structure is flat(len(leaves)):
+            return tuple(leaves)
     return optree.tree_unflatten(structure, leaves)
 
 

@@ -1,5 +1,6 @@
 """`jit` and keys: what Python can tell apart is another plan, and what is the same is found again."""
 
+import operator
 import zlib
 from collections import OrderedDict, defaultdict, namedtuple
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+import optree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -356,3 +358,30 @@ def test_trees_that_contain_themselves_are_refused(tree):
     for call in (primad.jit(lambda x: 1.0), primad.grad(lambda x: 1.0), primad.trace(lambda x: 1.0)):
         with pytest.raises(primad.PrimadError, match="contains itself"):
             call(tree)
+
+
+@given(
+    st.recursive(
+        st.sampled_from(
+            [1.5, 2, True, None, "text", np.ones(2), np.float64(0.5), np.float32(0.5), np.int64(3), Colour.RED]
+        ),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3),
+            st.lists(inner, max_size=3).map(tuple),
+            st.tuples(inner, inner).map(lambda parts: Pair(*parts)),
+        ),
+        max_leaves=6,
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_trees_that_are_known_are_what_optree_makes_of_them(value):
+    """Arrays, numbers and tuples of them; what is remembered of classes and lengths is bounded."""
+    leaves, structure = primad.tree.flatten(value)
+    wanted, known = optree.tree_flatten(value, namespace=primad.tree.NAMESPACE)
+    assert structure == known and hash(structure) == hash(known) and str(structure) == str(known)
+    assert all(map(operator.is_, leaves, wanted)) and len(leaves) == len(wanted)
+    again = primad.tree.unflatten(structure, leaves)
+    assert type(again) is type(value)
+    assert all(map(operator.is_, primad.tree.leaves(again), leaves))
+    for cache in (primad.tree.flat, primad.tree._is_array, primad.tree._is_leaf):
+        assert cache.cache_info().currsize <= cache.cache_info().maxsize <= 1024

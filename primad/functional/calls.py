@@ -105,13 +105,12 @@ class Call:
         kept = _RECORDINGS.find(key) or _Kept()
         follows = kept.misses < MOST_MISSES
         trace = FollowingTrace(evaluate_node, kept.script) if follows else None
-        found = record(function, self.types, self.in_tree, self.leaves, evaluate_node, weak=weak, trace=trace)
-        if trace is not None and trace.followed and kept.recorded is not None and kept.program is not None:
+        found = record(function, self.types, self.in_tree, self.leaves, evaluate_node, True, weak, trace, kept.recorded)
+        self.recorded = found
+        if trace is not None and trace.followed and kept.program is not None:
             kept.misses = 0
-            self.recorded = kept.recorded.returning(found.out_tree)
             self.program = kept.program.returning(found.out_tree)
             return
-        self.recorded = found
         self.program = rolled(found)
         if trace is not None and trace.script is not None and trace.script.nbytes <= MOST_KEPT_BYTES:
             misses = kept.misses + 1
@@ -200,9 +199,8 @@ def axis_of(axis: Any, ndim: int, what: str) -> int:
 
 
 def _places(in_tree: Any, argnums: Sequence[int]) -> tuple[list[Any], list[Sequence[int]]]:
-    """Return the structures of chosen arguments, None for one that is an array, and where their leaves stand."""
-    count = in_tree.num_leaves
-    if in_tree.num_children == count == in_tree.num_nodes - 1:  # all arguments are arrays
+    """Return the structures of chosen arguments, None where all arguments are arrays, and where their leaves stand."""
+    if in_tree is tree.flat(in_tree.num_leaves):
         return [None] * len(argnums), [(number,) for number in argnums]
     children = in_tree.children()
     starts = [0, *accumulate([structure.num_leaves for structure in children])]

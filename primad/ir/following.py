@@ -154,15 +154,16 @@ class FollowingTrace(Trace):
             self._steps = self.script.steps
             self._copies = list(inputs)
 
-    def end(self, outputs: Sequence[Node]) -> None:
+    def end(self, outputs: Sequence[Node]) -> bool:
         """End with these results."""
         if self._earlier is not None:
             copies = self._copies
             self.followed = self._at == len(self._steps) and list(outputs) == [copies[i] for i in self._earlier.outputs]
             if self.followed:
-                return
+                return True
             self._leave()
         self.script = Script(self, outputs)
+        return False
 
     def close(self) -> None:
         """End the trace; what is built with its nodes from now on is no part of what can be followed.

@@ -204,8 +204,9 @@ class Trace:
     def start(self, inputs: Sequence[Node]) -> None:
         """Say that all inputs are there."""
 
-    def end(self, outputs: Sequence[Node]) -> None:
-        """Say what the results are, before it is closed."""
+    def end(self, outputs: Sequence[Node]) -> bool:
+        """Say what the results are, before it is closed; return whether they are those of an earlier recording."""
+        return False
 
     def input(self, type: ArrayType, value: Any = None, weak: bool = False) -> Node:
         """Return a fresh input. Inputs are nominal: two inputs are never the same node.

@@ -90,7 +90,7 @@ class Program:
 
     def returning(self, out_tree: Any) -> Program:
         """Return the program with its results in another tree."""
-        if out_tree.is_leaf():
+        if out_tree is self.out_tree or out_tree.is_leaf():
             return self
         other: Program = object.__new__(Program)
         vars(other).update(vars(self), out_tree=out_tree)

@@ -29,7 +29,7 @@ from primad.numpy.promotion import (
 from primad.primitive import Primitive, full
 from primad.protocols import METHODS
 from primad.trace import TracedArray, bind
-from primad.types import is_float
+from primad.types import ArrayType, is_float
 
 __all__ = [
     "absolute",
@@ -88,15 +88,23 @@ __all__ = [
 
 
 def agree(x: Any, y: Any, floats: bool) -> bool:
-    """Say whether operands need no conversion: of one type, or one a float array and the other a Python number."""
-    first, second = type(x), type(y)
-    if first is TracedArray:
-        type_ = x.node.type
-        if second is TracedArray:
-            kind = type_.dtype.kind  # booleans may become numbers
-            return (type_ is y.node.type or type_ == y.node.type) and (kind == "f" or (kind != "b" and not floats))
-        return (second is float or second is int) and type_.dtype.kind == "f"
-    return second is TracedArray and (first is float or first is int) and y.node.type.dtype.kind == "f"
+    """Say whether operands need no conversion: of one type, floats where one is plain, or with a Python number."""
+    if type(x) is not TracedArray:
+        return type(y) is TracedArray and _agrees(x, y.node.type)
+    type_ = x.node.type
+    if type(y) is not TracedArray:
+        return _agrees(y, type_)
+    kind = type_.dtype.kind  # booleans may become numbers
+    return (type_ is y.node.type or type_ == y.node.type) and (kind == "f" or (kind != "b" and not floats))
+
+
+def _agrees(value: Any, with_: ArrayType) -> bool:
+    """Say whether a plain operand of an array needs no conversion: a Python number, or an array of the same type."""
+    kind = type(value)
+    if kind is np.ndarray:
+        same = value.shape == with_.shape != () and value.dtype == with_.dtype
+        return same and with_.dtype.kind == "f"
+    return (kind is float or kind is int) and with_.dtype.kind == "f"
 
 
 AS_NUMPY = "Broadcasts and promotes as NumPy does."
