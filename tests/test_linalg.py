@@ -1,6 +1,7 @@
 """Systems of equations, inverses, determinants and factorizations: NumPy's values, and derivatives of every order."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -179,3 +180,44 @@ def test_empty_matrices():
     assert primad.jit(np.linalg.det)(empty) == 1.0
     assert primad.jit(np.linalg.inv)(empty).shape == (0, 0)
     assert lower(primad.trace(np.linalg.inv)(empty)).outputs[0].type.shape == (0, 0)
+
+
+def test_factors_and_solutions_are_made_in_one_array():
+    """A copy of a large matrix is memory that the system clears: LAPACK and BLAS work where results lie."""
+    a = np.random.default_rng(0).normal(size=(300, 300)) + 30 * np.eye(300)
+    ops.lu.numpy(a)
+    tracemalloc.start()
+    try:
+        factors, order, _ = ops.lu.numpy(a)
+        factoring = tracemalloc.get_traced_memory()[1]
+        out = np.empty_like(a)
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        ops.solve_triangular.numpy(factors, a, lower=True, transpose=False, unit=True, out=out)
+        solving = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert factoring < 1.2 * a.nbytes and solving < 0.2 * a.nbytes
+    unit_lower = np.tril(factors, -1) + np.eye(300)
+    np.testing.assert_allclose(unit_lower @ np.triu(factors), a[order], atol=1e-12)
+    np.testing.assert_allclose(unit_lower @ out, a, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [3, 20], ids=["one by one", "together"])
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_triangular_solutions_lie_anywhere(n, count):
+    """Matrices in either order of axes, and results in the memory of an operand."""
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(size=(count, n, n)) + 4 * np.eye(n), rng.normal(size=(count, n, n))
+    for low, transpose, unit in itertools.product((False, True), repeat=3):
+        params = {"lower": low, "transpose": transpose, "unit": unit}
+        part = np.tril(a, -1) if low else np.triu(a, 1)
+        part = part + (np.eye(n) if unit else a * np.eye(n))
+        expected = np.linalg.solve(np.swapaxes(part, 1, 2) if transpose else part, b)
+        turned = np.swapaxes(np.swapaxes(a, 1, 2).copy(), 1, 2)
+        of_a, of_b = a.copy(), b.copy()
+        cases = [(turned, b, None), (of_a, b, of_a), (a, of_b, of_b), (turned, b, np.empty_like(b))]
+        for matrices, right, out in cases:
+            found = ops.solve_triangular.numpy(matrices, right, **params, out=out)
+            assert out is None or found is out
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

@@ -38,22 +38,23 @@ __all__ = ["cholesky", "lu"]
 
 def _lu(a: Any) -> tuple[Any, Any, Any]:
     a = np.asarray(a)
-    factors = np.array(a, order="C")
-    order = np.broadcast_to(np.arange(a.shape[-1]), a.shape[:-1]).copy()
+    rows = np.arange(a.shape[-1])
+    order = np.broadcast_to(rows, a.shape[:-1]).copy()
     parity = np.ones(a.shape[:-2], a.dtype)
-    if not few(a):
+    if a.size and not few(a):
+        factors = np.array(a, order="C")
         _eliminate(factors, order, parity)
         return factors, order, parity
     from scipy.linalg import lapack  # importing it takes longer than primad itself does
 
-    (getrf,) = lapack.get_lapack_funcs(("getrf",), (a,))
+    # Columns come first, as LAPACK has them: each copy of a large array is memory that the system clears.
+    factors = np.swapaxes(np.empty(a.shape, a.dtype), -1, -2)
+    np.copyto(factors, a)
+    (getrf,), numbers = lapack.get_lapack_funcs(("getrf",), (a,)), rows[:, None].astype(float)
     for index in np.ndindex(a.shape[:-2] if a.size else (0,)):
-        factors[index], pivots, _ = getrf(a[index])
-        rows = list(range(len(pivots)))
-        for row, pivot in enumerate(pivots.tolist()):
-            rows[row], rows[pivot] = rows[pivot], rows[row]
-        order[index] = rows
-        parity[index] = 1 - 2 * (np.count_nonzero(pivots != np.arange(len(pivots))) % 2)
+        factors[index], pivots, _ = getrf(factors[index], overwrite_a=1)
+        order[index] = lapack.dlaswp(numbers, pivots)[:, 0]
+        parity[index] = 1 - 2 * (np.count_nonzero(pivots != rows) % 2)
     return factors, order, parity[()]
 
 

@@ -78,37 +78,51 @@ bits of results depend on it."""
 # -- triangular systems ------------------------------------------------------------------------------------------------
 
 
-def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool, unit: bool) -> Any:
+def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool, unit: bool, out: Any = None) -> Any:
     a, b = np.asarray(a), np.asarray(b)
-    if not b.size:
-        return b.copy()
+    apart = out is None or np.may_share_memory(out, a)
+    x = np.empty(b.shape, b.dtype) if apart else out
+    np.copyto(x, b)
     if not few(a):
-        return _substitute(np.swapaxes(a, -1, -2) if transpose else a, b, lower != transpose, unit)
-    if not unit and not np.diagonal(a, axis1=-2, axis2=-1).all():
-        raise np.linalg.LinAlgError("singular matrix")
-    from scipy.linalg import blas  # importing it takes longer than primad itself does
-
-    (trsm,) = blas.get_blas_funcs(("trsm",), (a, b))
-    out = np.array(b, order="C")
-    for index in np.ndindex(b.shape[:-2]):
-        # Seen from BLAS, whose matrices have columns first, all are transposed: x aᵀ = b is solved where b lies.
-        right = {"side": 1, "lower": not lower, "trans_a": transpose, "diag": unit, "overwrite_b": 1}
-        out[index] = trsm(1, a[index].T, out[index].T, **right).T
+        _substitute(np.swapaxes(a, -1, -2) if transpose else a, x, lower != transpose, unit)
+    elif x.size:
+        _solve_by_blas(a, x, lower, transpose, unit)
+    if out is None:
+        return x
+    if apart:
+        np.copyto(out, x)
     return out
 
 
-def _substitute(a: Any, b: Any, lower: bool, unit: bool) -> Any:
-    """Solve all systems of a batch, row by row."""
-    n = a.shape[-1]
+def _solve_by_blas(a: Any, x: Any, lower: bool, transpose: bool, unit: bool) -> None:
+    """Solve the systems of a few matrices, one by one; right-hand sides become solutions."""
+    _check_diagonal(a, unit)
+    from scipy.linalg import blas  # importing it takes longer than primad itself does
+
+    (trsm,) = blas.get_blas_funcs(("trsm",), (a, x))
+    for index in np.ndindex(x.shape[:-2]):
+        # Seen from BLAS, whose matrices have columns first, all are transposed: x aᵀ = b is solved where b lies. A
+        # matrix that has its columns first, as LAPACK's factors do, is not, and is not copied either.
+        matrix, turned = (a[index], True) if a[index].flags.f_contiguous else (a[index].T, False)
+        how = {"lower": lower == turned, "trans_a": transpose != turned, "diag": unit}
+        x[index] = trsm(1, matrix, x[index].T, side=1, overwrite_b=1, **how).T
+
+
+def _check_diagonal(a: Any, unit: bool) -> None:
     if not unit and not np.diagonal(a, axis1=-2, axis2=-1).all():
         raise np.linalg.LinAlgError("singular matrix")
-    x = b.copy()
+
+
+def _substitute(a: Any, x: Any, lower: bool, unit: bool) -> None:
+    """Solve all systems of a batch, row by row; right-hand sides become solutions."""
+    n = a.shape[-1]
+    if x.size:
+        _check_diagonal(a, unit)
     for i in range(n) if lower else reversed(range(n)):
         known = slice(0, i) if lower else slice(i + 1, n)
         x[..., i, :] -= (a[..., i, None, known] @ x[..., known, :])[..., 0, :]
         if not unit:
             x[..., i, :] /= a[..., i, i, None]
-    return x
 
 
 def _solve_type(a: ArrayType, b: ArrayType, *, lower: bool, transpose: bool, unit: bool) -> ArrayType:
