@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.node import CAPTURED, Leaf
-from primad.ir.program import ClosedProgram, Program
+from primad import ops
+from primad.ir.node import CAPTURED, Leaf, Node, Trace
+from primad.ir.program import ClosedProgram, Program, carry_lines, replay
 from primad.native.bodies import KEPT, step_program
+from primad.native.pointwise import NEEDS
 from primad.native.vectors import lanes_of
 from primad.primitive import project
-from primad.transforms.dimensions import Dimension, Dimensions
+from primad.transforms.dimensions import Dimension, Dimensions, dependents
 from primad.transforms.resizing import resized
 from primad.types import ArrayType
 
@@ -77,7 +79,7 @@ def member_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> Member | None:
     own = all(stacked[: len(results)]) and all(node in stack.axis for node in outputs)
     if not (stack.length and leads and own and _stay_apart(stack)):
         return None
-    single, _ = resized(program, program.inputs, outputs, stack.axis, 1)
+    single = _without_choices(resized(program, program.inputs, outputs, stack.axis, 1)[0])
     dtype = _dtype_of(single)
     return None if dtype is None else Member(single, operands, results, stacked, stack.length, dtype)
 
@@ -103,6 +105,44 @@ def _stay_apart(stack: Dimension) -> bool:
     """Say whether what one member computes depends on nothing of another."""
     held = any(node.op is CAPTURED for node in stack.axis) or any(node.op is project for node in stack.made)
     return not (held or stack.twice or stack.mixed or stack.summed or stack.whole)
+
+
+def _without_choices(program: Program) -> Program:
+    """Return a step in which one that is not taken computes what it likes: nothing of it reaches what is carried.
+
+    On whole stacks a loop that has ended computes its first step again, since the tangents of its last one are
+    multiplied by zeros. A member's lanes are its own. Functions would take their slow ways for arguments of any size.
+    """
+    go, trace = program.inputs[0], Trace()
+    choices = [node for node in program.nodes if node.op is ops.select and _is_spread(node.inputs[0], go)]
+    reached = dependents(program.nodes, choices)
+    guarded = all(_guards(node, go) for node in program.outputs if node in reached)
+    if not guarded or any(node.op.name in NEEDS for node in program.nodes if not isinstance(node.op, Leaf)):
+        return program
+    inside: dict[Node, Node] = {node: trace.input(node.type) for node in program.inputs}
+    inputs, outer = list(inside.values()), {}
+    for node in program.nodes:
+        if node not in inside:
+            replay([node], inside, trace, copy=True)
+            outer[node] = inside[node]
+            if node in choices:
+                inside[node] = inside[node.inputs[1]]
+    carry_lines(program, inside, trace)
+    found = Program(trace, inputs, [outer[node] for node in program.outputs])
+    trace.close()
+    return found
+
+
+def _guards(node: Node, go: Node) -> bool:
+    """Say whether a carried value is chosen, or does not hold, where a loop has ended."""
+    if node.op is ops.logical_and:
+        return go in node.inputs
+    return node.op is ops.select and _is_spread(node.inputs[0], go)
+
+
+def _is_spread(node: Node, go: Node) -> bool:
+    """Say whether a condition is that a loop goes on, for each element of a value."""
+    return node is go or (node.op is ops.broadcast and node.inputs[0] is go)
 
 
 def _dtype_of(program: Program) -> np.dtype[Any] | None:
