@@ -378,6 +378,34 @@ def test_a_loop_is_one_node_and_its_gradient_two() -> None:
     assert sizes[0] == sizes[1]
 
 
+def test_a_loop_of_at_most_one_step_is_its_body() -> None:
+    """Laws see through it, and so do derivatives; in any case it is what a loop of as many steps gives."""
+    p = np.array([0.7, 0.2])
+    one = pendulum(primad.scan, 1)
+    close(derivatives(one), derivatives(pendulum(unrolled, 1)))
+    assert "scan" not in str(primad.trace(primad.grad(one))(p))
+    for reverse in (False, True):
+
+        def none(p: Any, reverse: bool = reverse) -> Any:
+            rows = np.zeros((0, 2)) * p
+            return primad.scan(lambda c, x: (c * np.sin(x), (c, np.sum(x))), 3 * p, rows, reverse=reverse)
+
+        carry, (states, sums) = none(p)
+        np.testing.assert_array_equal(carry, 3 * p)
+        assert (states.shape, sums.shape) == ((0, 2), (0,))
+        assert "scan" not in str(primad.trace(none)(p))
+        np.testing.assert_array_equal(primad.jacobian(lambda p: none(p)[0])(p)[:], 3 * np.eye(2))
+
+
+@pytest.mark.parametrize("length", range(3))
+def test_loops_whose_bodies_are_constants(length: int) -> None:
+    """Nothing that they take is traced; this raised a ShapeError for a number."""
+    for y in (1.5, np.ones(2)):
+        f = primad.jit(lambda x, y=y: x * primad.scan(lambda c, _: ((), y), (), length=length)[1])
+        np.testing.assert_array_equal(f(2.0), np.full((length, *np.shape(y)), 2.0 * y))
+        np.testing.assert_array_equal(primad.scan(lambda c, _, y=y: ((), y), (), length=length)[1], f(1.0))
+
+
 def test_text_reads_back_and_lowering_descends() -> None:
     def f(x: Any) -> Any:
         return primad.scan(lambda c, y: (c * np.mean(y), c), 1.5, x)

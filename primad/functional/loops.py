@@ -17,7 +17,7 @@ from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.functional.calls import run_once
 from primad.ir.node import LITERAL, leaf_value, literal_value
-from primad.ir.program import Program
+from primad.ir.program import ClosedProgram, Program
 from primad.numpy.promotion import convert
 from primad.primitive import as_tuple
 from primad.programs.loop_bodies import with_scalars
@@ -26,6 +26,7 @@ from primad.programs.scan import scan as scan_
 from primad.recording import check_function, is_number, record, type_of
 from primad.runtime.programs import traced_operands
 from primad.trace import TracedArray
+from primad.transforms.lowering import inline
 from primad.types import ArrayType
 
 Function = Callable[..., Any]
@@ -87,11 +88,19 @@ def _scanned(f: Function, init: Any, xs: Any, length: int | None, reverse: bool)
     if any(type(x) is TracedArray for x in given) or program.captured:
         given = traced_operands(given)
     else:  # a loop without operands in the function being recorded
-        given = [*converted, *rows, *map(leaf_value, sources)]
-    found = as_tuple(scan_(*given, of=of, **form._asdict())) if program.outputs else ()
+        given = [*converted, *rows, *[leaf_value(source) for source in sources]]
+    found = _applied(of, given, form) if program.outputs else ()
     carry = tree.unflatten(carry_tree, found[: len(types)])
     _, ys_tree = program.out_tree.children()
     return carry, tree.unflatten(ys_tree, found[len(types) :])
+
+
+def _applied(of: ClosedProgram, given: Sequence[Any], form: Form) -> Sequence[Any]:
+    """Return the results of a scan; one of at most one step is its definition, which laws see through."""
+    if form.length > 1 or not is_any_traced(given):
+        return as_tuple(scan_(*given, of=of, **form._asdict()))
+    assert scan_.build is not None
+    return inline(scan_.build(of.hoisted, **form._asdict()), given)
 
 
 def _length(rows: Sequence[Any], length: int | None) -> int:
