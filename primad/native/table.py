@@ -46,7 +46,7 @@ class Way(Enum):
     FRAME = "index arithmetic on a copy that has zeros around it"
     CONSTANT = "a constant of the text"
     RESULT = "one of the results of an op that writes several"
-    LOOP = "a loop around a program of its own, or a call of one"
+    LOOP = "a loop around a program of its own, or a program that it calls"
 
 
 @dataclass(frozen=True)
