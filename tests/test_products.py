@@ -167,3 +167,14 @@ def test_steps_do_not_depend_on_threads() -> None:
     finally:
         primad.set_num_threads(threads)
     assert found[0] == found[1] == found[2]
+
+
+def test_products_belong_to_the_parameters_as_they_were() -> None:
+    v = RNG.normal(size=Space.of(P).size)
+    for function, memory in ((equation, 10**9), (equation, 0), (OTHERS["a mean"], 0)):
+        params = primad.tree.map(np.array, P)
+        at = Residuals(function, memory=memory).linearized(params, X)
+        before = at.product(v)
+        for leaf in primad.tree.leaves(params):
+            leaf *= 0.5
+        assert before.tobytes() == at.product(v).tobytes()
