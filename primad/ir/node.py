@@ -139,8 +139,11 @@ def named(params: dict[str, Any]) -> Params:
 
 
 def params_key(params: Params) -> Any:
-    """Return a hashable stand-in for all params of an application."""
-    return tuple([(name, param_key(value)) for name, value in params])
+    """Return a hashable stand-in for all params of an application: most of the time, they themselves."""
+    for _, value in params:
+        if param_key(value) is not value:
+            return tuple([(name, param_key(part)) for name, part in params])
+    return params
 
 
 def literal_key(value: Any, type: ArrayType) -> Any:
