@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import primad
+from primad.ir.node import params_key
 from primad.native.compiler import compiler
 
 Point = namedtuple("Point", "x y")
@@ -385,3 +386,13 @@ def test_trees_that_are_known_are_what_optree_makes_of_them(value):
     assert all(map(operator.is_, primad.tree.leaves(again), leaves))
     for cache in (primad.tree.flat, primad.tree._is_array, primad.tree._is_leaf):
         assert cache.cache_info().currsize <= cache.cache_info().maxsize <= 1024
+
+
+def test_params_that_python_takes_for_equal_have_keys_of_their_own():
+    """Also inside of tuples; params of integers, texts and tuples of them are their own key."""
+    values = [1, 1.0, True, 0, 0.0, -0.0, False, None, "1"]
+    values += [(1,), (1.0,), (True,), (0.0,), (-0.0,), ((1,), 1), ((1,), 1.0), ((True,), 1), (1, None), ("1",), ()]
+    keys = [params_key((("axis", 1), ("value", value))) for value in values]
+    assert len(set(keys)) == len(keys)
+    for params in ((), (("axes", (0, 1)), ("name", "x")), (("shape", ()), ("wide", None))):
+        assert params_key(params) is params
