@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 
 import primad
-from primad import tree
+from primad import ops, tree
+from primad.ir.program import ClosedProgram
+from primad.native.members import member_of
+from primad.programs.while_loop import while_loop as while_op
+from primad.recording import program_of
 from primad.runtime import chunks, separate_loops
 from primad.runtime.cache import Cache
-from primad.transforms.lowering import inline
+from primad.transforms.lowering import apply_program_op, inline
+from primad.types import ArrayType
 from primad.verify.cases import Seeded
 from primad.verify.programs import draw_program, refilled
 
@@ -161,6 +166,34 @@ def test_stacks_of_loops_are_parts_of_loops(size: int) -> None:
     for got, want in zip(tree.leaves(tangent(x)), tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10)
     assert "plan: one native function" in str(primad.explain(f, x))
+
+
+def test_a_step_of_a_stack_may_leave_a_value_as_it_is_and_choices_go() -> None:
+    """Steps that are not taken choose between nothing in registers; what is carried is that of the interpreter."""
+    types = [ArrayType((5,), dtype) for dtype in (np.bool_, np.float64, np.float64)]
+
+    def some(go: Any) -> Any:
+        return ops.less(0.5, ops.sum(ops.cast(go, dtype="float64"), axes=(0,)))
+
+    def step(go: Any, x: Any, y: Any) -> list[Any]:
+        new = ops.select(go, ops.mul(ops.select(go, x, y), y), x)
+        on = ops.logical_and(go, ops.less(y, new))
+        return [on, new, y, some(on)]
+
+    of = ClosedProgram(program_of(types, step))
+    member = member_of(of, (True,) * 3)
+    assert member is not None
+    assert str(member.program).count("select") == 1
+
+    def stack(go: Any, x: Any, y: Any) -> Any:
+        found = apply_program_op(while_op, of, [some(go), go, x, y], carry=3, most=50, separate=True)
+        return list(found[1:4])
+
+    program = program_of(types, stack)
+    given = np.array([1, 1, 0, 1, 1], bool), np.full(5, 8.0), np.linspace(0.5, 0.9, 5)
+    found, wanted = (primad.jit(lambda *xs: program(*xs), backend=way)(*given) for way in ("native", "reference"))
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("limit", [None, 10**9])

@@ -120,7 +120,7 @@ def _without_choices(program: Program) -> Program:
     if not guarded or any(node.op.name in NEEDS for node in program.nodes if not isinstance(node.op, Leaf)):
         return program
     inside: dict[Node, Node] = {node: trace.input(node.type) for node in program.inputs}
-    inputs, outer = list(inside.values()), {}
+    inputs, outer = list(inside.values()), dict(inside)
     for node in program.nodes:
         if node not in inside:
             replay([node], inside, trace, copy=True)
