@@ -33,6 +33,7 @@ def main() -> int:
     parser.add_argument("--patience", type=float, default=Effort.patience, help="seconds for one call of a peer")
     parser.add_argument("--json", type=Path, help="write the rows to this file, after each workload")
     parser.add_argument("--earlier", type=Path, nargs="+", default=[], help="files of rows to report with the new ones")
+    parser.add_argument("--gradbench", type=Path, help="a file that gradbench.compare wrote, to report with the rows")
     parser.add_argument("--report", action="store_true", help=f"write {PAGE.relative_to(PAGE.parents[1])}")
     options = parser.parse_args()
     effort = Effort(options.rounds, options.seconds, options.patience)
@@ -41,7 +42,8 @@ def main() -> int:
     rows, failed = _run(chosen, options, effort)
     print("\n" + table(merged(earlier, rows)))
     if options.report:
-        write(PAGE, page(merged(earlier, rows), datetime.date.today().isoformat()))
+        evaluations = json.loads(options.gradbench.read_text()) if options.gradbench else []
+        write(PAGE, page(merged(earlier, rows), datetime.date.today().isoformat(), evaluations))
     return int(failed)
 
 

@@ -5,6 +5,8 @@ import jax.flatten_util
 import jax.numpy as jnp
 import jax.scipy.sparse.linalg
 import numpy as np
+from everyday import EVERYDAY
+from everyday import MOVING as PARAMETERS
 from loops import LOSSES, root
 from matrices import MOVING, OF_MATRICES, by_cholesky
 from residuals import (
@@ -229,8 +231,20 @@ def matrices(workload):
     return {"JAX": jax.jit(derive(OF_MATRICES[workload.kind](jnp), MOVING[workload.kind]))}
 
 
+def everyday(workload):
+    """Return a program's value with its derivative."""
+    own = {"softmax": jax.nn.softmax, "conv": lambda x, weights: jax.lax.conv(x, weights, (1, 1), "VALID")}
+    loss = EVERYDAY[workload.kind](jnp, own)
+    if workload.kind == "logistic":
+        derive = jax.value_and_grad(loss)
+        return {"JAX": jax.jit(lambda *of: (*derive(*of), jax.hessian(loss)(*of)))}
+    return {"JAX": jax.jit(jax.value_and_grad(loss, PARAMETERS[workload.kind]))}
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "everyday":
+        return everyday(workload)
     if workload.group == "linear-algebra":
         return matrices(workload)
     if workload.kind == "long":

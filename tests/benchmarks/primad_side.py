@@ -1,6 +1,10 @@
 """The workloads in primad."""
 
+import functools
+
 import numpy as np
+from everyday import EVERYDAY
+from everyday import MOVING as PARAMETERS
 from loops import LOSSES, root, unrolled
 from matrices import MOVING, OF_MATRICES
 from residuals import (
@@ -89,8 +93,20 @@ def matrices(workload):
     return primad.jit(derive(loss, MOVING[workload.kind]))
 
 
+def everyday(workload):
+    """Return a program's value with its derivative."""
+    softmax, conv = functools.partial(primad.nn.softmax, axis=-1), primad.nn.conv
+    loss = EVERYDAY[workload.kind](np, {"softmax": softmax, "conv": conv})
+    if workload.kind == "logistic":
+        derive = primad.value_and_grad(loss)
+        return primad.jit(lambda w, *of: (*derive(w, *of), primad.hessian(lambda v: loss(v, *of))(w)[:]))
+    return primad.jit(primad.value_and_grad(loss, PARAMETERS[workload.kind]))
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "everyday":
+        return {"primad": everyday(workload)}
     if workload.group == "linear-algebra":
         return {"primad": matrices(workload)}
     if workload.kind == "newton" or workload.kind in LOSSES:

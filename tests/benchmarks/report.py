@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from .gradbench import compare
 from .machine import description
 from .measure import Row
 from .workloads import DIMENSIONS, PARTS, WORKLOADS, Workload
@@ -36,6 +37,32 @@ COMPUTED = {
     "mixture": f"value and gradient of the likelihood of {PARTS} Gaussian densities in {DIMENSIONS} dimensions",
 }
 """What is computed of matrices, by kind."""
+EVERYDAY = {
+    "forces": "energy of {} atoms in pairs listed by indices, and forces",
+    "logsumexp": "logarithm of the sum of exponentials of {} numbers, by hand, with gradient",
+    "attention": "four heads of attention over {} rows of 64 numbers, value and gradient in the weights",
+    "convolution": "two layers of 3×3 convolutions, 8 and 16 channels, {} pictures 28×28, value and gradient",
+    "logistic": "logistic regression on 20 features, {} points, value, gradient and Hessian",
+}
+"""What everyday programs compute, by kind."""
+GRADBENCH = """\
+## GradBench
+
+The twelve evaluations of [GradBench](https://github.com/gradbench/gradbench), each system on one processor, as
+[below](#gradbench-evaluations). *First* is the first call. A system without a time did not answer within a minute.
+
+"""
+SWEEP = """\
+## From one size to the next
+
+Programs of 10 to 100 000 nodes, and of arrays from one element to ten millions: the time of a call by node, or by
+element. Where it grows more than three times from a size to the next there is a circle.
+
+![Time by node over the number of nodes, and by element over the number of elements](pictures/sweep.svg)
+
+It is drawn by `python -m tests.benchmarks.sweep --picture docs/pictures/sweep.svg`.
+
+"""
 COMMANDS = """\
 ## How to run it
 
@@ -46,7 +73,7 @@ $ python -m tests.benchmarks burgers laplacian --peer-python /path/to/python --j
 $ python -m tests.benchmarks --peer-python /path/to/python --report
 ```
 
-### GradBench
+### GradBench evaluations
 
 [GradBench](https://github.com/gradbench/gradbench) sends evaluations to tools of automatic differentiation as lines of
 JSON. All twelve of them are in `tests/benchmarks/gradbench`, a file each, written as a user of NumPy would write them.
@@ -56,7 +83,7 @@ inputs are compared with definitions in other words and with differences.
 
 ```console
 $ python -m tests.benchmarks.gradbench
-$ python -m tests.benchmarks.gradbench.compare lse gmm --peer-python /path/to/python
+$ python -m tests.benchmarks.gradbench.compare lse gmm --peer-python /path/to/python --json evaluations.json
 ```
 
 Without names all run, for about a quarter of an hour; a system that takes more than `--patience` seconds (60) for an
@@ -97,8 +124,8 @@ def merged(earlier: Sequence[Row], later: Sequence[Row]) -> list[Row]:
     return [found[key] for key in sorted(found, key=lambda key: (names.index(key[0]), key[1] != "float64"))]
 
 
-def page(rows: Sequence[Row], date: str) -> str:
-    """Return the documentation's page."""
+def page(rows: Sequence[Row], date: str, evaluations: Sequence[Row] = ()) -> str:
+    """Return the documentation's page: workloads, and GradBench's evaluations where they were timed."""
     said = description()
     machine = f"{said['cores']} cores of an {said['processor']} with {said['vectors']}"
     parts = [HEAD.format(date=date, machine=machine), "## The machine\n\n| | |\n|---|---|\n"]
@@ -128,7 +155,9 @@ def page(rows: Sequence[Row], date: str) -> str:
             )
     notes = [f"- {row['workload']} {row['dtype']}: {note}\n" for row in rows for note in row["notes"]]
     parts += ["\nNot timed:\n\n", *notes] if notes else []
-    return "".join(parts) + "\n" + COMMANDS.rstrip() + "\n"
+    if evaluations:
+        parts += ["\n", GRADBENCH, compare.header(), "\n", *[compare.shown(found) + "\n" for found in evaluations]]
+    return "".join(parts) + "\n" + SWEEP + COMMANDS.rstrip() + "\n"
 
 
 def _definition(row: Row) -> str:
@@ -136,6 +165,8 @@ def _definition(row: Row) -> str:
     if workload.kind in COMPUTED:
         size = f"{workload.points} points" if workload.kind in ("evidence", "mixture") else f"{workload.points} rows"
         return f"{COMPUTED[workload.kind]}, {size}{f', {workload.stack} matrices' if workload.stack else ''}"
+    if workload.kind in EVERYDAY:
+        return EVERYDAY[workload.kind].format(workload.points)
     if not workload.sizes:
         return f"{workload.points or workload.order} {'unknowns' if workload.points else 'operations'}"
     widths = "-".join(map(str, workload.sizes))

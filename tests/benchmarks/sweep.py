@@ -198,6 +198,9 @@ def _panel(unit: str, kinds: dict[str, list[Point]], left: int) -> list[str]:
     for kind, colour in zip(kinds.values(), COLOURS, strict=False):
         line = " ".join("{:.1f},{:.1f}".format(*place(p.size, p.seconds / p.size)) for p in kind)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+        steep = cliffs(kind)
+        for x, y in (place(p.size, p.seconds / p.size) for p in kind if p.size in steep):
+            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="none" stroke="{colour}"/>')
     for number, (name, colour) in enumerate(zip(kinds, COLOURS, strict=False)):
         x = left + WIDTH - MARGIN - 90
         parts.append(f'<text x="{x}" y="{36 + 14 * number}" fill="{colour}">{escape(name)}</text>')

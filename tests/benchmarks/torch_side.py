@@ -4,8 +4,12 @@
 what it makes of nested `torch.func.grad` takes half a minute to compile and runs no faster.
 """
 
+import functools
+
 import numpy as np
 import torch
+from everyday import EVERYDAY
+from everyday import MOVING as PARAMETERS
 from loops import LOSSES, root, unrolled
 from matrices import MOVING, OF_MATRICES, by_cholesky
 from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock
@@ -199,6 +203,29 @@ def matrices(workload):
     return {"PyTorch": derived}
 
 
+class EverydayFunctions(MatrixFunctions):
+    """What everyday programs need beside these."""
+
+    log1p, reshape = torch.log1p, torch.reshape
+
+
+def everyday(workload):
+    """Return a program's value with its derivative."""
+    softmax, conv = functools.partial(torch.softmax, dim=-1), torch.nn.functional.conv2d
+    loss = EVERYDAY[workload.kind](EverydayFunctions, {"softmax": softmax, "conv": conv})
+    if workload.kind == "logistic":
+        both, hessian = torch.func.grad_and_value(loss), torch.func.hessian(loss)
+        return {"PyTorch functional": lambda *of: (*both(*of)[::-1], hessian(*of))}
+    moving = PARAMETERS[workload.kind]
+
+    def derived(*arguments):
+        given = [x.detach().requires_grad_() if i in moving else x for i, x in enumerate(arguments)]
+        value = loss(*given)
+        return value.detach(), torch.autograd.grad(value, [given[i] for i in moving])
+
+    return {"PyTorch": derived}
+
+
 def evidence():
     """Return the forms of a Gaussian process's evidence with its Hessian."""
     cholesky = by_cholesky(
@@ -224,6 +251,8 @@ def evidence():
 
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "everyday":
+        return everyday(workload)
     if workload.group == "linear-algebra":
         return matrices(workload)
     if workload.kind in ("lorenz-hessian", "long"):

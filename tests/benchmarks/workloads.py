@@ -53,6 +53,9 @@ class Workload:
             return tuple(x.astype(dtype) for x in of_loop(self.kind, self.points))
         if self.group == "linear-algebra":
             return tuple([x.astype(dtype) for x in of_matrices(self.kind, self.points, self.stack)])
+        if self.group == "everyday":
+            given = of_everyday(self.kind, self.points)
+            return tuple([x.astype(dtype) if x.dtype.kind == "f" else x for x in given])
         if self.kind == "chain":
             return (float(np.dtype(dtype).type(0.3)),)
         if self.kind.startswith("rosenbrock"):
@@ -75,7 +78,7 @@ class Workload:
 
     def bytes(self, dtype: str) -> float:
         """Return the bytes that any method moves: the arguments once, and the result."""
-        if self.kind == "chain" or self.group in ("loops", "long", "linear-algebra"):
+        if self.kind == "chain" or self.group in ("loops", "long", "linear-algebra", "everyday"):
             return 0.0
         if self.kind.startswith("rosenbrock"):
             return float(sum(x.nbytes for x in self.arguments(dtype)) + self.points * np.dtype(dtype).itemsize)
@@ -116,6 +119,23 @@ def of_matrices(kind: str, points: int, stack: int) -> tuple[Any, ...]:
         return a, rng.normal(size=a.shape)
     a += 2.0 * points**0.5 * np.eye(points)
     return (a,) if kind == "logdet" else (a, rng.normal(size=(*lead, points, 1)))
+
+
+def of_everyday(kind: str, points: int) -> tuple[Any, ...]:
+    """Return the arguments of one of the everyday programs."""
+    rng = np.random.default_rng(0)
+    if kind == "forces":
+        lattice = np.stack(np.meshgrid(*[np.arange(7.0)] * 3), -1).reshape(-1, 3)[:points]
+        return (1.2 * lattice + 0.05 * rng.normal(size=lattice.shape), *np.triu_indices(points, 1))
+    if kind == "logsumexp":
+        return (rng.normal(size=points),)
+    if kind == "attention":
+        return (*rng.normal(size=(3, 64, 64)) / 8, rng.normal(size=(points, 64)))
+    if kind == "convolution":
+        weights = rng.normal(size=(8, 1, 3, 3)) / 3, rng.normal(size=(16, 8, 3, 3)) / 8
+        return (*weights, rng.normal(size=(points, 1, 28, 28)))
+    x = rng.normal(size=(points, 20))
+    return 0.1 * rng.normal(size=20), x, np.sign(x[:, 0] + 0.5 * rng.normal(size=points))
 
 
 def network(inputs: int, width: int, depth: int, outputs: int = 1) -> tuple[int, ...]:
@@ -184,7 +204,12 @@ WORKLOADS = {
             for kind in ("logdet", "solve", "eigh", "svd")
         ),
         Workload("evidence", "linear-algebra", "evidence", points=200, must=1),
-        Workload("mixture", "linear-algebra", "mixture", points=10_000, must=1),
+        Workload("mixture", "linear-algebra", "mixture", points=10_000, must=2),
+        Workload("forces", "everyday", "forces", points=300, must=2),
+        Workload("logsumexp", "everyday", "logsumexp", points=1_000_000, must=1),
+        Workload("attention", "everyday", "attention", points=512, must=1.5),
+        Workload("convolution", "everyday", "convolution", points=16, must=2),
+        Workload("logistic", "everyday", "logistic", points=10_000, must=2),
         Workload("start-import", "start", "import", BURGERS, 10_000, must=2, reach=4,
                  against="JAX"),
         Workload("start-gradient", "start", "burgers", BURGERS, 10_000, must=2, reach=4, against="JAX",
