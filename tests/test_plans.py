@@ -166,6 +166,8 @@ STEPS: tuple[Callable[[Any, Any, Seeded], Any], ...] = (
     lambda x, y, pick: rows(x, y, pick),
     lambda x, y, pick: spread(x, y, pick),
     lambda x, y, pick: spread(np.sin(x) * 2.0, y, pick),
+    lambda x, y, pick: np.expand_dims(x, 0) - np.expand_dims(x, 1),  # pairs
+    lambda x, y, pick: np.exp(-np.abs(x @ np.swapaxes(x, -1, -2))) @ np.tanh(x),
 )
 
 

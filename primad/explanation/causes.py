@@ -12,6 +12,7 @@ from primad.native.compiler import compiler
 from primad.native.table import reason
 from primad.quantities import count, seconds, several, size
 from primad.runtime.accumulation import BlockTiles
+from primad.runtime.combined_plans import ApartPlan, StagedPlan
 from primad.runtime.compiled_program import work_of
 from primad.runtime.executor import Executable
 from primad.runtime.interpreted_tiles import InterpretedTiles
@@ -19,7 +20,7 @@ from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart, NativeStep
 from primad.runtime.prediction import MOST_WORK, Machine, by_numpy
 from primad.runtime.tile_partition import WORTHWHILE_BYTES
-from primad.runtime.tiling import StagedPlan, TiledPlan
+from primad.runtime.tiling import TiledPlan
 
 MOST_CAUSES = 6
 """Lines that are shown, the costliest first."""
@@ -73,6 +74,8 @@ def _alone(plan: Executable) -> Iterator[tuple[Node, float]]:
     elif isinstance(plan, StagedPlan):
         for part in plan.parts:
             yield from _alone(part)
+    elif isinstance(plan, ApartPlan):
+        yield from _alone(plan.plan)
     elif isinstance(plan, TiledPlan):
         before, tiles, after = plan.parts
         yield from _alone(before)

@@ -40,9 +40,11 @@ class Executable(ABC):
 
     Attributes:
         program: what it computes, after the rewritings that the executor made.
+        is_tiled: whether something of it runs in tiles.
     """
 
     program: Program
+    is_tiled: bool = False
 
     @property
     @abstractmethod

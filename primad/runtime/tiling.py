@@ -25,6 +25,7 @@ from primad.native.budget import BUDGET
 from primad.quantities import several
 from primad.runtime.accumulation import BlockTiles, large_products
 from primad.runtime.chunks import thread_count
+from primad.runtime.combined_plans import ApartPlan, StagedPlan
 from primad.runtime.donation import settle
 from primad.runtime.executor import Donated, Executable, Hint
 from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
@@ -40,6 +41,7 @@ from primad.runtime.tileable_axes import Tileable, is_computed, largest_mixed, t
 from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer import outer_products
+from primad.transforms.apart import Apart, told_apart
 from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import calls, without_calls
 from primad.types import TupleType
@@ -118,9 +120,24 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
     chosen = None if along is None else _chosen(program, along)
     if is_pointwise(program.nodes):
         return Plan(program, WORTHWHILE_SIZE, donated)
-    for dimension in tileable_dimensions(program) if chosen is None else chosen:
-        tiled = [x for x in dimension.axis.keys() - dimension.sources if is_computed(x)]
-        if sum(node.type.nbytes for node in tiled) < WORTHWHILE_BYTES:
+    tiled = _tiled(program, tileable_dimensions(program) if chosen is None else chosen, stages, donated, along)
+    if tiled is not None:
+        return tiled
+    found = None if along is not None else _told_apart(program, stages, donated)
+    return found or _around_mixers(program, stages, donated, along) or Plan(program, WORTHWHILE_SIZE, donated)
+
+
+def _tiled(
+    program: Program,
+    dimensions: Sequence[Tileable],
+    stages: int,
+    donated: Donated = (),
+    along: Hint | None = None,
+) -> AnyPlan | None:
+    """Return a plan along the first of some dimensions that is worth it; None if there is none."""
+    for dimension in dimensions:
+        computed = [x for x in dimension.axis.keys() - dimension.sources if is_computed(x)]
+        if sum(node.type.nbytes for node in computed) < WORTHWHILE_BYTES:
             continue
         length = tile_length(dimension)
         pays = dimension.length >= 2 * length
@@ -141,10 +158,42 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
         if stages > 1:
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
             first = with_costly(program, first, dimension.axis.keys() - dimension.sources)
-            staged, whole = StagedPlan(program, first, stages, donated, along), Plan(program, WORTHWHILE_SIZE, donated)
+            staged, whole = _staged(program, first, stages, donated, along), Plan(program, WORTHWHILE_SIZE, donated)
             recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * whole.flops
             return whole if recomputes and whole.peak_bytes < LARGE_BYTES else staged
-    return _around_mixers(program, stages, donated, along) or Plan(program, WORTHWHILE_SIZE, donated)
+    return None
+
+
+def _told_apart(program: Program, stages: int, donated: Donated) -> AnyPlan | None:
+    """Return a plan for a program whose largest dimension meets itself, tiled along one of the two that it becomes.
+
+    Returns:
+        None where nothing is tiled then, or too much is computed twice.
+    """
+    total = sum(node.type.nbytes for node in program.nodes if not isinstance(node.type, TupleType))
+    apart = told_apart(program) if total >= WORTHWHILE_BYTES else None
+    plan: AnyPlan | None = None
+    if isinstance(apart, Apart):
+        # One of the two may be summed over to be used along the other: with softmax, say, that of the keys.
+        found = tileable_dimensions(apart.program)
+        staged = [_needs_stages(apart.program, x, _sums_before(apart.program, x)) for x in found]
+        ordered = [found[i] for i in sorted(range(len(found)), key=staged.__getitem__)]
+        inner = _tiled(apart.program, ordered, stages)
+        plan = ApartPlan(program, inner, apart.copied, donated) if inner else None
+    elif apart is not None and stages > 1 and not {*program.outputs} <= {*apart}:
+        plan = _staged(program, apart, stages, donated)
+    if plan is None or not plan.is_tiled or plan.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops:
+        return None
+    return plan
+
+
+def _staged(
+    program: Program, first: Sequence[Node], stages: int, donated: Donated, along: Hint | None = None
+) -> StagedPlan:
+    """Return a plan that computes some values first, and the rest from them and the inputs."""
+    early = _plan(subprogram(program, program.inputs, first), 1, along=along)
+    late = _plan(subprogram(program, [*program.inputs, *first], program.outputs), stages - 1, donated, along)
+    return StagedPlan(program, first, (early, late))
 
 
 def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint | None) -> StagedPlan | None:
@@ -171,7 +220,7 @@ def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint 
     if not first or set(first) >= {node for node in program.outputs if not isinstance(node.op, Leaf)}:
         return None
     first = with_costly(program, first, dimension.axis.keys() - dimension.whole)
-    staged = StagedPlan(program, first, stages, donated, along)
+    staged = _staged(program, first, stages, donated, along)
     recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops
     return staged if staged.is_tiled and not recomputes else None
 
@@ -218,71 +267,6 @@ def _needs_stages(program: Program, dimension: Tileable, before: dict[Node, int]
     return any(before[node] for node in tiled) or any(before.get(x, 0) for operands in summed for x in operands)
 
 
-class StagedPlan(Executable):
-    """A program split where complete sums over a dimension are used along it again.
-
-    Attributes:
-        program: what it computes.
-        parts: the plans of its two parts.
-    """
-
-    def __init__(
-        self, program: Program, first: Sequence[Node], stages: int, donated: Donated, along: Hint | None
-    ) -> None:
-        self.program = program
-        self._first: AnyPlan = _plan(subprogram(program, program.inputs, first), 1, along=along)
-        second = subprogram(program, [*program.inputs, *first], program.outputs)
-        self._second = _plan(second, stages - 1, donated, along)
-        self.parts = (self._first, self._second)
-        self._within = beside_tiles(program)
-        self._kept_bytes = sum(node.type.nbytes for node in first)
-
-    @property
-    def is_tiled(self) -> bool:
-        """Say whether something of it runs in tiles."""
-        return any(isinstance(x, TiledPlan) or (isinstance(x, StagedPlan) and x.is_tiled) for x in self.parts)
-
-    @property
-    def peak_bytes(self) -> int:
-        """Memory of the arrays that a run makes, when it is most; the first part's buffers may stay for the next."""
-        return self._first.peak_bytes + self._kept_bytes + self._second.peak_bytes
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory between runs."""
-        return self.program, *self.parts
-
-    @property
-    def flops(self) -> int:
-        """Flops of both parts together."""
-        return self._first.flops + self._second.flops
-
-    @property
-    def summary(self) -> str:
-        """How it runs, in a line."""
-        return (
-            "two stages, one after the other: what needs complete values or sums over the axis is used along it again"
-        )
-
-    @property
-    def details(self) -> list[str]:
-        """What its stages are."""
-        return [
-            line
-            for name, part in zip(("first", "then"), self.parts, strict=True)
-            for line in (f"{name}: {part.summary}", *[f"  {line}" for line in part.details])
-        ]
-
-    def predicted(self, machine: Machine) -> Prediction:
-        """Predict how long a run takes."""
-        return self._first.predicted(machine) + self._second.predicted(machine)
-
-    def run(self, arguments: Sequence[Any]) -> list[Any]:
-        """Compute the sums, then the rest."""
-        found: list[Any] = self._within(lambda: self._second.run([*arguments, *self._first.run(arguments)]))
-        return found
-
-
 class TiledPlan(Executable):
     """A program that runs in tiles along one dimension.
 
@@ -291,6 +275,8 @@ class TiledPlan(Executable):
         dimension: the dimension that is cut.
         tiles: what runs in tiles, and how.
     """
+
+    is_tiled = True
 
     def __init__(self, tiles: AnyTiles, stages: int, donated: Donated) -> None:
         partition = tiles.partition
@@ -410,4 +396,4 @@ def _outer(when: str, plan: AnyPlan) -> list[str]:
 
 
 AnyTiles = Tiles | BlockTiles
-AnyPlan = Plan | TiledPlan | StagedPlan
+AnyPlan = Plan | TiledPlan | StagedPlan | ApartPlan

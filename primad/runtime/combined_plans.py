@@ -1,0 +1,127 @@
+"""Plans made of other plans: one after the other, or with some arguments given twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from primad.ir.node import INPUT, Node, leaf_value
+from primad.ir.program import Program
+from primad.runtime.donation import settle
+from primad.runtime.executor import Donated, Executable
+from primad.runtime.large_steps import beside_tiles
+from primad.runtime.prediction import Machine, Prediction
+
+
+class StagedPlan(Executable):
+    """A program split where complete sums over a dimension are used along it again.
+
+    Args:
+        program: what it computes.
+        first: values that the first part computes for the second.
+        parts: the plans of its two parts.
+    """
+
+    def __init__(self, program: Program, first: Sequence[Node], parts: tuple[Any, Any]) -> None:
+        self.program = program
+        self.parts = parts
+        self.is_tiled = any(part.is_tiled for part in parts)
+        self._within = beside_tiles(program)
+        self._kept_bytes = sum(node.type.nbytes for node in first)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most; the first part's buffers may stay for the next."""
+        first, second = self.parts
+        return int(first.peak_bytes + self._kept_bytes + second.peak_bytes)
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.program, *self.parts
+
+    @property
+    def flops(self) -> int:
+        """Flops of both parts together."""
+        return sum(part.flops for part in self.parts)
+
+    @property
+    def summary(self) -> str:
+        """How it runs, in a line."""
+        return (
+            "two stages, one after the other: what needs complete values or sums over the axis is used along it again"
+        )
+
+    @property
+    def details(self) -> list[str]:
+        """What its stages are."""
+        return [
+            line
+            for name, part in zip(("first", "then"), self.parts, strict=True)
+            for line in (f"{name}: {part.summary}", *[f"  {line}" for line in part.details])
+        ]
+
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes."""
+        first, second = [part.predicted(machine) for part in self.parts]
+        together: Prediction = first + second
+        return together
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the first part's values, then the rest."""
+        first, second = self.parts
+        found: list[Any] = self._within(lambda: second.run([*arguments, *first.run(arguments)]))
+        return found
+
+
+class ApartPlan(Executable):
+    """A program that is run as one whose index does not meet itself (`primad.transforms.apart`).
+
+    Args:
+        program: what it computes.
+        plan: how the other program runs.
+        copied: what that takes after the inputs: some of them again, or captured arrays.
+        donated: outputs that take the memory of inputs.
+    """
+
+    def __init__(self, program: Program, plan: Any, copied: Sequence[Node], donated: Donated) -> None:
+        self.program = program
+        self.plan = plan
+        self.is_tiled = plan.is_tiled
+        self._copied = [program.inputs.index(node) if node.op is INPUT else leaf_value(node) for node in copied]
+        self._donated = donated
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most."""
+        return int(self.plan.peak_bytes)
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.program, self.plan
+
+    @property
+    def flops(self) -> int:
+        """Flops of the program that runs, in which what both indices need is computed twice."""
+        return int(self.plan.flops)
+
+    @property
+    def summary(self) -> str:
+        """How it runs, in a line."""
+        return f"an axis that meets itself is two: {self.plan.summary}"
+
+    @property
+    def details(self) -> list[str]:
+        """What it consists of."""
+        return list(self.plan.details)
+
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes."""
+        predicted: Prediction = self.plan.predicted(machine)
+        return predicted
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the outputs."""
+        again = [arguments[x] if isinstance(x, int) else x for x in self._copied]
+        return settle(self.plan.run([*arguments, *again]), arguments, self._donated)
