@@ -55,6 +55,37 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "pow": [(lambda n, x, y: n.pow(x, y), (positive(2, 3), normal(3)))],
     "row_stack": [(lambda n, x, y: n.vstack([x, y]), (normal(2), normal(2)))],
     "result_type": [(lambda n, x: x * (1 if n.result_type(x, np.float32) == np.float64 else 2), (normal(3),))],
+    # exponents, bits and integers
+    "ldexp": [
+        (lambda n, x: n.ldexp(x, [2, -1, 0]), (normal(3),)),
+        (lambda n, x, k: n.ldexp(x, k), (normal(3), np.array([[1], [-2]]))),
+    ],
+    "frexp": [(lambda n, x: n.frexp(x)[0], (apart(4) * 7,)), (lambda n, x: n.frexp(x)[1], (apart(4) * 7,))],
+    "spacing": [(lambda n, x: n.spacing(x), (apart(4),))],
+    "nextafter": [(lambda n, x: n.nextafter(x, 1.0), (apart(4),))],
+    "gcd": [(lambda n, x: n.gcd(x, 12), (np.arange(-3, 9),))],
+    "lcm": [(lambda n, x: n.lcm(x, [[4], [6]]), (np.arange(-3, 9),))],
+    "bitwise_count": [(lambda n, x: n.bitwise_count(x), (np.arange(-3, 9),))],
+    "packbits": [(lambda n, x: n.packbits(x > 0, axis=1, bitorder="little"), (normal(2, 11),))],
+    "unpackbits": [(lambda n, x: n.unpackbits(x, count=19), (np.array([3, 200, 7], np.uint8),))],
+    # products of stacks
+    "matvec": [(lambda n, x, y: n.matvec(x, y), (normal(2, 1, 2, 3), normal(4, 3)))],
+    "vecmat": [(lambda n, x, y: n.vecmat(x, y), (normal(4, 2), normal(3, 1, 2, 3)))],
+    # histograms
+    "histogram": [
+        (lambda n, x: n.histogram(x * 1.0, 3, density=True)[0], (apart(3, 4),)),
+        (lambda n, x: n.histogram(x, 3)[1], (apart(7),)),
+        (lambda n, x, w: n.histogram(x, [-1.0, 0.2, 0.9, 2.0], weights=w)[0], (apart(7), positive(7))),
+    ],
+    "histogram_bin_edges": [(lambda n, x: n.histogram_bin_edges(x * 1.0, 4), (apart(7),))],
+    "histogram2d": [
+        (lambda n, x, y: n.histogram2d(x, y, 5, density=True)[0], (apart(7), apart(7))),
+        (lambda n, x, y, w: n.histogram2d(x, y, [-0.5, 0.4, 2.0], weights=w)[0], (apart(7), apart(7), normal(7))),
+    ],
+    "histogramdd": [
+        (lambda n, x: n.histogramdd(x, 2)[1][2], (apart(5, 3),)),
+        (lambda n, x, w: n.histogramdd([x, x + 1], (5, [-0.1, 1.4]), weights=w)[0], (apart(7), normal(7))),
+    ],
     # rounding
     "rint": [(lambda n, x: n.rint(x), (apart(5) * 3,))],
     "trunc": [(lambda n, x: n.trunc(x), (apart(5) * 3,))],
@@ -106,13 +137,24 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "nanvar": [(lambda n, x: n.nanvar(x), (HOLES,)), (lambda n, x: n.nanvar(x, 1, ddof=1), (HOLES,))],
     "nanstd": [(lambda n, x: n.nanstd(x, 1, keepdims=True), (HOLES,))],
     "nanmedian": [(lambda n, x: n.nanmedian(x), (HOLES,)), (lambda n, x: n.nanmedian(x, 1), (HOLES,))],
-    "nanquantile": [(lambda n, x: n.nanquantile(x, 0.3), (HOLES,))],
+    "nanquantile": [
+        (lambda n, x: n.nanquantile(x, 0.3), (HOLES,)),
+        (lambda n, x: n.nanquantile(x, [0.0, 0.4, 1.0], axis=1, method="hazen"), (HOLES,)),
+        (
+            lambda n, x: n.nanquantile(x, 0.5, method="inverted_cdf", weights=np.array([[0, 1, 2.0], [1, 1, 1]])),
+            (HOLES,),
+        ),
+    ],
     "nanpercentile": [(lambda n, x: n.nanpercentile(x, [25, 60], axis=1), (HOLES,))],
     # quantiles
     "quantile": [
         (lambda n, x: n.quantile(x, 0.3), (apart(7),)),
         (lambda n, x: n.quantile(x, [0.1, 0.5], axis=0), (apart(4, 2),)),
         (lambda n, x: n.quantile(x, 0.4, axis=1, method="lower", keepdims=True), (apart(2, 4),)),
+        (
+            lambda n, x: n.quantile(x, [0.0, 0.5], axis=1, method="inverted_cdf", weights=[0.0, 1.0, 2.0, 1.0]),
+            (apart(2, 4),),
+        ),
         (lambda n, x: n.quantile(x, 0.4, axis=(0, 2), method="higher"), (apart(2, 4, 3),)),
         (lambda n, x: n.quantile(x, [0.4, 0.5], method="midpoint"), (apart(5),)),
     ],
@@ -424,6 +466,6 @@ OF_VALUES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     ),
     "setdiff1d": (lambda n, x, y: n.setdiff1d(x, y), (np.array([2.0, 1.0]), np.array([5.0, 1.0]))),
     "setxor1d": (lambda n, x, y: n.setxor1d(x, y), (np.array([2.0, 1.0]), np.array([5.0, 1.0]))),
-    "trim_zeros": (lambda n, x: n.trim_zeros(x), (np.array([0.0, 2.0, 0.0, 1.0, 0.0]),)),
+    "trim_zeros": (lambda n, x: n.trim_zeros(x), (np.array([[0.0, 2.0, 0.0, 1.0, 0.0], [0] * 5]),)),
 }
 """Functions whose result has a shape that depends on values: they need values, and are compared under vjp."""

@@ -117,12 +117,15 @@ HALF = {dtype: 0.5 if dtype.itemsize == 2 else 3 for dtype in FLOATS}
 ZEROS = "x + 0 is x and 0 − x is −x, laws that are equal in exact arithmetic: a zero may have the other sign"
 EITHER = "which of 0.0 and −0.0 NumPy's function returns depends on the length of the array"
 CANCELS = "near 0 it is a difference of nearly equal terms"
+STEPS_OF_HALVES = "NumPy's steps of half precision have no sign, and are the shorter of two beside powers of two"
 EXCEPTIONS: dict[str, tuple[str, Callable[..., bool]]] = {
     "add": (ZEROS, lambda what, x, y: _is_one_of(y, 0) or _is_one_of(x, 0)),
     "subtract": (ZEROS, lambda what, x, y: _is_one_of(x, 0)),
     "reciprocal": (UNDEFINED, lambda what, x: x.dtype.kind in "iu"),
     "power": (CUBES + "; " + HALVES, lambda what, x, y: x.dtype.kind == "f" and _is_one_of(y, 3, HALF[x.dtype])),
     "float_power": (CUBES + "; " + SQUARE_ROOTS, lambda what, x, y: _is_one_of(y, 3, 0.5)),
+    "spacing": (STEPS_OF_HALVES, lambda what, x: x.dtype.itemsize <= 2),
+    "nextafter": (STEPS_OF_HALVES, lambda what, x, y: "float16(0.0)" in what or "float16(-0.0)" in what),
     "logaddexp2": (CANCELS, lambda what, x, y: nearly(what, 8)),
     **dict.fromkeys(("fmax", "fmin"), (EITHER, lambda what, x, y: _is_one_of(x, 0) or _is_one_of(y, 0))),
     **dict.fromkeys(
@@ -287,6 +290,7 @@ INEXACT = {
     **dict.fromkeys(("convolve", "correlate", "polyval", "polymul", "poly"), SUMS),
     **dict.fromkeys(("interp", "gradient", "unwrap", "linspace", "logspace", "geomspace"), STEPS),
     "norm": SCALED,
+    "histogram": SUMS,
     "median": TIES,
 }
 """Functions whose floats may differ from NumPy's, by rounding errors of the sum of magnitudes; and why."""
@@ -299,17 +303,27 @@ SERIES = "near 0 it is its series"
 STABLE = {"argsort": WithOption("argsort", kind="stable")}
 """What is the same in every order, unless it is stable, which primad's is."""
 NO_ROOT = "an end that is 0 is known when the program runs only"
+ENDS = "whether ends are finite is known when the program runs only"
+IN_BINS = "weights are summed in their bins; NumPy's sums are differences, of larger numbers, and booleans have none"
 ALLOWED: dict[str, tuple[str, Callable[[str], bool]]] = {
     "cov": (NUMBERS + "; " + WEIGHTS, lambda what: what.endswith(" for ndarray") or what == "not refused"),
     "logspace": (POWERS, lambda what: nearly(what, 1e-11)),
     "polymul": (LEADING, lambda what: "(4,) for" in what),
+    "histogram": (
+        f"{ENDS}; {IN_BINS}",
+        lambda what: what == "not refused" or "nan" in what.partition(" for ")[2] or nearly(what, 16),
+    ),
+    **dict.fromkeys(("histogram_bin_edges", "histogram2d", "histogramdd"), (ENDS, lambda what: what == "not refused")),
     "geomspace": (NO_ROOT, lambda what: what == "not refused" or nearly(what, 1e-11)),
     "nanmedian": (TIES + "; " + MIDDLE, lambda what: nearly(what, 0.0) or "inf" in what),
     **dict.fromkeys(("percentile", "nanmin", "nanmax", "sort"), (TIES, lambda what: nearly(what, 0.0))),
     "quantile": (TIES + "; " + BESIDE, lambda what: nearly(what, 0.0) or "(nan)" in what.partition(" for ")[2]),
     "polydiv": (LEADING, lambda what: "(2,) for" in what or nearly(what, 0.0)),
     "polyfit": (SOLVED, lambda what: nearly(what, 1e-6) or what == "not refused"),
-    **dict.fromkeys(("nanquantile", "nanpercentile"), (TIES + "; " + STEPS, lambda what: nearly(what, 1))),
+    **dict.fromkeys(
+        ("nanquantile", "nanpercentile"),
+        (f"{TIES}; {STEPS}; {NUMBERS}", lambda what: nearly(what, 1) or what.endswith(" for ndarray")),
+    ),
     "sinc": (SERIES, lambda what: nearly(what, 4)),
     "pad": (RAMPS, lambda what: nearly(what, 1)),
     "argpartition": (TIES, lambda what: what.startswith("np.int64")),

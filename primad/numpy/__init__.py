@@ -11,9 +11,11 @@ import numpy as _numpy
 
 from primad.numpy import (
     arranging,
+    bits,
     creation,
     einstein,
     elementwise,
+    histograms,
     indexing,
     linalg,
     logic,
@@ -35,9 +37,11 @@ from primad.numpy import (
     ufunc_methods,
 )
 from primad.numpy.arranging import *
+from primad.numpy.bits import *
 from primad.numpy.creation import *
 from primad.numpy.einstein import *
 from primad.numpy.elementwise import *
+from primad.numpy.histograms import *
 from primad.numpy.indexing import *
 from primad.numpy.logic import *
 from primad.numpy.nans import *
@@ -78,8 +82,8 @@ TRACEABLE = [
 ]  # fmt: skip
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
-    arranging, creation, einstein, elementwise, indexing, logic, nans, order, padding, polynomials, products, quantiles,
-    reductions, rounding, scans, shaping, signals, ufunc_methods,
+    arranging, bits, creation, einstein, elementwise, histograms, indexing, logic, nans, order, padding, polynomials,
+    products, quantiles, reductions, rounding, scans, shaping, signals, ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 

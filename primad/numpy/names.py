@@ -29,12 +29,8 @@ REASONS: dict[str, str] = {
         asarray_chkfinite asfortranarray isfortran may_share_memory require shares_memory""",
     "It writes into an array, which works for those that primad.numpy makes in a recording, and for no others.": """
         copyto fill_diagonal place put put_along_axis putmask""",
-    "It is about the bits of numbers, or about integers.": """
-        bitwise_count frexp gcd lcm ldexp nextafter packbits spacing unpackbits""",
     "It computes with complex numbers, or as a matrix problem.": "roots sort_complex",
-    "Its counts have no derivative; call it with primad.value(x).": """
-        histogram histogram2d histogram_bin_edges histogramdd""",
-    "It has no primitive.": "i0 matvec vecmat",
+    "It has no primitive.": "i0",
 }
 """Why a function of NumPy's has no implementation for traced arrays."""
 

@@ -17,6 +17,7 @@ from primad.numpy.promotion import (
     convert,
     implements,
     joined,
+    normalize_axes,
     normalize_axis,
     refuse_out,
     result_dtype,
@@ -252,15 +253,20 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 
 @implements(np.trim_zeros)
-def trim_zeros(filt: Any, trim: str = "fb") -> Any:
-    """np.trim_zeros of a vector, where values are known."""
-    if filt.ndim != 1:
-        raise ShapeError(f"trim_zeros: needs a vector, got shape {filt.shape}")
-    filled = np.flatnonzero(values_of(filt, "which elements are 0"))
-    if not filled.size:
-        return filt[:0]
-    start = filled[0] if "f" in trim.lower() else 0
-    return filt[start : filled[-1] + 1 if "b" in trim.lower() else None]
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """np.trim_zeros along some axes or all, where values are known."""
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
+        raise ShapeError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}")
+    filled = np.argwhere(values_of(filt, "which elements are 0"))
+    index = []
+    for place in range(filt.ndim):
+        first, last = (filled[:, place].min(), filled[:, place].max()) if filled.size else (0, -1)
+        both = slice(
+            first if "f" in trim or not filled.size else None, last + 1 if "b" in trim or not filled.size else None
+        )
+        index.append(both if place in normalize_axes("trim_zeros", axis, filt.ndim) else slice(None))
+    return filt[tuple(index)]
 
 
 # -- choosing ----------------------------------------------------------------------------------------------------------

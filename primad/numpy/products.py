@@ -30,7 +30,8 @@ from primad.protocols import METHODS
 from primad.trace import TracedArray
 
 __all__ = [
-    "cross", "diag", "diagonal", "dot", "inner", "kron", "matmul", "outer", "tensordot", "trace", "vdot", "vecdot",
+    "cross", "diag", "diagonal", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "trace", "vdot",
+    "vecdot", "vecmat",
 ]  # fmt: skip
 
 
@@ -217,6 +218,53 @@ def vecdot(x: Any, y: Any, /, out: Any = None, *, axis: Any = -1, axes: Any = No
     a, b = harmonize("vecdot", a, b)
     result = ops.sum(a * b, axes=(a.ndim - 1,))
     return expand_dims(result, first) if keepdims else result
+
+
+def _matvec(x: Any, y: Any) -> Any:
+    return np.matmul(x, np.asarray(y)[..., None])[..., 0]
+
+
+def _vecmat(x: Any, y: Any) -> Any:
+    return np.matmul(np.asarray(x)[..., None, :], y)[..., 0, :]
+
+
+@implements(getattr(np, "matvec", _matvec), ufunc=True)  # NumPy's own are of version 2.2
+@as_product
+def matvec(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
+    """np.matvec: products of matrices and vectors; leading axes broadcast.
+
+    `axes` says which axes of the operands and of the result are those of the matrices and vectors.
+    """
+    refuse_out("matvec", out)
+    a, b = _of_rank("matvec", (2, 1), axes, x, y)
+    found = matmul_(a, expand_dims(b, -1))[..., 0]
+    return found if axes is None else _back(found, axes[2])
+
+
+@implements(getattr(np, "vecmat", _vecmat), ufunc=True)
+@as_product
+def vecmat(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
+    """np.vecmat: products of vectors and matrices; leading axes broadcast.
+
+    `axes` says which axes of the operands and of the result are those of the vectors and matrices.
+    """
+    refuse_out("vecmat", out)
+    a, b = _of_rank("vecmat", (1, 2), axes, x, y)
+    found = matmul_(expand_dims(a, -2), b)[..., 0, :]
+    return found if axes is None else _back(found, axes[2])
+
+
+def _of_rank(name: str, ranks: tuple[int, int], axes: Any, x: Any, y: Any) -> list[TracedArray]:
+    """Return promoted operands whose last axes, as many as said, are those of the product."""
+    operands = product_operands(x, y)
+    short = [each.shape for each, rank in zip(operands, ranks, strict=True) if each.ndim < rank]
+    if short:
+        raise ShapeError(f"{name}: an operand of shape {short[0]} has too few axes")
+    if axes is None:
+        return operands
+    if not isinstance(axes, list) or [np.size(each) for each in axes] != [*ranks, 1]:
+        raise ShapeError(f"{name}: axes={axes} for operands and a result that have {(*ranks, 1)} axes of the product")
+    return [_last(each, given) for each, given in zip(operands, axes[:2], strict=True)]
 
 
 @implements(np.inner)

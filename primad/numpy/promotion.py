@@ -147,8 +147,8 @@ def result_dtype(*values: Any) -> np.dtype[Any]:
     return check_dtype(np.result_type(*[_promotes_as(value) for value in values]))
 
 
-def loop_dtype(ufunc: Any, *values: Any) -> np.dtype[Any]:
-    """Return the dtype that a NumPy ufunc computes in on such operands.
+def loop_dtypes(ufunc: Any, *values: Any) -> tuple[np.dtype[Any], ...]:
+    """Return the dtypes to which a NumPy ufunc converts such operands.
 
     Raises:
         TracingError: if it does not take them.
@@ -161,10 +161,19 @@ def loop_dtype(ufunc: Any, *values: Any) -> np.dtype[Any]:
         else:
             given.append(promoted if isinstance(promoted, np.dtype) else type(promoted))
     try:
-        found = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))[: len(given)]
+        return cast(tuple[np.dtype[Any], ...], ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))[: len(given)])
     except TypeError:
         names = " and ".join(getattr(kind, "name", None) or kind.__name__ for kind in given)
         raise TracingError(f"np.{ufunc.__name__} does not take operands of dtype {names}") from None
+
+
+def loop_dtype(ufunc: Any, *values: Any) -> np.dtype[Any]:
+    """Return the dtype that a NumPy ufunc computes in on such operands.
+
+    Raises:
+        TracingError: if it does not take them.
+    """
+    found = loop_dtypes(ufunc, *values)
     return found[0] if all(dtype == found[0] for dtype in found) else result_dtype(*values)
 
 

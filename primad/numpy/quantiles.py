@@ -10,7 +10,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import DomainError, ShapeError, TracingError
-from primad.numpy.elementwise import clip, maximum, sqrt, where
+from primad.numpy.elementwise import ceil, clip, floor, maximum, minimum, sqrt, where
 from primad.numpy.indexing import take, take_along_axis
 from primad.numpy.logic import isnan
 from primad.numpy.nans import without_nan
@@ -28,7 +28,9 @@ from primad.numpy.promotion import (
     traced_operands,
 )
 from primad.numpy.reductions import average, mean, refuse_integers, sum
-from primad.numpy.shaping import atleast_2d, concatenate, moveaxis, ravel, reshape, squeeze, transpose
+from primad.numpy.rounding import rint
+from primad.numpy.scans import cumsum
+from primad.numpy.shaping import atleast_2d, broadcast_to, concatenate, moveaxis, ravel, reshape, squeeze, transpose
 from primad.trace import TracedArray
 from primad.types import is_float
 
@@ -71,11 +73,11 @@ def _mean_of_two(low: Any, high: Any) -> Any:
 
 
 def _rows(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return the elements over some axes, sorted, along a first axis; and the lengths of the others with them kept."""
+    """Return the elements over some axes along a first axis; and the lengths of the others with them kept."""
     axes = normalize_axes("quantile", axis, x.ndim)
     kept = [i for i in range(x.ndim) if i not in axes]
     flat = transpose(x, (*axes, *kept)) if x.ndim else x
-    rows = sort(reshape(flat, (math.prod([x.shape[i] for i in axes]), *[x.shape[i] for i in kept])), 0)
+    rows = reshape(flat, (math.prod([x.shape[i] for i in axes]), *[x.shape[i] for i in kept]))
     if not rows.shape[0]:
         raise ShapeError("quantile: no elements")
     return rows, tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
@@ -99,56 +101,151 @@ def _order_of(q: Any, scale: float) -> tuple[Any, Any]:
     return fraction, type(q) in (int, float)
 
 
-_DISCRETE = ("closest_observation", "higher", "inverted_cdf", "lower", "nearest")
-"""Methods that give an element, and never what lies between two."""
+_PLOTTING = {
+    "interpolated_inverted_cdf": (0, 1), "hazen": (0.5, 0.5), "weibull": (0, 0), "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+"""Methods that interpolate, and α and β of their positions (Hyndman and Fan, 1996)."""
+_ROUNDED = {"lower": floor, "higher": ceil, "nearest": rint}
+"""Methods that give the element which a position is rounded to."""
+_METHODS = (*_PLOTTING, *_ROUNDED, "averaged_inverted_cdf", "closest_observation", "inverted_cdf", "linear", "midpoint")
 
 
-def _position(method: str, count: int, fraction: Any) -> Any:
-    """Return where quantiles lie among sorted elements, from 0 to count − 1."""
-    if method == "linear":
-        return (count - 1) * fraction
-    try:
-        found = np.quantile(np.arange(float(count)), fraction, method=method)  # type: ignore[call-overload]
-    except ValueError as error:
-        raise ShapeError(f"quantile: {error}") from None
-    return np.asarray(found).astype(fraction.dtype)
+def _element(method: str, n: Any, fraction: Any) -> Any:
+    """Return which of n sorted elements a quantile is, by the methods that give an element; None by the others."""
+    if method in _ROUNDED:
+        return _ROUNDED[method]((n - 1) * fraction)
+    if method == "inverted_cdf":
+        return maximum(ceil(n * fraction - 1), 0)
+    if method == "closest_observation":  # of two as near the even one, counted from 1
+        position = n * fraction - 1.5
+        low = floor(position)
+        return maximum(where((position == low) & (low % 2 == 1), low, low + 1), 0)
+    if method == "linear" and fraction.dtype.kind in "iu":  # the ends, which may be infinite
+        return (n - 1) * fraction
+    return None
 
 
-def _quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool) -> Any:
+def _position(method: str, n: Any, fraction: Any) -> tuple[Any, Any]:
+    """Return where quantiles lie among n sorted elements, and how far they are from the element before."""
+    if method in _PLOTTING:
+        alpha, beta = _PLOTTING[method]
+        position = n * fraction + (alpha + fraction * (1 - alpha - beta)) - 1
+    elif method == "averaged_inverted_cdf":
+        position = n * fraction - 1
+    else:
+        position = (n - 1) * fraction
+    if method == "midpoint":
+        position = 0.5 * (floor(position) + ceil(position))
+    part = position - floor(position)
+    if method == "averaged_inverted_cdf":
+        part = where(part == 0, 0.5, 1.0)
+    return position, part
+
+
+def _of_rows(rows: Any, n: Any, method: str, fraction: Any, weak: bool) -> Any:
+    """Return quantiles of the first n elements of sorted rows; n is plain, or has a value for each row.
+
+    Raises:
+        ShapeError: if there is no such method.
+    """
+    if method not in _METHODS:
+        raise ShapeError(f"quantile: {method!r} is no method; there are {', '.join(sorted(_METHODS))}")
+    each = isinstance(n, TracedArray)
+    pick = take_along_axis if each else take
+    at = _element(method, n, fraction)
+    if at is not None:
+        return pick(rows, at.astype(np.int64), 0)
+    position, part = _position(method, n, fraction)
+    last = n - 1
+    below = floor(position)
+    low = maximum(where(position >= last, last, below), 0).astype(np.int64)
+    high = maximum(where(position >= last, last, where(position < 0, 0, below + 1)), 0).astype(np.int64)
+    if each:
+        part = part.astype(rows.dtype if weak else np.result_type(rows.dtype, fraction.dtype))
+    else:
+        part = part.astype(position.dtype)
+        part = float(part) if weak else part.reshape(part.shape + (1,) * (rows.ndim - 1))
+    return _between(pick(rows, low, 0), pick(rows, high, 0), part)
+
+
+def _weighed(x: Any, weights: Any, axis: Any, method: str) -> Any:
+    """Return weights as they stand beside the elements, in rows.
+
+    Raises:
+        ShapeError: if they do not fit, or the method knows no weights.
+        DomainError: if values of theirs that are known cannot be weights.
+    """
+    if method != "inverted_cdf":
+        raise ShapeError("quantile: only the method 'inverted_cdf' knows weights")
+    weights = weights if isinstance(weights, TracedArray) else np.asarray(weights)
+    if weights.shape != x.shape:
+        if axis is None:
+            raise ShapeError("quantile: weights of another shape need axis=")
+        given = [normalize_axis("quantile", each, x.ndim) for each in (axis if np.ndim(axis) else (axis,))]
+        if weights.shape != tuple([x.shape[each] for each in given]):
+            raise ShapeError(f"quantile: weights of shape {weights.shape} for axes {given} of shape {x.shape}")
+        weights = transpose(weights, np.argsort(given).tolist())
+        weights = reshape(weights, tuple([n if i in given else 1 for i, n in enumerate(x.shape)]))
+    if not isinstance(weights, TracedArray) and np.any(weights < 0):
+        raise DomainError("quantile: weights must not be negative")
+    return _rows(broadcast_to(as_traced(weights, x), x.shape), axis)[0]
+
+
+def _of_weighted(rows: Any, weights: Any, n: Any, fraction: Any) -> Any:
+    """Return the first elements up to which the weights are a fraction; NaN where the weights have no sum.
+
+    Elements from the n-th on have no weight.
+    """
+    order = ops.argsort(rows, axis=0)
+    rows = take_along_axis(rows, order, 0)
+    weights = convert(ops.stop_gradient(take_along_axis(weights, order, 0)), np.float64)
+    weights = where(np.arange(rows.shape[0]).reshape((-1,) + (1,) * (rows.ndim - 1)) < n, weights, 0.0)
+    reached = cumsum(weights, 0)
+    total = reached[-1:]
+    reached = reached / total
+    if is_float(fraction.dtype):
+        reached = convert(reached, fraction.dtype)
+    reached = where(reached == 0, -1.0, reached)  # for q = 0 the first element that has a weight
+    wanted = np.reshape(fraction, (-1, *(1,) * rows.ndim))
+    at = sum(convert(reached[None] < wanted, np.int64), 1)
+    found = take_along_axis(rows, minimum(at, maximum(n - 1, 0)), 0)
+    if is_float(rows.dtype):
+        found = where((total > 0) & (total < math.inf), found, math.nan).astype(found.dtype)
+    return reshape(found, np.shape(fraction) + rows.shape[1:])
+
+
+def _quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool, weights: Any) -> Any:
     fraction, weak = _order_of(q, scale)
     rows, shape = _rows(x, axis)
-    position = _position(method, rows.shape[0], fraction)
-    if method in _DISCRETE:
-        found = take(rows, position.astype(int), 0)
+    ordered = sort(rows, 0)
+    if weights is None:
+        found = _of_rows(ordered, rows.shape[0], method, fraction, weak)
     else:
-        below = np.floor(position).astype(int)
-        part = position - below
-        part = float(part) if weak else part.reshape(part.shape + (1,) * (rows.ndim - 1))
-        low, high = (take(rows, np.minimum(i, rows.shape[0] - 1), 0) for i in (below, below + 1))
-        found = _between(low, high, part)
+        found = _of_weighted(rows, _weighed(x, weights, axis, method), rows.shape[0], fraction)
     if is_float(x.dtype):
-        found = where(isnan(rows[-1]), rows[-1], found).astype(found.dtype)
+        found = where(isnan(ordered[-1]), ordered[-1], found).astype(found.dtype)
     return reshape(found, np.shape(fraction) + shape) if keepdims else found
 
 
 @implements(np.quantile)
 def quantile(
     x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False,
+    keepdims: bool = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
-    """np.quantile, by every method; q must not be traced."""
+    """np.quantile, by every method; neither q, which must not be traced, nor weights have a derivative."""
     refuse_out("quantile", out)
-    return _quantile(x, q, 1.0, axis, method, keepdims)
+    return _quantile(x, q, 1.0, axis, method, keepdims, weights)
 
 
 @implements(np.percentile)
 def percentile(
     x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False,
+    keepdims: bool = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.percentile, as quantile."""
     refuse_out("percentile", out)
-    return _quantile(x, q, 100.0, axis, method, keepdims)
+    return _quantile(x, q, 100.0, axis, method, keepdims, weights)
 
 
 def _of_nothing(function: Any, x: Any, *args: Any, **options: Any) -> Any:
@@ -158,43 +255,42 @@ def _of_nothing(function: Any, x: Any, *args: Any, **options: Any) -> Any:
         return as_traced(function(np.empty(x.shape, x.dtype), *args, **options), x)
 
 
-def _nan_quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool) -> Any:
+def _nan_quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool, weights: Any) -> Any:
     """Of the numbers only; how many there are is known when the program runs."""
-    if method != "linear":
-        raise TracingError(f"nanquantile by method={method!r} is not supported on traced arrays", fix="use 'linear'.")
     fraction, weak = _order_of(q, scale)
     if not x.size:
         return _of_nothing(np.nanquantile, x, fraction, axis=axis, keepdims=keepdims)
     rows, shape = _rows(x, axis)
     count = sum((~isnan(rows)).astype(np.int64), 0, keepdims=True)
-    flat = np.reshape(fraction, (-1,) + (1,) * (rows.ndim - 1))
-    position = maximum(count - 1, 0) * flat.astype(np.float64)
-    below = position.astype(np.int64)
-    part = (position - below).astype(x.dtype if weak else np.result_type(x.dtype, fraction.dtype))
-    above = ops.minimum(below + 1, maximum(count - 1, 0) + 0 * below)
-    found = _between(take_along_axis(rows, below, 0), take_along_axis(rows, above, 0), part)
-    found = reshape(found, np.shape(fraction) + rows.shape[1:])
+    if weights is None:
+        flat = np.reshape(fraction, (-1,) + (1,) * (rows.ndim - 1))
+        each = maximum(count, 1) + np.zeros(flat.shape, int)
+        each = convert(each, np.result_type(fraction.dtype, np.int8))  # as NumPy, which has a number of Python's there
+        found = _of_rows(sort(rows, 0), each, method, flat, weak)
+        found = reshape(found, np.shape(fraction) + rows.shape[1:])
+    else:
+        found = _of_weighted(rows, _weighed(x, weights, axis, method), count, fraction)
     return reshape(found, np.shape(fraction) + shape) if keepdims else found
 
 
 @without_nan(np.nanquantile, quantile)
 def nanquantile(
     x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False,
+    keepdims: bool = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
-    """np.nanquantile, by method 'linear'; NaN where there is no number."""
+    """np.nanquantile, by every method; NaN where there is no number."""
     refuse_out("nanquantile", out)
-    return _nan_quantile(x, q, 1.0, axis, method, keepdims)
+    return _nan_quantile(x, q, 1.0, axis, method, keepdims, weights)
 
 
 @without_nan(np.nanpercentile, percentile)
 def nanpercentile(
     x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False,
+    keepdims: bool = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """np.nanpercentile, as nanquantile."""
     refuse_out("nanpercentile", out)
-    return _nan_quantile(x, q, 100.0, axis, method, keepdims)
+    return _nan_quantile(x, q, 100.0, axis, method, keepdims, weights)
 
 
 @without_nan(np.nanmedian, median)
@@ -204,6 +300,7 @@ def nanmedian(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     if not x.size:
         return _of_nothing(np.nanmedian, x, axis=axis, keepdims=keepdims)
     rows, shape = _rows(x, axis)
+    rows = sort(rows, 0)
     count = sum((~isnan(rows)).astype(np.int64), 0, keepdims=True)
     low, high = [take_along_axis(rows, place // 2, 0) for place in (maximum(count - 1, 0), count)]
     middle = where(count % 2 == 1, low, _mean_of_two(low, high))
