@@ -198,11 +198,14 @@ def _way_out(now: Doing) -> str:
             "its result may be complex, and primad's numbers are real; of a symmetric positive definite matrix without "
             f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {_OF_THE_SPECTRUM[name]}) @ v.T."
         )
+    if module.startswith("numpy.testing"):
+        return "compare what the function returns, or primad.value(x), a plain array."
     if module == "statistics":
         return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
     listed = [ast.unparse(arg) for arg in now.node.args if _is_list(now, arg)]
     if listed and module.startswith("numpy"):
-        return f"pass an array, not a list: primad.numpy.stack({listed[0]})."
+        mirror = f"primad.numpy{module.removeprefix('numpy')}.{name}"
+        return f"call {mirror}, which takes lists of traced values; or pass an array: primad.numpy.array({listed[0]})."
     return (
         f"write {now.called} with functions that docs/numpy_functions.md lists, or have it called as it is: "
         f"primad.opaque, with a rule by primad.custom_jvp; {_READ}."

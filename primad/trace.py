@@ -85,6 +85,27 @@ class TracedArray:
         return self.node.type.size
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.node.type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        """Where it is, by the Array-API standard: "cpu", as all arrays of NumPy."""
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: None = None) -> TracedArray:
+        """Return the array itself, which is on the one device that there is."""
+        if device != "cpu" or stream is not None:
+            raise TracingError(f"x.to_device({device!r}, stream={stream!r}) of a traced array", fix='there is "cpu".')
+        return self
+
+    @property
     def T(self) -> TracedArray:
         """The array with its axes reversed."""
         result: TracedArray = METHODS["transpose"](self)
@@ -174,13 +195,14 @@ class TracedArray:
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __round__(self, digits: int = 0) -> Any:
-        scale = 10**digits
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is not None and not self.shape:
+            return METHODS["round"](self, digits)
         raise TracingError(
-            f"round(x, {digits}) of a traced array" if digits else "round(x) of a traced array",
-            fix=f"np.floor(x * {scale} + 0.5) / {scale} rounds; its derivative is 0." if digits else
-            "np.floor(x + 0.5) rounds; its derivative is 0.",
-        )  # fmt: skip
+            "round(x) of a traced array",
+            why="Python's is an integer, of one number." if digits is None else "Python's is of one number.",
+            fix=f"np.round(x{f', {digits}' if digits else ''}) rounds; its derivative is 0.",
+        )
 
     def __neg__(self) -> Any:
         return UFUNCS[np.negative](self)
@@ -298,8 +320,8 @@ def _instead_of(name: str) -> str:
     function = getattr(np, name, None)
     if function in FUNCTIONS or function in UFUNCS:
         return f"write np.{name}(x)."
-    if name == "round":
-        return "np.floor(x + 0.5) rounds; its derivative is 0."
+    if name in ("fill", "put"):
+        return "x = primad.numpy.copy(x) before: copies may be written to."
     return (
         f"primad.value(x).{name} is that of the plain array, without a derivative; dir(x) lists what traced ones have."
     )

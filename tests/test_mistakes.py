@@ -184,14 +184,20 @@ MISTAKES: dict[str, Mistake] = {
     "a function of a list": (
         lambda x: np.sin([x[0], x[1]]),
         needs(
-            "np.sin([x[0], x[1]])", "float64[]", "pass an array, not a list: primad.numpy.stack([x[0], x[1]])."
+            "np.sin([x[0], x[1]])",
+            "float64[]",
+            "call primad.numpy.sin, which takes lists of traced values; or pass an array: "
+            "primad.numpy.array([x[0], x[1]]).",
         ),
-        lambda x: np.sin(primad.numpy.stack([x[0], x[1]])),
+        lambda x: primad.numpy.sin([x[0], x[1]]) + np.sin(primad.numpy.array([x[0], x[1]])),
     ),
     "the mean of a list": (
         lambda x: np.mean([x[0], x[1]]),
         needs(
-            "np.mean([x[0], x[1]])", "float64[]", "pass an array, not a list: primad.numpy.stack([x[0], x[1]])."
+            "np.mean([x[0], x[1]])",
+            "float64[]",
+            "call primad.numpy.mean, which takes lists of traced values; or pass an array: "
+            "primad.numpy.array([x[0], x[1]]).",
         ),
         lambda x: pnp.mean([x[0], x[1]]),
     ),
@@ -270,13 +276,14 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "round": (
         lambda x: round(x[0]),
-        "round(x) of a traced array\n  Fix: np.floor(x + 0.5) rounds; its derivative is 0.",
+        "round(x) of a traced array\n  Python's is an integer, of one number.\n"
+        "  Fix: np.round(x) rounds; its derivative is 0.",
         lambda x: np.floor(x[::2] + 0.5),
     ),
     "round to digits": (
-        lambda x: round(x[0], 1),
-        "round(x, 1) of a traced array\n  Fix: np.floor(x * 10 + 0.5) / 10 rounds; its derivative is 0.",
-        lambda x: np.floor(x[::2] / 10 + 0.5) * 10,
+        lambda x: round(x, 1),
+        "round(x) of a traced array\n  Python's is of one number.\n  Fix: np.round(x, 1) rounds; its derivative is 0.",
+        lambda x: x[:2] - round(x[0] * 0, 1),
     ),
     "a shift": (
         lambda x: x << 1,
@@ -309,11 +316,11 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: solve(A, x),
     ),
     "a keyword that is missing": (
-        lambda x: np.quantile(x, 0.5, weights=X),
-        "np.quantile on a traced array: got an unexpected keyword argument 'weights'\n"
+        lambda x: np.sort(x, order="first"),
+        "np.sort on a traced array: got an unexpected keyword argument 'order'\n"
         "  Some of NumPy's options are not supported there.\n"
         "  Fix: write what it does with other functions; primad.numpy's docstrings say what they take.",
-        lambda x: np.average(np.sort(x), weights=[0.0, 1.0, 0.0]),
+        lambda x: np.sort(x),
     ),
     "an iterator": (
         lambda x: list(np.nditer(x)),

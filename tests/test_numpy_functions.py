@@ -8,10 +8,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 
@@ -163,24 +165,57 @@ def test_what_is_refused_says_so(name: str) -> None:
     assert said and "Fix: " in said[0]
 
 
-NOT_NUMPYS = {"sort": {"descending"}, "argsort": {"descending"}}
-"""Parameters of the Array-API standard's that NumPy 2 itself does not have."""
+DEFAULTS = {"dtype", "device", "copy", "norm", "correction", "stable"}
+"""Parameters whose defaults NumPy writes otherwise, and means the same."""
+
+
+def unlike(ours: Any, theirs: Any) -> list[str]:
+    """Return the parameters of a function of the Array-API standard that ours does not take as they are given."""
+    mine, its = inspect.signature(ours).parameters, inspect.signature(theirs).parameters
+    kinds = {p.kind for p in mine.values()}
+    placed = [p for p in mine.values() if p.kind is not p.KEYWORD_ONLY]
+    wrong = []
+    for number, p in enumerate(its.values()):
+        if p.kind is p.KEYWORD_ONLY:
+            fits = p.name in mine or inspect.Parameter.VAR_KEYWORD in kinds
+            same = p.name not in mine or p.name in DEFAULTS or mine[p.name].default == p.default
+            fits = fits and same
+        else:
+            fits = number < len(placed) or inspect.Parameter.VAR_POSITIONAL in kinds
+            fits = fits and (p.kind is not p.POSITIONAL_OR_KEYWORD or p.name in mine)
+        wrong += [] if fits else [p.name]
+    return wrong
+
+
+OF_STRICT = ("ArrayAPIStrictFlags", "Device", "flags")
+"""What array_api_strict has for itself."""
 
 
 def test_the_array_api_is_here_with_its_parameters() -> None:
-    strict = pytest.importorskip("array_api_strict")
+    """Constants, dtypes and functions; linear algebra but for what has complex results; attributes of arrays."""
+    names = [name for name in strict.__all__ if not name.endswith(OF_STRICT)]
+    assert [name for name in names if not hasattr(pnp, name)] == []
     wrong = {}
-    for name in strict.__all__:
-        theirs = getattr(strict, name)
-        if not inspect.isfunction(theirs) or "flags" in name or name.startswith("_"):
-            continue
-        ours = inspect.signature(getattr(pnp, name)).parameters
-        named = {p.name for p in inspect.signature(theirs).parameters.values() if p.kind is p.KEYWORD_ONLY}
-        free = any(p.kind is p.VAR_KEYWORD for p in ours.values())
-        lacking = set() if free else named - set(ours) - NOT_NUMPYS.get(name, set())
-        if lacking:
-            wrong[name] = lacking
-    assert not wrong
+    for ours, theirs, listed in ((pnp, strict, names), (pnp.linalg, strict.linalg, strict.linalg.__all__)):
+        for name in set(listed) - {"eig", "eigvals"}:
+            function = getattr(theirs, name)
+            if inspect.isfunction(function) and not name.startswith("_"):
+                wrong[name] = unlike(getattr(ours, name), function)
+    assert not {name: found for name, found in wrong.items() if found}
+    attributes = [name for name in dir(strict.asarray([1.0])) if not name.startswith("_")]
+    seen = primad.grad(lambda x: sum(hasattr(x, name) for name in attributes) * x.sum())(np.ones((2, 2)))
+    assert np.all(seen == len(attributes))
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_what_falls_is_as_in_the_array_api(axis: int) -> None:
+    """`descending` is the one parameter of the standard that NumPy lacks."""
+    x = np.array([[3.0, 1.0, 3.0, 2.0], [1.0, 1.0, 5.0, 0.0], [3.0, 2.0, 3.0, 2.0]])
+    for name in ("sort", "argsort"):
+        expected = np.asarray(getattr(strict, name)(strict.asarray(x), axis=axis, descending=True))
+        call = partial(getattr(pnp, name), axis=axis, descending=True)
+        np.testing.assert_array_equal(call(x), expected)
+        np.testing.assert_array_equal(primad.jit(call)(x), expected)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import tracemalloc
 from collections import Counter
@@ -259,3 +260,18 @@ def test_single_precision_stays() -> None:
         lambda x: nn.adaptive_max_pool(x, 4),
     ):
         assert f(x).dtype == primad.jit(f)(x).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("size", "axis"), [(2, 0), ((2, 3), None), ((3, 1), (1, -2)), ((2, 2), (1, 1)), (4, 1), ((), ())]
+)
+def test_windows_of_a_traced_array_are_numpys(size, axis):
+    x = np.arange(12.0).reshape(3, 4)
+    view = functools.partial(np.lib.stride_tricks.sliding_window_view, window_shape=size, axis=axis)
+    np.testing.assert_array_equal(primad.jit(view)(x), view(x))
+    weights = np.random.default_rng(2).standard_normal(view(x).shape)
+    step = np.random.default_rng(3).standard_normal(x.shape)
+    gradient = primad.grad(lambda x: np.sum(weights * view(x) ** 2))(x)
+    np.testing.assert_allclose(np.sum(gradient * step), np.sum(2 * weights * view(x) * view(step)), rtol=1e-12)
+    with pytest.raises(primad.ShapeError, match="sliding_window_view"):
+        primad.trace(lambda x: np.lib.stride_tricks.sliding_window_view(x, 5, 0))(x)

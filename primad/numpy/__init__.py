@@ -5,6 +5,7 @@ finds the same implementation through NumPy's protocols, so user code need not c
 public is said in the `__all__` of the file that has them. All others of NumPy's names are NumPy's own.
 """
 
+import sys as _sys
 from typing import Any
 
 import numpy as _numpy
@@ -57,6 +58,7 @@ from primad.numpy.scans import *
 from primad.numpy.shaping import *
 from primad.numpy.signals import *
 from primad.numpy.spectra import norm as norm
+from primad.protocols import METHODS as _METHODS
 
 abs = absolute
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
@@ -87,6 +89,8 @@ for _module in (
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 
+_METHODS["__array_namespace__"] = lambda x, *, api_version=None: _sys.modules[__name__]
+
 _NUMPYS = frozenset(names.numpys_own({*TRACEABLE, *objects.__all__, "linalg", "polynomial"}))
 
 __all__ = ["linalg", "polynomial", "special"]
@@ -97,7 +101,7 @@ __all__ += sorted(_NUMPYS)
 
 def __getattr__(name: str) -> Any:
     """Return what NumPy has by this name, a module (`random`, `fft`) too."""
-    if name in _NUMPYS or name in _numpy.__all__:
+    if name in _NUMPYS or name in _numpy.__all__ or name in ("__array_api_version__", "__array_namespace_info__"):
         return getattr(_numpy, name)
     raise AttributeError(f"module 'primad.numpy' has no attribute {name!r}")
 

@@ -60,20 +60,41 @@ sort_: Primitive = composite(
 )
 
 
-@implements(np.argsort, method="argsort")
-def argsort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
-    """np.argsort, stable; it has no derivative."""
+def _falling(x: Any, axis: Any) -> Any:
+    """Return the order from the largest element down, in which equal ones stay as they are."""
+    x, axis = (np.ravel(x), 0) if axis is None else (x, axis)
+    return np.shape(x)[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, stable=True), axis)
+
+
+def _plain_argsort(a: Any, axis: Any = -1, *args: Any, descending: bool = False, **options: Any) -> Any:
+    return _falling(a, axis) if descending else np.argsort(a, axis, *args, **options)
+
+
+def _plain_sort(a: Any, axis: Any = -1, *args: Any, descending: bool = False, **options: Any) -> Any:
+    found = np.sort(a, axis, *args, **options)
+    return np.flip(found, axis or 0) if descending else found
+
+
+@implements(_plain_argsort, np.argsort, method="argsort")
+def argsort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Any:
+    """np.argsort, stable; it has no derivative. `descending` is of the Array-API standard: the largest is first."""
+    if descending:
+        return _falling(x, axis)
     if axis is None:
         x, axis = ravel(x), 0
     return ops.argsort(x, axis=normalize_axis("argsort", axis, x.ndim))
 
 
-@implements(np.sort)
-def sort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
-    """np.sort: the derivative is the permutation that sorts; equal elements keep their order."""
+@implements(_plain_sort, np.sort)
+def sort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Any:
+    """np.sort: the derivative is the permutation that sorts; equal elements keep their order.
+
+    `descending` is of the Array-API standard: the largest element is first.
+    """
     if axis is None:
         x, axis = ravel(x), 0
-    return sort_(x, axis=normalize_axis("sort", axis, x.ndim))
+    found = sort_(x, axis=normalize_axis("sort", axis, x.ndim))
+    return np.flip(found, axis) if descending else found
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------
@@ -281,7 +302,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if [c for c in conditions if c.dtype != np.bool_]:
         raise TracingError("select: conditions must be booleans", fix="compare, as in x > 0.")
     numbers = (int, float, bool)
-    choices = [c if type(c) in numbers or isinstance(c, TracedArray) else np.asarray(c) for c in choicelist]
+    choices = [joined(choice) for choice in choicelist]
+    choices = [c if type(c) in numbers or isinstance(c, TracedArray) else np.asarray(c) for c in choices]
     dtype = result_dtype(*choices, default)
     found = default
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):

@@ -18,6 +18,7 @@ from primad.numpy.promotion import (
     first_traced,
     harmonize,
     implements,
+    joined,
     loop_dtype,
     normalize_axis,
     refuse_out,
@@ -37,6 +38,7 @@ __all__ = [
 
 def product_operands(*values: Any) -> list[TracedArray]:
     """Promote operands as NumPy does; booleans are counted as integers, and `as_product` makes them booleans again."""
+    values = tuple([joined(value) for value in values])
     like = first_traced(values)
     dtype = result_dtype(*values)
     if dtype.kind == "b":
@@ -399,8 +401,9 @@ diag_matrix_: Primitive = composite(
 @as_product
 def kron(x: Any, y: Any) -> Any:
     """np.kron."""
-    n = max(np.ndim(x), np.ndim(y))
-    a, b = (ops.reshape(each, shape=(1,) * (n - each.ndim) + each.shape) for each in product_operands(x, y))
+    a, b = product_operands(x, y)
+    n = max(a.ndim, b.ndim)
+    a, b = (ops.reshape(each, shape=(1,) * (n - each.ndim) + each.shape) for each in (a, b))
     product = _outer_of(a, b)
     order = tuple([axis for i in range(n) for axis in (i, n + i)])
     mixed = ops.permute(product, order=order)
@@ -423,6 +426,7 @@ def cross(x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 
 
 def _array(x: Any) -> Any:
+    x = joined(x)
     return x if isinstance(x, TracedArray) else np.asarray(x)
 
 

@@ -83,10 +83,20 @@ def implements(
             return plain(*args, **kwargs)
 
         for name in _UFUNC_METHODS if isinstance(plain, np.ufunc) else ():
-            setattr(dispatch, name, getattr(plain, name))
+            setattr(dispatch, name, _of_lists(getattr(plain, name)))
         return cast(F, dispatch)
 
     return decorate
+
+
+def _of_lists(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of a ufunc that takes lists of traced values."""
+
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return method(*[joined(arg) for arg in args], **kwargs)
+
+    return call
 
 
 def _reached(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,6 +113,7 @@ def _reached(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callabl
 
 def as_traced(value: Any, like: TracedArray) -> TracedArray:
     """Return a traced array for a value that meets the traced array `like`."""
+    value = joined(value)
     if type(value) is TracedArray:
         return value
     return TracedArray(lift(value, like.node.trace))
@@ -130,6 +141,7 @@ def traced_operands(*values: Any) -> list[TracedArray]:
 
 def _promotes_as(value: Any) -> Any:
     """Return what NumPy's promotion sees: a dtype, or a Python scalar, which adopts the other's dtype."""
+    value = joined(value)
     if isinstance(value, TracedArray):
         if type(value) is not TracedArray:
             return value.dtype
@@ -238,6 +250,7 @@ def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) 
         dtype: the dtype to use, or None for NumPy's.
         floats: whether integers and booleans become floats.
     """
+    values = tuple([joined(value) for value in values])
     if dtype is None:
         dtype = result_dtype(*values)
         if floats and not is_float(dtype):

@@ -19,17 +19,16 @@ from primad.numpy.promotion import (
     as_traced,
     convert,
     expand,
-    first_traced,
     implements,
     joined,
     keep_axes,
     normalize_axes,
     normalize_axis,
     refuse_out,
+    traced_operands,
 )
 from primad.numpy.shaping import ravel
 from primad.primitive import Primitive, full
-from primad.trace import TracedArray
 from primad.types import is_float
 
 __all__ = [
@@ -285,11 +284,7 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if weights is None:
         found = mean(x, axis, keepdims=keepdims)
         return (found, full(x.size / found.size, found)) if returned else found
-    like = first_traced([x, weights])
-    x, weights = (
-        as_traced(x, like),
-        as_traced(np.asarray(weights) if not isinstance(weights, TracedArray) else weights, like),
-    )
+    x, weights = traced_operands(x, weights)
     if weights.shape != x.shape:
         if not isinstance(axis, int) or weights.ndim != 1:
             raise ShapeError(f"average: weights of shape {weights.shape} do not fit {x.shape} along axis {axis}")

@@ -20,6 +20,7 @@ from primad.numpy.promotion import (
     expand,
     first_traced,
     implements,
+    joined,
     normalize_axes,
     normalize_axis,
     refuse_out,
@@ -133,6 +134,7 @@ def _joined(name: str, given: Any, dtype: Any = None) -> list[TracedArray]:
     if dtype is None and set(map(type, arrays)) == {TracedArray} and len({x.node.type.dtype for x in arrays}) == 1:
         return arrays
     like = first_traced(arrays)
+    arrays = [joined(array) for array in arrays]
     operands = [as_traced(array if isinstance(array, TracedArray) else np.asarray(array), like) for array in arrays]
     if dtype is None:
         dtype = np.result_type(*[x.dtype for x in operands])  # NumPy makes arrays of numbers before it joins

@@ -16,10 +16,12 @@ from primad.numpy.order import searchsorted, values_of
 from primad.numpy.products import dot
 from primad.numpy.promotion import (
     as_float,
+    as_shape,
     convert,
     expand,
     first_traced,
     implements,
+    joined,
     normalize_axis,
     result_dtype,
     traced_operands,
@@ -39,6 +41,27 @@ def _sliding(a: Any, v: Any, before: int, count: int) -> Any:
     a, v = convert(a, dtype), convert(v, dtype)
     shown = ops.windows(a, axes=(0,), count=(count,), size=v.shape, step=(1,), dilation=(1,), low=(before,))
     return dot(shown, v)
+
+
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """np.lib.stride_tricks.sliding_window_view."""
+    if writeable:
+        raise TracingError("sliding_window_view of a traced array is nothing to write to")
+    sizes = as_shape(window_shape)
+    axes = tuple(range(x.ndim)) if axis is None else as_shape(axis)
+    if len(sizes) != len(axes):
+        raise ShapeError(f"sliding_window_view: windows of {len(sizes)} axes along {len(axes)}")
+    for place, size in zip([normalize_axis("sliding_window_view", each, x.ndim) for each in axes], sizes, strict=True):
+        count = x.shape[place] - size + 1
+        if count < 1 or size < 0:
+            raise ShapeError(f"sliding_window_view: {size} elements of {x.shape[place]}")
+        rows = moveaxis(x, place, -1)
+        shown = rows[..., np.arange(count)[:, None] + np.arange(size)]
+        x = moveaxis(shown, -2, place)
+    return x
 
 
 def _vectors(name: str, a: Any, v: Any) -> list[Any]:
@@ -114,9 +137,9 @@ def _end(end: Any, like: TracedArray, axis: int, shape: tuple[int, ...]) -> list
 @implements(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     """np.trapezoid: integral by the trapezoidal rule."""
-    like = first_traced([y, x])
-    place = normalize_axis("trapezoid", axis, len(np.shape(y)) if not isinstance(y, TracedArray) else y.ndim)
-    y = y if isinstance(y, TracedArray) else like * 0 + y
+    y = traced_operands(y, first_traced([y, x]))[0]
+    x = joined(x)
+    place = normalize_axis("trapezoid", axis, y.ndim)
     moved = moveaxis(y, place, -1)
     along = place if np.ndim(x) > 1 else -1
     steps = None if x is None else (diff(x, axis=along) if isinstance(x, TracedArray) else np.diff(x, axis=along))

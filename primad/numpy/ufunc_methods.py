@@ -176,7 +176,7 @@ for _ufunc, _function in UFUNCS.items():
     if isinstance(_ufunc, np.ufunc) and _ufunc.nin == 2 and _ufunc.signature is None:
         _name = _ufunc.__name__
         METHODS[f"{_name}.outer"] = _outer(_function)
-        if _ufunc.nout == 1:
+        if _ufunc.nout == 1 and any(len({*_types[:2]}) == 1 for _types in _ufunc.types):  # else it takes no results
             _reduction = _reduce(_ufunc, _REDUCTIONS.get(_name) or _folded(_ufunc, _function))
             METHODS[f"{_name}.reduce"] = _reduction
             METHODS[f"{_name}.accumulate"] = _accumulate(_ufunc, _SCANS.get(_name) or _chained(_ufunc, _function))
