@@ -3,7 +3,8 @@
     u·∇u + ∇p = Δu / Re,    ∇·u = 0;    u = 1 on the lid, 0 on the other walls.
 
 The velocity is the curl of a stream function, so mass is conserved by construction, and the pressure is a network of
-its own. Each Reynolds number begins where the last one ended. The lid's speed falls to zero within the last 4 % at
+its own. Each Reynolds number begins where the last one ended, 1000 by way of 700, and ends early: more steps fit the
+equations at the points better, and the flow between them worse. The lid's speed falls to zero within the last 4 % at
 either corner, as in a real box; the table's does not. One of the table's values, v at x = 0.9063 for Re = 400, is left
 out: it does not lie on the curve of the others.
 
@@ -66,7 +67,7 @@ def solve(toy=False, seed=0):
         pde.Free("p"),
     ]
     box, figures, shown, params = pde.Box(x=(0, 1), y=(0, 1)), {}, {}, None
-    for number, steps in {100: 20}.items() if toy else {100: 100, 400: 100, 1000: 250}.items():
+    for number, steps in {100: 20}.items() if toy else {100: 60, 400: 80, 700: 60, 1000: 100}.items():
         problem = pde.Problem(momentum, box, conditions, unknowns=networks, constants={"number": float(number)})
         found = problem.solve(
             params=params,
@@ -78,6 +79,8 @@ def solve(toy=False, seed=0):
             progress=False,
         )
         params, u, v = found.params, found.s.d("y"), found.s.d("x")
+        if number not in U:
+            continue
         figures[f"error_u_{number}"] = np.max(np.abs(u(0.5, Y) - U[number]))
         figures[f"error_v_{number}"] = np.nanmax(np.abs(-v(X, 0.5) - V[number]))
         line, (x, y) = np.linspace(0, 1, 201), np.meshgrid(np.linspace(0, 1, 81), np.linspace(0, 1, 81))
