@@ -18,8 +18,10 @@ from primad.native.calls import bodies_of
 from primad.native.layout import layout_of
 from primad.native.memory import ALIGNMENT
 from primad.native.program_text import ProgramWriter, kernel_of
-from primad.native.straight import stays_in_registers, straight_function
-from primad.native.table import reason
+from primad.native.registers import failing_in
+from primad.native.site import FAILURE_BYTES
+from primad.native.straight import straight_function
+from primad.native.table import reason, stays_in_registers
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import REFERENCE
 from primad.simplify import simplify
@@ -70,7 +72,8 @@ def run_natively(program: Any, arguments: list[Any], at_end: bool) -> list[Any]:
 def run_in_registers(program: Any, arguments: list[Any], at_end: bool) -> list[Any]:
     """Run a program as straight-line code in the same way."""
     functions, declared = straight_function(program)
-    return run_text(program, module([functions], declared.values()), 0, arguments, at_end)
+    size = FAILURE_BYTES * len(failing_in(program))
+    return run_text(program, module([functions], declared.values()), size, arguments, at_end)
 
 
 def run_text(program: Any, text: str, size: int, arguments: list[Any], at_end: bool) -> list[Any]:

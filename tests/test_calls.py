@@ -14,7 +14,7 @@ import primad
 from primad.functional import called as jitted
 from primad.functional.called import RECORDED_IN_PLACE
 from primad.ir.program import ClosedProgram, Program
-from primad.native import straight
+from primad.native import table
 from primad.native.budget import BUDGET
 from primad.programs import derived, loop_bodies
 from primad.programs.call import call

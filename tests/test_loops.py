@@ -16,7 +16,7 @@ import pytest
 import primad
 from primad import tree
 from primad.functional import called as jitted
-from primad.native import functions, straight, vectors
+from primad.native import functions, table, vectors
 from primad.native.budget import BUDGET
 from primad.programs import loop_bodies, stepping_kept
 from primad.programs.scan import scan as scan_op
@@ -235,7 +235,7 @@ def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(vectors, "WIDTH_BYTES", 64)
         monkeypatch.setattr(functions, "libmvec", dict)  # whose functions take no vectors that a processor lacks
     if seed % 2:
-        monkeypatch.setattr(straight, "BUDGET", replace(BUDGET, instructions=-1))
+        monkeypatch.setattr(table, "BUDGET", replace(BUDGET, instructions=-1))
     if seed % 3:
         monkeypatch.setattr(loop_bodies, "BUDGET", replace(BUDGET, instructions=-1))
     monkeypatch.setattr(jitted, "RECORDED_IN_PLACE", 0)
@@ -266,7 +266,7 @@ def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("instructions", [BUDGET.instructions, -1])
 def test_loops_of_no_elements(shape: tuple[int, ...], instructions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Values of no elements have a place in each kind of loop, too."""
-    monkeypatch.setattr(straight, "BUDGET", replace(BUDGET, instructions=instructions))
+    monkeypatch.setattr(table, "BUDGET", replace(BUDGET, instructions=instructions))
 
     def f(v: Any) -> Any:
         _, v = primad.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, np.sin(s[1])), (0, v))
@@ -555,7 +555,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Ways to run loops; returns a word of the summary."""
     monkeypatch.setattr(loops, "EXECUTABLES", Cache(512))
     if request.param != "straight":
-        monkeypatch.setattr(straight, "BUDGET", replace(BUDGET, instructions=-1))
+        monkeypatch.setattr(table, "BUDGET", replace(BUDGET, instructions=-1))
     if request.param == "one by one":
         monkeypatch.setattr(loops, "compiler", lambda: None)
         monkeypatch.setattr(executors, "prepared_function", lambda *_, **__: None)

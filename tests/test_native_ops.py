@@ -16,8 +16,8 @@ from primad import ops
 from primad.errors import IndexShapeError
 from primad.native.calls import text_of
 from primad.native.pointwise import POINTWISE, Pointwise
-from primad.native.site import Loops
-from primad.native.table import NATIVE, Missing, Way, reason
+from primad.native.site import Loops, Missing
+from primad.native.table import NATIVE, Way, reason
 from primad.ops.windows import first_inside
 from primad.simplify import simplify
 from primad.transforms import vjp

@@ -11,6 +11,7 @@ from primad import ops
 from primad.ir.node import Leaf
 from primad.native import compiler as native
 from primad.native import table
+from primad.native.site import Missing
 from primad.runtime import partition
 from primad.runtime.interpreter import Plan
 from primad.runtime.native_steps import NativePart
@@ -44,7 +45,7 @@ def test_random_programs_in_which_some_ops_have_no_native_code(monkeypatch):
             with monkeypatch.context() as patch:
                 patch.setattr(partition, "FEWEST_STEPS", 1 + seed % 3)
                 for name in lacking:
-                    patch.setitem(table.NATIVE, ops.BY_NAME[name], table.Missing("it is left out"))
+                    patch.setitem(table.NATIVE, ops.BY_NAME[name], Missing("it is left out"))
                 plan = partitioned(lowered)
             if plan is None:
                 continue

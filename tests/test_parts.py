@@ -9,7 +9,7 @@ import pytest
 from test_compiled_program import check, plan_of
 
 import primad
-from primad.native import calls, parts, straight
+from primad.native import calls, parts, table
 from primad.native import compiler as native
 from primad.native.budget import BUDGET
 from primad.native.memory import ALIGNMENT, Memory
@@ -38,7 +38,7 @@ def cut(monkeypatch):
         longest_part=3,
         in_registers=-1,
     )
-    for module in (parts, calls, straight):
+    for module in (parts, calls, table):
         monkeypatch.setattr(module, "BUDGET", small)
 
 
@@ -124,7 +124,7 @@ def test_the_steps_of_a_loop_are_compiled_once(monkeypatch):
 @needs_compiler
 def test_a_program_that_would_take_too_long_to_compile_is_not(monkeypatch):
     monkeypatch.setattr(calls, "BUDGET", replace(BUDGET, most=0.0))
-    monkeypatch.setattr(straight, "BUDGET", replace(BUDGET, instructions=1000))
+    monkeypatch.setattr(table, "BUDGET", replace(BUDGET, instructions=1000))
     assert plan_of(rk4(20), np.ones(3), 0.01)[0] is None
     assert plan_of(rk4(1), np.ones(3), 0.01)[0] is not None
 

@@ -9,11 +9,11 @@ from primad.ir.node import Leaf, Node
 from primad.native.budget import BUDGET
 from primad.native.calls import too_long
 from primad.native.compiler import compiler
-from primad.native.table import reason
+from primad.native.table import kept_out_by, reason
 from primad.quantities import count, seconds, several, size
 from primad.runtime.accumulation import BlockTiles
 from primad.runtime.combined_plans import ApartPlan, StagedPlan
-from primad.runtime.compiled_program import work_of
+from primad.runtime.compiled_program import CompiledProgram, work_of
 from primad.runtime.executor import Executable
 from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.interpreter import Plan
@@ -46,7 +46,12 @@ def causes(plan: Executable, machine: Machine) -> list[str]:
 
 
 def _limits(plan: Executable) -> list[str]:
-    """Say which limit keeps a program that runs in steps from being one native function, if nothing else does."""
+    """Say which limit keeps a program that runs in steps from being one native function, if nothing else does.
+
+    Of one that is such a function, say which op keeps its small arrays out of registers.
+    """
+    if isinstance(plan, CompiledProgram):
+        return list(filter(None, [kept_out_by(plan.program)]))
     if compiler() is None or not isinstance(plan, Plan) or any(isinstance(unit, NativePart) for unit in plan.units):
         return []
     steps = [node for node in plan.program.nodes if not isinstance(node.op, Leaf)]

@@ -36,6 +36,8 @@ class Budget:
         function: the instructions that a function of an element counts as.
         in_registers: elements of an array, at most, for a program of such arrays to keep each in a register of its own:
             of longer ones a loop over vectors takes less.
+        choices: elements that are compared for as many at places which are not known, as for each of eight one of
+            eight: of more, or to sort more, loops over memory take less.
         uninterrupted: flops and bytes of a loop between two moments at which Python sees an interrupt: they take some
             hundredths of a second, less than anybody notices.
         alone: instructions of a step of all loops of a stack that one thread takes: ten steps of so many take less than
@@ -63,6 +65,7 @@ class Budget:
     instructions: int = 3000
     function: int = 24
     in_registers: int = 32
+    choices: int = 64
     uninterrupted: int = 50_000_000
     alone: int = 1_000_000
     stacks: int = 32 * 1024 * 1024

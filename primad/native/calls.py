@@ -18,10 +18,11 @@ from primad.native.memory import aligned
 from primad.native.parts import ARGUMENT, BLOCK, NUMBERS, PartedProgram
 from primad.native.pointwise import NEEDS
 from primad.native.program_text import ProgramText, ProgramWriter
+from primad.native.registers import failing_in
 from primad.native.site import FAILURE_BYTES
 from primad.native.storage import VIEWS
-from primad.native.straight import short_length, stays_in_registers, straight_function
-from primad.native.table import reason
+from primad.native.straight import straight_function
+from primad.native.table import reason, short_length, stays_in_registers
 
 POINTWISE_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.15e-3, 1e-3, 0.5e-3
 """Seconds that compiling takes for a pointwise op, which is an instruction of a loop, a function, and any other op.
@@ -47,7 +48,8 @@ def text_of(program: Program) -> ProgramText | None:
 def _written(program: Program) -> ProgramText | None:
     if stays_in_registers(program):
         functions, declared = straight_function(program)
-        return ProgramText(functions, declared, 0, (), program.lines)
+        failing = failing_in(program)
+        return ProgramText(functions, declared, FAILURE_BYTES * len(failing), failing, program.lines)
     whole = _compile_seconds(program)
     if whole > BUDGET.worth_cutting:
         parted = PartedProgram(program)

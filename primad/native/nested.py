@@ -20,7 +20,7 @@ from primad.native.layout import Layout, Unit, results_of
 from primad.native.loops import Code, View, contiguous
 from primad.native.members import member_of
 from primad.native.separate import Bounds, write_stack
-from primad.native.site import INT64, INTERRUPTED, Site, failure_of, interrupt, own_of
+from primad.native.site import INTERRUPTED, Site, interrupt, own_of, record_of
 from primad.native.steps import DRIVER
 from primad.native.storage import Splat
 from primad.native.straight import Straight, write_steps
@@ -197,7 +197,8 @@ class _Loop:
         results = [None if view is None else code.start(view) for view in carried]
         results += [None if view is None else self._first_row(view, steps) for view in stacks]
         shape = form.carry, form.stacked, form.reverse, form.ends
-        taken, going = write_steps(Straight(code), self.body.program, shape, [*tables, *results], steps)
+        straight = Straight(code, record=lambda node: record_of(code, node))
+        taken, going = write_steps(straight, self.body.program, shape, [*tables, *results], steps)
         if form.ends:
             self._ended(taken, going)
 
@@ -268,7 +269,7 @@ class _Loop:
         """Say of the op that failed inside, if one did, what the body says of it."""
         assert self.body.text is not None
         for i, node in enumerate(self.body.text.failing):
-            record = self.code.start(View(failure_of(node), 0, (2,), (1,), INT64))
+            record = record_of(self.code, node)
             with self.code.when(self.code.emit(f"icmp eq i64 {status}, {i + 1}")):
                 for k in (0, 1):
                     self.code.store("i64", self.code.load("i64", scratch, k), self.code.place("i64", record, k))

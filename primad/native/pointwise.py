@@ -45,10 +45,16 @@ def operand_dtype(node: Node) -> np.dtype[Any]:
     return next((x.type.dtype for x in node.inputs if x.type.dtype != BOOL), BOOL if node.inputs else node.type.dtype)
 
 
-def written(vector: Vector, node: Node, operands: Sequence[str]) -> str:
-    """Write an op that has native code, and return its value."""
+def pointwise_way(node: Node) -> Pointwise:
+    """Return how an op is written that works on each element alone and has native code."""
     how = POINTWISE.get(node.op) or recorded_way(node)
     assert how is not None
+    return how
+
+
+def written(vector: Vector, node: Node, operands: Sequence[str]) -> str:
+    """Write an op that has native code, and return its value."""
+    how = pointwise_way(node)
     return how.emit(vector.of(operand_dtype(node)), *operands, **dict(node.params))
 
 

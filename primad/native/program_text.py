@@ -24,7 +24,8 @@ from primad.native.loops import Code, View
 from primad.native.memory import Memory
 from primad.native.nested import SPENT, SPENT_TEXT
 from primad.native.products import COUNT
-from primad.native.site import FAILURE_BYTES, failure_of
+from primad.native.registers import failing_in
+from primad.native.site import FAILURE_BYTES, begin_records, failure_of, return_status
 from primad.native.steps import DRIVER, driver
 from primad.native.table import Way, way_of
 from primad.native.units import is_known_before, planned_product, write_unit
@@ -151,7 +152,7 @@ class ProgramWriter:
         parts = [text.replace("@FUNCTION", name) for text, name in self._functions.items()]
         arguments = "(ptr %table, ptr %scratch"
         before.do("ret void")
-        self._end(main)
+        return_status(main, [f"%failure{i}" for i in range(len(self._failing))])
         if self._tiled:
             functions = [
                 before.function(f"void @KERNEL.before{arguments})"),
@@ -183,20 +184,8 @@ class ProgramWriter:
             code.emit(f"getelementptr i8, ptr {bases[entry]}, i64 {offset}", f"%{name}")
         for i, offset in enumerate(self._scratch_places):
             code.emit(f"getelementptr i8, ptr %scratch, i64 {offset}", f"%scratch{i}")
-        for i in range(len(self._failing)):
-            code.emit(f"getelementptr i8, ptr %scratch, i64 {FAILURE_BYTES * i}", f"%failure{i}")
-            code.store("i64", 0, f"%failure{i}")
+        begin_records(code, len(self._failing))
         return code
-
-    def _end(self, code: Builder) -> None:
-        """Return which op failed: the first in the order of the program."""
-        for i in range(len(self._failing)):
-            place, value = (code.load("i64", f"%failure{i}", k) for k in (0, 1))
-            with code.when(code.emit(f"icmp ne i64 {place}, 0"), ends=True):
-                code.store("i64", place, "%scratch")
-                code.store("i64", value, code.place("i64", "%scratch", 1))
-                code.do(f"ret i64 {i + 1}")
-        code.do("ret i64 0")
 
     def _call(self, caller: Builder, code: Code) -> None:
         """Make what was written a function, unless there is an equal one, and call it."""
@@ -271,8 +260,8 @@ def _failing_in(unit: Unit, layout: Layout) -> list[Node]:
     node = unit.nodes[0]
     found = [] if node.op.domain is None else [node]
     if has_body(node):
-        text = layout.bodies[form_of(node).of].text
-        found += [] if text is None else text.failing
+        body = layout.bodies[form_of(node).of]
+        found += failing_in(body.program) if body.text is None else body.text.failing
     return found
 
 

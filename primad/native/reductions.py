@@ -202,6 +202,13 @@ def write_cumsum(site: Site) -> None:
 # -- the order of elements ---------------------------------------------------------------------------------------------
 
 
+def before(v: Vector, x: str, y: str) -> str:
+    """Say where x is less than y; NaNs come last."""
+    if v.dtype.kind != "f":
+        return v.order("lt", x, y)
+    return v.logic("and", v.compare("ult", x, y), v.compare("ord", x, x))
+
+
 def write_argsort(site: Site) -> None:
     """Write the loops of a stable sort of a short axis: the place of an element is how many come before it."""
     x, out = _as_numbers(site.operands[0]), site.out
@@ -242,10 +249,10 @@ class _Sort:
         def turn(index: str, totals: list[str]) -> list[str]:
             (at,) = code.step([self.x], [source], index, [self.step])
             other = code.load_lanes(self.x.cell, at, 0, p.lanes, p.lanes, "poison")
-            tie = v.logic("xor", self._before(values, other), v.of(BOOL).constant(True))
+            tie = v.logic("xor", before(v, values, other), v.of(BOOL).constant(True))
             tie = v.logic("and", tie, p.order("lt", self.places.repeated(index), own))
-            before = v.logic("or", self._before(other, values), tie)
-            return [p.op("add", totals[0], v.of(BOOL).changed("zext", before, p))]
+            earlier = v.logic("or", before(v, other, values), tie)
+            return [p.op("add", totals[0], v.of(BOOL).changed("zext", earlier, p))]
 
         (counts,) = code.loop(self.n, turn, ["zeroinitializer"], p.type)
         for lane in range(count):
@@ -253,10 +260,3 @@ class _Sort:
             value = code.emit(f"extractelement {p.type} {own}, i64 {lane}")
             (at,) = code.step([self.out], [target], rank, [self.out_step])
             code.store("i64", value, at)
-
-    def _before(self, x: str, y: str) -> str:
-        """Say where x is less than y; NaNs come last."""
-        v = self.vector
-        if v.dtype.kind != "f":
-            return v.order("lt", x, y)
-        return v.logic("and", v.compare("ult", x, y), v.compare("ord", x, x))

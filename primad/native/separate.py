@@ -12,9 +12,10 @@ import numpy as np
 
 from primad.native.budget import BUDGET
 from primad.native.builder import module
+from primad.native.elements import Elements
 from primad.native.loops import HARMLESS, Code
 from primad.native.members import AT_ONCE, Member
-from primad.native.straight import Elements, Straight
+from primad.native.straight import Straight
 from primad.native.vectors import BOOL, CELLS, MANGLED, filled, lanes_of
 from primad.types import ArrayType
 

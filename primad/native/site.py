@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from primad.ir.node import Node
+from primad.native.builder import Builder
 from primad.native.loops import Code, View
 from primad.native.pointers import in_python
 
@@ -60,13 +61,8 @@ class Site:
             place: writes the place of the value in the operand that the op's domain names, in row-major order.
             value: what to say of it, an i64.
         """
-        code = self.code
-        record = code.start(View(failure_of(self.node), 0, (2,), (1,), INT64))
-        with code.when(condition):
-            new = code.emit(f"icmp eq i64 {code.load('i64', record, 0)}, 0")
-            with code.when(new):
-                code.store("i64", code.emit(f"add i64 {place()}, 1"), record)
-                code.store("i64", value, code.place("i64", record, 1))
+        with self.code.when(condition):
+            report(self.code, record_of(self.code, self.node), place, value)
 
 
 def interrupt(code: Code, place: str) -> str:
@@ -93,6 +89,57 @@ def own_of(node: Node) -> Any:
 def failure_of(node: Node) -> Any:
     """Return the buffer of what is said of an op's failure."""
     return ("failure", node)
+
+
+def record_of(code: Code, node: Node) -> str:
+    """Return the address of that buffer."""
+    return code.start(View(failure_of(node), 0, (2,), (1,), INT64))
+
+
+def report(code: Builder, record: str, place: Callable[[], str], value: str) -> None:
+    """Write at an address what is said of an op's failure, unless something is said there.
+
+    Args:
+        code: where to write.
+        record: the address.
+        place: writes the place of the value in the operand that the op's domain names, in row-major order.
+        value: what to say of it, an i64.
+    """
+    new = code.emit(f"icmp eq i64 {code.load('i64', record, 0)}, 0")
+    with code.when(new):
+        code.store("i64", code.emit(f"add i64 {place()}, 1"), record)
+        code.store("i64", value, code.place("i64", record, 1))
+
+
+def begin_records(code: Builder, count: int) -> list[str]:
+    """Return the addresses in the scratch memory, at its start, of what is said of ops: nothing."""
+    records = []
+    for i in range(count):
+        records.append(code.emit(f"getelementptr i8, ptr %scratch, i64 {FAILURE_BYTES * i}", f"%failure{i}"))
+        code.store("i64", 0, records[-1])
+    return records
+
+
+def return_status(code: Builder, records: Sequence[str]) -> None:
+    """Return which op failed, the first being 1, and say at the start of the scratch memory what it says; 0 if none."""
+    for i, record in enumerate(records):
+        place, value = (code.load("i64", record, k) for k in (0, 1))
+        with code.when(code.emit(f"icmp ne i64 {place}, 0"), ends=True):
+            code.store("i64", place, "%scratch")
+            code.store("i64", value, code.place("i64", "%scratch", 1))
+            code.do(f"ret i64 {i + 1}")
+    code.do("ret i64 0")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Says that an op is not written.
+
+    Attributes:
+        reason: why.
+    """
+
+    reason: str
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from primad.ir.node import Node
 from primad.native.budget import BUDGET
+from primad.native.elements import Elements
 from primad.native.loops import View, contiguous, lanes_mask, merged
 from primad.native.reductions import in_vectors
 from primad.native.site import INT64, Site
 from primad.native.vectors import BOOL, MANGLED, Vector, lanes_of
-
-Elements = np.ndarray[Any, Any]
-"""An object array of the names of an array's elements."""
 
 
 @dataclass(frozen=True)

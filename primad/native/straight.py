@@ -1,55 +1,36 @@
 """Small programs as straight-line code on single elements, and loops of them whose carried values stay in registers.
 
-An element is a vector of one lane, so that ops are written by the same table as everywhere (`primad.native.table`), or
-of several, which are the same element of members of a stack (`primad.native.separate`). Views cost nothing: they only
-say which element is where.
+How each op is written is said by one table (`primad.native.registers`). Views cost nothing: they only say which element
+is where.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from primad import ops
 from primad.ir.node import CAPTURED, LITERAL, Node, leaf_value
 from primad.ir.program import Program
-from primad.native.budget import BUDGET
 from primad.native.builder import Builder, module
-from primad.native.pointwise import POINTWISE, Pointwise, larger, operand_dtype, written
-from primad.native.table import REDUCED, Way, length_of, way_of
-from primad.native.vectors import CELLS, Vector, lanes_of
-from primad.ops.contraction import split
-
-Elements = np.ndarray[Any, Any]
-"""An object array of the names of an array's elements."""
-TOGETHER = 3
-"""Elements from which on a function is computed for a whole vector of them. Estimated: a vector's takes longer than one
-number's. The last bits of results depend on it."""
-
-
-def stays_in_registers(program: Program) -> bool:
-    """Say whether a program is written as straight-line code: its arrays are small, and it is no longer than a body."""
-    if any(node.type.size > BUDGET.in_registers for node in (*program.inputs, *program.nodes)):
-        return False
-    return short_length(program) is not None
-
-
-def short_length(program: Program) -> int | None:
-    """Return the instructions of a program on single elements; None where they are more than a loop's body may have."""
-    length = length_of(program)
-    return None if length is None or length > BUDGET.instructions else length
+from primad.native.elements import Bad, Elements, ElementSite, Form
+from primad.native.registers import can_fail, failing_in, register_form
+from primad.native.site import begin_records, report, return_status
+from primad.native.vectors import CELLS, Vector
 
 
 def straight_function(program: Program) -> tuple[str, dict[str, str]]:
     """Write a program as `i64 @KERNEL(ptr %table, ptr %scratch)`; return the text, and declarations of what it calls.
 
-    The table has the addresses of the inputs and of the outputs. What it returns is 0.
+    The table has the addresses of the inputs and of the outputs. What it returns is 0, or which of the ops that can
+    fail (`failing_in`) did, the first being 1; what these say lies in the scratch memory.
     """
     code = Builder()
-    straight = Straight(code)
+    failing = failing_in(program)
+    records = begin_records(code, len(failing))
+    straight = Straight(code, record=dict(zip(failing, records, strict=True)).__getitem__)
     count = len(program.inputs)
     types = [*program.in_types, *program.out_types]
     tables = [code.load("ptr", "%table", i) for i in range(len(types))]
@@ -58,7 +39,7 @@ def straight_function(program: Program) -> tuple[str, dict[str, str]]:
     ]
     for type, elements, table in zip(program.out_types, straight.run(program, inputs), tables[count:], strict=True):
         straight.store(type.dtype, elements, table)
-    code.do("ret i64 0")
+    return_status(code, records)
     return code.function("i64 @KERNEL(ptr %table, ptr %scratch)"), code.declared
 
 
@@ -67,11 +48,17 @@ class Straight:
 
     Attributes:
         code: where to write.
+        failed: of the program that was written last, whether some op was not defined for a value, one i1 for each.
+
+    Args:
+        code: where to write.
         lanes: how many members of a stack an element stands for.
+        record: returns the address at which it is said that an op failed; None where none can.
     """
 
-    def __init__(self, code: Builder, lanes: int = 1) -> None:
-        self.code, self._lanes = code, lanes
+    def __init__(self, code: Builder, lanes: int = 1, record: Callable[[Node], str] | None = None) -> None:
+        self.code, self._lanes, self._record = code, lanes, record
+        self.failed: list[str] = []
 
     def vector(self, dtype: np.dtype[Any]) -> Vector:
         """Return the writer for elements of a type."""
@@ -98,118 +85,41 @@ class Straight:
 
     def run(self, program: Program, inputs: Sequence[Elements]) -> list[Elements]:
         """Write a program; return the elements of its outputs."""
-        known: dict[Node, Elements] = dict(zip(program.inputs, inputs, strict=True))
+        self.failed = []
+        known: dict[Node, Any] = dict(zip(program.inputs, inputs, strict=True))
         for node in program.nodes:
             if node not in known:
                 known[node] = self._computed(node, [known[operand] for operand in node.inputs])
         return [known[node] for node in program.outputs]
 
-    def _computed(self, node: Node, operands: Sequence[Elements]) -> Elements:
-        params, dtype = dict(node.params), node.type.dtype
+    def _computed(self, node: Node, operands: Sequence[Any]) -> Any:
+        site = ElementSite(self.code, self._lanes, node, operands, can_fail(node))
         if node.op is LITERAL or node.op is CAPTURED:
-            return self._constants(np.asarray(leaf_value(node), dtype))
-        how = way_of(node)
-        if how is Way.CONSTANT:
-            return self._constants(np.asarray(node.op.numpy(**params), dtype))
-        if isinstance(how, Pointwise):
-            return self._pointwise(node, how, operands)
-        if node.op is ops.contract:
-            return self._contracted(dtype, *operands, **params)
-        if node.op in REDUCED:
-            return self._reduced(node, operands[0], **params)
-        if node.op is ops.pad:
-            shown = self._constants(np.zeros(node.type.shape, dtype))
-            place = np.arange(operands[0].size).reshape(operands[0].shape)
-            where = node.op.numpy(place + 1, **params)
-            shown[where > 0] = operands[0].ravel()[where[where > 0] - 1]
-            return shown
-        moved: Elements = node.op.numpy(*operands, **params)
-        return moved.reshape(node.type.shape)
-
-    def _constants(self, values: np.ndarray[Any, Any]) -> Elements:
-        vector = self.vector(values.dtype)
-        found = np.empty(values.shape, object)
-        for index in np.ndindex(values.shape):
-            found[index] = vector.constant(values[index].item())
+            return site.constants(np.asarray(leaf_value(node), node.type.dtype))
+        form = register_form(node)
+        assert isinstance(form, Form)
+        found = form.write(site)
+        if site.bad:
+            self._report(node, site.bad)
         return found
 
-    def _pointwise(self, node: Node, how: Pointwise, operands: Sequence[Elements]) -> Elements:
-        found = np.empty(node.type.size, object)
-        columns = [operand.ravel() for operand in operands]
-        joins = how.function and found.size >= TOGETHER and self._lanes == 1
-        step = lanes_of(operand_dtype(node)) if joins else 1
-        for start in range(0, found.size, step):
-            count = min(step, found.size - start)
-            if step == 1:
-                found[start] = written(self.vector(node.type.dtype), node, [column[start] for column in columns])
-                continue
-            joined = [
-                self._joined(node.inputs[i].type.dtype, column[start : start + count], step)
-                for i, column in enumerate(columns)
-            ]
-            wide = Vector(self.code, operand_dtype(node), step)
-            value, result = written(wide, node, joined), wide.of(node.type.dtype)
-            for lane in range(count):
-                mask = f"<1 x i32> <i32 {lane}>"
-                found[start + lane] = self.code.once(
-                    f"shufflevector {result.type} {value}, {result.type} poison, {mask}"
-                )
-        return found.reshape(node.type.shape)
-
-    def _joined(self, dtype: np.dtype[Any], elements: Elements, lanes: int) -> str:
-        """Join elements to one vector; lanes that are left over repeat the last one."""
-        one, wide = self.vector(dtype), Vector(self.code, dtype, lanes)
-        value = "poison"
-        for lane in range(lanes):
-            element = elements[min(lane, len(elements) - 1)]
-            scalar = self.code.once(f"extractelement {one.type} {element}, i64 0")
-            value = self.code.once(f"insertelement {wide.type} {value}, {one.scalar} {scalar}, i64 {lane}")
-        return value
-
-    def _contracted(self, dtype: np.dtype[Any], x: Elements, y: Elements, *, labels: str) -> Elements:
-        """Sums of products, rounded once for each product as in other loops."""
-        left, right, result = split(labels)
-        sizes = dict(zip(left + right, (*x.shape, *y.shape), strict=True))
-        summed = "".join(dict.fromkeys(letter for letter in left + right if letter not in result))
-        vector = self.vector(dtype)
-        found = np.empty([sizes[letter] for letter in result], object)
-        for index in np.ndindex(found.shape):
-            at = dict(zip(result, index, strict=True))
-            total = ""
-            for inner in np.ndindex(*[sizes[letter] for letter in summed]):
-                at.update(zip(summed, inner, strict=True))
-                factors = x[tuple([at[letter] for letter in left])], y[tuple([at[letter] for letter in right])]
-                total = self._product_sum(vector, factors, total)
-            found[index] = total or vector.constant(0)
-        return found
-
-    def _product_sum(self, v: Vector, factors: tuple[str, str], total: str) -> str:
-        """Return total + the product of factors, of floats rounded once."""
-        if v.dtype.kind == "f":
-            return v.intrinsic("fma", *factors, total) if total else v.op("fmul", *factors)
-        product = v.arithmetic("mul", *factors)
-        return v.arithmetic("add", total, product) if total else product
-
-    def _reduced(self, node: Node, x: Elements, *, axes: tuple[int, ...]) -> Elements:
-        vector = self.vector(node.type.dtype)
-        count = math.prod([x.shape[axis] for axis in axes])
-        rest = np.moveaxis(x, axes, range(len(axes))).reshape(count, *node.type.shape)
-        found = np.empty(node.type.shape, object)
-        for index in np.ndindex(node.type.shape):
-            items = rest[(slice(None), *index)]
-            total = items[0] if len(items) else vector.constant(0)
-            for item in items[1:]:
-                total = _JOINED[node.op](vector, total, item)
-            found[index] = total
-        return found
-
-
-_JOINED: dict[Any, Any] = {
-    ops.sum: POINTWISE[ops.add].emit,
-    ops.reduce_max: larger("gt"),
-    ops.reduce_min: larger("lt"),
-}
-"""Ops along axes that are written so, and how two elements are joined."""
+    def _report(self, node: Node, bad: Sequence[Bad]) -> None:
+        """Say the first condition that holds, if any does."""
+        assert self._record is not None and self._lanes == 1
+        code = self.code
+        conditions = [code.once(f"extractelement <1 x i1> {x.condition}, i64 0") for x in bad]
+        failed = conditions[0]
+        for condition in conditions[1:]:
+            failed = code.once(f"or i1 {failed}, {condition}")
+        self.failed.append(failed)
+        with code.when(failed):
+            *earlier, last = bad
+            place, value = str(last.place), last.value
+            for x, condition in reversed(list(zip(earlier, conditions, strict=False))):
+                place = code.emit(f"select i1 {condition}, i64 {x.place}, i64 {place}")
+                value = code.emit(f"select i1 {condition}, <1 x i64> {x.value}, <1 x i64> {value}")
+            said = code.emit(f"extractelement <1 x i64> {value}, i64 0")
+            report(code, self._record(node), lambda: place, said)
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------
@@ -218,11 +128,13 @@ _JOINED: dict[Any, Any] = {
 def loop_text(program: Program, carry: int, stacked: int, reverse: bool, ends: bool) -> str:
     """Write a loop of a program: `i64 @KERNEL(ptr %table, i64 %steps)`.
 
-    It takes at least one step, and returns how many it took; minus that where it might go on (`ends`).
+    It takes at least one step, stops where an op fails, and returns how many it took; minus that where it might go on
+    (`ends`).
 
     The table has the addresses of the carried values before the first step, of the row for the first step of each
     stacked array, of what is the same in all steps, of the carried values after the last step, and of the row for the
-    first step of each stacked result.
+    first step of each stacked result. Where ops can fail (`failing_in`), the last is the address of what these say: two
+    i64 for each, which are 0 before.
 
     Args:
         program: (carried values, rows, the rest) -> (carried values, results).
@@ -234,7 +146,11 @@ def loop_text(program: Program, carry: int, stacked: int, reverse: bool, ends: b
     code = Builder()
     count = len(program.inputs) + len(program.outputs) - ends
     tables = [code.load("ptr", "%table", i) for i in range(count)]
-    taken, going = write_steps(Straight(code), program, (carry, stacked, reverse, ends), tables, "%steps")
+    failing = failing_in(program)
+    said = code.load("ptr", "%table", count) if failing else ""
+    records = {node: code.place("i64", said, 2 * i) for i, node in enumerate(failing)}
+    straight = Straight(code, record=records.__getitem__)
+    taken, going = write_steps(straight, program, (carry, stacked, reverse, ends), tables, "%steps")
     if ends:
         minus = code.emit(f"sub i64 0, {taken}")
         taken = code.emit(f"select i1 {going}, i64 {minus}, i64 {taken}")
@@ -245,7 +161,7 @@ def loop_text(program: Program, carry: int, stacked: int, reverse: bool, ends: b
 def write_steps(
     straight: Straight, program: Program, shape: tuple[int, int, bool, bool], tables: Sequence[str | None], steps: str
 ) -> tuple[str, str]:
-    """Write at least one step of a loop.
+    """Write at least one step of a loop, which stops where an op fails.
 
     Args:
         straight: where to write.
@@ -296,6 +212,9 @@ def write_steps(
         if ends:
             truth = found.pop(carry)[()]
             more = code.emit(f"extractelement <1 x i1> {truth}, i64 0")
+        for failed in straight.failed:
+            more = code.emit(f"select i1 {failed}, i1 false, i1 {more}")
+        if ends:
             going.append(more)
         for k, elements in enumerate(found[carry:], count + carry):
             if tables[k] is not None:

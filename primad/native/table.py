@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache, partial
 
 from primad import ops
-from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node
+from primad.ir.node import CAPTURED, Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.native.bodies import KEPT, form_of, has_body, most_work_of, step_program
 from primad.native.budget import BUDGET, Budget
 from primad.native.compiler import compiler
+from primad.native.elements import Form
 from primad.native.factorizations import COFACTORS, EIGH, LU, QR, SVD
 from primad.native.indexing import work_of_gather, work_of_scatter_add, write_gather, write_scatter_add
 from primad.native.matrices import (
@@ -27,7 +27,8 @@ from primad.native.matrices import (
 from primad.native.members import AT_ONCE, member_of
 from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way, work_of_element
 from primad.native.reductions import write_argsort, write_cumsum, write_extremum
-from primad.native.site import Loops
+from primad.native.registers import failing_in, register_form
+from primad.native.site import Loops, Missing
 from primad.native.small_matrices import few_minors, minors_along, write_small
 from primad.native.spectra import memory_of_blocks, write_gaps, write_slopes, write_spread
 from primad.native.storage import VIEWS
@@ -47,17 +48,6 @@ class Way(Enum):
     CONSTANT = "a constant of the text"
     RESULT = "one of the results of an op that writes several"
     LOOP = "a loop around a program of its own, or a program that it calls"
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Says that an op has no native code.
-
-    Attributes:
-        reason: why.
-    """
-
-    reason: str
 
 
 def _long_sort(node: Node) -> str:
@@ -156,7 +146,7 @@ def _reason_within(of: ClosedProgram, budget: Budget) -> str:
 def _unfit_stack(name: str, form: LoopForm) -> str:
     """Return why a stack of loops cannot be a part of a native function; '' where it can."""
     member = member_of(form.of, (True,) * form.carry)
-    length = None if member is None else length_of(member.program)
+    length = None if member is None else length_of(member.program, fails=False)
     if member is None or length is None or AT_ONCE * length > BUDGET.instructions:
         return f"the loops of {name} do not run apart from each other in registers"
     if length * form.length > BUDGET.uninterrupted:
@@ -185,34 +175,58 @@ def has_code(node: Node) -> bool:
 
 # -- straight-line code ------------------------------------------------------------------------------------------------
 
-REDUCED = frozenset((ops.sum, ops.reduce_max, ops.reduce_min))
-"""Ops along axes that are written on single elements."""
+
+def kept_out(node: Node) -> str:
+    """Return why an op, or a leaf, is not written with every element in a register; '' where it is."""
+    why = reason(node)
+    if why or isinstance(node.op, Leaf):
+        return why
+    form = register_form(node)
+    return form.reason if isinstance(form, Missing) else form.limit(node)
 
 
-def length_of(program: Program) -> int | None:
-    """Return about how many instructions a program is as straight-line code; None where an op cannot be written so."""
+def length_of(program: Program, fails: bool = True) -> int | None:
+    """Return about how many instructions a program is as straight-line code; None where an op cannot be written so.
+
+    Args:
+        program: what is computed.
+        fails: whether ops may be among it that can fail.
+    """
+    if any(map(kept_out, (*program.inputs, *program.nodes))) or not (fails or not failing_in(program)):
+        return None
     total = sum(node.type.size for node in program.inputs)
     for node in program.nodes:
-        count = _instructions(node)
-        if count is None:
-            return None
-        total += count
-    return total
+        if not isinstance(node.op, Leaf):
+            form = register_form(node)
+            assert isinstance(form, Form)
+            total += form.length(node)
+        elif node.op is CAPTURED:
+            total += node.type.size
+    return int(total)
 
 
-def _instructions(node: Node) -> int | None:
-    """Return about how many instructions a node takes; None where it cannot be written on single elements."""
-    if node.op is INPUT or node.op is LITERAL:
-        return 0
-    if node.op is CAPTURED:
-        return node.type.size
-    if reason(node):
-        return None
-    how = way_of(node)
-    if isinstance(how, Pointwise):
-        return node.type.size * (BUDGET.function if how.function else 1)
-    if node.op is ops.contract:
-        return node.op.cost(node).flops // 2
-    if node.op in REDUCED:
-        return node.inputs[0].type.size
-    return 0 if how in (Way.VIEW, Way.JOIN, Way.CONSTANT) else None
+def has_small_arrays(program: Program) -> bool:
+    """Say whether no array of a program has more elements than are kept in registers."""
+    return all(node.type.size <= BUDGET.in_registers for node in (*program.inputs, *program.nodes))
+
+
+def stays_in_registers(program: Program) -> bool:
+    """Say whether a program is written as straight-line code: its arrays are small, and it is no longer than a body."""
+    return has_small_arrays(program) and short_length(program) is not None
+
+
+def short_length(program: Program) -> int | None:
+    """Return the instructions of a program on single elements; None where they are more than a loop's body may have."""
+    length = length_of(program)
+    return None if length is None or length > BUDGET.instructions else length
+
+
+def kept_out_by(program: Program) -> str:
+    """Say which op keeps a program of small arrays, or a step of a loop, out of registers, and why; '' if none does."""
+    loops = [form_of(node) for node in program.nodes if has_body(node)]
+    for part in (program, *[step_program(form.of) for form in loops if not form.separate]):
+        found = [(node.op.name, kept_out(node)) for node in part.nodes if not has_body(node)]
+        named = [f"{name} keeps its values out of registers: {why}" for name, why in found if why]
+        if named and has_small_arrays(part):
+            return named[0]
+    return ""

@@ -23,7 +23,7 @@ from primad.native.members import few_of, member_of
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.pointwise import work_of_element
 from primad.native.program_text import ProgramText, kernel_of
-from primad.native.straight import short_length
+from primad.native.table import short_length
 from primad.quantities import several
 from primad.runtime.executor import Executable
 from primad.runtime.failure import failure_of

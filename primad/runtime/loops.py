@@ -14,13 +14,15 @@ from primad.native.bodies import most_work, step_program
 from primad.native.budget import BUDGET
 from primad.native.compiler import Kernel, compiler
 from primad.native.memory import ALIGNMENT, aligned
+from primad.native.registers import failing_in
 from primad.native.steps import driver_text
-from primad.native.straight import loop_text, short_length
-from primad.native.table import reason
+from primad.native.straight import loop_text
+from primad.native.table import reason, short_length
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.compiled_program import CompiledProgram
 from primad.runtime.executor import Executable
 from primad.runtime.executors import prepared_call
+from primad.runtime.failure import failure_of
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 UNINTERRUPTED = BUDGET.uninterrupted
@@ -69,6 +71,7 @@ class _NativeLoop(Steps):
         self._function = _FUNCTION(self._kernels[0].address)
         self._carry, self._stacked, self._reverse, self._ends = shape
         self._at_once = max(1, UNINTERRUPTED // max(1, length))
+        self._failing = failing_in(program)
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -79,6 +82,7 @@ class _NativeLoop(Steps):
         given = [*rows, *fixed]
         rest = [np.ascontiguousarray(x, type.dtype) for x, type in zip(given, types[self._carry :], strict=True)]
         rows, fixed = rest[: len(rows)], rest[len(rows) :]
+        said = np.zeros((len(self._failing), 2), np.int64)
         taken = 0
         while taken < steps:
             count = min(steps - taken, self._at_once)
@@ -86,12 +90,19 @@ class _NativeLoop(Steps):
             own = [x.ctypes.data for x in state]
             moving = [x.ctypes.data + place * x.strides[0] for x in rows]
             out = [x.ctypes.data + place * x.strides[0] for x in results]
-            table = [*own, *moving, *[x.ctypes.data for x in fixed], *own, *out]
+            table = [*own, *moving, *[x.ctypes.data for x in fixed], *own, *out, said.ctypes.data]
             found: int = self._function((ctypes.c_void_p * len(table))(*table), count)
+            self._raise(said)
             taken += abs(found)
             if self._ends and found > 0:
                 return taken
         return -taken if self._ends else taken
+
+    def _raise(self, said: np.ndarray[Any, Any]) -> None:
+        """Raise the error of the first op that says something, if one does."""
+        for i, (place, value) in enumerate(said.tolist(), 1):
+            if place:
+                raise failure_of(i, place, value, self._failing, self.program.lines).error()
 
 
 _DRIVER = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 4, *[ctypes.c_void_p] * 2)

@@ -132,7 +132,7 @@ def separate_loops(of: ClosedProgram, carry: int, wanted: Sequence[bool] | None 
 
 def _made(of: ClosedProgram, wanted: tuple[bool, ...]) -> SeparateLoops | None:
     member = None if compiler() is None else member_of(of, wanted)
-    length = None if member is None else length_of(member.program)
+    length = None if member is None else length_of(member.program, fails=False)
     if member is None or length is None or AT_ONCE * length > BUDGET.instructions:
         return None
     try:
