@@ -442,7 +442,7 @@ def test_what_happens_along_an_axis_is_seen_through_calls() -> None:
 def test_calls_in_bodies_of_loops_are_native(size: int, instructions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In registers or by calls, in each other and in loops of loops, with the values and derivatives of the steps."""
     monkeypatch.setattr(jitted, "RECORDED_IN_PLACE", 0)
-    for module in (straight, loop_bodies):
+    for module in (table, loop_bodies):
         monkeypatch.setattr(module, "BUDGET", replace(BUDGET, instructions=instructions))
     for module in (executors, loops):
         monkeypatch.setattr(module, "EXECUTABLES", Cache(512))
