@@ -8,7 +8,7 @@ from primad.runtime import tiling
 from primad.runtime.combined_plans import ApartPlan, StagedPlan
 from primad.runtime.interpreter import Plan
 from primad.simplify import simplify
-from primad.transforms.apart import Apart, told_apart
+from primad.transforms.apart import Separated, told_apart
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +123,7 @@ def test_gradients_never_hold_all_pairs(name):
 def test_only_inputs_are_given_twice_and_what_needs_them_twice():
     program, _ = program_of(energy, normal(41, 3))
     apart = told_apart(program)
-    assert isinstance(apart, Apart)
+    assert isinstance(apart, Separated)
     assert apart.copied == program.inputs[:1]
     assert apart.program.cost().flops == program.cost().flops
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from primad import ops
@@ -76,11 +77,8 @@ def _alone(plan: Executable) -> Iterator[tuple[Node, float]]:
     """Yield the steps that NumPy runs, and how often a run of the plan does each."""
     if isinstance(plan, Plan):
         yield from ((unit, 1.0) for unit in plan.units if not isinstance(unit, NativeStep))
-    elif isinstance(plan, StagedPlan):
-        for part in plan.parts:
-            yield from _alone(part)
-    elif isinstance(plan, ApartPlan):
-        yield from _alone(plan.plan)
+    elif isinstance(plan, (StagedPlan, ApartPlan)):
+        yield from itertools.chain.from_iterable(map(_alone, plan.parts))
     elif isinstance(plan, TiledPlan):
         before, tiles, after = plan.parts
         yield from _alone(before)

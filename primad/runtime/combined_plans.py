@@ -87,6 +87,7 @@ class ApartPlan(Executable):
     def __init__(self, program: Program, plan: Any, copied: Sequence[Node], donated: Donated) -> None:
         self.program = program
         self.plan = plan
+        self.parts = (plan,)
         self.is_tiled = plan.is_tiled
         self._copied = [program.inputs.index(node) if node.op is INPUT else leaf_value(node) for node in copied]
         self._donated = donated

@@ -41,7 +41,7 @@ from primad.runtime.tileable_axes import Tileable, is_computed, largest_mixed, t
 from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer import outer_products
-from primad.transforms.apart import Apart, told_apart
+from primad.transforms.apart import Separated, told_apart
 from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import calls, without_calls
 from primad.types import TupleType
@@ -173,7 +173,7 @@ def _told_apart(program: Program, stages: int, donated: Donated) -> AnyPlan | No
     total = sum(node.type.nbytes for node in program.nodes if not isinstance(node.type, TupleType))
     apart = told_apart(program) if total >= WORTHWHILE_BYTES else None
     plan: AnyPlan | None = None
-    if isinstance(apart, Apart):
+    if isinstance(apart, Separated):
         # One of the two may be summed over to be used along the other: with softmax, say, that of the keys.
         found = tileable_dimensions(apart.program)
         staged = [_needs_stages(apart.program, x, _sums_before(apart.program, x)) for x in found]

@@ -24,7 +24,7 @@ Colours = tuple[int, ...]
 """Of the axes that a value has along the dimension, in order."""
 
 
-class Apart(NamedTuple):
+class Separated(NamedTuple):
     """A program in which a dimension is two.
 
     Attributes:
@@ -36,7 +36,7 @@ class Apart(NamedTuple):
     copied: tuple[Node, ...]
 
 
-def told_apart(program: Program) -> Apart | list[Node] | None:
+def told_apart(program: Program) -> Separated | list[Node] | None:
     """Tell the dimension apart that meets itself, the largest if there are several.
 
     Args:
@@ -123,7 +123,7 @@ class _Copies:
         self._wanted: dict[Node, dict[Colours, None]] = {}
         self._operands: dict[tuple[Node, Colours], list[Colours]] = {}
 
-    def apart(self) -> Apart | None:
+    def apart(self) -> Separated | None:
         """Return the program; None where colours cannot be given."""
         for node in self._program.outputs:
             self._want(node, self._fixed.get(node, (0, 1)[: len(self._axes.get(node, ()))]))
@@ -169,7 +169,7 @@ class _Copies:
             found[i] = its
         return found
 
-    def _built(self) -> Apart | None:
+    def _built(self) -> Separated | None:
         """Return the program with a node for each value and colours; None if two of one value would be the same."""
         trace = Trace()
         made: dict[tuple[Node, Colours], Node] = {}
@@ -177,29 +177,34 @@ class _Copies:
         for node in self._program.inputs:
             first[node] = made[node, next(iter(self._wanted.get(node, [()])))] = trace.input(node.type)
         inputs, copied = [*first.values()], []
-        for node in self._program.nodes:
-            for colours in self._wanted.get(node, ()):
-                if (node, colours) in made:
-                    continue
-                if node.op is LITERAL:
-                    made[node, colours] = _filled(trace, node, again=node in first)
-                elif node.op is CAPTURED and node not in first:
-                    made[node, colours] = trace.capture(node.params[0][1])
-                elif isinstance(node.op, Leaf):
-                    made[node, colours] = trace.input(node.type)
-                    inputs.append(made[node, colours])
-                    copied.append(node)
-                else:
-                    operands = zip(node.inputs, self._operands[node, colours], strict=True)
-                    made[node, colours] = trace.copy(node, tuple([made[operand] for operand in operands]))
-                    if made[node, colours] is first.get(node):
-                        return None
-                first.setdefault(node, made[node, colours])
+        for node, colours in self._values():
+            if (node, colours) in made:
+                continue
+            if node.op is LITERAL:
+                found = _filled(trace, node, again=node in first)
+            elif node.op is CAPTURED and node not in first:
+                found = trace.capture(node.params[0][1])
+            elif isinstance(node.op, Leaf):
+                found = trace.input(node.type)
+                inputs.append(found)
+                copied.append(node)
+            else:
+                operands = zip(node.inputs, self._operands[node, colours], strict=True)
+                found = trace.copy(node, tuple([made[operand] for operand in operands]))
+            if found is first.setdefault(node, found) and any((node, x) in made for x in self._wanted[node]):
+                return None
+            made[node, colours] = found
         outputs = [made[node, next(iter(self._wanted[node]))] for node in self._program.outputs]
         carry_lines(self._program, first, trace)
-        apart = Program(trace, inputs, outputs)
+        separated = Program(trace, inputs, outputs)
         trace.close()
-        return Apart(apart, tuple(copied))
+        return Separated(separated, tuple(copied))
+
+    def _values(self) -> Iterator[tuple[Node, Colours]]:
+        """Yield the values in order, with the colours in which they are needed."""
+        for node in self._program.nodes:
+            for colours in self._wanted.get(node, ()):
+                yield node, colours
 
 
 def _filled(trace: Trace, node: Node, again: bool) -> Node:
