@@ -221,3 +221,21 @@ def test_triangular_solutions_lie_anywhere(n, count):
             found = ops.solve_triangular.numpy(matrices, right, **params, out=out)
             assert out is None or found is out
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtypes", [(np.float16, np.float64), (np.float64, np.float16), (np.float16, np.float16)])
+@pytest.mark.parametrize("name", ["lstsq", "polyfit", "solve"])
+def test_half_precision_is_refused_where_numpy_refuses(name, dtypes):
+    a, b = np.array([[1, 2], [3, 4], [5, 7]], dtypes[0]), np.ones(3, dtypes[1])
+    call = {
+        "lstsq": lambda a, b: np.linalg.lstsq(a, b)[0],
+        "polyfit": lambda a, b: np.polyfit(a[:, 0], b, 1),
+        "solve": lambda a, b: np.linalg.solve(a[:2], b[:2]),
+    }[name]
+    try:
+        expected = call(a, b)
+    except TypeError:
+        with pytest.raises(primad.PrimadError, match="16"):
+            primad.trace(call)(a, b)
+    else:
+        np.testing.assert_allclose(primad.trace(call)(a, b)(a, b), expected, atol=1e-3)

@@ -13,7 +13,7 @@ from primad.numpy.elementwise import where
 from primad.numpy.promotion import as_float, as_traced, first_traced, implements
 from primad.numpy.reductions import sum as sum_
 from primad.numpy.spectra import rectangular
-from primad.numpy.systems import inv_
+from primad.numpy.systems import inv_, refuse_halves
 from primad.ops.factorization import matrix_product, transposed
 from primad.ops.spectral import ROUNDING
 from primad.primitive import Primitive
@@ -178,6 +178,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     """
     like = first_traced([a, b])
     a, b = as_float(as_traced(a, like)), as_float(as_traced(b, like))
+    refuse_halves("np.linalg.lstsq", a, b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         raise ShapeError(f"np.linalg.lstsq: a matrix of shape {a.shape} and right-hand sides of shape {b.shape}")
     dtype = np.result_type(a.dtype, b.dtype)

@@ -105,6 +105,12 @@ def square_matrices(name: str, a: Any) -> Any:
     return a
 
 
+def refuse_halves(name: str, *operands: Any) -> None:
+    """Raise for floats of 16 bits, as NumPy does; SciPy takes them for longer ones."""
+    if any(getattr(x, "dtype", None) == np.float16 for x in operands):
+        raise ShapeError(f"{name} of 16 bit floats", why="LAPACK has none.", fix="use .astype(np.float32).")
+
+
 def system(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
     """Return matrices and right-hand sides, as columns, of one dtype and batch; and whether these were one vector."""
     a, b = [as_float(x) for x in traced_operands(a, b)]
@@ -143,6 +149,7 @@ def solve(a: Any, b: Any) -> Any:
         >>> primad.grad(lambda b: np.sum(np.linalg.solve(a, b)))(np.ones(2))
         array([0.5 , 0.25])
     """
+    refuse_halves("np.linalg.solve", a, b)
     a, columns, vector = system("np.linalg.solve", a, b)
     x = solve_(a, columns)
     return x[..., 0] if vector else x
