@@ -48,6 +48,14 @@ def kernel(x, y):
     return (y * 2.0 + 1.0) @ matrix @ (y * 2.0 + 1.0)
 
 
+def constants(x):
+    """Literals along both indices, which are one node before."""
+    rows = np.tanh(x) * 2.0 + 3.0
+    columns = np.sin(x) * 2.0 + 3.0
+    weights = np.ones_like(x) * 2.0
+    return np.sum(np.tanh(rows[:, None] - columns) * (weights[:, None] + weights) + np.sum(weights * rows))
+
+
 def masked(x):
     """Each row attends to those before it only; the mask is captured."""
     scores = np.where(np.tri(len(x), dtype=bool), x @ x.T, -1e30)
@@ -70,6 +78,7 @@ CASES = {
     "attention": (attention, (*normal(3, 6, 4), normal(37, 6))),
     "layered": (layered, (normal(29, 3), normal(3, 3))),
     "kernel": (kernel, (normal(33), normal(33, seed=1))),
+    "constants": (constants, (normal(33),)),
     "masked": (masked, (normal(26, 4),)),
     "across": (across, (np.abs(normal(30)),)),
 }

@@ -80,7 +80,7 @@ class ApartPlan(Executable):
     Args:
         program: what it computes.
         plan: how the other program runs.
-        copied: what that takes after the inputs: some of them again, or captured arrays.
+        copied: what that takes after the inputs: some of them again, or constants.
         donated: outputs that take the memory of inputs.
     """
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from primad import ops
 from primad.axes import Labels
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines
 from primad.primitive import project
 from primad.transforms.dimensions import Dimension, Dimensions, axis_map
-from primad.types import ArrayType, TupleType
+from primad.types import TupleType
 
 Colours = tuple[int, ...]
 """Of the axes that a value has along the dimension, in order."""
@@ -29,7 +28,7 @@ class Separated(NamedTuple):
 
     Attributes:
         program: it has the inputs of the original one first, and then copies.
-        copied: what those further inputs are: inputs, or captured arrays, of the original one.
+        copied: what those further inputs are: inputs, captured arrays or literals of the original one.
     """
 
     program: Program
@@ -180,8 +179,8 @@ class _Copies:
         for node, colours in self._values():
             if (node, colours) in made:
                 continue
-            if node.op is LITERAL:
-                found = _filled(trace, node, again=node in first)
+            if node.op is LITERAL and node not in first:
+                found = trace.literal(literal_value(node), node.type)
             elif node.op is CAPTURED and node not in first:
                 found = trace.capture(node.params[0][1])
             elif isinstance(node.op, Leaf):
@@ -205,15 +204,6 @@ class _Copies:
         for node in self._program.nodes:
             for colours in self._wanted.get(node, ()):
                 yield node, colours
-
-
-def _filled(trace: Trace, node: Node, again: bool) -> Node:
-    """Return a literal, or the same as another node."""
-    if not again:
-        return trace.literal(literal_value(node), node.type)
-    number = trace.literal(literal_value(node), ArrayType((), node.type.dtype))
-    params = (("axes", tuple(range(node.type.ndim))), ("shape", node.type.shape))
-    return trace.place(ops.broadcast, (number,), params)
 
 
 def labels_of(node: Node) -> tuple[Sequence[Labels], Labels]:
