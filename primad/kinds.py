@@ -124,6 +124,7 @@ def linear(
     flops: Callable[[Node], Cost] | None = None,
     outermost: Outermost | None = None,
     domain: DomainOfDefinition | None = None,
+    adds_rows: Callable[..., range] | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in the listed operands, jointly.
@@ -142,6 +143,8 @@ def linear(
         flops: how to count one application; by default one flop per element.
         outermost: how it leaves ops that are applied to it (see `primad.primitive`).
         domain: the values for which it is defined, if it raises an error for others.
+        adds_rows: `(*types, **params) -> range`, if it adds rows at indices: the axes of the first operand along which
+            they stand.
         doc: one line for the reference.
 
     Example:
@@ -181,6 +184,7 @@ def linear(
         flops=flops,
         outermost=outermost,
         domain=domain,
+        adds_rows=adds_rows,
         doc=doc,
     )
     return primitive

@@ -30,6 +30,7 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `consumed`: for composites that hold a program, laws of ops that have them, or a result of them, as an operand: how
   to be computed for these (a trace does not need the whole Hessian).
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
+- `adds_rows`: for ops that add rows at indices, the axes of the first operand along which they stand.
 - `only_transposed`: whether it stands for a tangent that no rule gives, and can be transposed but not computed.
 - `domain`: the values for which it is defined, if its definition raises an error for others (see `DomainOfDefinition`).
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
@@ -204,6 +205,7 @@ class Primitive:
     domain: DomainOfDefinition | None = None
     outermost: Outermost | None = None
     only_transposed: bool = False
+    adds_rows: Callable[..., range] | None = None
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the primitive: record it if an operand is traced, else compute it. Several results are a tuple."""

@@ -171,5 +171,6 @@ scatter_add: Primitive = linear(
     axes=_scatter_axes,
     adapt=_scatter_adapt,
     domain=_indices_below(lambda x, *, axis, batch, size: size),
+    adds_rows=lambda x, indices, *, axis, batch, size: range(axis, axis + indices.ndim - batch),
     doc="Add elements into zeros of length `size` along an axis; repeated indices accumulate.",
 )

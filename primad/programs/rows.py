@@ -150,7 +150,7 @@ def pull_rows(program: Program) -> Program:
         program: an expanded program that is linear in its last input, as a pullback is in its cotangent.
     """
     whole = _pulled(program, False)
-    if not any(node.op is ops.scatter_add for node in program.nodes):
+    if not any(not isinstance(node.op, Leaf) and node.op.adds_rows for node in program.nodes):
         return whole
     # Where the points do not stay apart behind what rows are taken of, few rows may cost less than all.
     return min(_pulled(program, True), whole, key=lambda found: found.cost().flops)
@@ -171,10 +171,9 @@ def is_single(program: Program) -> bool:
 
 def _takes_rows(node: Node, seeds: Seeds) -> bool:
     """Say whether an op adds cotangents of different rows that were taken of its result, one for each basis element."""
-    if node.op is not ops.scatter_add:
+    if node.op.adds_rows is None:
         return False
-    params = dict(node.params)
-    taken = range(params["axis"], params["axis"] + node.inputs[1].type.ndim - params["batch"])
+    taken = node.op.adds_rows(*[x.type for x in node.inputs], **dict(node.params))
     return any(index.place in taken for index in seeds.indices)
 
 
