@@ -21,7 +21,7 @@ TOGETHER = 3
 """Elements from which on a function is computed for a whole vector of them. Estimated: a vector's takes longer than one
 number's. The last bits of results depend on it."""
 EXCHANGE = 6
-"""Instructions that compare two elements and exchange them with their places."""
+"""Instructions that compare two elements and exchange them with their places. Estimated: what is written for it."""
 
 
 # -- each element alone ------------------------------------------------------------------------------------------------

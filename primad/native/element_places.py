@@ -17,7 +17,7 @@ from primad.native.site import INT64
 from primad.native.vectors import Vector
 
 CHECK = 6
-"""Instructions that check an index which is not known."""
+"""Instructions that check an index which is not known. Estimated: what is written for it."""
 Index = tuple[Any, ...]
 
 

@@ -47,7 +47,7 @@ from primad.primitive import Primitive, application
 from primad.types import ArrayType, TupleType
 
 COMPARE = 6
-"""Instructions that compare an element of a window with the largest before it."""
+"""Instructions that compare an element of a window with the largest before it. Estimated: what is written for it."""
 
 
 # -- lengths -----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ INT64 = np.dtype(np.int64)
 FAILURE_BYTES = 2 * ctypes.sizeof(ctypes.c_int64)
 """Bytes of the scratch memory that an op has which can fail: one more than the place, and the value there."""
 INTERRUPTED = -1
-"""What stands for the place where the handler of a signal ended a loop: the value is the address of what it raised."""
+"""Place of a failure, where the handler of a signal ended a loop: the value is the address of what it raised. Chosen:
+elements of arrays have none below zero."""
 
 
 @dataclass(frozen=True)

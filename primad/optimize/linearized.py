@@ -35,7 +35,8 @@ Product = Callable[[Sequence[Any]], Sequence[Any]]
 """The leaves of a direction -> the leaves of JᵀJ times it."""
 
 
-class Linearized(NamedTuple):
+@dataclass(frozen=True)
+class Linearized:
     """A sum of squares, or a loss, at fixed parameters.
 
     Attributes:

@@ -161,7 +161,7 @@ class _Truncated(ABC, Generic[M]):
         self, params: Tree, told: NewtonCGState, function: M, data: Any, at: Linearized, curvature: Vector
     ) -> tuple[Tree, NewtonCGState]:
         """Try steps with more and more damping until one goes down."""
-        value, gradient, _ = at
+        value, gradient = at.value, at.gradient
         space, scale = Space.of(params), scales(curvature, self.scaling)
         damping = Damping(float(told.damping), float(told.growth))
         calls, products, origin = int(told.evaluations), int(told.products), space.vector(params)

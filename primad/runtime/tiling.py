@@ -174,11 +174,12 @@ def _told_apart(program: Program, stages: int, donated: Donated) -> AnyPlan | No
     apart = told_apart(program) if total >= WORTHWHILE_BYTES else None
     plan: AnyPlan | None = None
     if isinstance(apart, Separated):
-        # One of the two may be summed over to be used along the other: with softmax, say, that of the keys.
-        found = tileable_dimensions(apart.program)
-        staged = [_needs_stages(apart.program, x, _sums_before(apart.program, x)) for x in found]
-        ordered = [found[i] for i in sorted(range(len(found)), key=staged.__getitem__)]
-        inner = _tiled(apart.program, ordered, stages)
+        # One of the two may be summed over to be used along the other: with softmax, say, that of the keys. Else the
+        # one that is the first axis of more values is cut: a tile of them lies in order.
+        whole = apart.program
+        found = [(_needs_stages(whole, x, _sums_before(whole, x)), x) for x in tileable_dimensions(whole)]
+        found.sort(key=lambda pair: (pair[0], -pair[1].length, sum(pair[1].axis.values())))
+        inner = _tiled(whole, [dimension for _, dimension in found], stages)
         plan = ApartPlan(program, inner, apart.copied, donated) if inner else None
     elif apart is not None and stages > 1 and not {*program.outputs} <= {*apart}:
         plan = _staged(program, apart, stages, donated)

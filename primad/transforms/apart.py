@@ -161,7 +161,8 @@ class _Copies:
                 first = known.get(names[0], 0 if second is None else 1 - second)
                 its = first, 1 - first
             else:
-                its = tuple([known.get(name, 0) for name in names])
+                # What is summed before goes to the index that is not cut: else its sum would be used along that again.
+                its = tuple([known.get(name, 1) for name in names])
             for name, colour in zip(names, its, strict=True):
                 if name is not None and known.setdefault(name, colour) != colour:
                     return None
