@@ -45,7 +45,7 @@ for n in (8, 6000):
     found = primad.jit(primad.value_and_grad(loss))(w, np.linspace(0.0, 1.0, 4 * n).reshape(n, 4))
     print(np.asarray(found[0]).tobytes().hex(), found[1]["first"].tobytes().hex())
 try:
-    primad.jit(lambda a: np.linalg.cholesky(a) @ np.ones(3))(-np.eye(3))
+    primad.jit(lambda a: np.linalg.cholesky(a) @ np.ones(40))(-np.eye(40))
 except primad.errors.PrimadError as error:
     print(str(error).replace("\\n", " "))
 print(len(made), len(written))
