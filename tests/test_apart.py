@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import primad
+from primad import ops
 from primad.runtime import tiling
 from primad.runtime.combined_plans import ApartPlan, StagedPlan
 from primad.runtime.interpreter import Plan
+from primad.runtime.tile_partition import with_compared
 from primad.simplify import simplify
 from primad.transforms.apart import Separated, told_apart
 
@@ -56,6 +58,19 @@ def constants(x):
     return np.sum(np.tanh(rows[:, None] - columns) * (weights[:, None] + weights) + np.sum(weights * rows))
 
 
+def itself(x, w):
+    """Points that are computed equal themselves to the last bit, whatever tiles they are in."""
+    h = np.tanh(x @ w)
+    same = np.all(h[:, None] == h[None], axis=-1)
+    return np.sum(np.where(same, 1.0, 0.0)) + np.sum(np.where(h[:, None] < h[None], h[:, None] ** 2, 0.0))
+
+
+def triples(x):
+    """An index that meets itself three times, beside pairs."""
+    pairs = np.tanh(x[:, None] - x)
+    return np.sum(np.tanh(pairs[:, :, None] * x) * pairs[:, None]) + np.sum(pairs**2)
+
+
 def masked(x):
     """Each row attends to those before it only; the mask is captured."""
     scores = np.where(np.tri(len(x), dtype=bool), x @ x.T, -1e30)
@@ -79,6 +94,8 @@ CASES = {
     "layered": (layered, (normal(29, 3), normal(3, 3))),
     "kernel": (kernel, (normal(33), normal(33, seed=1))),
     "constants": (constants, (normal(33),)),
+    "itself": (itself, (normal(509, 7), normal(7, 3))),
+    "triples": (triples, (normal(12),)),
     "masked": (masked, (normal(26, 4),)),
     "across": (across, (np.abs(normal(30)),)),
 }
@@ -150,3 +167,17 @@ def test_donated_memory_is_written_at_the_end():
 def test_explain_names_it():
     program, _ = program_of(energy, normal(400, 3))
     assert "an axis that meets itself is two" in tiling.make_plan(program).summary
+
+
+def test_what_the_second_stage_compares_with_a_result_of_the_first_is_not_computed_again():
+    """A largest element is one of those that it was found among, to the last bit."""
+
+    def largest(w, x):
+        return np.max(np.tanh(x @ w) * 2.0)
+
+    program, _ = program_of(primad.grad(largest), normal(3), normal(40, 3))
+    (found,) = [node for node in program.nodes if node.op is ops.reduce_max]
+    assert with_compared(program, [found]) == [found, found.inputs[0]]
+    program, _ = program_of(lambda x: np.sum((np.tanh(x) - np.mean(np.tanh(x))) ** 2), normal(40))
+    (found,) = [node for node in program.nodes if node.op is ops.sum and node not in program.outputs]
+    assert with_compared(program, [found]) == [found]

@@ -157,6 +157,34 @@ def with_costly(program: Program, first: Sequence[Node], tiled: Collection[Node]
     return kept
 
 
+def with_compared(program: Program, first: Sequence[Node]) -> list[Node]:
+    """Return what a first stage computes, with what the second compares with it.
+
+    A largest element is equal to one of those among which it was found. Computed again, in tiles of another length,
+    these could differ in their last bits, and none would be equal to it: its derivative would be zero.
+    """
+    early = needed_between(program.inputs, first)
+    given = {*program.inputs, *first}
+    later = needed_between(given, program.outputs)
+    made: set[Node] = set(first)  # what is made of the first stage's results
+    again: dict[Node, dict[Node, None]] = {}  # of what is computed twice each value is made
+    found = dict.fromkeys(first)
+    for node in program.nodes:
+        if node not in later or node in given or isinstance(node.op, Leaf):
+            continue
+        if node in early:
+            again[node] = {} if isinstance(node.type, TupleType) else {node: None}
+            continue
+        if not made.isdisjoint(node.inputs):
+            made.add(node)
+        again[node] = {x: None for operand in node.inputs for x in again.get(operand, {})}
+        if node.op.kind == "piecewise constant" and len({*node.inputs}) > 1:
+            one, other = ([x for x in node.inputs if x in part] for part in (made, again))
+            if any(x is not y and again[y] for x in one for y in other):
+                found |= again[node]
+    return list(found)
+
+
 class Surroundings(NamedTuple):
     """What is computed before tiles, and after them.
 

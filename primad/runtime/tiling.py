@@ -36,7 +36,7 @@ from primad.runtime.memory import check_memory
 from primad.runtime.partition import partitioned
 from primad.runtime.prediction import Machine, Prediction
 from primad.runtime.stream_plans import budget_of, streams_of
-from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of, surroundings, with_costly
+from primad.runtime.tile_partition import WORTHWHILE_BYTES, partition_of, surroundings, with_compared, with_costly
 from primad.runtime.tileable_axes import Tileable, is_computed, largest_mixed, tileable_dimensions
 from primad.runtime.tiles import Tiles, mixed_tiles, native_tiles
 from primad.simplify.barriers import without_barriers
@@ -192,6 +192,7 @@ def _staged(
     program: Program, first: Sequence[Node], stages: int, donated: Donated, along: Hint | None = None
 ) -> StagedPlan:
     """Return a plan that computes some values first, and the rest from them and the inputs."""
+    first = with_compared(program, first)
     early = _plan(subprogram(program, program.inputs, first), 1, along=along)
     late = _plan(subprogram(program, [*program.inputs, *first], program.outputs), stages - 1, donated, along)
     return StagedPlan(program, first, (early, late))

@@ -3,8 +3,9 @@
 Such a dimension (`primad.transforms.dimensions`) is had by some values along two axes: element (i, j) needs what was
 computed once along the dimension at index i and at index j. Here it becomes two dimensions. Each axis gets one of two
 colours: the axes of a value that has two get both, and ops carry the colours on. What is computed before the index
-meets itself may be needed in both colours, and is computed twice then, from two copies of the inputs; a sum's own index
-may have either colour. After that nothing but the shapes says that the two are equally long.
+meets itself may be needed in both colours: it has to be computed first, once, and is given twice. Computed twice, in
+tiles of another length, it could differ in its last bit, and no element would be sure to equal itself. A sum's own
+index may have either colour. After that nothing but the shapes says that the two are equally long.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def told_apart(program: Program) -> Separated | list[Node] | None:
 
     Returns:
         the program with two dimensions; or the values at which it has to be split first, because what was summed over
-        one of the two is used with the other there; or None, if there is no such dimension or it cannot be told apart.
+        one of the two is used with the other there, or because both need them; or None, if there is no such dimension
+        or it cannot be told apart.
     """
     dimensions = Dimensions(program)
     found = [d for d in dimensions if not all(isinstance(node.op, Leaf) for node in d.twice)]
@@ -93,7 +95,7 @@ class _Colouring:
             if own[1] is not None and own[1] == first:
                 return False
             self.fixed[node] = (first, 1 - first)
-        elif own and own[0] is not None:
+        elif len(own) == 1 and own[0] is not None:
             self.fixed[node] = (own[0],)
         return len(own) <= 2
 
@@ -122,8 +124,8 @@ class _Copies:
         self._wanted: dict[Node, dict[Colours, None]] = {}
         self._operands: dict[tuple[Node, Colours], list[Colours]] = {}
 
-    def apart(self) -> Separated | None:
-        """Return the program; None where colours cannot be given."""
+    def apart(self) -> Separated | list[Node] | None:
+        """Return the program; or what both indices need, to be computed once; None where colours cannot be given."""
         for node in self._program.outputs:
             self._want(node, self._fixed.get(node, (0, 1)[: len(self._axes.get(node, ()))]))
         for node in reversed(self._program.nodes):
@@ -134,7 +136,15 @@ class _Copies:
                 self._operands[node, colours] = chosen
                 for operand, its in zip(node.inputs, chosen, strict=True):
                     self._want(operand, its)
-        return self._built()
+        return self._twice() or self._built()
+
+    def _twice(self) -> list[Node]:
+        """Return what is computed in two colours and used by what is not: two computations may differ in a last bit."""
+        nodes = self._program.nodes
+        several = [node for node in nodes if len(self._wanted.get(node, ())) > 1]
+        twice = {node for node in several if not isinstance(node.op, Leaf) and not node.op.views}
+        ends = {*self._program.outputs, *[x for node in nodes if node not in twice for x in node.inputs]}
+        return [node for node in several if node in twice and node in ends]
 
     def _want(self, node: Node, colours: Colours) -> None:
         self._wanted.setdefault(node, {})[colours] = None
