@@ -56,7 +56,8 @@ SWEEP = """\
 ## From one size to the next
 
 Programs of 10 to 100 000 nodes, and of arrays from one element to ten millions: the time of a call by node, or by
-element. Where it grows more than three times from a size to the next there is a circle.
+element. Where it grows more than three times from a size to the next there is a circle: a program of tens of thousands
+of nodes that repeats nothing (*tangle*) would take more than ten seconds to compile, and is interpreted.
 
 ![Time by node over the number of nodes, and by element over the number of elements](pictures/sweep.svg)
 
