@@ -399,7 +399,7 @@ def untiled(plan):
     """Yield the programs of what runs outside of tiles."""
     if isinstance(plan, Plan):
         yield plan.program
-    elif isinstance(plan, tiling.StagedPlan | tiling.TiledPlan):
+    elif isinstance(plan, tiling.StagedPlan | tiling.TiledPlan | tiling.ApartPlan):
         for part in plan.parts:
             yield from untiled(part)
 

@@ -182,7 +182,7 @@ def _told_apart(program: Program, stages: int, donated: Donated) -> AnyPlan | No
         inner = _tiled(whole, [dimension for _, dimension in found], stages)
         plan = ApartPlan(program, inner, apart.copied, donated) if inner else None
     elif apart is not None and stages > 1 and not {*program.outputs} <= {*apart}:
-        plan = _staged(program, apart, stages, donated)
+        plan = _staged(program, with_costly(program, apart, ()), stages, donated)
     if plan is None or not plan.is_tiled or plan.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops:
         return None
     return plan

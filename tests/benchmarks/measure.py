@@ -17,13 +17,14 @@ from .workloads import Workload
 
 Row = dict[str, Any]
 TOLERANCE = {"float64": 1e-6, "float32": 1e-2}
-LEAST_TIMED = 0.02
-"""Calls are repeated within a round until they take so many seconds."""
+LEAST_TIMED = 0.1
+"""Calls are repeated within a round until they take so many seconds: the first one after a pause takes up to twice as
+long as those that follow, which are what a program sees that calls again and again."""
 SPARE_MEMORY = 1.5
 """A form is run where so many times the memory that the best one needs is free: others need more, and the machine may
 have other work to do."""
-PAUSE = 0.03
-"""Before each turn: another system's threads spin for a while after its last call."""
+PAUSE = 0.25
+"""Seconds before each turn: another system's threads spin for a while after its last call, some for 0.2 s."""
 
 
 class DisagreementError(Exception):

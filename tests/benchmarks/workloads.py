@@ -97,6 +97,8 @@ def of_loop(kind: str, points: int) -> tuple[Any, ...]:
         return (rng.uniform(0.4, 0.6, (64, 64)),)
     if kind == "matrices":
         return (rng.normal(size=(3, 3)) / 3,)
+    if kind == "long":
+        return (rng.uniform(0.1, 1.0, points),)  # negative ones grow without limit
     return (rng.uniform(-5.0, 5.0, points),)
 
 
