@@ -20,7 +20,7 @@ from typing import Any
 from primad import tree
 from primad.axes import AxisMap, pointwise, same_params
 from primad.errors import ShapeError
-from primad.ir.node import Node
+from primad.ir.node import Node, named
 from primad.ir.program import Cost, Program
 from primad.primitive import DomainOfDefinition, Law, Outermost, Primitive, tangent_sum
 from primad.recording import record
@@ -383,7 +383,7 @@ def composite(
         return record(lambda *inputs: lower(*inputs, **dict(params)), types, structure, recording=False)
 
     def default_infer(*types: ArrayType, **params: Any) -> ArrayType:
-        return lowered_type(types, tuple(sorted(params.items())))
+        return lowered_type(types, named(params))
 
     return Primitive(
         name,

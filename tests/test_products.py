@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import primad
 from primad.optimize import Residuals
-from primad.optimize.linearized import Apart
+from primad.optimize.linearized import AtPoints
 from primad.optimize.vectors import Space
 
 RNG = np.random.default_rng(3)
@@ -106,13 +106,13 @@ def test_products_are_those_of_the_jacobian(name: str) -> None:
         made = model.pieces(P, (X,))
         kinds |= {type(piece) for piece in made}
         assert sum(piece.kept_bytes for piece in made) <= memory
-    assert (kinds == {Apart}) == (name in APART)
+    assert (kinds == {AtPoints}) == (name in APART)
 
 
 def test_a_rule_of_ones_own_says_what_the_jacobian_is() -> None:
     model = Residuals(lambda p, x: half_slope(u(p, x)[:, 0]))
     (piece,) = model.pieces(P, (X,))
-    assert isinstance(piece, Apart)
+    assert isinstance(piece, AtPoints)
     _, rows = dense(lambda p, x: 0.5 * np.sin(u(p, x)[:, 0]), P)
     v = RNG.normal(size=rows.shape[1])
     expected = rows.T @ (rows @ v)

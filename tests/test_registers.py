@@ -13,7 +13,7 @@ from test_native_ops import PRIMITIVES, draw_array
 import primad
 from primad import ops
 from primad.native.calls import text_of
-from primad.native.elements import Form
+from primad.native.elements import ElementForm
 from primad.native.pointwise import Pointwise
 from primad.native.registers import REGISTERS
 from primad.native.site import Missing
@@ -36,7 +36,7 @@ def test_the_table_is_total() -> None:
     assert set(REGISTERS) == PRIMITIVES
     assert {op.name for op, how in REGISTERS.items() if isinstance(how, Missing)} == EXCEPTIONS
     for how in REGISTERS.values():
-        assert isinstance(how, Form) or how.reason
+        assert isinstance(how, ElementForm) or how.reason
 
 
 def _is_exact(program: Any) -> bool:

@@ -75,7 +75,7 @@ class ElementSite:
 
 
 @dataclass(frozen=True)
-class Form:
+class ElementForm:
     """How an op is written on single elements.
 
     Attributes:

@@ -38,7 +38,7 @@ from primad.native.element_places import (
     write_scatter_add,
     write_window_argmax,
 )
-from primad.native.elements import Bad, ElementSite, Form
+from primad.native.elements import Bad, ElementForm, ElementSite
 from primad.native.pointwise import POINTWISE, pointwise_way
 from primad.native.site import INT64, Missing
 from primad.native.small_matrices import Small, eliminated, factored, few_minors, is_small, minors, minors_along, solved
@@ -68,7 +68,7 @@ def _length_of_windows(node: Node) -> int:
 # -- small matrices ----------------------------------------------------------------------------------------------------
 
 
-def _matrices(compute: Small, power: int = 3, limit: Callable[[Node], bool] = is_small, **more: Any) -> Form:
+def _matrices(compute: Small, power: int = 3, limit: Callable[[Node], bool] = is_small, **more: Any) -> ElementForm:
     """Return how matrices are written of which each takes so many instructions as a power of its rows."""
 
     def write(site: ElementSite) -> Any:
@@ -89,7 +89,7 @@ def _matrices(compute: Small, power: int = 3, limit: Callable[[Node], bool] = is
         *batch, rows, columns = node.inputs[-1].type.shape
         return int(math.prod(batch) * rows ** (power - 1) * columns)
 
-    return Form(
+    return ElementForm(
         write, length, lambda node: "" if limit(node) else "LAPACK reads and writes large matrices in memory", **more
     )
 
@@ -112,21 +112,21 @@ def _may_be_outside(node: Node) -> bool:
 
 # -- the table ---------------------------------------------------------------------------------------------------------
 
-EACH = Form(write_each, _length_of_each)
-REGISTERS: dict[Primitive, Form | Missing] = {
+EACH = ElementForm(write_each, _length_of_each)
+REGISTERS: dict[Primitive, ElementForm | Missing] = {
     **dict.fromkeys(POINTWISE, EACH),
-    **dict.fromkeys((*VIEWS, ops.concatenate), Form(write_moved)),
-    **dict.fromkeys((ops.pad, ops.windows), Form(write_framed)),
-    **dict.fromkeys((ops.eye, ops.iota), Form(write_constant)),
-    **dict.fromkeys(JOINED, Form(write_reduced, _operand_size)),
-    ops.project: Form(write_result),
-    ops.contract: Form(write_contracted, lambda node: int(node.op.cost(node).flops // 2)),
-    ops.cumsum: Form(write_running, _operand_size),
-    ops.argsort: Form(write_order, length_of_order, long_order),
-    ops.gather: Form(write_gather, length_of_gather, many_choices, _may_be_outside),
-    ops.scatter_add: Form(write_scatter_add, length_of_scatter, many_choices, _may_be_outside),
-    ops.overlap_add: Form(write_overlap_add, _operand_size),
-    ops.window_argmax: Form(write_window_argmax, _length_of_windows),
+    **dict.fromkeys((*VIEWS, ops.concatenate), ElementForm(write_moved)),
+    **dict.fromkeys((ops.pad, ops.windows), ElementForm(write_framed)),
+    **dict.fromkeys((ops.eye, ops.iota), ElementForm(write_constant)),
+    **dict.fromkeys(JOINED, ElementForm(write_reduced, _operand_size)),
+    ops.project: ElementForm(write_result),
+    ops.contract: ElementForm(write_contracted, lambda node: int(node.op.cost(node).flops // 2)),
+    ops.cumsum: ElementForm(write_running, _operand_size),
+    ops.argsort: ElementForm(write_order, length_of_order, long_order),
+    ops.gather: ElementForm(write_gather, length_of_gather, many_choices, _may_be_outside),
+    ops.scatter_add: ElementForm(write_scatter_add, length_of_scatter, many_choices, _may_be_outside),
+    ops.overlap_add: ElementForm(write_overlap_add, _operand_size),
+    ops.window_argmax: ElementForm(write_window_argmax, _length_of_windows),
     ops.solve_triangular: _matrices(solved, fails=lambda node: not dict(node.params)["unit"]),
     ops.cholesky: _matrices(factored),
     ops.lu: _matrices(eliminated),
@@ -141,7 +141,7 @@ REGISTERS: dict[Primitive, Form | Missing] = {
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""
 
 
-def register_form(node: Node) -> Form | Missing:
+def register_form(node: Node) -> ElementForm | Missing:
     """Return how an op that has native code is written."""
     found = REGISTERS.get(node.op)
     if found is None:
@@ -154,7 +154,7 @@ def can_fail(node: Node) -> bool:
     if isinstance(node.op, Leaf) or node.op.domain is None:
         return False
     form = register_form(node)
-    return isinstance(form, Form) and form.fails(node)
+    return isinstance(form, ElementForm) and form.fails(node)
 
 
 def failing_in(program: Program) -> tuple[Node, ...]:

@@ -76,10 +76,10 @@ def write_stack(
     Returns:
         the largest number of steps; whether a loop might go on; and whether they stopped before all had taken steps.
     """
-    return _Stack(code, member, bounds, sources, targets).write()
+    return _StackOfLoops(code, member, bounds, sources, targets).write()
 
 
-class _Stack:
+class _StackOfLoops:
     """A stack of loops that is being written."""
 
     def __init__(

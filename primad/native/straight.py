@@ -15,7 +15,7 @@ import numpy as np
 from primad.ir.node import CAPTURED, LITERAL, Node, leaf_value
 from primad.ir.program import Program
 from primad.native.builder import Builder, module
-from primad.native.elements import Bad, Elements, ElementSite, Form
+from primad.native.elements import Bad, ElementForm, Elements, ElementSite
 from primad.native.registers import can_fail, failing_in, register_form
 from primad.native.site import begin_records, report, return_status
 from primad.native.vectors import CELLS, Vector
@@ -97,7 +97,7 @@ class Straight:
         if node.op is LITERAL or node.op is CAPTURED:
             return site.constants(np.asarray(leaf_value(node), node.type.dtype))
         form = register_form(node)
-        assert isinstance(form, Form)
+        assert isinstance(form, ElementForm)
         found = form.write(site)
         if site.bad:
             self._report(node, site.bad)

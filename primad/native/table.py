@@ -12,7 +12,7 @@ from primad.ir.program import ClosedProgram, Program
 from primad.native.bodies import KEPT, form_of, has_body, most_work_of, step_program
 from primad.native.budget import BUDGET, Budget
 from primad.native.compiler import compiler
-from primad.native.elements import Form
+from primad.native.elements import ElementForm
 from primad.native.factorizations import COFACTORS, EIGH, LU, QR, SVD
 from primad.native.indexing import work_of_gather, work_of_scatter_add, write_gather, write_scatter_add
 from primad.native.matrices import (
@@ -198,7 +198,7 @@ def length_of(program: Program, fails: bool = True) -> int | None:
     for node in program.nodes:
         if not isinstance(node.op, Leaf):
             form = register_form(node)
-            assert isinstance(form, Form)
+            assert isinstance(form, ElementForm)
             total += form.length(node)
         elif node.op is CAPTURED:
             total += node.type.size

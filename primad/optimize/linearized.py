@@ -96,7 +96,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Apart:
+class AtPoints:
     """Residuals at some points that stay apart.
 
     Attributes:
@@ -174,11 +174,11 @@ class _Points:
             subprogram(built, built.inputs, built.outputs[early:]),
         )
 
-    def compiled(self, first: int, keeps: bool) -> Apart:
+    def compiled(self, first: int, keeps: bool) -> AtPoints:
         """Return what runs, on points from the first one on."""
         early, late = [self._executable(keeps, i) for i in (0, 1)]
         cut, kept = self._part.cut, self.kept_bytes if keeps else 0
-        return Apart(first, first + self._points, cut, early, late, self._sources, keeps, kept)
+        return AtPoints(first, first + self._points, cut, early, late, self._sources, keeps, kept)
 
     def _executable(self, keeps: bool, which: int) -> Executable:
         key = ("normal products", self._of.key, self._count, keeps, which)
@@ -194,7 +194,7 @@ def pieces(
     recorded: RecordedResiduals,
     memory: int,
     both: Callable[[Callable[..., Any]], tuple[Callable[..., Any], Callable[..., Any]]],
-) -> list[Whole | Apart]:
+) -> list[Whole | AtPoints]:
     """Return the pieces in which products of some residuals are computed.
 
     Args:

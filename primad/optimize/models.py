@@ -19,7 +19,7 @@ from primad.functional.keys import structure_key
 from primad.job import checksum, ranks
 from primad.numpy.promotion import convert
 from primad.numpy.reductions import sum as total
-from primad.optimize.linearized import Apart, Linearized, Whole, pieces
+from primad.optimize.linearized import AtPoints, Linearized, Whole, pieces
 from primad.optimize.residual_blocks import (
     Array,
     RecordedResiduals,
@@ -91,9 +91,9 @@ class Residuals:
         size = sum(type.size for type in types[: recorded.first])
         return residual_blocks(recorded, size, self.block), recorded
 
-    def _make_pieces(self, types: Any, structure: Any, key: Any) -> list[Whole | Apart]:
+    def _make_pieces(self, types: Any, structure: Any, key: Any) -> list[Whole | AtPoints]:
         parts, recorded = self._parts(types, structure, key)
-        found: list[Whole | Apart] = []
+        found: list[Whole | AtPoints] = []
         for part in parts:
             left = self.memory - sum(piece.kept_bytes for piece in found)
             found += pieces(part, recorded, left, _half_and_product)
@@ -108,7 +108,7 @@ class Residuals:
         """
         return self._made(params, data)[0]
 
-    def pieces(self, params: Tree, data: Sequence[Any]) -> list[Whole | Apart]:
+    def pieces(self, params: Tree, data: Sequence[Any]) -> list[Whole | AtPoints]:
         """Return the pieces in which `linearized` computes the residuals; raises as `parts`."""
         types, structure = types_of((params, *data))
         return self._pieces(types, structure, structure_key(structure))

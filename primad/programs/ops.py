@@ -18,7 +18,7 @@ from typing import Any
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.families import LEFT_OUT
-from primad.ir.node import Node, Trace
+from primad.ir.node import Node, Trace, named
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.products import diagonal_, matmul_, trace_
 from primad.ops.contraction import letters
@@ -119,7 +119,7 @@ def _batch_whole(
 ) -> Any:
     """Batch a program op as a node: a vmap node that holds it."""
     types = [ArrayType(x.shape[1:], x.dtype) if on else x.type for x, on in zip(operands, flags, strict=True)]
-    program = alone(primitive, types, tuple(sorted(params.items())))
+    program = alone(primitive, types, named(params))
     return vmap_(*operands, of=ClosedProgram(program), batched=flags, size=size)
 
 

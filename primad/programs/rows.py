@@ -22,7 +22,7 @@ import numpy as np
 
 from primad import ops
 from primad.axes import AxisMap, Factors, Label, Strided, is_name
-from primad.ir.node import Leaf, Node, is_literal
+from primad.ir.node import Leaf, Node, is_literal, named
 from primad.ir.program import Program, rebuild
 from primad.programs.seeds import (
     Index,
@@ -292,7 +292,7 @@ class _Walk:
             change = map.change(dict.fromkeys(summed), types, [node.type])
             adapted = node.op.adapt(change, **dict(params))
             assert adapted is not None
-            params = tuple(sorted(adapted.items()))
+            params = named(adapted)
             for i, labels in enumerate(map.operands):
                 first = lead if i in values else 0
                 order = [first + labels.index(name) for name in summed if name in labels]

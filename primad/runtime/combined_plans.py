@@ -86,7 +86,6 @@ class ApartPlan(Executable):
 
     def __init__(self, program: Program, plan: Any, copied: Sequence[Node], donated: Donated) -> None:
         self.program = program
-        self.plan = plan
         self.parts = (plan,)
         self.is_tiled = plan.is_tiled
         self._copied = [program.inputs.index(node) if node.op is INPUT else leaf_value(node) for node in copied]
@@ -95,34 +94,34 @@ class ApartPlan(Executable):
     @property
     def peak_bytes(self) -> int:
         """Memory of the arrays that a run makes, when it is most."""
-        return int(self.plan.peak_bytes)
+        return int(self.parts[0].peak_bytes)
 
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
-        return self.program, self.plan
+        return self.program, *self.parts
 
     @property
     def flops(self) -> int:
-        """Flops of the program that runs, in which what both indices need is computed twice."""
-        return int(self.plan.flops)
+        """Flops of the program that runs."""
+        return int(self.parts[0].flops)
 
     @property
     def summary(self) -> str:
         """How it runs, in a line."""
-        return f"an axis that meets itself is two: {self.plan.summary}"
+        return f"an axis that meets itself is two: {self.parts[0].summary}"
 
     @property
     def details(self) -> list[str]:
         """What it consists of."""
-        return list(self.plan.details)
+        return list(self.parts[0].details)
 
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes."""
-        predicted: Prediction = self.plan.predicted(machine)
+        predicted: Prediction = self.parts[0].predicted(machine)
         return predicted
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs."""
         again = [arguments[x] if isinstance(x, int) else x for x in self._copied]
-        return settle(self.plan.run([*arguments, *again]), arguments, self._donated)
+        return settle(self.parts[0].run([*arguments, *again]), arguments, self._donated)

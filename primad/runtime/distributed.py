@@ -21,13 +21,13 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.job import checksum, ranks
 from primad.runtime.chunks import on_threads, thread_count
+from primad.runtime.donation import own_results
 from primad.runtime.executor import PLAIN, Executable
 from primad.runtime.executors import NATIVE
 from primad.runtime.failure import fail_in_part, nearest_line
 from primad.runtime.interpreter import Plan
 from primad.runtime.tile_partition import TilePartition, along, partition_of, surroundings
 from primad.runtime.tileable_axes import as_tileable, hindrances
-from primad.runtime.tiling import own_results
 from primad.shares import Chunks, Share, over_ranks
 from primad.simplify.barriers import without_barriers
 from primad.transforms.dimensions import Dimension, Dimensions

@@ -1,12 +1,12 @@
 """Donated arguments: arrays whose memory a plan's outputs take.
 
 An output is computed right into the memory of its argument where nothing needs the argument's old value afterwards, and
-is copied there at the end where something does.
+is copied there at the end where something does. All other results are arrays of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,21 @@ def settle(results: list[Any], arguments: Sequence[Any], donated: Donated) -> li
         if results[position] is not target:
             target[...] = results[position]
             results[position] = target
+    return results
+
+
+def own_results(outputs: Sequence[Node], inputs: Sequence[Node], known: Mapping[Node, Any]) -> list[Any]:
+    """Return the outputs of a program, of which all values are known, as arrays of their own."""
+    results: list[Any] = []
+    given = set(inputs)
+    seen: set[Node] = set()
+    for node in outputs:
+        value = known[node]
+        if not node.type.shape:
+            results.append(node.type.dtype.type(value))
+        else:
+            results.append(np.array(value) if node in seen or node in given else value)
+        seen.add(node)
     return results
 
 

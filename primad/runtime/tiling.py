@@ -11,7 +11,7 @@ computes the sums, the second starts again with them as inputs and recomputes wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from primad.quantities import several
 from primad.runtime.accumulation import BlockTiles, large_products
 from primad.runtime.chunks import thread_count
 from primad.runtime.combined_plans import ApartPlan, StagedPlan
-from primad.runtime.donation import settle
+from primad.runtime.donation import own_results, settle
 from primad.runtime.executor import Donated, Executable, Hint
 from primad.runtime.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.interpreted_tiles import InterpretedTiles
@@ -157,8 +157,9 @@ def _tiled(
             continue
         if stages > 1:
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
-            first = with_costly(program, first, dimension.axis.keys() - dimension.sources)
-            staged, whole = _staged(program, first, stages, donated, along), Plan(program, WORTHWHILE_SIZE, donated)
+            values = dimension.axis.keys() - dimension.sources
+            staged = _staged(program, first, values, stages, donated, along)
+            whole = Plan(program, WORTHWHILE_SIZE, donated)
             recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * whole.flops
             return whole if recomputes and whole.peak_bytes < LARGE_BYTES else staged
     return None
@@ -170,8 +171,7 @@ def _told_apart(program: Program, stages: int, donated: Donated) -> AnyPlan | No
     Returns:
         None where nothing is tiled then, or too much is computed twice.
     """
-    total = sum(node.type.nbytes for node in program.nodes if not isinstance(node.type, TupleType))
-    apart = told_apart(program) if total >= WORTHWHILE_BYTES else None
+    apart = told_apart(program) if _bytes_of(program) >= WORTHWHILE_BYTES else None
     plan: AnyPlan | None = None
     if isinstance(apart, Separated):
         # One of the two may be summed over to be used along the other: with softmax, say, that of the keys. Else the
@@ -182,17 +182,30 @@ def _told_apart(program: Program, stages: int, donated: Donated) -> AnyPlan | No
         inner = _tiled(whole, [dimension for _, dimension in found], stages)
         plan = ApartPlan(program, inner, apart.copied, donated) if inner else None
     elif apart is not None and stages > 1 and not {*program.outputs} <= {*apart}:
-        plan = _staged(program, with_costly(program, apart, ()), stages, donated)
-    if plan is None or not plan.is_tiled or plan.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops:
-        return None
-    return plan
+        plan = _staged(program, apart, (), stages, donated)
+    return plan if plan is not None and _gains(plan) else None
+
+
+def _bytes_of(program: Program) -> int:
+    """Return the bytes of all values of a program."""
+    return sum(node.type.nbytes for node in program.nodes if not isinstance(node.type, TupleType))
+
+
+def _gains(plan: AnyPlan) -> bool:
+    """Say whether a plan has tiles, and does not compute too much twice for them."""
+    return plan.is_tiled and plan.flops <= WORTHWHILE_RECOMPUTATION * plan.program.cost().flops
 
 
 def _staged(
-    program: Program, first: Sequence[Node], stages: int, donated: Donated, along: Hint | None = None
+    program: Program,
+    first: Sequence[Node],
+    tiled: Collection[Node],
+    stages: int,
+    donated: Donated,
+    along: Hint | None = None,
 ) -> StagedPlan:
-    """Return a plan that computes some values first, and the rest from them and the inputs."""
-    first = with_compared(program, first)
+    """Return a plan that computes some values first, and the rest from them; of `tiled` ones, none is kept for cost."""
+    first = with_compared(program, with_costly(program, first, tiled))
     early = _plan(subprogram(program, program.inputs, first), 1, along=along)
     late = _plan(subprogram(program, [*program.inputs, *first], program.outputs), stages - 1, donated, along)
     return StagedPlan(program, first, (early, late))
@@ -204,8 +217,7 @@ def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint 
     Returns:
         None where nothing is tiled then, or too much is computed twice.
     """
-    total = sum(node.type.nbytes for node in program.nodes if not isinstance(node.type, TupleType))
-    if stages < 2 or total < WORTHWHILE_BYTES:
+    if stages < 2 or _bytes_of(program) < WORTHWHILE_BYTES:
         return None
     dimension = largest_mixed(program)
     if dimension is None:
@@ -221,10 +233,8 @@ def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint 
     first = list(dict.fromkeys(ends))
     if not first or set(first) >= {node for node in program.outputs if not isinstance(node.op, Leaf)}:
         return None
-    first = with_costly(program, first, dimension.axis.keys() - dimension.whole)
-    staged = _staged(program, first, stages, donated, along)
-    recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops
-    return staged if staged.is_tiled and not recomputes else None
+    staged = _staged(program, first, dimension.axis.keys() - dimension.whole, stages, donated, along)
+    return staged if _gains(staged) else None
 
 
 def _chosen(program: Program, along: Hint) -> list[Tileable]:
@@ -366,21 +376,6 @@ class TiledPlan(Executable):
         late = self._epilogue.run([known[node] for node in self._late_inputs])
         known.update(zip(self._late_outputs, late, strict=True))
         return settle(own_results(self.program.outputs, self.program.inputs, known), arguments, self._donated)
-
-
-def own_results(outputs: Sequence[Node], inputs: Sequence[Node], known: Mapping[Node, Any]) -> list[Any]:
-    """Return the outputs of a program, of which all values are known, as arrays of their own."""
-    results: list[Any] = []
-    given = set(inputs)
-    seen: set[Node] = set()
-    for node in outputs:
-        value = known[node]
-        if not node.type.shape:
-            results.append(node.type.dtype.type(value))
-        else:
-            results.append(np.array(value) if node in seen or node in given else value)
-        seen.add(node)
-    return results
 
 
 def _outside(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from primad import ops
 from primad.ir.families import DIRECTIONS, LEFT_OUT
-from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, literal_value
+from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, literal_value, named
 from primad.ir.program import Program, rebuild
 from primad.ops.contraction import letters, split
 from primad.primitive import apply
@@ -107,9 +107,7 @@ def _passage(node: Node, demand: Axes) -> _SumPassage:
     params = node.op.adapt(change, **dict(node.params))
     if params is None:
         return nothing
-    return _SumPassage(
-        frozenset(names), [*map(frozenset, sums)], [*map(frozenset, constant)], tuple(sorted(params.items()))
-    )
+    return _SumPassage(frozenset(names), [*map(frozenset, sums)], [*map(frozenset, constant)], named(params))
 
 
 def _summable(node: Node, position: int, group: tuple[int, ...], place: int | None) -> bool:

@@ -193,7 +193,8 @@ def couplings(program: Program, chosen: Sequence[bool], taking: Container[Node] 
             made = names.difference(*[_names(x) for x in map.operands[node.inputs.index(operand)]])
             if label is None and made and node in taking:
                 points.add(dimensions.of(operand, axis))
-            elif label is None and (None in own or coupled or made):
+                continue
+            if label is None and (None in own or coupled or made):
                 found["mixes", node] = None
             elif coupled and map.role(label) == "summed":
                 found["sums", node] = None

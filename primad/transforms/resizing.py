@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from primad.axes import result_types
-from primad.ir.node import LITERAL, Node, Params, Trace, literal_value
+from primad.ir.node import LITERAL, Node, Params, Trace, literal_value, named
 from primad.ir.program import Program, carry_lines, needed_between
 from primad.primitive import project
 from primad.transforms.dimensions import axis_map
@@ -57,7 +57,7 @@ def _resized_params(node: Node, axis: Mapping[Node, int], length: int) -> Params
     names = {labels[place] for value, labels in arrays if (place := axis.get(value)) is not None}
     names.discard(None)
     change = map.change(dict.fromkeys(names, length), [operand.type for operand in node.inputs], results)
-    return tuple(sorted(op.adapt(change, **dict(node.params)).items()))
+    return named(op.adapt(change, **dict(node.params)))
 
 
 def _resized_type(node: Node, axis: Mapping[Node, int], length: int) -> ArrayType:

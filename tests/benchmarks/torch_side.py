@@ -160,6 +160,17 @@ def until_all_are_done(condition, step, carry):
     return carry
 
 
+def pulled_back(loss, moving):
+    """Return a function to the value of a loss and its gradients in some arguments."""
+
+    def derived(*arguments):
+        given = [x.detach().requires_grad_() if i in moving else x for i, x in enumerate(arguments)]
+        value = loss(*given)
+        return value.detach(), torch.autograd.grad(value, [given[i] for i in moving])
+
+    return derived
+
+
 def loops(workload):
     """Return the derivative of a loop of Python."""
     if workload.kind == "newton":
@@ -170,15 +181,8 @@ def loops(workload):
             return torch.autograd.grad(of(x).sum(), x)[0]
 
         return {"PyTorch": slopes}
-    loss = LOSSES[workload.kind](LoopFunctions, unrolled)
-    count = 2 if workload.kind == "lstm" else 1
-
-    def gradient(*arguments):
-        given = [x.detach().requires_grad_() for x in arguments[:count]]
-        found = torch.autograd.grad(loss(*given, *arguments[count:]), given)
-        return found if count > 1 else found[0]
-
-    return {"PyTorch": gradient}
+    derived = pulled_back(LOSSES[workload.kind](LoopFunctions, unrolled), (0, 1) if workload.kind == "lstm" else (0,))
+    return {"PyTorch": lambda *of: derived(*of)[1]}
 
 
 class MatrixFunctions(Functions):
@@ -193,14 +197,8 @@ def matrices(workload):
     if workload.kind == "evidence":
         return evidence()
     loss, moving = OF_MATRICES[workload.kind](MatrixFunctions), MOVING[workload.kind]
-
-    def derived(*arguments):
-        given = [x.detach().requires_grad_() if i in moving else x for i, x in enumerate(arguments)]
-        value = loss(*given)
-        found = torch.autograd.grad(value, [given[i] for i in moving])
-        return (value.detach(), found) if workload.kind == "mixture" else found
-
-    return {"PyTorch": derived}
+    derived = pulled_back(loss, moving)
+    return {"PyTorch": derived if workload.kind == "mixture" else lambda *of: derived(*of)[1]}
 
 
 class EverydayFunctions(MatrixFunctions):
@@ -216,14 +214,7 @@ def everyday(workload):
     if workload.kind == "logistic":
         both, hessian = torch.func.grad_and_value(loss), torch.func.hessian(loss)
         return {"PyTorch functional": lambda *of: (*both(*of)[::-1], hessian(*of))}
-    moving = PARAMETERS[workload.kind]
-
-    def derived(*arguments):
-        given = [x.detach().requires_grad_() if i in moving else x for i, x in enumerate(arguments)]
-        value = loss(*given)
-        return value.detach(), torch.autograd.grad(value, [given[i] for i in moving])
-
-    return {"PyTorch": derived}
+    return {"PyTorch": pulled_back(loss, PARAMETERS[workload.kind])}
 
 
 def evidence():
