@@ -125,6 +125,7 @@ def linear(
     outermost: Outermost | None = None,
     domain: DomainOfDefinition | None = None,
     adds_rows: Callable[..., range] | None = None,
+    takes_rows: Callable[..., int] | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in the listed operands, jointly.
@@ -145,6 +146,8 @@ def linear(
         domain: the values for which it is defined, if it raises an error for others.
         adds_rows: `(*types, **params) -> range`, if it adds rows at indices: the axes of the first operand along which
             they stand.
+        takes_rows: `(*types, **params) -> int`, if it takes rows of its first operand at the indices in its second:
+            the axis along which they stand.
         doc: one line for the reference.
 
     Example:
@@ -185,6 +188,7 @@ def linear(
         outermost=outermost,
         domain=domain,
         adds_rows=adds_rows,
+        takes_rows=takes_rows,
         doc=doc,
     )
     return primitive

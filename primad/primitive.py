@@ -31,6 +31,7 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
   to be computed for these (a trace does not need the whole Hessian).
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
 - `adds_rows`: for ops that add rows at indices, the axes of the first operand along which they stand.
+- `takes_rows`: for ops that take rows of the first operand at indices, the second, the axis along which they stand.
 - `only_transposed`: whether it stands for a tangent that no rule gives, and can be transposed but not computed.
 - `domain`: the values for which it is defined, if its definition raises an error for others (see `DomainOfDefinition`).
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
@@ -206,6 +207,7 @@ class Primitive:
     outermost: Outermost | None = None
     only_transposed: bool = False
     adds_rows: Callable[..., range] | None = None
+    takes_rows: Callable[..., int] | None = None
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the primitive: record it if an operand is traced, else compute it. Several results are a tuple."""

@@ -173,8 +173,8 @@ def test_no_op_is_known_by_name(path: Path) -> None:
             assert not known, f"{path}:{line}: knows {known}"
 
 
-ASKS_NO_OP = [path for path in FILES if layer_of(module_of(path)) in ("programs", "functional")]
-"""What applies ops, but leaves what to do with them to their records and to laws."""
+ASKS_NO_OP = [path for path in FILES if layer_of(module_of(path)) in ("programs", "functional", "explanation")]
+"""What applies or describes ops, but leaves what to do with them to their records and to laws."""
 
 
 @pytest.mark.parametrize("path", ASKS_NO_OP, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -282,6 +282,12 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
         wrong, changed = (_refusing, _refusing_unless_inserted) if keeps else (_same_params, _same_unless_inserted)
         yield "params of the batched op", "batching", replace(op, adapt=wrong(op.adapt))
         yield "params after axes changed", "axis map", replace(op, adapt=changed(op.adapt))
+    if op.takes_rows is not None:
+        elsewhere = lambda *types, **params: (op.takes_rows(*types, **params) + 1) % types[0].ndim  # noqa: E731
+        yield "axis of the rows", "rows at indices", replace(op, takes_rows=elsewhere)
+    if op.adds_rows is not None:
+        further = lambda *types, **params: range(op.adds_rows(*types, **params).start + 1)  # noqa: E731
+        yield "axes of the rows", "rows at indices", replace(op, adds_rows=further)
     yield "inferred dtype", "type", replace(op, infer=_single(op.infer))
     yield "inferred shape", "type", replace(op, infer=_longer(op.infer))
     wrong_value = _other_value(op.numpy) if not op.only_transposed else lambda *arrays, **params: arrays[0]

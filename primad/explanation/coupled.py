@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from primad import ops
 from primad.explanation.picture import below_here
 from primad.ir.node import Leaf
 from primad.ir.program import Program
@@ -37,8 +36,7 @@ def coupled(program: Program) -> tuple[str, ...]:
                 output = Program(held.trace, held.inputs, [held.outputs[params["output"]]])
                 output.lines = held.lines
                 alone = take_early(lower(output))
-                taking = {x for x in alone.nodes if x.op is ops.gather}
-                for verb, at in couplings(alone, chosen, taking):
+                for verb, at in couplings(alone, chosen, taken=True):
                     after = dependents(alone.nodes, [at])  # a definition's line is that of its result
                     line = next((alone.lines[x] for x in alone.nodes if x in after and x in alone.lines), None)
                     where = "" if line is None else f" at {below_here(line)}"

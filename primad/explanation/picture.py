@@ -9,12 +9,12 @@ from html import escape
 from itertools import accumulate
 from textwrap import wrap
 
-from primad import ops
 from primad.explanation.layers import Layered
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
 from primad.native.pointwise import NEEDS
 from primad.quantities import quantity
+from primad.transforms.dimensions import axis_map
 
 WIDTH, MARGIN = 1200, 36
 COLUMN, LONGEST_BAR = 720, 190
@@ -53,13 +53,17 @@ def category(node: Node) -> str:
     """Return what a node is, for its colour."""
     if isinstance(node.op, Leaf):
         return "inputs"
-    if node.op.views or node.op is ops.broadcast:
+    if node.op.views:
         return "moves"
     if node.op.cost(node).matmul_flops:
         return "matrix products"
     if node.op.name in NEEDS:
         return "functions"
-    return "arithmetic" if node.op.pointwise else "sums" if node.op is ops.sum else "moves"
+    if node.op.pointwise:
+        return "arithmetic"
+    map = axis_map(node)
+    summed = any(map.role(label) == "summed" for labels in map.operands for label in labels)
+    return "sums" if summed else "moves"
 
 
 def picture(

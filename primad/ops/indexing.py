@@ -120,6 +120,7 @@ gather: Primitive = linear(
     axes=_gather_axes,
     adapt=_gather_adapt,
     domain=_indices_below(lambda x, *, axis, batch: x.shape[axis]),
+    takes_rows=lambda x, indices, *, axis, batch: axis,
     doc="Take elements along an axis at integer indices; the first `batch` axes of both operands go together.",
 )
 

@@ -70,10 +70,14 @@ def _taken(node: Node) -> Wants | None:
         params, shape = dict(node.params), node.inputs[0].type.shape
         bounds = zip(params["start"], params["stop"], params["step"], shape, strict=True)
         return tuple([None if (a, b, step) == (0, n, 1) else (a, b) for a, b, step, n in bounds])
-    if node.op is ops.gather and node.inputs[1].type.ndim == 1 and not dict(node.params)["batch"]:
-        axis = dict(node.params)["axis"]
+    if _takes_rows(node) and node.inputs[1].type.ndim == 1 and node.type.ndim == node.inputs[0].type.ndim:
+        axis = node.op.takes_rows(*[x.type for x in node.inputs], **dict(node.params))
         return tuple([node.inputs[1] if i == axis else None for i in range(node.inputs[0].type.ndim)])
     return None
+
+
+def _takes_rows(node: Node) -> bool:
+    return not isinstance(node.op, Leaf) and node.op.takes_rows is not None
 
 
 def _together(taken: Wants, wants: Wants) -> Wants:
@@ -134,7 +138,7 @@ class _Taking:
         self._rows = rows
         self._own = set(program.nodes)
         lines = program.lines
-        self._lines = {x.inputs[1]: lines[x] for x in program.nodes if x.op is ops.gather and x in lines}
+        self._lines = {x.inputs[1]: lines[x] for x in program.nodes if _takes_rows(x) and x in lines}
         self._wants: dict[Node, Wants] = {}
         self._trace = Trace()
         self._values: dict[Node, Node] = {}

@@ -153,13 +153,14 @@ def result_axes(program: Program, chosen: Sequence[bool]) -> list[tuple[ResultAx
     return [tuple([found(node, axis) for axis in range(node.type.ndim)]) for node in program.outputs]
 
 
-def couplings(program: Program, chosen: Sequence[bool], taking: Container[Node] = ()) -> list[tuple[str, Node]]:
+def couplings(program: Program, chosen: Sequence[bool], taken: bool = False) -> list[tuple[str, Node]]:
     """Return the ops that couple elements of a result, such as residuals at points, by what depends on some inputs.
 
     Args:
         program: a lowered program.
         chosen: for each input whether its dependents are looked at.
-        taking: nodes that take rows of a value, which are pulled back apart and taken of the Jacobian then.
+        taken: whether ops that take rows of a value at indices couple none, since all rows are pulled back apart and
+            taken of the Jacobian then.
 
     Returns:
         'sums' or 'mixes', and the node, for each op that does so to an index of a result, or to a part of one.
@@ -191,7 +192,7 @@ def couplings(program: Program, chosen: Sequence[bool], taking: Container[Node] 
             if operand not in dependent or operand.type.shape[axis] <= 1:
                 continue
             made = names.difference(*[_names(x) for x in map.operands[node.inputs.index(operand)]])
-            if label is None and made and node in taking:
+            if label is None and made and taken and node.op.takes_rows is not None:
                 points.add(dimensions.of(operand, axis))
                 continue
             if label is None and (None in own or coupled or made):

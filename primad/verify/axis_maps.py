@@ -102,6 +102,35 @@ def check_sum(trial: Trial) -> How | None:
     return "tested"
 
 
+def check_rows(trial: Trial) -> How | None:
+    """An op that takes or adds rows at indices has them along the axes that it says, one set for each batch."""
+    takes, adds = trial.op.takes_rows, trial.op.adds_rows
+    if takes is None and adds is None:
+        return None
+    x, indices, *_ = map(np.asarray, trial.operands(trial.values))
+    (out,) = trial.results([x, indices])
+    types = [operand.type for operand in trial.example.operands]
+    if takes is not None:
+        places = range(first := takes(*types, **trial.example.params), first + out.ndim - x.ndim + 1)
+    else:
+        assert adds is not None
+        places = adds(*types, **trial.example.params)
+    batch = indices.ndim - len(places)
+    own = [axis - batch for axis in places]
+    expected = np.zeros_like(out)
+    for each in np.ndindex(indices.shape[:batch]):
+        if takes is not None:
+            expected[each] = np.take(x[each], indices[each], places.start - batch)
+        else:
+            np.add.at(
+                np.moveaxis(expected[each], places.start - batch, 0),
+                indices[each],
+                np.moveaxis(x[each], own, range(len(own))),
+            )
+    close(f"{trial.where()}: rows at indices", expected, out, trial)
+    return "tested"
+
+
 def _summed(program: Program) -> Program:
     """Return the program that sums the only output of another over its first axis."""
     return program_of(program.in_types, lambda *xs: [ops.sum(out, axes=(0,)) for out in inline(program, xs)])

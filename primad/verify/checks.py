@@ -15,7 +15,7 @@ from primad.transforms import jvp, lower, transpose, vjp
 from primad.transforms.lowering import without_calls
 from primad.transforms.reverse import transposed_program
 from primad.types import ArrayType
-from primad.verify.axis_maps import check_axis_map, check_batching, check_sum
+from primad.verify.axis_maps import check_axis_map, check_batching, check_rows, check_sum
 from primad.verify.decide import Wrong, decide
 from primad.verify.report import How
 from primad.verify.trial import STEP_DIGITS, Trial, close, is_float, listed, run_floats
@@ -278,5 +278,6 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("batching", check_batching),
     ("axis map", check_axis_map),
     ("sum over directions", check_sum),
+    ("rows at indices", check_rows),
 )
 """What is checked of every record, in the order of the table."""
