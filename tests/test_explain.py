@@ -264,6 +264,24 @@ def test_names_are_escaped():
     ElementTree.fromstring(primad.explain(odd, np.ones(3)).svg())
 
 
+@pytest.mark.parametrize("static", [0, -2, (0, 2)])
+def test_static_arguments_are_constants(static):
+    """What may only be a number or a text is not traced; the program and its name are those that a call runs."""
+
+    def powers(many, x, how):
+        return sum(x**k for k in range(many)) if how == "sum" else None
+
+    if isinstance(static, int):
+        jitted = primad.jit(lambda many, x: powers(many, x, "sum"), static_argnums=static)
+        args = 4, np.ones(3)
+    else:
+        jitted, args = primad.jit(powers, static_argnums=static), (4, np.ones(3), "sum")
+    report = primad.explain(jitted, *args)
+    assert report.program.in_types == [primad.ArrayType((3,), float)]
+    assert report.name == jitted.__name__ and report.program.cost().nodes > 2
+    np.testing.assert_array_equal(report.plan.run([args[1]])[0], jitted(*args))
+
+
 def test_traced_arguments_are_refused():
     with pytest.raises(TracingError, match="traced"):
         primad.grad(lambda x: primad.explain(np.sum, x) and np.sum(x))(np.ones(3))

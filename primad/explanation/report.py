@@ -17,6 +17,7 @@ from primad.explanation.coupled import coupled
 from primad.explanation.families import Stage, forward_pass, stages
 from primad.explanation.machine import machine
 from primad.explanation.picture import Drawing, page, picture
+from primad.functional.compile import without_static
 from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.programs.rolling import rolled
@@ -196,7 +197,7 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
 
     Args:
         function: a function of arrays and pytrees of arrays, with the derivatives to explain in it or around it.
-        args: its arguments.
+        args: its arguments. Those that are static for a jitted function are constants, as in a call.
 
     Returns:
         an `Explanation`: its `str` is a report, `save("picture.svg")` and notebooks show the program before and after.
@@ -217,7 +218,8 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         sums over directions: 26 forward passes
         what plans rewrite: 26 forward passes
     """
-    leaves, in_tree = tree.flatten(tuple(args))
+    function, args = without_static(function, args)
+    leaves, in_tree = tree.flatten(args)
     if any(isinstance(leaf, TracedArray) for leaf in leaves):
         raise TracingError("explain: the arguments are traced", fix="call it outside of jit, grad and vmap.")
     start = time.perf_counter()

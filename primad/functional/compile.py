@@ -228,7 +228,7 @@ class _Compilation:
         """Return the positions, among so many arguments, of the static ones and of the others."""
         found = self._places.get(count)
         if found is None:
-            fixed = tuple([place for i in self.static if 0 <= (place := i if i >= 0 else i + count) < count])
+            fixed = _among(self.static, count)
             found = self._places[count] = fixed, tuple([i for i in range(count) if i not in fixed])
         return found
 
@@ -241,7 +241,7 @@ class _Compilation:
             static = comparable_key([args[i] for i in fixed]) if fixed else ()
             if static is None:
                 return self.function(*args, **kwargs)
-            free = self._of_others(args, fixed)
+            free = _of_others(self.function, args, fixed)
             return called(free, dynamic, kwargs, leaves, in_tree, (id(self.function), fixed, static))
         types = tuple([type_of(leaf) for leaf in leaves])
         weak = tuple([is_weak(leaf) for leaf in leaves])
@@ -262,7 +262,7 @@ class _Compilation:
     def _compile(self, given: _Given) -> _Specialization | None:
         """Record the function and compile the program; None where it is a part of another that is being recorded."""
         args, kwargs, fixed, types, weak, in_tree = given
-        free = self._of_others(args, fixed)
+        free = _of_others(self.function, args, fixed)
 
         def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
             return free(*positional, **named)
@@ -291,21 +291,6 @@ class _Compilation:
         names = _names(self.function, args, kwargs, fixed)
         return _Specialization(executable, captured, program, donated, names, adopted, entry)
 
-    def _of_others(self, args: Sequence[Any], fixed: Sequence[int]) -> Function:
-        """Return the function of the arguments that are not static."""
-        function = self.function
-        if not fixed:
-            return function
-
-        def free(*positional: Any, **named: Any) -> Any:
-            values = list(positional)
-            for i in sorted(set(fixed)):
-                values.insert(i, args[i])
-            return function(*values, **named)
-
-        free.__qualname__ = getattr(function, "__qualname__", "function")
-        return free
-
     def _run(self, made: _Specialization, leaves: list[Any], types: Sequence[ArrayType]) -> Any:
         donated, run, threads = made.donated, made.executable.run, self.threads
         for place, dtype in made.adopted:
@@ -321,6 +306,35 @@ class _Compilation:
             inputs[place] = np.ascontiguousarray(values[place], types[place].dtype)
         results = run(inputs) if threads is None else on_threads(threads, lambda: run(inputs))
         return tree.unflatten(made.program.out_tree, settle(results, values, donated))
+
+
+def _among(positions: Sequence[int], count: int) -> tuple[int, ...]:
+    """Return which of so many arguments are at these positions, which may count from the end."""
+    return tuple([place for i in positions if 0 <= (place := i if i >= 0 else i + count) < count])
+
+
+def _of_others(function: Function, args: Sequence[Any], fixed: Sequence[int]) -> Function:
+    """Return the function of the arguments that are not static."""
+    if not fixed:
+        return function
+
+    def free(*positional: Any, **named: Any) -> Any:
+        values = list(positional)
+        for i in sorted(set(fixed)):
+            values.insert(i, args[i])
+        return function(*values, **named)
+
+    free.__name__ = getattr(function, "__name__", "function")
+    free.__qualname__ = getattr(function, "__qualname__", "function")
+    return free
+
+
+def without_static(function: Function, args: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+    """Return a function of the arguments that are not static, and these; of a function not jitted, itself and all."""
+    if not isinstance(function, Transformed) or function.made[0] is not jit:
+        return function, args
+    fixed = _among(_positions(function.made[2]["static_argnums"]), len(args))
+    return _of_others(function, args, fixed), tuple([x for i, x in enumerate(args) if i not in fixed])
 
 
 def _adopted(program: Program, weak: Sequence[bool]) -> list[tuple[int, Any]]:
