@@ -320,9 +320,12 @@ def test_what_counts_as_equal(dtype: str) -> None:
             x = np.arange(n, 0, -1).astype(dtype)
             x[1] = x[0] * (1 - k * eps)
             cotangents = np.arange(n).astype(dtype)
+            apart = np.roll(x, -1)  # equal ones are no neighbours
             for function, arguments in (
                 (lambda x: ops.gaps(x), (x,)),
+                (lambda x: ops.gaps(x), (apart,)),
                 (lambda y, x: ops.spread(y, x, singular=False), (cotangents, x)),
+                (lambda y, x: ops.spread(y, x, singular=False), (cotangents, apart)),
                 (lambda y, x: ops.spread(y, x - x[1:2], singular=True), (cotangents, x)),
                 (lambda s, x: ops.slopes(s, x - x[1:2], singular=True), (np.ones((n, n), dtype), x)),
             ):

@@ -62,16 +62,25 @@ def _first(found: Any) -> tuple[tuple[int, ...], int] | None:
     return (tuple(where[0, :-1].tolist()), int(where[0, -1])) if len(where) else None
 
 
+def _has_equal(x: Any) -> bool:
+    """Say whether any spectrum has equal values: in order, neighbours are the nearest ones."""
+    with np.errstate(invalid="ignore"):
+        return bool(np.any(np.diff(np.sort(x, axis=-1), axis=-1) <= rounding_of(x)))
+
+
 def _equal(x: Any) -> tuple[tuple[int, ...], int] | None:
-    return _first(np.any(np.triu(near(x), 1), axis=-1))
+    return _first(np.any(np.triu(near(x), 1), axis=-1)) if _has_equal(x) else None
 
 
-def _gaps(x: Any) -> Any:
-    if _equal(x) is not None:
+def _gaps(x: Any, *, out: Any = None) -> Any:
+    if _has_equal(x):
         raise np.linalg.LinAlgError("equal values")
-    one = np.eye(x.shape[-1], dtype=x.dtype)
     with np.errstate(all="ignore"):
-        return (1 - one) / (x[..., None, :] - x[..., :, None] + one)
+        found = np.subtract(x[..., None, :], x[..., :, None], out=out)
+        diagonal = np.einsum("...ii->...i", found)
+        diagonal += np.inf  # 1/∞ is 0; of values that are not finite it is NaN, as beside it
+        np.divide(1, found, out=found)
+    return found
 
 
 gaps: Primitive = custom(
@@ -97,19 +106,21 @@ gaps: Primitive = custom(
 
 
 def _zeros(x: Any, singular: bool) -> Any:
-    return (np.abs(x) <= rounding_of(x)) & singular
+    return np.abs(x) <= rounding_of(x) if singular else np.zeros(x.shape, bool)
 
 
 def _steep(s: Any, x: Any, *, singular: bool) -> tuple[tuple[int, ...], int] | None:
     """Return the first singular value that is zero and moves: up for either direction."""
     zero = _zeros(x, singular)
-    return _first(zero & np.any((s != 0) & zero[..., None, :], axis=-1))
+    return _first(zero & np.any((s != 0) & zero[..., None, :], axis=-1)) if zero.any() else None
 
 
 def _slopes(s: Any, x: Any, *, singular: bool) -> Any:
     if _steep(s, x, singular=singular) is not None:
         raise np.linalg.LinAlgError("a singular value of 0")
     found = np.array(np.diagonal(s, axis1=-2, axis2=-1))
+    if not _has_equal(x):
+        return found
     alike = near(x)
     for place in map(tuple, np.argwhere(np.any(np.triu(alike, 1), axis=(-2, -1)))):
         values, starts = x[place], np.flatnonzero(~np.append(False, np.diagonal(alike[place], 1)))
@@ -153,16 +164,21 @@ slopes: Primitive = custom(
 def _uneven(ct: Any, x: Any, *, singular: bool) -> tuple[tuple[int, ...], int] | None:
     """Return the first value whose cotangent is not that of an equal value, or, for a singular value of 0, not 0."""
     allowed = np.sqrt(np.finfo(ct.dtype).eps) * np.max(np.abs(ct), axis=-1, keepdims=True, initial=0)
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(ct[..., None, :] - ct[..., :, None]) > allowed[..., None]
-    kinks = _zeros(x, singular) & (np.abs(ct) > allowed)
-    return _first(np.any(near(x) & apart, axis=-1) | kinks)
+    found = _zeros(x, singular) & (np.abs(ct) > allowed)
+    if _has_equal(x):
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(ct[..., None, :] - ct[..., :, None]) > allowed[..., None]
+        found |= np.any(near(x) & apart, axis=-1)
+    return _first(found)
 
 
-def _spread(ct: Any, x: Any, *, singular: bool) -> Any:
+def _spread(ct: Any, x: Any, *, singular: bool, out: Any = None) -> Any:
     if _uneven(ct, x, singular=singular) is not None:
         raise np.linalg.LinAlgError("equal values")
-    return np.where(np.eye(x.shape[-1], dtype=bool), ct[..., None, :], ct.dtype.type(0))
+    found = np.empty((*ct.shape, ct.shape[-1]), ct.dtype) if out is None else out
+    found[...] = 0
+    np.einsum("...ii->...i", found)[...] = ct
+    return found
 
 
 def _spread_type(ct: ArrayType, x: ArrayType, *, singular: bool) -> ArrayType:
