@@ -9,6 +9,7 @@ import pytest
 import primad
 from primad import numpy as pnp
 from primad import ops
+from primad.scipy import linalg as mirror
 from primad.transforms import lower
 
 RNG = np.random.default_rng(0)
@@ -78,6 +79,18 @@ def test_one_factorization_serves_value_tangent_and_cotangent():
     for function in (loss, primad.value_and_grad(loss), primad.hessian(loss)):
         program = primad.simplify(primad.trace(lambda a, f=function: f(a))(WIDE[0]))
         assert sum(node.op is ops.lu for node in program.nodes) == 1
+
+
+@pytest.mark.parametrize("solve", [np.linalg.solve, mirror.solve_triangular])
+def test_cotangents_of_matrix_and_right_hand_side_share_their_solution(solve):
+    def loss(a, b):
+        return np.sum(solve(a, b) ** 2)
+
+    def solutions(function):
+        program = primad.simplify(primad.trace(function)(WIDE[0], np.ones(3)))
+        return sum(node.op is ops.solve_triangular for node in program.nodes)
+
+    assert solutions(lambda a, b: primad.grad(loss, (0, 1))(a, b)) == 2 * solutions(lambda a, b: loss(a, b))
 
 
 def test_a_gaussian_process():

@@ -42,7 +42,7 @@ solve_: Primitive = composite(
     "solve",
     numpy=lambda a, b: np.linalg.solve(a, b),
     lower=solve_by_elimination,
-    jvp=[lambda t, out, a, b: -solve_(a, matrix_product(t, out)), lambda t, out, a, b: solve_(a, t)],
+    jvp=[lambda t, out, a, b: solve_(a, -matrix_product(t, out)), lambda t, out, a, b: solve_(a, t)],
     doc="a⁻¹ b, by elimination with partial pivoting.",
 )
 

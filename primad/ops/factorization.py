@@ -143,7 +143,7 @@ def _singular(a: Any, b: Any, *, unit: bool, **params: Any) -> tuple[tuple[int, 
 def _solve_by_matrix(t: Any, out: Any, a: Any, b: Any, *, lower: bool, transpose: bool, unit: bool) -> Any:
     change = lower_part(t, not unit) if lower else transposed(lower_part(transposed(t), not unit))
     pushed = matrix_product(transposed(change) if transpose else change, out)
-    return -solve_triangular(a, pushed, lower=lower, transpose=transpose, unit=unit)
+    return solve_triangular(a, -pushed, lower=lower, transpose=transpose, unit=unit)
 
 
 solve_triangular: Primitive = custom(
