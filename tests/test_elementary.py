@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from functools import reduce
 from typing import Any
 
 import mpmath
@@ -151,6 +152,7 @@ def test_text_compiles_for_other_processors(triple: str, cpu: str, width: int, m
     import llvmlite.binding as llvm
 
     monkeypatch.setattr(vectors, "WIDTH_BYTES", width)
+    monkeypatch.setattr(vectors, "VECTOR_BYTES", width)
     monkeypatch.setattr(functions, "libmvec", dict)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -163,6 +165,7 @@ def test_text_compiles_for_other_processors(triple: str, cpu: str, width: int, m
     names = [NUMPY_NAMES.get(name, name) for name in OWN if name != "atan2"]
     programs = [primad.trace(lambda x: [ops.BY_NAME[name](x) for name in names])(x.astype(t)) for t in ("f8", "f4")]
     programs += [primad.trace(lambda x: np.arctan2(x, 1 - x))(x)]
+    programs += [primad.trace(lambda x: reduce(lambda v, i: v * x + i, range(20), x))(np.arange(99.0))]
     programs += [draw_program(Seeded(seed)) for seed in range(300, 330)]
     found = 0
     for program in map(simplify, programs):

@@ -144,18 +144,25 @@ class Builder:
 
     def either(self, type: str, condition: str, yes: Callable[[], str], no: Callable[[], str]) -> str:
         """Write two ways to a value, and return the one that the condition chooses."""
+        (found,) = self.either_of(type, condition, lambda: [yes()], lambda: [no()])
+        return found
+
+    def either_of(
+        self, type: str, condition: str, yes: Callable[[], list[str]], no: Callable[[], list[str]]
+    ) -> list[str]:
+        """Write two ways to some values of a type, and return those that the condition chooses."""
         k = self.fresh()
         self.do(f"br i1 {condition}, label %yes{k}, label %no{k}")
         found = []
         for name, way in (("yes", yes), ("no", no)):
             self.label(f"{name}{k}")
             with self._inside():
-                found.append(f"[ {way()}, %{name}{k}.end ]")
+                found.append([f"[ {value}, %{name}{k}.end ]" for value in way()])
             self.go(f"{name}{k}.end")  # a block of its own: the way may have ended in another than it began
             self.label(f"{name}{k}.end")
             self.go(f"both{k}")
         self.label(f"both{k}")
-        return self.emit(f"phi {type} {', '.join(found)}")
+        return [self.emit(f"phi {type} {', '.join(values)}") for values in zip(*found, strict=True)]
 
     def loop(
         self,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from primad.native.builder import Builder
-from primad.native.vectors import BOOL, CELLS, MANGLED, Vector, filled
+from primad.native.vectors import BOOL, CELLS, MANGLED, Vector, filled, lanes_of
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,12 @@ Compute = Callable[[Vector, list[str]], list[str]]
 
 
 def pointwise(
-    code: Code, reads: Sequence[View], writes: Sequence[View], dtype: np.dtype[Any], compute: Compute
+    code: Code,
+    reads: Sequence[View],
+    writes: Sequence[View],
+    dtype: np.dtype[Any],
+    compute: Compute,
+    together: int = 1,
 ) -> None:
     """Write a loop that reads an element of each operand, computes, and writes an element of each result.
 
@@ -244,12 +249,13 @@ def pointwise(
         writes: the results, of the same shape.
         dtype: a type of the size that the vectors are for.
         compute: what is computed.
+        together: how many of the processor's vectors are computed at once.
     """
     views = [*reads, *writes]
     axes = [(n, *strides) for n, *strides in zip(writes[0].shape, *[view.strides for view in views], strict=True)]
     if any(n == 0 for n, *_ in axes):
         return
-    pointwise_at(code, reads, writes, [code.start(view) for view in views], axes, dtype, compute)
+    pointwise_at(code, reads, writes, [code.start(view) for view in views], axes, dtype, compute, together=together)
 
 
 def pointwise_at(
@@ -261,6 +267,7 @@ def pointwise_at(
     dtype: np.dtype[Any],
     compute: Compute,
     pieces: bool = False,
+    together: int = 1,
 ) -> None:
     """Write such a loop over other axes of the arrays (length, steps in them), from addresses on.
 
@@ -269,8 +276,15 @@ def pointwise_at(
     *outer, row = merged(axes) or [(1, *[0] * len(pointers))]
     if any(n == 0 for n, *_ in axes):
         return
-    views = [*reads, *writes]
-    code.over(views, pointers, outer, lambda places: _row(code, reads, writes, places, row, dtype, compute, pieces))
+    views, vector = [*reads, *writes], Vector(code, dtype, lanes_of(dtype) * _at_once(together, row[0], dtype))
+    code.over(views, pointers, outer, lambda places: _row(code, reads, writes, places, row, vector, compute, pieces))
+
+
+def _at_once(together: int, length: int, dtype: np.dtype[Any]) -> int:
+    """Return how many vectors of a row are computed at once: not more than it has."""
+    while together > 1 and length < together * lanes_of(dtype):
+        together //= 2
+    return together
 
 
 def _row(
@@ -279,22 +293,26 @@ def _row(
     writes: Sequence[View],
     pointers: list[str],
     row: Sequence[int],
-    dtype: np.dtype[Any],
+    vector: Vector,
     compute: Compute,
     pieces: bool,
 ) -> None:
     """Write a row (its length, and the steps of the views) in vectors, the last of which may be partly filled."""
     length, *steps = row
-    vector = Vector(code, dtype)
     views, lanes, count = [*reads, *writes], vector.lanes, len(reads)
+    narrow = lanes_of(
+        vector.dtype
+    )  # lanes of what stays in a register, also where several vectors are computed at once
     repeated = [
-        code.read(view.dtype, pointer, 0, lanes, lanes) if step == 0 else None
+        code.read(view.dtype, pointer, 0, narrow, narrow) if step == 0 else None
         for view, pointer, step in zip(reads, pointers, steps, strict=False)
     ]
 
     def chunk(places: list[str], part: int) -> None:
         loaded = [
-            known or code.read(view.dtype, place, step, part, lanes, pieces)
+            vector.of(view.dtype).widened(known, narrow)
+            if known
+            else code.read(view.dtype, place, step, part, lanes, pieces)
             for view, place, step, known in zip(reads, places, steps, repeated, strict=False)
         ]
         results = compute(vector, loaded)
@@ -306,7 +324,11 @@ def _row(
     if whole:
         code.over(views, pointers, [(whole, *far)], lambda places: chunk(places, lanes))
     if rest:
-        chunk(code.step(views, pointers, str(whole), far) if whole else pointers, rest)
+        left = code.step(views, pointers, str(whole), far) if whole else pointers
+        if lanes > narrow:
+            _row(code, reads, writes, left, (rest, *steps), Vector(code, vector.dtype), compute, pieces)
+        else:
+            chunk(left, rest)
 
 
 def merged(axes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

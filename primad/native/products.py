@@ -222,6 +222,18 @@ class _PartialSums(_Loops):
     def _counted(
         self, cells: Sequence[tuple[int, int]], n: int, steps: Sequence[int], places: list[str], totals: list[str]
     ) -> list[str]:
+        """Go along the counted axis: along all of it, as most tiles do, or to its end."""
+        all_of_it = self.code.emit(f"icmp eq i64 {COUNT}, {n}")
+        return self.code.either_of(
+            self.type,
+            all_of_it,
+            lambda: self._along(cells, n, steps, places, totals),
+            lambda: self._to_the_end(cells, steps, places, totals),
+        )
+
+    def _to_the_end(
+        self, cells: Sequence[tuple[int, int]], steps: Sequence[int], places: list[str], totals: list[str]
+    ) -> list[str]:
         """Go along the counted axis: of every vector only the lanes before its end are read."""
         code, lanes = self.code, self.lanes
         size = lanes * (len(totals) // len(cells))

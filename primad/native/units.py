@@ -9,10 +9,11 @@ from primad import ops
 from primad.ir.node import Node
 from primad.native.contractions import Contraction, contraction, packing
 from primad.native.copies import copy
+from primad.native.interleaving import together, write_in_step
 from primad.native.layout import NO_SLICES, Layout, Unit, results_of
 from primad.native.loops import Code, View, contiguous, pointwise
 from primad.native.nested import write_loop
-from primad.native.pointwise import Pointwise, written
+from primad.native.pointwise import Pointwise
 from primad.native.products import write_contraction
 from primad.native.site import Loops, Site, own_of
 from primad.native.storage import Splat, boxes, part_of, within
@@ -169,11 +170,11 @@ def _write_box(code: Code, unit: Unit, places: Mapping[Node, View | Splat], resu
                 return values[position[found]]
             return vector.of(found.dtype).constant(found.value)
 
-        for node in unit.nodes:
-            known[node] = written(vector, node, [value(operand) for operand in node.inputs])
+        write_in_step(vector, unit.nodes, known, value)
         return [known[node] for node in unit.results]
 
-    pointwise(code, list(loaded), [view for view in results if isinstance(view, View)], unit.dtype, compute)
+    targets = [view for view in results if isinstance(view, View)]
+    pointwise(code, list(loaded), targets, unit.dtype, compute, together(unit.nodes))
 
 
 def _fill_margins(code: Code, lows: Sequence[int], highs: Sequence[int], whole: View) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,9 @@ WIDTH_BYTES = VECTOR_BYTES
 LONGEST_SIDE = 8
 """Rows of a block that a loop keeps in registers, and vectors in a row, at most. Given by the 16 or 32 registers that
 there are: larger blocks do not fit. The blocks of products, and so the bits of their sums, depend on it."""
+TOGETHER = 8
+"""Vectors that are computed at once, at most, so that none waits for its own last result. Given by how many ops
+processors begin until the first has its result."""
 
 LIBMVEC = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "asin", "acos",
@@ -141,6 +144,41 @@ class Vector:
         return self.code.emit(
             f"shufflevector {self.type} {one}, {self.type} poison, <{self.lanes} x i32> zeroinitializer"
         )
+
+    def widened(self, x: str, lanes: int) -> str:
+        """Return a vector of so many lanes several times, one behind another, which takes no instruction."""
+        if lanes == self.lanes:
+            return x
+        return self._picked(f"<{lanes} x {self.scalar}>", x, "poison", (i % lanes for i in range(self.lanes)))
+
+    def in_step(self, x: str) -> str:
+        """Return a value of several of the processor's vectors, of which nothing is read before all are known.
+
+        LLVM would else write what is computed of one vector before what is computed of the next: it saves registers.
+        Both on x86 and on ARM `x` stands for the registers of vectors that every instruction for them takes.
+        """
+        lanes = VECTOR_BYTES // self.dtype.itemsize
+        parts = [self._picked(self.type, x, "poison", range(i, i + lanes)) for i in range(0, self.lanes, lanes)]
+        parts = [part for i in range(0, len(parts), TOGETHER) for part in self._met(parts[i : i + TOGETHER], lanes)]
+        while lanes < self.lanes:
+            kind, lanes = f"<{lanes} x {self.scalar}>", 2 * lanes
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [self._picked(kind, one, other, range(lanes)) for one, other in pairs]
+        return parts[0]
+
+    def _met(self, parts: Sequence[str], lanes: int) -> list[str]:
+        """Return vectors behind a place that all must pass, and that comes after those that were written before."""
+        kind = f"<{lanes} x {self.scalar}>"
+        kinds = ", ".join([kind] * len(parts))
+        places = ",".join(["=x"] * len(parts) + [str(i) for i in range(len(parts))])
+        operands = ", ".join(f"{kind} {x}" for x in parts)
+        met = self.code.emit(f'call {{ {kinds} }} asm sideeffect "", "{places}"({operands})')
+        return [self.code.emit(f"extractvalue {{ {kinds} }} {met}, {i}") for i in range(len(parts))]
+
+    def _picked(self, kind: str, x: str, y: str, lanes: Iterable[int]) -> str:
+        """Return lanes of two vectors of a type, counted through both."""
+        picks = [f"i32 {lane}" for lane in lanes]
+        return self.code.once(f"shufflevector {kind} {x}, {kind} {y}, <{len(picks)} x i32> <{', '.join(picks)}>")
 
     def op(self, name: str, *operands: str) -> str:
         """Apply an instruction, as `fadd`."""
