@@ -31,12 +31,17 @@ SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 5e-32
 
 
 def computed(name: str, *operands: Any) -> Any:
-    """Apply one of the functions to arrays, in a loop of their length."""
+    """Apply one of the functions to arrays."""
+    return applied(lambda v, values: functions.own_function(v, name, *values), *operands)
+
+
+def applied(write: Any, *operands: Any) -> Any:
+    """Apply what is written to arrays, in a loop of their length."""
     dtype = operands[0].dtype
     arrays = [*map(np.ascontiguousarray, operands), np.empty_like(operands[0])]
     views = [View(i, 0, x.shape, (1,), dtype) for i, x in enumerate(arrays)]
     code = Code()
-    pointwise(code, views[:-1], views[-1:], dtype, lambda v, values: [functions.own_function(v, name, *values)])
+    pointwise(code, views[:-1], views[-1:], dtype, lambda v, values: [write(v, values)])
     code.do("ret void")
     parameters = ", ".join(f"ptr {place}" for place in code.places.values())
     text = module([code.function(f"void @KERNEL({parameters})")], code.declared.values())
@@ -79,6 +84,27 @@ def test_functions_are_within_three_ulp(name: str, dtype: Any, monkeypatch: Any)
     with mpmath.workprec(250):
         worst = max((ulps(b, exact(mpmath.mpf(float(a))), dtype), float(a)) for a, b in zip(x, y, strict=True))
     assert worst[0] <= 3, worst
+
+
+@pytest.mark.usefixtures("any_width")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("exponent", [n for n in range(-5, 10) if n])
+def test_powers_with_whole_exponents_are_within_four_ulp(exponent: int, dtype: Any) -> None:
+    """Also where they vanish or overflow, and for exponents that are too large for a product."""
+    rng = np.random.default_rng(13)
+    decades = {np.float64: 308.0, np.float32: 38.0}[dtype]
+    x = 10 ** np.concatenate([rng.uniform(-decades, decades, 300) / abs(exponent) ** 0.95, rng.uniform(-1, 1, 300)])
+    x = np.concatenate([x, -x]).astype(dtype)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
+    with np.errstate(all="ignore"):
+        special = special, special ** dtype(exponent)
+    found = applied(lambda v, values: functions.power(v, *values, v.constant(exponent)), np.append(x, special[0]))
+    with mpmath.workprec(500):
+        exact = [mpmath.mpf(float(a)) ** exponent for a in x]
+    assert max(ulps(value, want, dtype) for value, want in zip(found, exact, strict=False)) <= 4
+    np.testing.assert_array_equal(found[len(x) :], special[1])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(1 / found[len(x) :], 1 / special[1])  # which shows the signs of zeros
 
 
 @pytest.mark.usefixtures("any_width")

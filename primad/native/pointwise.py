@@ -305,7 +305,7 @@ def _exported(name: str) -> Pointwise:
 ALL, NUMBERS, DISCRETE = "fiub", "fiu", "iub"
 C_NAMES = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-    "arctan2": "atan2", "power": "pow",
+    "arctan2": "atan2",
 }  # fmt: skip
 """The C library's names for functions, where they are others."""
 
@@ -348,6 +348,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.polygamma: _exported("__pyx_fuse_1psi"),
     ops.erfinv: _exported("__pyx_fuse_0erfinv"),
     ops.direction: Pointwise(functions.direction, function=True),
+    ops.power: Pointwise(functions.power, function=True),
     ops.tanh: Pointwise(functions.tanh, function=True),
     ops.sech2: Pointwise(functions.sech2, function=True),
     ops.logistic: Pointwise(functions.logistic, function=True),
