@@ -1,6 +1,8 @@
 """Plans are kept within bounds, by number and by bytes, and what is not kept is freed, with its machine code."""
 
 import gc
+import os
+import platform
 import subprocess
 import sys
 import weakref
@@ -106,6 +108,8 @@ def _parts(values):
 
 PROGRAM = """
 import gc
+import os
+import platform
 import numpy as np
 import primad
 
@@ -132,6 +136,30 @@ def test_a_native_plan_takes_little_memory():
     """Plans of literals, static values and shapes; LLVM alone took 0.8 MB for each of the native ones."""
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert float(run.stdout) < 400_000
+
+
+CLEARED = """
+import resource
+import numpy as np
+import primad
+
+f = primad.jit(lambda x: [x + i for i in range(8)])
+x = np.ones(40_000)
+for _ in range(4):
+    f(x)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    f(x)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another malloc")
+def test_memory_of_results_is_not_cleared_by_the_system_again():
+    """Without that it is 20 times 8 arrays of 80 pages, less the last ones."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    run = subprocess.run([sys.executable, "-c", CLEARED], capture_output=True, text=True, check=True, env=kept)
+    assert int(run.stdout) < 500
 
 
 def test_captured_arrays_count():

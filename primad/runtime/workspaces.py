@@ -262,3 +262,19 @@ class SpareWorkspaces:
 
 SPARE_WORKSPACES = SpareWorkspaces(64 * 1024 * 1024)
 """The spare workspaces of all plans."""
+
+
+def keep_freed_memory() -> None:
+    """Have `malloc` keep the memory of arrays that are freed, for those that come: results, and LAPACK's own arrays.
+
+    The C library of GNU asks the system for each large array, and gives it back. Clearing its pages again takes as long
+    as many an op on it. The library learns: arrays up to the size of the largest one that was freed stay, and twice as
+    much in all, but for those above 32 MB (mallopt(3), M_MMAP_THRESHOLD). This one is freed without being touched. Who
+    sets these limits by hand keeps what was set, and other libraries have their own ways.
+    """
+    np.empty(LARGEST_KEPT, np.uint8)
+
+
+LARGEST_KEPT = 2**25 - 2**14
+"""Bytes: with its head and whole pages not above 32 MB, from which on nothing is learned."""
+keep_freed_memory()
