@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
+import primad
 from primad.explanation.machine import product_speed
+from primad.machine import processors
+
+from .limit import Work
+
+FUNCTIONS = 8
+"""Values of a function that are added up for an element, so that its speed and not that of memory is measured."""
 
 
 class Limits:
@@ -20,20 +27,41 @@ class Limits:
 
     def __init__(self) -> None:
         self.flops: dict[str, float] = {}
+        self.functions: dict[tuple[str, str], float] = {}
         self.bandwidth = 0.0
 
-    def measure(self, dtype: str) -> None:
-        """Measure again: matrix products, in flops per second, and a copy, in bytes per second.
+    def measure(self, dtype: str, function: str) -> None:
+        """Measure again: products, in flops per second, a function, in values per second, a copy, in bytes per second.
 
-        The products are NumPy's or primad's own, whichever are faster.
+        Products and functions are NumPy's or primad's own, whichever are faster.
         """
+        key = dtype, function
         self.flops[dtype] = max(self.flops.get(dtype, 0.0), product_speed(dtype))
+        self.functions[key] = max(self.functions.get(key, 0.0), function_speed(dtype, function))
         source, target = np.ones(2**23), np.ones(2**23)
         self.bandwidth = max(self.bandwidth, 2 * source.nbytes / _best(lambda: np.copyto(target, source)))
 
-    def least_seconds(self, dtype: str, flops: float, moved: float) -> float:
-        """Return the least time for so many flops of matrix products and so many bytes."""
-        return max(flops / self.flops[dtype], moved / self.bandwidth)
+    def least_seconds(self, dtype: str, function: str, work: Work, moved: float) -> tuple[float, float]:
+        """Return the least time for some work and so many bytes, and that for its matrix products and the bytes only.
+
+        A multiply-add of a unit takes what one of a matrix product takes, with both operands in registers. The times of
+        products, units and functions add up: on one core they are done by the same units for multiply-adds.
+        """
+        products, copies = 2.0 * work.products / self.flops[dtype], moved / self.bandwidth
+        units = 2.0 * work.pointwise / self.flops[dtype] + work.functions / self.functions[dtype, function]
+        return max(products + units, copies), max(products, copies)
+
+
+def function_speed(dtype: str, name: str) -> float:
+    """Return the values per second of one of NumPy's functions, of arrays in cache, on all processors."""
+    function = getattr(np, name)
+    x = np.linspace(-1.0, 1.0, 2**20).astype(dtype).reshape(-1, 64)
+    together = primad.jit(lambda x: np.sum(sum(function((1.0 + 0.1 * i) * x) for i in range(FUNCTIONS))))
+    together(x)
+    native = FUNCTIONS * x.size / _best(lambda: together(x))
+    part = x.ravel()[:4096]
+    out = np.empty_like(part)
+    return max(native, processors() * part.size / _best(lambda: function(part, out=out)))
 
 
 def _best(call: Callable[[], Any]) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .limit import least_work
 from .machine import Limits, available_gigabytes
 from .systems import GoneError, Runner, System
 from .workloads import Workload
@@ -71,7 +72,7 @@ def measure(workload: Workload, dtype: str, systems: Sequence[System], limits: L
     Raises:
         DisagreementError: if systems found different values or gradients.
     """
-    limits.measure(dtype)
+    limits.measure(dtype, workload.activation)
     notes: list[str] = []
     started: list[Runner] = []
     try:
@@ -80,10 +81,15 @@ def measure(workload: Workload, dtype: str, systems: Sequence[System], limits: L
     finally:
         for runner in started:
             runner.close()
-    limits.measure(dtype)
+    limits.measure(dtype, workload.activation)
     own, *others = timed
-    least = limits.least_seconds(dtype, workload.matmul_flops(), workload.bytes(dtype))
-    return row(workload, dtype, own, others, 1e3 * least if least else None, systems, notes)
+    least = limits.least_seconds(dtype, workload.activation, least_work(workload), workload.bytes(dtype))
+    speeds = {
+        "products": limits.flops[dtype],
+        workload.activation: limits.functions[dtype, workload.activation],
+        "bandwidth": limits.bandwidth,
+    }
+    return {**row(workload, dtype, own, others, least, systems, notes), "speeds": speeds}
 
 
 def row(
@@ -91,11 +97,11 @@ def row(
     dtype: str,
     own: Timed,
     others: Sequence[Timed],
-    least_ms: float | None,
+    least: tuple[float, float],
     systems: Sequence[System],
     notes: Sequence[str],
 ) -> Row:
-    """Return what was measured, as it is stored."""
+    """Return what was measured, as it is stored; `least` is that of all work, and of matrix products alone, or 0."""
     best = min(others, key=lambda other: other.median) if others else None
     return {
         "workload": workload.name,
@@ -106,7 +112,8 @@ def row(
         "ratio": best.median / own.median if best else None,
         "first_call_s": own.first_seconds,
         "peak_mb": own.peak_mb,
-        "limit_fraction": least_ms / own.median if least_ms is not None else None,
+        "limit_fraction": 1e3 * least[1] / own.median if least[1] else None,
+        "roofline_fraction": 1e3 * least[0] / own.median if least[0] else None,
         "rounds": len(own.seconds),
         "peers": {
             other.variant: {

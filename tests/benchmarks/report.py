@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .gradbench import compare
+from .limit import least_work
 from .machine import description
 from .measure import Row
 from .workloads import DIMENSIONS, PARTS, WORKLOADS, Workload
@@ -22,10 +23,47 @@ primad since then, give others; run it on yours ([how](#how-to-run-it)).
 Written by `python -m tests.benchmarks --report`, from these runs; every system ran in a process
 of its own, on all cores, in turn with the others after a warm-up, and all agreed on values and gradients (relative
 difference below 1e-6 in float64, 1e-2 in float32). Times are medians of the rounds. *Ratio* is the time of the best
-form of the best peer over primad's, *share of the limit* is the least time that the matrix products of the best known
-method (or, without any, the bytes of arguments and results) take on this machine, over primad's time; products are as
-fast as NumPy's or primad's own, whichever are faster, and bytes as a copy. *First call* records, derives, plans and
+form of the best peer over primad's, *share of the limit* the least time that the work of the best known method takes on
+this machine ([what it counts](#what-the-limit-counts)) over primad's time, and *products alone* the same with nothing
+but the matrix products (or, without any, the bytes of arguments and results). *First call* records, derives, plans and
 runs. *Memory* is the peak above what the imported library holds.
+
+"""
+LIMIT = """\
+## What the limit counts
+
+The work is counted from formulas of the method that is known to need least, whatever runs; no system is asked. For each
+network it is
+
+- *products*: a multiply-add for each weight, point and stream. Streams are the value and the derivatives that the
+  problem asks for: k + 1 for order k, 4 for burgers (u, u_x, u_t, u_xx), 6 for navier-stokes, d + 2 for a Laplacian
+  in d dimensions (the forward Laplacian), 9 for the plate (u, ∇u, three second derivatives, ∇Δu, Δ²u). In the first
+  layer only the value's counts, as derivatives of x·W are weights. A parameter gradient takes the same twice more, for
+  weights and for units, the first layer once;
+- *units*: the products of the formulas by which an activation mixes the streams of a unit, below. Sums are part of
+  multiply-adds, constants of the next layer's weights, and a sum or product that is needed twice is counted once;
+- *functions*: a tanh, or a sine (with its cosine at no cost), for each unit and point.
+
+With s = f'(z), all streams of y = f(z) follow from ∂y = s ∂z, those of s from s' = −2 y y' for tanh and −y z' for the
+sine. The gradient comes back through the transpose of δz ↦ s δz, which takes as many products as the map:
+
+- order k, Taylor coefficients: i yᵢ = Σⱼ j zⱼ sᵢ₋ⱼ takes k (k + 1) / 2 products, sᵢ = −Σⱼ yⱼ yᵢ₋ⱼ with equal pairs once
+  ⌊i / 2⌋ + 1 each, and (s δz)ᵢ = Σⱼ sᵢ₋ⱼ δzⱼ for the gradient (k + 1) (k + 2) / 2;
+- d first derivatives, the second ones of e of them added up: yᵢ = s zᵢ, y_L = s z_L + Σ sᵢ zᵢ, and for the gradient
+  s δz, s δzᵢ + sᵢ δz, s δz_L + 2 Σ sᵢ δzᵢ + s_L δz: together 4d + 3e + 6, or 3d + 2e + 12 with f'' before the sums,
+  whichever is less;
+- the plate: the same up to Δ²(s δz) = s Δ²δz + 4 ∇s·∇Δδz + 2 Δs Δδz + 4 ∇∇s : ∇∇δz + 4 ∇Δs·∇δz + δz Δ²s.
+
+They are counted as `tests/benchmarks/streams.py` writes them. The same lines run on numbers, too, where tests compare
+them with derivatives by other means. A Gauss–Newton step adds half of JᵀJ and a Cholesky factorization; one by products
+adds ten times the forward products and those of the weights.
+
+The least time is the sum of three: multiply-adds at the speed of matrix products (NumPy's or primad's own, whichever
+are faster), those of units at the same speed, with both factors in registers, and functions at the speed of the fastest
+at hand for arrays in cache. A sum, since on one core all three use the same units for multiply-adds, so that none hides
+behind another; loads and stores do, and are not counted. It is at least the time that arguments and results take at
+the speed of a copy. It is not known that no method needs less: with 100 inputs and 64 units in the first layer a
+Laplacian would do with 64 directions, after a rotation of the inputs. No system does that, and it is not counted.
 
 """
 COMPUTED = {
@@ -102,7 +140,7 @@ def table(rows: Sequence[Row]) -> str:
         peer = number(row["best_peer_ms"])
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
         memory = f"{row['peers'][row['best_peer']]['peak_mb']:.0f}" if row["best_peer"] else ""
-        limit = "" if row["limit_fraction"] is None else f"{row['limit_fraction']:.2f}"
+        limit = _share(row.get("roofline_fraction"))
         lines.append(
             f"{row['workload']:20} {row['dtype']:8} {number(row['primad_ms']):>10} {peer:>12} {ratio:>6}"
             f" {row['first_call_s']:8.3f} {row['peak_mb']:6.0f} {memory:>8} {limit:>6}  {row['best_peer'] or ''}"
@@ -131,17 +169,18 @@ def page(rows: Sequence[Row], date: str, evaluations: Sequence[Row] = ()) -> str
     machine = f"{said['cores']} cores of an {said['processor']} with {said['vectors']}"
     parts = [HEAD.format(date=date, machine=machine), "## The machine\n\n| | |\n|---|---|\n"]
     versions = {name: version for row in rows for name, version in row["versions"].items()}
-    parts += [f"| {name} | {value} |\n" for name, value in {**said, **versions}.items()]
+    parts += [f"| {name} | {value} |\n" for name, value in {**said, **versions, **_speeds(rows)}.items()]
     parts.append(
         "\n## Against the best peer\n\n"
         "| workload | dtype | primad ms | best peer ms | best peer | ratio | must | reach for | share of the limit"
-        " | first call s | memory MB |\n|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|\n"
+        " | products alone | first call s | memory MB |\n|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|\n"
     )
     parts += [_line(row, WORKLOADS[row["workload"]]) for row in rows]
     asked = {row["workload"]: WORKLOADS[row["workload"]].note for row in rows}
     asked = {name: note for name, note in asked.items() if note}
     parts += ["\nOf single workloads:\n\n", *[f"- {name}: {note}\n" for name, note in asked.items()]] if asked else []
     parts += ["\nWhat is computed:\n\n", *dict.fromkeys(f"- {row['workload']}: {_definition(row)}\n" for row in rows)]
+    parts += ["\n", _limits(rows)]
     parts.append(
         "\n## Every form of every peer\n\n"
         "A form that two rounds showed to be more than twice slower than the best ran no more.\n\n"
@@ -185,10 +224,40 @@ def _line(row: Row, workload: Workload) -> str:
         ("–" if ratio is None else f"{ratio:.2f}{against}"),
         ("" if workload.must is None else f"{workload.must:.2g}{met}"),
         ("" if workload.reach is None else f"{workload.reach:.2g}"),
-        ("" if row["limit_fraction"] is None else f"{100 * row['limit_fraction']:.0f} %"),
+        _share(row.get("roofline_fraction")), _share(row["limit_fraction"]),
         f"{row['first_call_s']:.3f}", f"{row['peak_mb']:.0f}",
     )  # fmt: skip
     return "| " + " | ".join(cells) + " |\n"
+
+
+def _share(fraction: float | None) -> str:
+    return "" if fraction is None else f"{100 * fraction:.0f} %"
+
+
+def _speeds(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the speeds that limits were counted with, in words: the best of all rows."""
+    best: dict[tuple[str, str], float] = {}
+    for row in rows:
+        for name, speed in row.get("speeds", {}).items():
+            key = name, "" if name == "bandwidth" else row["dtype"]
+            best[key] = max(best.get(key, 0.0), speed)
+    units = {"products": "GFLOP/s", "bandwidth": "GB/s"}
+    return {
+        f"{name} {dtype}".strip(): f"{speed / 1e9:.3g} {units.get(name, '10⁹/s')}"
+        for (name, dtype), speed in sorted(best.items())
+    }
+
+
+def _limits(rows: Sequence[Row]) -> str:
+    """Return the table of what the limits count."""
+    lines = [LIMIT, "| workload | products, 10⁶ | units, 10⁶ | a unit | functions, 10⁶ |\n|---|--:|--:|--:|--:|\n"]
+    for workload in dict.fromkeys(WORKLOADS[row["workload"]] for row in rows):
+        work = least_work(workload)
+        if work.functions:
+            counts = [f"{count / 1e6:.4g}" for count in (work.products, work.pointwise)]
+            counts += [f"{work.pointwise / work.functions:.3g}", f"{work.functions / 1e6:.3g}"]
+            lines.append(f"| {workload.name} | {' | '.join(counts)} |\n")
+    return "".join(lines)
 
 
 def target_ratio(row: Row, workload: Workload) -> float | None:

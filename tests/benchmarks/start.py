@@ -36,4 +36,4 @@ def measure_start(workload: Workload, dtype: str, peer_python: str | None, effor
                     timed[variant].seconds.append(seconds)
             system.close()
     own, *others = timed.values()
-    return row(workload, dtype, own, others, None, list(systems.values()), [])
+    return row(workload, dtype, own, others, (0.0, 0.0), list(systems.values()), [])

@@ -1,6 +1,5 @@
 """The workloads, defined once: sizes, seeds and arrays. Plain NumPy, so that any interpreter can load them."""
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,6 @@ class Workload:
         gradient: whether the parameter gradient is computed with the value.
         order: highest order, for kind 'order'.
         activation: of the network.
-        forward_passes: matrix products of the best known method, in forward passes (for the flop limit).
         dtypes: it is run in.
         must, reach: the ratios to the best peer to reach, and to reach for.
         against: the peer that these are ratios to, where it is not the best of all.
@@ -38,7 +36,6 @@ class Workload:
     gradient: bool = True
     order: int = 0
     activation: str = "tanh"
-    forward_passes: float = 0.0
     dtypes: tuple[str, ...] = ("float64",)
     must: float | None = None
     reach: float | None = None
@@ -67,14 +64,6 @@ class Workload:
             parameters.append((weights.astype(dtype), (0.1 * rng.normal(size=m)).astype(dtype)))
         points = np.random.default_rng(1).uniform(-1.0, 1.0, (self.points, self.sizes[0])).astype(dtype)
         return parameters, points
-
-    def matmul_flops(self) -> float:
-        """Return the flops of the matrix products that the best known method needs."""
-        if self.kind == "gauss-newton":  # half of JᵀJ: the rest is symmetry
-            parameters = sum((n + 1) * m for n, m in itertools.pairwise(self.sizes))
-            return float(self.points * parameters * (parameters + 1))
-        forward = 2.0 * self.points * sum(n * m for n, m in zip(self.sizes[:-1], self.sizes[1:], strict=True))
-        return forward * self.forward_passes
 
     def bytes(self, dtype: str) -> float:
         """Return the bytes that any method moves: the arguments once, and the result."""
@@ -153,38 +142,37 @@ PARTS, DIMENSIONS = 16, 4
 WORKLOADS = {
     workload.name: workload
     for workload in (
-        Workload("burgers", "burgers", "burgers", BURGERS, 10_000, forward_passes=12, dtypes=BOTH, must=2, reach=3,
+        Workload("burgers", "burgers", "burgers", BURGERS, 10_000, dtypes=BOTH, must=2, reach=3,
                  note="reach for 75 % of the limit"),
-        Workload("burgers-large", "burgers-large", "burgers", BURGERS, 1_000_000, forward_passes=12, peer_gigabytes=22,
+        Workload("burgers-large", "burgers-large", "burgers", BURGERS, 1_000_000, peer_gigabytes=22,
                  note="must: < 500 MB, ≤ 110 × the time of burgers; reach for 200 MB"),
         Workload("gauss-newton", "gauss-newton", "gauss-newton", network(2, 20, 4), 10_000, must=2,
-                 note="a step with JᵀJ assembled; must: 60 % of the limit, which is half of JᵀJ"),
+                 note="a step with JᵀJ assembled; must: 60 % of the limit, with half of JᵀJ"),
         Workload("gauss-newton-large", "gauss-newton", "gauss-newton", network(2, 20, 4), 100_000, peer_gigabytes=4,
                  note="must: the memory of gauss-newton, which has a tenth of the points; all rows take 1.1 GB"),
-        Workload("gauss-newton-products", "gauss-newton", "gauss-newton-products", BURGERS, 10_000,
-                 forward_passes=12 + 10 * 8, must=3, note="a step by ten products with JᵀJ, without the matrix"),
-        Workload("siren", "siren", "burgers", BURGERS, 10_000, activation="sin", forward_passes=12, must=2, reach=3),
+        Workload("gauss-newton-products", "gauss-newton", "gauss-newton-products", BURGERS, 10_000, must=3,
+                 note="a step by ten products with JᵀJ, without the matrix"),
+        Workload("siren", "siren", "burgers", BURGERS, 10_000, activation="sin", must=2, reach=3),
         *(
-            Workload(f"order-{k}", "order", "order", BURGERS, 1000, order=k, gradient=False, forward_passes=k + 1,
-                     must=1, note="must: first call 0.3 s" if k == 8 else "")
+            Workload(f"order-{k}", "order", "order", BURGERS, 1000, order=k, gradient=False, must=1,
+                     note="must: first call 0.3 s" if k == 8 else "")
             for k in range(1, 11)
         ),
         *(
-            Workload(f"order-{k}-gradient", "order", "order", BURGERS, 1000, order=k, forward_passes=3 * (k + 1),
-                     must=1, note="must: first call 1 s" if k == 8 else "")
+            Workload(f"order-{k}-gradient", "order", "order", BURGERS, 1000, order=k, must=1,
+                     note="must: first call 1 s" if k == 8 else "")
             for k in range(1, 11)
         ),
-        Workload("laplacian", "laplacian", "laplacian", network(100, 64, 4), 256, gradient=False, forward_passes=67,
-                 must=2),
-        Workload("laplacian-gradient", "laplacian", "laplacian", network(100, 64, 4), 256, forward_passes=201, must=2),
+        Workload("laplacian", "laplacian", "laplacian", network(100, 64, 4), 256, gradient=False, must=2),
+        Workload("laplacian-gradient", "laplacian", "laplacian", network(100, 64, 4), 256, must=2),
         Workload("laplacian-wide", "laplacian-wide", "laplacian", (50, 768, 768, 512, 512, 1), 256, gradient=False,
-                 forward_passes=52, must=1, note="reach for 90 % of the limit"),
-        Workload("plate", "plate", "plate", network(2, 50, 4), 10_000, forward_passes=27, must=1, reach=3),
-        Workload("navier-stokes", "navier-stokes", "navier-stokes", network(4, 50, 4, 4), 5000, forward_passes=18,
-                 must=2, reach=3),
+                 must=1, note="reach for 90 % of the limit"),
+        Workload("plate", "plate", "plate", network(2, 50, 4), 10_000, must=1, reach=3),
+        Workload("navier-stokes", "navier-stokes", "navier-stokes", network(4, 50, 4, 4), 5000, must=2,
+                 reach=3),
         Workload("rosenbrock-gradient", "small", "rosenbrock-gradient", points=1000, gradient=False, must=1, reach=3),
         Workload("rosenbrock-hvp", "small", "rosenbrock-hvp", points=1000, gradient=False, must=1, reach=3),
-        Workload("small-network", "small", "fit", network(2, 20, 3), 64, forward_passes=3, must=1, reach=3),
+        Workload("small-network", "small", "fit", network(2, 20, 3), 64, must=1, reach=3),
         Workload("eager", "eager", "chain", order=200, gradient=False, must=1 / 1.5, reach=1,
                  against="HIPS autograd", note="200 operations, one call"),
         Workload("lorenz", "loops", "lorenz", must=10, reach=30, against="JAX", note="reach for 2 × the time of C"),
