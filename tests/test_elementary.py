@@ -18,8 +18,9 @@ from primad.native import compiler as native
 from primad.native import functions, vectors
 from primad.native.builder import module
 from primad.native.elementary import OWN
-from primad.native.loops import Code, View, pointwise
+from primad.native.loops import Code, View
 from primad.native.program_text import kernel_of
+from primad.native.rows import pointwise
 from primad.simplify import simplify
 from primad.verify.cases import Seeded
 from primad.verify.programs import draw_program

@@ -45,6 +45,25 @@ def test_the_table_is_total() -> None:
 
 
 @needs_llvm
+@pytest.mark.usefixtures("any_width")
+@drawn
+def test_rows_of_any_length(data: Any, at_end: bool) -> None:
+    """Operands are whole, or have an element for each row, or for each column; rows may be shorter than a vector."""
+    many, rows, columns = (data.draw(st.integers(1, most)) for most in (3, 40, 9))
+    dtype = data.draw(st.sampled_from(["float64", "float32", "int32", "int64"]))
+    whole, of_rows, of_columns = (many, rows, columns), (many, rows, 1), (1, 1, columns)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    x, y, r, s, c, d = (
+        rng.integers(-9, 9, shape).astype(dtype) for shape in (whole, whole, of_rows, of_rows, of_columns, of_columns)
+    )
+
+    def f(x: Any, y: Any, r: Any, s: Any, c: Any, d: Any) -> Any:
+        return np.where((x > c) & (r < s), x * r + d, y - s), x + r, r * c
+
+    check(f, x, y, r, s, c, d, at_end=at_end, exact=True)
+
+
+@needs_llvm
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", [name for name in DTYPES if name != "bool"])
 def test_sums_and_products_of_every_type(dtype: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from primad.native.loops import Code, View, merged, pointwise
+from primad.native.loops import Code, View, merged
+from primad.native.rows import pointwise
 from primad.native.storage import Place, Splat
 from primad.native.vectors import BY_SIZE, LONGEST_SIDE, lanes_of
 

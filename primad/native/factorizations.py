@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from primad.ir.node import Node
-from primad.native.loops import View, pointwise_at
+from primad.native.loops import View
 from primad.native.matrices import BLAS, LAPACK, Operand, Parts, Stack, not_exported, placed
+from primad.native.rows import pointwise_at
 from primad.native.site import INT64, Loops, Site
 from primad.native.small_matrices import Small, eliminated, few_minors, is_small, minors, write_small
 from primad.native.vectors import BY_SIZE, number_text

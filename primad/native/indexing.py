@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from primad.ir.node import Node
-from primad.native.loops import Code, View, contiguous, merged, pointwise, pointwise_at
+from primad.native.loops import Code, View, contiguous, merged
 from primad.native.products import COUNT
+from primad.native.rows import pointwise, pointwise_at
 from primad.native.site import Site
 from primad.native.vectors import BY_SIZE, Vector
 

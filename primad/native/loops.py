@@ -1,4 +1,4 @@
-"""Loops over strided arrays of known shapes, as LLVM text, and the loops of pointwise groups.
+"""Loops over strided arrays of known shapes, as LLVM text.
 
 All sizes are constants of the text: axes that lie behind one another in every array become one, and what is left over
 at the end of a row is a partly filled vector.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from primad.native.builder import Builder
-from primad.native.vectors import BOOL, CELLS, MANGLED, Vector, filled, lanes_of
+from primad.native.vectors import BOOL, CELLS, MANGLED, Vector, filled
 
 
 @dataclass(frozen=True)
@@ -185,18 +185,18 @@ class Code(Builder):
         kind = f"<{lanes} x {cell}>"
         for start, size in _pieces(part):
             piece = self.emit(f"load <{size} x {cell}>, ptr {self.place(cell, pointer, start)}, align 1")
-            wide = self._picked(f"<{size} x {cell}>", piece, "poison", [min(i, size - 1) for i in range(lanes)])
+            wide = self.picked(f"<{size} x {cell}>", piece, "poison", [min(i, size - 1) for i in range(lanes)])
             order = [lanes + lane - start if start <= lane < start + size else lane for lane in range(lanes)]
-            value = self._picked(kind, value, wide, order)
+            value = self.picked(kind, value, wide, order)
         return value
 
     def _store_pieces(self, cell: str, pointer: str, part: int, lanes: int, value: str) -> None:
         """Store the first lanes of a vector by pieces."""
         for start, size in _pieces(part):
-            piece = self._picked(f"<{lanes} x {cell}>", value, "poison", range(start, start + size))
+            piece = self.picked(f"<{lanes} x {cell}>", value, "poison", range(start, start + size))
             self.do(f"store <{size} x {cell}> {piece}, ptr {self.place(cell, pointer, start)}, align 1")
 
-    def _picked(self, kind: str, x: str, y: str, lanes: Sequence[int]) -> str:
+    def picked(self, kind: str, x: str, y: str, lanes: Sequence[int]) -> str:
         """Return lanes of two vectors, counted through both."""
         picks = ", ".join(f"i32 {lane}" for lane in lanes)
         return self.emit(f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{picks}>")
@@ -225,110 +225,6 @@ divisor."""
 def lanes_mask(count: int, lanes: int) -> str:
     """Return the vector of truth values that is true in the first lanes."""
     return "<" + ", ".join(["i1 true" if lane < count else "i1 false" for lane in range(lanes)]) + ">"
-
-
-# -- pointwise ---------------------------------------------------------------------------------------------------------
-
-Compute = Callable[[Vector, list[str]], list[str]]
-"""(vector, values of the operands) -> values of the results."""
-
-
-def pointwise(
-    code: Code,
-    reads: Sequence[View],
-    writes: Sequence[View],
-    dtype: np.dtype[Any],
-    compute: Compute,
-    together: int = 1,
-) -> None:
-    """Write a loop that reads an element of each operand, computes, and writes an element of each result.
-
-    Args:
-        code: where to write.
-        reads: the operands.
-        writes: the results, of the same shape.
-        dtype: a type of the size that the vectors are for.
-        compute: what is computed.
-        together: how many of the processor's vectors are computed at once.
-    """
-    views = [*reads, *writes]
-    axes = [(n, *strides) for n, *strides in zip(writes[0].shape, *[view.strides for view in views], strict=True)]
-    if any(n == 0 for n, *_ in axes):
-        return
-    pointwise_at(code, reads, writes, [code.start(view) for view in views], axes, dtype, compute, together=together)
-
-
-def pointwise_at(
-    code: Code,
-    reads: Sequence[View],
-    writes: Sequence[View],
-    pointers: Sequence[str],
-    axes: Sequence[tuple[int, ...]],
-    dtype: np.dtype[Any],
-    compute: Compute,
-    pieces: bool = False,
-    together: int = 1,
-) -> None:
-    """Write such a loop over other axes of the arrays (length, steps in them), from addresses on.
-
-    What is left over at the end of a row is read and written by pieces, or by masks.
-    """
-    *outer, row = merged(axes) or [(1, *[0] * len(pointers))]
-    if any(n == 0 for n, *_ in axes):
-        return
-    views, vector = [*reads, *writes], Vector(code, dtype, lanes_of(dtype) * _at_once(together, row[0], dtype))
-    code.over(views, pointers, outer, lambda places: _row(code, reads, writes, places, row, vector, compute, pieces))
-
-
-def _at_once(together: int, length: int, dtype: np.dtype[Any]) -> int:
-    """Return how many vectors of a row are computed at once: not more than it has."""
-    while together > 1 and length < together * lanes_of(dtype):
-        together //= 2
-    return together
-
-
-def _row(
-    code: Code,
-    reads: Sequence[View],
-    writes: Sequence[View],
-    pointers: list[str],
-    row: Sequence[int],
-    vector: Vector,
-    compute: Compute,
-    pieces: bool,
-) -> None:
-    """Write a row (its length, and the steps of the views) in vectors, the last of which may be partly filled."""
-    length, *steps = row
-    views, lanes, count = [*reads, *writes], vector.lanes, len(reads)
-    narrow = lanes_of(
-        vector.dtype
-    )  # lanes of what stays in a register, also where several vectors are computed at once
-    repeated = [
-        code.read(view.dtype, pointer, 0, narrow, narrow) if step == 0 else None
-        for view, pointer, step in zip(reads, pointers, steps, strict=False)
-    ]
-
-    def chunk(places: list[str], part: int) -> None:
-        loaded = [
-            vector.of(view.dtype).widened(known, narrow)
-            if known
-            else code.read(view.dtype, place, step, part, lanes, pieces)
-            for view, place, step, known in zip(reads, places, steps, repeated, strict=False)
-        ]
-        results = compute(vector, loaded)
-        for view, place, step, value in zip(writes, places[count:], steps[count:], results, strict=True):
-            code.write(view.dtype, place, step, part, lanes, value, pieces)
-
-    whole, rest = divmod(length, lanes)
-    far = [lanes * step for step in steps]
-    if whole:
-        code.over(views, pointers, [(whole, *far)], lambda places: chunk(places, lanes))
-    if rest:
-        left = code.step(views, pointers, str(whole), far) if whole else pointers
-        if lanes > narrow:
-            _row(code, reads, writes, left, (rest, *steps), Vector(code, vector.dtype), compute, pieces)
-        else:
-            chunk(left, rest)
 
 
 def merged(axes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

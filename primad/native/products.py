@@ -16,7 +16,8 @@ from primad.machine import CORE
 from primad.native.blocks import Axis, Blocks, pieces
 from primad.native.contractions import Contraction, blocks_for
 from primad.native.copies import halves
-from primad.native.loops import Code, View, lanes_mask, pointwise
+from primad.native.loops import Code, View, lanes_mask
+from primad.native.rows import pointwise
 from primad.native.vectors import Vector
 
 COUNT = "%count"

@@ -11,10 +11,11 @@ from primad.native.contractions import Contraction, contraction, packing
 from primad.native.copies import copy
 from primad.native.interleaving import together, write_in_step
 from primad.native.layout import NO_SLICES, Layout, Unit, results_of
-from primad.native.loops import Code, View, contiguous, pointwise
+from primad.native.loops import Code, View, contiguous
 from primad.native.nested import write_loop
 from primad.native.pointwise import Pointwise
 from primad.native.products import write_contraction
+from primad.native.rows import pointwise
 from primad.native.site import Loops, Site, own_of
 from primad.native.storage import Splat, boxes, part_of, within
 from primad.native.table import Way, way_of

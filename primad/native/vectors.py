@@ -168,6 +168,8 @@ class Vector:
 
     def _met(self, parts: Sequence[str], lanes: int) -> list[str]:
         """Return vectors behind a place that all must pass, and that comes after those that were written before."""
+        if len(parts) == 1:  # nothing to wait for, and LLVM has no such text for one value
+            return list(parts)
         kind = f"<{lanes} x {self.scalar}>"
         kinds = ", ".join([kind] * len(parts))
         places = ",".join(["=x"] * len(parts) + [str(i) for i in range(len(parts))])

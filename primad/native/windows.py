@@ -8,8 +8,9 @@ from typing import Any
 
 from primad.ir.node import Node
 from primad.native.budget import BUDGET
-from primad.native.loops import View, contiguous, merged, pointwise
+from primad.native.loops import View, contiguous, merged
 from primad.native.reductions import in_vectors, widest
+from primad.native.rows import pointwise
 from primad.native.site import INT64, Site
 from primad.native.vectors import BOOL, BY_SIZE, Vector
 from primad.ops.windows import meeting
