@@ -12,6 +12,7 @@ import numpy as np
 from primad import ops
 from primad.errors import IndexShapeError, TracingError
 from primad.ir.node import Params, named
+from primad.numpy.masks import Chosen, Mask, known_mask
 from primad.numpy.promotion import (
     any_traced,
     as_traced,
@@ -102,6 +103,10 @@ def getitem(x: TracedArray, index: Any) -> Any:
     plain = _plain(index)
     if plain is not None:
         return bind_each(x, _steps(x.shape, plain))
+    index = tuple(map(known_mask, index)) if isinstance(index, tuple) else known_mask(index)
+    mask = Mask.of(index, x.shape)
+    if mask is not None:
+        return Chosen(getitem(x, mask.around), mask)
     entries, shape = _laid_out(x.shape, index)
     if shape != x.shape:
         x = ops.reshape(x, shape=shape)

@@ -253,14 +253,6 @@ def known(index: Any) -> Any:
     return tuple(found) if isinstance(index, tuple) else found[0]
 
 
-def updated(now: TracedArray, index: Any, value: Any) -> Any:
-    """Return an array with a value at an index of which not all is known."""
-    if isinstance(index, TracedArray) and index.dtype.kind == "b" and np.ndim(value) == 0:
-        mask = index.reshape(index.shape + (1,) * (now.ndim - index.ndim))
-        return np.where(mask, value, now)
-    return set_at(now, index, value)
-
-
 def is_basic(index: Any) -> bool:
     """Say whether an index is made of integers, slices, new axes and an ellipsis, so that NumPy gives a view."""
     return all(

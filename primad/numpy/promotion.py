@@ -76,6 +76,8 @@ def implements(
                 if kwargs and isinstance(kwargs.get("out"), TracedArray):
                     return plain(*args, **kwargs)  # by NumPy's protocols to what `out` does
                 if ufunc:
+                    if any(getattr(arg, "__array_priority__", 0) > TracedArray.__array_priority__ for arg in args):
+                        return plain(*args, **kwargs)  # NumPy asks what knows better first
                     args = tuple([joined(arg) for arg in args])
                 elif args and not of_arrays:
                     args = (joined(args[0]), *args[1:])

@@ -7,9 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from primad.errors import ShapeError, TracingError
+from primad.errors import IndexShapeError, ShapeError, TracingError
 from primad.numpy.flat import Flat
-from primad.numpy.memory import ArrayMemory, ChosenMemory, Numbers, is_basic, items, known, updated, with_dots
+from primad.numpy.indexing import set_at
+from primad.numpy.masks import Chosen, Mask
+from primad.numpy.memory import ArrayMemory, ChosenMemory, Numbers, is_basic, items, known, with_dots
 from primad.numpy.promotion import any_traced, convert, joined
 from primad.recording import RECORDING
 from primad.trace import TracedArray, lift, settled
@@ -165,6 +167,8 @@ class ArrayView(TracedArray):
         index = known(index)
         traced = [item for item in items(index) if type(item) is TracedArray]
         if traced:
+            if Mask.of(index, self.shape) is not None:
+                return TracedArray(self.node)[index]
             found = TracedArray(self.node)[index]
             rest = tuple([item for item in items(index) if type(item) is not TracedArray])
             if any(item.shape for item in traced) or not is_basic(rest):
@@ -184,9 +188,18 @@ class ArrayView(TracedArray):
         index = known(index)
         if isinstance(value, ArrayView) and value._is_of(self, index):
             return  # y[i] += v has written already
+        mask = Mask.of(index, self.shape)
+        if mask is not None:
+            self[mask.around] = mask.put(TracedArray(self[mask.around].node), value)
+            return
+        if isinstance(value, Chosen):
+            raise IndexShapeError(
+                "elements that a boolean index of unknown values chooses are written elsewhere than at that index",
+                fix="mask = y > 0; y[mask] = v[mask].",
+            )
         value = settled(value)
         if any(type(item) is TracedArray for item in items(index)):
-            self.memory.put(self._view, ..., convert(updated(TracedArray(self.node), index, value), self.dtype))
+            self.memory.put(self._view, ..., convert(set_at(TracedArray(self.node), index, value), self.dtype))
         elif any_traced([value]):
             self.memory.put(self._view, index, convert(joined(value), self.dtype))
         else:

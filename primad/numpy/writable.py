@@ -14,7 +14,7 @@ import numpy as np
 from primad.errors import MissingAttributeError, ShapeError, TracingError
 from primad.numpy.indexing import add_at, set_at
 from primad.numpy.memory import Numbers, known
-from primad.numpy.promotion import any_traced, joined
+from primad.numpy.promotion import any_traced, as_traced, convert, joined
 from primad.numpy.views import ArrayView
 from primad.trace import TracedArray, settled
 
@@ -188,10 +188,21 @@ class WritableArray(ArrayView):
     def _write(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Do what a function of NumPy's does that writes: it is asked which values it puts where."""
         place, name = _WRITING[function]
-        args, kwargs = list(args), dict(kwargs)
+        args, kwargs = list(known(tuple(args))), {key: known(item) for key, item in kwargs.items()}
         value = settled(args[place - 1] if len(args) >= place else kwargs[name])
         value = joined(value) if any_traced([value]) else np.asarray(value)
         self.check_cast(function.__name__, value.dtype, kwargs.pop("casting", _CASTING.get(function, "unsafe")))
+        mask = _mask_of(function, args, kwargs)
+        if type(mask) is TracedArray:
+            if value.size > 1 and function is not np.copyto and (function is np.place or value.shape != self.shape):
+                raise TracingError(
+                    f"np.{function.__name__} of {value.size} values at a mask whose values are not known",
+                    fix="one number goes everywhere; y[...] = primad.numpy.where(mask, v, y) takes a v of y's shape.",
+                )
+            now = TracedArray(self.node)
+            given = convert(as_traced(value.reshape(()) if value.size == 1 else value, now), self.dtype)
+            self[...] = np.where(mask, given, now)
+            return
         numbers = np.arange(value.size).reshape(value.shape)
         if len(args) >= place:
             args[place - 1] = numbers
@@ -217,6 +228,13 @@ def _views(value: Any, found: list[WritableArray]) -> Any:
         found.append(value)
         return value._view
     return type(value)([_views(item, found) for item in value]) if type(value) in (list, tuple) else value
+
+
+def _mask_of(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Return the mask of a function of NumPy's that writes at one."""
+    if function is np.copyto:
+        return args[2] if len(args) > 2 else kwargs.get("where")
+    return (args[0] if args else kwargs.get("mask")) if function in (np.place, np.putmask) else None
 
 
 def _called(call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], moves: bool) -> Any:
