@@ -9,6 +9,7 @@ import pytest
 import primad
 from primad import numpy as pnp
 from primad import ops
+from primad.ops.factorization import INVERTED
 from primad.scipy import linalg as mirror
 from primad.transforms import lower
 
@@ -234,6 +235,22 @@ def test_triangular_solutions_lie_anywhere(n, count):
             found = ops.solve_triangular.numpy(matrices, right, **params, out=out)
             assert out is None or found is out
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("more", [None, (0, 0), (3, 5), (5, 3), (-1, -1)], ids=str)
+def test_large_identities_are_solved_as_others_are(more):
+    """An identity, for which triangular matrices are inverted, and what differs from one in a single element."""
+    rng, n = np.random.default_rng(0), INVERTED
+    a = rng.normal(size=(2, n, n)) / n + 4 * np.eye(n)
+    b = np.stack([np.eye(n)] * 2)
+    if more is not None:
+        b[(..., *more)] += 1
+    for low, transpose, unit, turned in itertools.product((False, True), repeat=4):
+        params = {"lower": low, "transpose": transpose, "unit": unit}
+        part = (np.tril(a, -1) if low else np.triu(a, 1)) + (np.eye(n) if unit else a * np.eye(n))
+        matrices = np.swapaxes(np.swapaxes(a, 1, 2).copy(), 1, 2) if turned else a
+        found = ops.solve_triangular.numpy(matrices, b, **params)
+        np.testing.assert_allclose((np.swapaxes(part, 1, 2) if transpose else part) @ found, b, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtypes", [(np.float16, np.float64), (np.float64, np.float16), (np.float16, np.float16)])

@@ -279,6 +279,22 @@ def test_sums_at_indices(data: st.DataObject, at_end: bool) -> None:
     check(f, np.ascontiguousarray(x.T), indices, at_end=at_end, exact=True)
 
 
+@pytest.mark.parametrize("places", [[2, 0, 1], [4, 0, 2], [1, 1, 0], [-1, 0, 1], []], ids=str)
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
+def test_rows_at_distinct_places_are_sums(places: list[int], dtype: str) -> None:
+    """The definition puts them where they belong; the bits are those of sums, in which −0 is 0."""
+    x = np.random.default_rng(0).normal(size=(len(places), 20)) * np.arange(20)
+    x[:, 0] = -0.0
+    for size in (3, 5):
+        if max(places, default=0) >= size or (dtype == "uint8" and min(places, default=0) < 0):
+            continue
+        indices = np.array(places, dtype)
+        expected = np.zeros((size, 20))
+        np.add.at(expected, indices, x)
+        found = ops.scatter_add.numpy(x, indices, axis=0, batch=0, size=size)
+        np.testing.assert_array_equal(found.view(np.int64), expected.view(np.int64))
+
+
 @needs_llvm
 def test_rows_that_are_read_and_written_in_turn_have_no_masks() -> None:
     """What a masked store writes can be read only after it has reached the cache."""

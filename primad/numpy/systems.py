@@ -14,7 +14,7 @@ from primad.numpy.products import diagonal_
 from primad.numpy.promotion import as_float, implements, traced_operands
 from primad.numpy.reductions import prod_
 from primad.numpy.shaping import broadcast_to
-from primad.ops.elimination import solve_by_elimination
+from primad.ops.elimination import inverse_transposed, solve_by_elimination
 from primad.ops.factorization import matrix_product, transposed
 from primad.primitive import Primitive
 
@@ -48,7 +48,7 @@ solve_: Primitive = composite(
 
 
 def _inverse(a: Any) -> Any:
-    return solve_(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
+    return transposed(inverse_transposed(a))
 
 
 inv_: Primitive = composite(

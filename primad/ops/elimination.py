@@ -26,7 +26,7 @@ from primad.ops.factorization import (
     unit_lower,
     upper_part,
 )
-from primad.ops.indexing import gather
+from primad.ops.indexing import gather, scatter_add
 from primad.primitive import Primitive
 from primad.types import ArrayType, TupleType, Zero
 
@@ -83,6 +83,16 @@ def solve_by_elimination(a: Any, b: Any) -> Any:
     moved = gather(b, order, axis=lead, batch=lead)
     moved = solve_triangular(factors, moved, lower=True, transpose=False, unit=True)
     return solve_triangular(factors, moved, lower=False, transpose=False, unit=False)
+
+
+def inverse_transposed(a: Any) -> Any:
+    """Return a⁻ᵀ, of p a = l u: the rows of l⁻ᵀ u⁻ᵀ, in their order. What u is solved with is an identity."""
+    factors, order, _ = lu(a)
+    lead = a.ndim - 2
+    one = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    x = solve_triangular(factors, one, lower=False, transpose=True, unit=False)
+    x = solve_triangular(factors, x, lower=True, transpose=True, unit=True)
+    return scatter_add(x, order, axis=lead, batch=lead, size=a.shape[-1])
 
 
 def _lu_type(a: ArrayType) -> TupleType:

@@ -101,11 +101,40 @@ def _solve_by_blas(a: Any, x: Any, lower: bool, transpose: bool, unit: bool) -> 
 
     (trsm,) = blas.get_blas_funcs(("trsm",), (a, x))
     for index in np.ndindex(x.shape[:-2]):
+        if _is_large_identity(x[index]):
+            _invert(a[index].T if transpose else a[index], x[index], lower != transpose, unit)
+            continue
         # Seen from BLAS, whose matrices have columns first, all are transposed: x aᵀ = b is solved where b lies. A
         # matrix that has its columns first, as LAPACK's factors do, is not, and is not copied either.
         matrix, turned = (a[index], True) if a[index].flags.f_contiguous else (a[index].T, False)
         how = {"lower": lower == turned, "trans_a": transpose != turned, "diag": unit}
         x[index] = trsm(1, matrix, x[index].T, side=1, overwrite_b=1, **how).T
+
+
+def _is_large_identity(x: Any) -> bool:
+    """Say whether right-hand sides are an identity of so many rows that LAPACK inverts faster than BLAS solves."""
+    n = len(x)
+    if n < INVERTED or x.shape[1] != n or x[0, 0] != 1 or np.count_nonzero(x[0]) != 1:
+        return False
+    return bool(np.all(np.diagonal(x) == 1)) and np.count_nonzero(x) == n
+
+
+INVERTED = 256
+"""Rows of triangular matrices, from which on they are inverted: a third of the arithmetic, but in less even pieces.
+Measured: of 200 rows both take as long. The last bits of results depend on it."""
+
+
+def _invert(a: Any, x: Any, lower: bool, unit: bool) -> None:
+    """Write the inverse of a triangular matrix, whose other triangle is not read."""
+    from scipy.linalg import lapack
+
+    np.copyto(x, a)
+    (trtri,) = lapack.get_lapack_funcs(("trtri",), (x,))
+    x[...] = trtri(x.T, lower=not lower, unitdiag=unit, overwrite_c=1)[0].T  # transposed, as LAPACK sees it: in place
+    for i, row in enumerate(x):
+        row[slice(i + 1, None) if lower else slice(0, i)] = 0
+    if unit:
+        np.einsum("ii->i", x)[...] = 1
 
 
 def _check_diagonal(a: Any, unit: bool) -> None:
