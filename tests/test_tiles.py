@@ -337,6 +337,24 @@ def test_large_matrices_are_for_blas(monkeypatch, arguments):
     assert isinstance(tiling.make_plan(simplify(primad.trace(f)(*arguments))).tiles, tiles.InterpretedTiles)
 
 
+def test_a_stack_of_small_matrices_is_not_one_large_matrix(monkeypatch):
+    """Each has its turn: what a product reads again and again is one of them."""
+
+    def f(factors, points):
+        centred = points[:, None] * np.arange(1.0, 10)[:, None]
+        return np.sum(np.exp(-np.sum(np.einsum("kij,nkj->nki", factors, centred) ** 2, axis=2)))
+
+    factors, points = normal(9, 6, 6), normal(1000, 6)
+    monkeypatch.setattr(tiles, "LARGEST_MATRIX", 6 * 6 * 8)
+    plan = tiling.make_plan(simplify(primad.lower(primad.trace(f)(factors, points))))
+    assert isinstance(plan.tiles, tiles.NativeTiles)
+    np.testing.assert_allclose(plan.run([factors, points])[0], f(factors, points), rtol=1e-12)
+    monkeypatch.setattr(tiles, "LARGEST_MATRIX", 6 * 6 * 8 - 1)
+    monkeypatch.setattr(tiles, "blas_has_long_vectors", lambda: True)
+    plan = tiling.make_plan(simplify(primad.lower(primad.trace(f)(factors, points))))
+    assert not isinstance(plan.tiles, tiles.NativeTiles)
+
+
 def test_a_number_of_points_compiled_before_serves_others():
     f = lambda x: np.sum(np.tanh(x @ np.full((3, 3), 0.5)), axis=0)  # noqa: E731
     functions = [tiling.make_plan(simplify(primad.trace(f)(normal(n, 3)))).tiles._kernel for n in (40, 48, 1001)]

@@ -10,6 +10,9 @@ import numpy as np
 from primad.native.loops import Code, View, merged
 from primad.native.vectors import Vector, lanes_of
 
+SHORT_ROW = 4
+"""Vectors of a row, up to which each has code of its own. Estimated: a turn of a loop takes as long as a short body."""
+
 Compute = Callable[[Vector, list[str]], list[str]]
 """(vector, values of the operands) -> values of the results."""
 
@@ -21,6 +24,7 @@ def pointwise(
     dtype: np.dtype[Any],
     compute: Compute,
     together: int = 1,
+    unrolled: int = SHORT_ROW,
 ) -> None:
     """Write a loop that reads an element of each operand, computes, and writes an element of each result.
 
@@ -31,12 +35,14 @@ def pointwise(
         dtype: a type of the size that the vectors are for.
         compute: what is computed.
         together: how many of the processor's vectors are computed at once.
+        unrolled: vectors of a row, up to which each has code of its own.
     """
     views = [*reads, *writes]
     axes = [(n, *strides) for n, *strides in zip(writes[0].shape, *[view.strides for view in views], strict=True)]
     if any(n == 0 for n, *_ in axes):
         return
-    pointwise_at(code, reads, writes, [code.start(view) for view in views], axes, dtype, compute, together=together)
+    pointers = [code.start(view) for view in views]
+    pointwise_at(code, reads, writes, pointers, axes, dtype, compute, together=together, unrolled=unrolled)
 
 
 def pointwise_at(
@@ -49,6 +55,7 @@ def pointwise_at(
     compute: Compute,
     pieces: bool = False,
     together: int = 1,
+    unrolled: int = SHORT_ROW,
 ) -> None:
     """Write such a loop over other axes of the arrays (length, steps in them), from addresses on.
 
@@ -63,7 +70,11 @@ def pointwise_at(
         code.over(views, pointers, outer, lambda at: _short_rows(code, reads, writes, at, rows, row, few, compute))
         return
     vector = Vector(code, dtype, lanes_of(dtype) * _at_once(together, row[0], dtype))
-    code.over(views, pointers, outer, lambda places: _row(code, reads, writes, places, row, vector, compute, pieces))
+
+    def body(places: list[str]) -> None:
+        _row(code, reads, writes, places, row, vector, compute, pieces, unrolled if outer else 0)
+
+    code.over(views, pointers, outer, body)
 
 
 def _are_short(rows: Sequence[int], row: Sequence[int], reads: int, lanes: int) -> bool:
@@ -121,7 +132,7 @@ def _short_rows(
     code.over(views, pointers, [(whole, *[lanes * step for step in far])], block)
     if rest:
         left = code.step(views, pointers, str(whole * lanes), far)
-        code.over(views, left, [(rest, *far)], lambda at: _row(code, reads, writes, at, row, vector, compute, False))
+        code.over(views, left, [(rest, *far)], lambda at: _row(code, reads, writes, at, row, vector, compute))
 
 
 def _at_once(together: int, length: int, dtype: np.dtype[Any]) -> int:
@@ -139,14 +150,13 @@ def _row(
     row: Sequence[int],
     vector: Vector,
     compute: Compute,
-    pieces: bool,
+    pieces: bool = False,
+    unrolled: int = 0,
 ) -> None:
     """Write a row (its length, and the steps of the views) in vectors, the last of which may be partly filled."""
     length, *steps = row
     views, lanes, count = [*reads, *writes], vector.lanes, len(reads)
-    narrow = lanes_of(
-        vector.dtype
-    )  # lanes of what stays in a register, also where several vectors are computed at once
+    narrow = lanes_of(vector.dtype)  # what stays in a register is one vector, also where several are computed at once
     repeated = [
         code.read(view.dtype, pointer, 0, narrow, narrow) if step == 0 else None
         for view, pointer, step in zip(reads, pointers, steps, strict=False)
@@ -165,8 +175,11 @@ def _row(
 
     whole, rest = divmod(length, lanes)
     far = [lanes * step for step in steps]
-    if whole:
+    if whole > unrolled:
         code.over(views, pointers, [(whole, *far)], lambda places: chunk(places, lanes))
+    else:
+        for i in range(whole):
+            chunk(code.step(views, pointers, str(i), far), lanes)
     if rest:
         left = code.step(views, pointers, str(whole), far) if whole else pointers
         if lanes > narrow:

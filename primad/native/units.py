@@ -15,13 +15,16 @@ from primad.native.loops import Code, View, contiguous
 from primad.native.nested import write_loop
 from primad.native.pointwise import Pointwise
 from primad.native.products import write_contraction
-from primad.native.rows import pointwise
+from primad.native.rows import SHORT_ROW, pointwise
 from primad.native.site import Loops, Site, own_of
 from primad.native.storage import Splat, boxes, part_of, within
 from primad.native.table import Way, way_of
 from primad.native.vectors import Vector
 from primad.native.windows import frame_of, framed_in
 from primad.ops.contraction import ALPHABET, split
+
+UNROLLED_OPS = 32
+"""Ops of a short row, at most, for each of its vectors to have code of its own. Chosen: they are compiled soon."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,8 @@ def _write_box(code: Code, unit: Unit, places: Mapping[Node, View | Splat], resu
         return [known[node] for node in unit.results]
 
     targets = [view for view in results if isinstance(view, View)]
-    pointwise(code, list(loaded), targets, unit.dtype, compute, together(unit.nodes))
+    unrolled = min(SHORT_ROW, UNROLLED_OPS // len(unit.nodes))
+    pointwise(code, list(loaded), targets, unit.dtype, compute, together(unit.nodes), unrolled)
 
 
 def _fill_margins(code: Code, lows: Sequence[int], highs: Sequence[int], whole: View) -> None:

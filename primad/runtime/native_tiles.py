@@ -147,7 +147,8 @@ class NativeTiles:
 
     def _raise_first(self, failed: Any) -> None:
         """Raise the error of the first chunk that failed."""
-        for status, tile, place, value in failed[failed[:, 0] != 0][:1].tolist():
+        if failed[:, 0].any():
+            status, tile, place, value = failed[failed[:, 0] != 0][0].tolist()
             error = failure_of(status, place, value, *self._failing).error()
             fail_in_part(error, self._axis, tile * self.length)
 

@@ -6,6 +6,7 @@ any number of threads.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -20,6 +21,7 @@ from primad.native.kept_texts import kept
 from primad.native.layout import layout_of
 from primad.native.program_text import ProgramWriter, TooLongError
 from primad.native.vectors import WIDTH_BYTES
+from primad.ops.contraction import split
 from primad.runtime.interpreted_tiles import InterpretedTiles
 from primad.runtime.native_tiles import NativeTiles
 from primad.runtime.partition import Partition
@@ -137,8 +139,11 @@ def _is_for_blas(partition: TilePartition) -> bool:
 
 
 def _matrix_bytes(partition: TilePartition, node: Node) -> int:
-    """Return the size of the largest matrix that a product reads again and again."""
+    """Return the size of the largest matrix that a product reads again and again: of a stack, each has its turn."""
     axis, length = partition.dimension.axis, partition.dimension.length
     if node in axis and all(operand in axis for operand in node.inputs):  # a product for each index
         return min(operand.type.nbytes // length for operand in node.inputs)
-    return max([operand.type.nbytes for operand in node.inputs if operand not in axis], default=0)
+    x, y, out = split(dict(node.params)["labels"])
+    stack = [n for label, n in zip(x, node.inputs[0].type.shape, strict=True) if label in y and label in out]
+    matrices = [operand.type.nbytes for operand in node.inputs if operand not in axis]
+    return max(matrices, default=0) // max(1, math.prod(stack))

@@ -63,9 +63,9 @@ LARGE_BYTES = 512 * 1024 * 1024
 MAX_STAGES = 4
 """Tiled stages of a program, at most. Chosen: sums in sums in sums are rare, and each stage is planned by itself. The
 last bits of results depend on it."""
-MANY_STEPS = 32
+MANY_STEPS = 12
 """Steps before or after tiles, from which those that can be are native. Estimated: compiling takes as long as some
-thousand calls save. The last bits of results depend on it."""
+thousand calls save, and little beside that of the tiles. The last bits of results depend on it."""
 
 
 def make_plan(
