@@ -19,7 +19,7 @@ LONG = 24
 """Ops of a loop, from which on its next vectors' are too far ahead. Measured: a polynomial by Horner's rule of 8 terms
 takes as long either way, one of 16 two thirds of the time, one of 64 half."""
 REGISTERS = 14
-"""Vectors that may be kept between ops, of the 16 that all processors have: the others hold operands."""
+"""Vectors that may be kept between ops. Given by the 16 registers that all processors have: two hold operands."""
 APART = 8
 """Ops after which all vectors have come as far, at least. Measured: between 2 and 8 there is no difference."""
 MEETINGS = 24
