@@ -157,7 +157,7 @@ class Vector:
         LLVM would else write what is computed of one vector before what is computed of the next: it saves registers.
         Both on x86 and on ARM `x` stands for the registers of vectors that every instruction for them takes.
         """
-        lanes = VECTOR_BYTES // self.dtype.itemsize
+        lanes = min(WIDTH_BYTES, VECTOR_BYTES) // self.dtype.itemsize
         parts = [self._picked(self.type, x, "poison", range(i, i + lanes)) for i in range(0, self.lanes, lanes)]
         parts = [part for i in range(0, len(parts), TOGETHER) for part in self._met(parts[i : i + TOGETHER], lanes)]
         while lanes < self.lanes:
