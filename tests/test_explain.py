@@ -17,10 +17,11 @@ from primad.ir.families import DIRECTIONS, LOCAL, without
 from primad.ir.node import INPUT, LITERAL
 from primad.native import calls
 from primad.quantities import count, quantity, seconds, size
+from primad.runtime import stream_plans
 from primad.runtime.executor import PLAIN
 from primad.runtime.executors import NATIVE
 from primad.runtime.interpreter import Plan
-from primad.runtime.prediction import LATENCY_SECONDS, Machine, Prediction
+from primad.runtime.prediction import LAPACK_SECONDS, LATENCY_SECONDS, Machine, Prediction
 from primad.runtime.tiling import TiledPlan
 from primad.simplify import simplify
 
@@ -313,7 +314,7 @@ def test_limits_of_native_code_are_named(monkeypatch):
 
 def test_a_loop_is_predicted_by_its_steps():
     """Each step counts as much as every other: of any body, in loops of loops, in gradients."""
-    speeds = Machine(1e10, 1e10, 1e10, 1e-10, 1e-9, 1e-6)
+    speeds = Machine(1e10, 1e10, 1e10, 1e-10, 1e-9, 1e-6, 5e-11, 1e-9)
 
     def loop(x, length):
         return primad.scan(lambda c, _: (np.tanh(c) * 0.9 + np.linalg.solve(2 * np.eye(2), c), None), x, length=length)[
@@ -340,7 +341,7 @@ def test_a_loop_is_predicted_by_its_steps():
 
 def test_rows_at_indices_are_predicted_by_their_number():
     """What is read or added at an index costs more than arithmetic, however few elements the array has."""
-    speeds = Machine(1e10, 1e10, 1e10, 2e-10, 1e-9, 1e-6)
+    speeds = Machine(1e10, 1e10, 1e10, 2e-10, 1e-9, 1e-6, 1e-10, 1e-9)
 
     def seconds_of(f, count, width, prepare):
         x, indices = np.ones((10, width)), np.zeros(count, np.int64)
@@ -358,12 +359,48 @@ def test_rows_at_indices_are_predicted_by_their_number():
             for width in (1, 4):
                 few, many = (seconds_of(f, count, width, prepare) for count in (500, 1000))
                 each = (many - few) / 500
-                assert (5 + width) * 0.5 * speeds.arithmetic < each < 100 * (1 + width) * speeds.arithmetic
+                assert (5 + width) * speeds.native_arithmetic < each < 200 * (1 + width) * speeds.native_arithmetic
+
+
+def test_predictions_count_what_costs():
+    """Sums by what they add, functions by how slow they are, LAPACK by its calls, large matrices by their bytes."""
+    speeds = Machine(1e10, 1e10, 1e10, 1e-10, 1e-8, 0.0, 5e-11, 1e-9)
+
+    def spent(f, *args):
+        program = simplify(primad.trace(f)(*args))
+        return NATIVE.as_function(program, None).predicted(speeds).total
+
+    x, many = np.full(1000, 0.5), np.full(5000, 0.5)
+    assert 4 < spent(np.sum, many) / spent(np.sum, x) < 6
+    assert spent(lambda x: x**2.5, x) > 4 * spent(np.exp, x) > 8 * spent(lambda x: x + 1.0, x)
+    pairs = np.tile(np.eye(3), (50, 1, 1))
+    assert spent(lambda a: np.linalg.eigh(a)[0], pairs) > 50 * LAPACK_SECONDS
+    assert spent(lambda a: np.linalg.inv(a), pairs) < 50 * LAPACK_SECONDS
+    wide = np.ones((1000, 1000))
+    slow = replace(speeds, bandwidth=1e9)
+    product = simplify(primad.trace(lambda a, v: a @ v)(wide, wide[0]))
+    assert NATIVE.as_function(product, None).predicted(slow).total >= wide.nbytes / slow.bandwidth
+
+
+def test_steps_that_are_taken_again_are_predicted(monkeypatch):
+    """A loop whose rows are not all held is predicted to take its steps at least twice."""
+    speeds = Machine(1e10, 1e10, 1e10, 1e-10, 1e-8, 1e-6, 5e-11, 1e-9)
+
+    def loss(x):
+        return np.sum(primad.scan(lambda c, _: (c + 0.1 * np.sin(c), None), x, length=1000)[0])
+
+    def spent():
+        program = simplify(primad.trace(primad.grad(loss))(np.ones(100)))
+        return Plan(program).predicted(speeds).total
+
+    held = spent()
+    monkeypatch.setattr(stream_plans, "BUDGET", 100_000)
+    assert 1.5 * held < spent() < 3 * held
 
 
 def test_tiles_wait_for_memory():
     """Where little is computed of arrays that are larger than a cache, a prediction is the time to move them."""
-    slow, fast = (Machine(1e10, 1e10, speed, 1e-10, 1e-9, 1e-6) for speed in (1e6, 1e12))
+    slow, fast = (Machine(1e10, 1e10, speed, 1e-10, 1e-9, 1e-6, 5e-11, 1e-9) for speed in (1e6, 1e12))
     x = primad.ArrayType((400_000, 4), float)
     plan = NATIVE.prepare(simplify(primad.trace(lambda x: np.sum(x * x, axis=1))(x)), PLAIN)
     assert isinstance(plan, TiledPlan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ def machine(dtype: str) -> Machine:
     peak = product_speed(dtype)
     alone: float = single_threaded_blas(lambda: product_speed(dtype, threads=1))
     call = _least(lambda: np.add(single, single), 50)
+    native = native_speeds(dtype)
     return Machine(
         peak=max(peak, alone),
         peak_alone=alone,
@@ -33,7 +34,23 @@ def machine(dtype: str) -> Machine:
         arithmetic=max(_least(lambda: np.add(cached, cached, out=result), 20) - call, 1e-9) / cached.size,
         function=max(_least(lambda: np.tanh(cached, out=result), 5) - call, 1e-9) / cached.size,
         call=call,
+        native_arithmetic=native[0],
+        native_function=native[1],
     )
+
+
+def native_speeds(dtype: str) -> tuple[float, float]:
+    """Return the seconds that native code takes for a sum or product of an element, between others, and for exp."""
+    x = np.full(1024, 0.5, dtype)
+
+    def spent(function: Callable[[Any], Any]) -> float:
+        compiled = jit(function, threads=1)
+        compiled(x)
+        return _least(lambda: compiled(x), 100)
+
+    few, many = (spent(partial(_polynomial, degree=degree)) for degree in (1, CHAIN * 4 + 1))
+    exp = spent(lambda x: np.exp(x) + 1.5)
+    return max(many - few, 1e-9) / (2 * CHAIN * 4 * x.size), max(exp - few, 1e-9) / x.size
 
 
 def product_speed(dtype: str, threads: int | None = None) -> float:
@@ -60,6 +77,13 @@ def _chain(x: Any, w: Any) -> Any:
     for _ in range(CHAIN):
         x = x @ w
     return np.sum(x)
+
+
+def _polynomial(x: Any, degree: int) -> Any:
+    total = x
+    for place in range(degree):
+        total = total * x + (1.5 + place)
+    return total
 
 
 def _least(call: Callable[[], Any], runs: int) -> float:

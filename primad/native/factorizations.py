@@ -37,6 +37,7 @@ class Factorization:
         call: (matrices, which results are wanted) -> writes the calls for one matrix.
         found: the part that each result is copied from.
         gives_up: whether LAPACK may not find results: they are NaN then, as they are for matrices that are not finite.
+        speed: the share that it has of the speed of other factorizations; only predictions depend on it.
     """
 
     functions: tuple[str, ...]
@@ -44,6 +45,7 @@ class Factorization:
     call: Callable[[Matrices, Sequence[bool]], None]
     found: tuple[str, ...]
     gives_up: bool = False
+    speed: float = 1.0
 
     def loops(self) -> Loops:
         """Return the loops of the factorization."""
@@ -53,6 +55,7 @@ class Factorization:
             limit=lambda node: next(filter(None, [limit(node) for limit in limits]), ""),
             anywhere=False,
             memory=lambda node: placed(None, self._parts(node))[1],
+            lapack=self.speed,
         )
 
     def _parts(self, node: Node) -> Parts:
@@ -298,6 +301,11 @@ QR = Factorization(("geqrf", "orgqr"), _qr_parts, _call_geqrf, ("a", "r")).loops
 # -- spectra -----------------------------------------------------------------------------------------------------------
 
 
+HALF = 0.5
+"""Share of the speed of other factorizations. Estimated: half of the flops are products of a matrix and a vector, which
+wait for memory. Only predictions depend on it."""
+
+
 def _eigh_parts(n: int, _: int, dtype: Any) -> Parts:
     work = {"work": ((1 + 6 * n + 2 * n * n,), dtype), "integers": ((3 + 5 * n,), INT32)}
     return {"a": ((n, n), dtype), "w": ((n,), dtype), **work}
@@ -308,7 +316,7 @@ def _call_syevd(on: Matrices, wanted: Sequence[bool]) -> None:
     on.lapack("syevd", *letters, size, on.part("a"), size, on.part("w"), *on.room("work"), *on.room("integers"))
 
 
-EIGH = Factorization(("syevd",), _eigh_parts, _call_syevd, ("w", "a"), gives_up=True).loops()
+EIGH = Factorization(("syevd",), _eigh_parts, _call_syevd, ("w", "a"), True, HALF).loops()
 
 
 def _svd_parts(m: int, n: int, dtype: Any) -> Parts:
@@ -325,4 +333,4 @@ def _call_gesdd(on: Matrices, wanted: Sequence[bool]) -> None:
     on.lapack("gesdd", job, rows, columns, on.part("a"), rows, *results, *on.room("work"), on.part("integers"))
 
 
-SVD = Factorization(("gesdd",), _svd_parts, _call_gesdd, ("u", "s", "vh"), gives_up=True).loops()
+SVD = Factorization(("gesdd",), _svd_parts, _call_gesdd, ("u", "s", "vh"), True, HALF).loops()

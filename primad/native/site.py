@@ -156,6 +156,8 @@ class Loops:
         adds: whether it can add a tile's part of a sum to what is there (`Site.counted`).
         work: (node) -> how many ops of arithmetic on an element in a cache it takes as long as, where that is not the
             size of its result. Only predictions depend on it.
+        lapack: 0 where small matrices are written out; of what LAPACK computes also for small ones, the share of the
+            speed of its factorizations that it has. Only predictions depend on it.
     """
 
     write: Callable[[Site], None]
@@ -165,3 +167,4 @@ class Loops:
     memory: Callable[[Node], int] = lambda node: 0
     adds: bool = False
     work: Callable[[Node], int] = lambda node: node.type.size
+    lapack: float = 0.0

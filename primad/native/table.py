@@ -25,7 +25,7 @@ from primad.native.matrices import (
     write_solve_triangular,
 )
 from primad.native.members import AT_ONCE, member_of
-from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way, work_of_element
+from primad.native.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way
 from primad.native.reductions import write_argsort, write_cumsum, write_extremum
 from primad.native.registers import failing_in, register_form
 from primad.native.site import Loops, Missing
@@ -165,7 +165,23 @@ def _without_vectors(nodes: Sequence[Node]) -> str:
 def likely_work(node: Node) -> int:
     """Return how many ops of arithmetic on an element in a cache an op takes as long as; only predictions ask."""
     how = way_of(node)
-    return how.work(node) if isinstance(how, Loops) else int(node.type.size) * work_of_element(node)
+    if how in (Way.VIEW, Way.CONSTANT, Way.RESULT):
+        return 0
+    if how is Way.SUM:
+        return max(int(operand.type.size) for operand in node.inputs)
+    return how.work(node) if isinstance(how, Loops) else int(node.type.size)
+
+
+def likely_exps(node: Node) -> float:
+    """Return how many times exp an op's elements take together, of a function; only predictions ask."""
+    how = way_of(node)
+    return how.times_exp * node.type.size if isinstance(how, Pointwise) and how.function else 0.0
+
+
+def needs_lapack(node: Node) -> float:
+    """Return the share of a factorization's speed, of what LAPACK computes for small matrices too; 0 for others."""
+    how = way_of(node)
+    return how.lapack if isinstance(how, Loops) else 0.0
 
 
 def has_code(node: Node) -> bool:

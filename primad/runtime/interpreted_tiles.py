@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from primad.errors import PrimadError
@@ -60,8 +61,9 @@ class InterpretedTiles:
         return self.plan.steps
 
     def predicted_each(self, machine: Machine) -> Prediction:
-        """Predict how long a tile takes, on one thread."""
-        return self.plan.predicted(machine, machine.peak_alone)
+        """Predict how long a tile takes, on one thread, and others wait while it is in Python's code."""
+        tile = self.plan.predicted(machine, machine.peak_alone)
+        return replace(tile, calls=tile.calls * min(self.chunks, thread_count()))
 
     @property
     def held(self) -> tuple[Any, ...]:

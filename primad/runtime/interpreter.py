@@ -172,7 +172,7 @@ class Plan(Executable):
             machine: speeds.
             peak: flops per second of matrix products; by default on all threads.
         """
-        return by_steps(self._units, machine, peak or machine.peak)
+        return by_steps(self._units, machine, peak or machine.peak, self.streams.times)
 
     @property
     def units(self) -> Sequence[Node | NativeStep]:

@@ -10,8 +10,8 @@ from primad.primitive import application
 from primad.quantities import several, size
 from primad.runtime.large_steps import takes
 from primad.runtime.native_steps import NativeStep
-from primad.runtime.schedules import cut
-from primad.types import TupleType
+from primad.runtime.schedules import Cut, cut
+from primad.types import ArrayType, TupleType
 
 BUDGET = 200_000_000
 """Bytes that the rows of loops may take which are kept for other loops, where no limit is given. Chosen: what one can
@@ -100,13 +100,36 @@ class KeptStreams(NamedTuple):
 
     def in_words(self, node: Node) -> str:
         """Say what is held of a loop's rows, as long as that is planned for the most steps; '' where all is."""
-        if node not in self.of or node.op.loop is None:
+        held = self._held(node)
+        if held is None:
             return ""
-        types = node.type.types if isinstance(node.type, TupleType) else (node.type,)
-        first = node.op.loop(node).first_stack
-        steps, row = types[first].shape[0], sum(type.nbytes for type in types[first:])
-        if sum(types[first + i].nbytes for i in self.of[node]) <= self._share:
-            return ""
-        held = cut(steps, row // steps, sum(type.nbytes for type in types[:first]), self._share)
+        _, rows = _rows(node)
         again = f"and computed again from {several(held.states, 'state')} that are kept"
-        return f"; of {size(row)} for other loops what {several(held.block, 'step')} make is held at once, {again}"
+        return f"; of {size(rows)} for other loops what {several(held.block, 'step')} make is held at once, {again}"
+
+    def times(self, node: Node) -> float:
+        """Return how often the steps of a loop are taken, those that are taken again included; of other ops 1."""
+        held = self._held(node)
+        return 1.0 if held is None else 1.0 + held.again / _rows(node)[0]
+
+    def _held(self, node: Node) -> Cut | None:
+        """Return how a loop is gone back through whose rows are not all held; None for others."""
+        if node not in self.of or node.op.loop is None:
+            return None
+        types = _types(node)
+        first = node.op.loop(node).first_stack
+        if sum(types[first + i].nbytes for i in self.of[node]) <= self._share:
+            return None
+        steps, rows = _rows(node)
+        return cut(steps, rows // steps, sum(type.nbytes for type in types[:first]), self._share)
+
+
+def _types(node: Node) -> tuple[ArrayType, ...]:
+    return node.type.types if isinstance(node.type, TupleType) else (node.type,)
+
+
+def _rows(node: Node) -> tuple[int, int]:
+    """Return how many rows a loop's stacked results have, and the bytes of all."""
+    assert node.op.loop is not None
+    stacked = _types(node)[node.op.loop(node).first_stack :]
+    return stacked[0].shape[0], sum(type.nbytes for type in stacked)

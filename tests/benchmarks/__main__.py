@@ -17,7 +17,7 @@ from .measure import DisagreementError, Effort, Row, measure
 from .report import merged, page, table, write, write_json
 from .start import measure_start
 from .systems import start_systems
-from .workloads import GROUPS, WORKLOADS, Workload
+from .workloads import GROUPS, Workload, chosen
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 
@@ -38,8 +38,8 @@ def main() -> int:
     options = parser.parse_args()
     effort = Effort(options.rounds, options.seconds, options.patience)
     earlier: list[Row] = [row for path in options.earlier for row in json.loads(path.read_text())]
-    chosen = _chosen(options.names, parser) if options.names or not earlier else []
-    rows, failed = _run(chosen, options, effort)
+    asked = chosen(options.names, parser) if options.names or not earlier else []
+    rows, failed = _run(asked, options, effort)
     print("\n" + table(merged(earlier, rows)))
     if options.report:
         evaluations = json.loads(options.gradbench.read_text()) if options.gradbench else []
@@ -47,21 +47,14 @@ def main() -> int:
     return int(failed)
 
 
-def _chosen(names: list[str], parser: argparse.ArgumentParser) -> list[Workload]:
-    for name in names:
-        if name not in WORKLOADS and name not in GROUPS:
-            parser.error(f"unknown workload {name!r}; there are {', '.join(dict.fromkeys([*GROUPS, *WORKLOADS]))}")
-    return [w for w in WORKLOADS.values() if not names or w.name in names or w.group in names]
-
-
-def _run(chosen: list[Workload], options: argparse.Namespace, effort: Effort) -> tuple[list[Row], bool]:
+def _run(asked: list[Workload], options: argparse.Namespace, effort: Effort) -> tuple[list[Row], bool]:
     """Measure the workloads; return the rows, and whether systems disagreed."""
     rows: list[Row] = []
     failed = False
     limits = Limits()
-    systems = start_systems(options.peer_python) if any(w.group != "start" for w in chosen) else []
+    systems = start_systems(options.peer_python) if any(w.group != "start" for w in asked) else []
     try:
-        for workload in chosen:
+        for workload in asked:
             for dtype in (options.dtype,) if options.dtype else workload.dtypes:
                 try:
                     if workload.group == "start":

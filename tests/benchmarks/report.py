@@ -101,6 +101,12 @@ of nodes that repeats nothing (*tangle*) would take more than ten seconds to com
 
 It is drawn by `python -m tests.benchmarks.sweep --picture docs/pictures/sweep.svg`.
 
+## What explain predicts
+
+`primad.explain` predicts the time of a call from its costs and a few speeds that it measures of the machine.
+`python -m tests.benchmarks.predictions` compares that with the time that a call takes, workload by workload, on an idle
+machine, and marks where one is more than twice the other.
+
 """
 COMMANDS = """\
 ## How to run it

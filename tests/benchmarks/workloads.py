@@ -1,5 +1,7 @@
 """The workloads, defined once: sizes, seeds and arrays. Plain NumPy, so that any interpreter can load them."""
 
+import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -208,3 +210,11 @@ WORKLOADS = {
 }  # fmt: skip
 
 GROUPS = tuple(dict.fromkeys(workload.group for workload in WORKLOADS.values()))
+
+
+def chosen(names: Sequence[str], parser: argparse.ArgumentParser) -> list[Workload]:
+    """Return the workloads that a command line asks for, by their names or groups; all if it names none."""
+    for name in names:
+        if name not in WORKLOADS and name not in GROUPS:
+            parser.error(f"unknown workload {name!r}; there are {', '.join(dict.fromkeys([*GROUPS, *WORKLOADS]))}")
+    return [w for w in WORKLOADS.values() if not names or w.name in names or w.group in names]
