@@ -359,7 +359,7 @@ def test_rows_at_indices_are_predicted_by_their_number():
             for width in (1, 4):
                 few, many = (seconds_of(f, count, width, prepare) for count in (500, 1000))
                 each = (many - few) / 500
-                assert (5 + width) * speeds.native_arithmetic < each < 200 * (1 + width) * speeds.native_arithmetic
+                assert (5 + width) * 0.5 * speeds.arithmetic < each < 100 * (1 + width) * speeds.arithmetic
 
 
 def test_predictions_count_what_costs():
@@ -372,6 +372,7 @@ def test_predictions_count_what_costs():
 
     x, many = np.full(1000, 0.5), np.full(5000, 0.5)
     assert 4 < spent(np.sum, many) / spent(np.sum, x) < 6
+    assert spent(lambda x: x**2.5, x) > 10 * spent(lambda x: x**5.0, x)
     assert spent(lambda x: x**2.5, x) > 4 * spent(np.exp, x) > 8 * spent(lambda x: x + 1.0, x)
     pairs = np.tile(np.eye(3), (50, 1, 1))
     assert spent(lambda a: np.linalg.eigh(a)[0], pairs) > 50 * LAPACK_SECONDS

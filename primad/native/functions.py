@@ -25,6 +25,8 @@ def function(v: Vector, name: str, *operands: str) -> str:
 MOST_FACTORS = {1: 7, -1: 3}
 """The largest whole exponents, by their sign, of which powers are products. Chosen: then roundings stay below 4 ulp,
 as those of the C library's functions for vectors do, which the tests check."""
+WHOLE_EXPONENTS = tuple([n for sign, most in MOST_FACTORS.items() for n in range(sign, sign * (most + 1), sign)])
+"""The exponents of which powers are products."""
 
 
 def power(v: Vector, x: str, y: str) -> str:
@@ -32,8 +34,7 @@ def power(v: Vector, x: str, y: str) -> str:
 
     A product of 1/x, and not 1 over one of x, overflows and vanishes only where the power does.
     """
-    known = [n for sign, most in MOST_FACTORS.items() for n in range(sign, sign * (most + 1), sign)]
-    exponent = next((n for n in known if v.constant(n) == y), None)
+    exponent = next((n for n in WHOLE_EXPONENTS if v.constant(n) == y), None)
     if exponent is None:
         return function(v, "pow", x, y)
     base = x if exponent > 0 else v.op("fdiv", v.constant(1), x)

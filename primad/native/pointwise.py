@@ -32,14 +32,14 @@ class Pointwise:
         kinds: of the operands that are no conditions: f(loats), i(ntegers), u(nsigned), b(ooleans).
         function: whether it takes as long as exp, at least: then it is worth a loop of its own.
         limit: (node) -> why it is not written so for this node; '' where it is.
-        times_exp: of a function, how many times exp's time it takes; only predictions ask.
+        times_exp: (node) -> of a function, how many times exp's time it takes; only predictions ask.
     """
 
     emit: Emit
     kinds: str = "f"
     function: bool = False
     limit: Callable[[Node], str] = lambda node: ""
-    times_exp: float = 1.0
+    times_exp: Callable[[Node], float] = lambda node: 1.0
 
 
 def operand_dtype(node: Node) -> np.dtype[Any]:
@@ -299,10 +299,20 @@ def _exported(name: str) -> Pointwise:
             return "SciPy exports no derivative of the digamma function for native code"
         return "" if address_of(SPECIAL, name) else f"SciPy does not export {name} for native code"
 
-    return Pointwise(emit, function=True, limit=limit, times_exp=12)
+    return Pointwise(emit, function=True, limit=limit, times_exp=_times(12))
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def _times(times: float) -> Callable[[Node], float]:
+    return lambda node: times
+
+
+def _exps_of_power(node: Node) -> float:
+    exponent = node.inputs[1]
+    return 0.25 if exponent.op is LITERAL and literal_value(exponent) in functions.WHOLE_EXPONENTS else 6.0
+
 
 ALL, NUMBERS, DISCRETE = "fiub", "fiu", "iub"
 C_NAMES = {
@@ -330,9 +340,9 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.sign: Pointwise(_sign, NUMBERS),
     ops.maximum: Pointwise(larger("gt"), ALL),
     ops.minimum: Pointwise(larger("lt"), ALL),
-    ops.floor_divide: Pointwise(_floor_divide, NUMBERS, function=True, times_exp=5),
-    ops.remainder: Pointwise(_remainder, NUMBERS, function=True, times_exp=5),
-    ops.fmod: Pointwise(_fmod, NUMBERS, function=True, times_exp=5),
+    ops.floor_divide: Pointwise(_floor_divide, NUMBERS, function=True, times_exp=_times(5)),
+    ops.remainder: Pointwise(_remainder, NUMBERS, function=True, times_exp=_times(5)),
+    ops.fmod: Pointwise(_fmod, NUMBERS, function=True, times_exp=_times(5)),
     ops.less: Pointwise(_compared("lt"), ALL),
     ops.less_equal: Pointwise(_compared("le"), ALL),
     ops.equal: Pointwise(_compared("eq"), ALL),
@@ -347,7 +357,9 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.truncate: Pointwise(_truncate, ALL, limit=_no_truncation),
     ops.leg: Pointwise(functions.leg),
     **{
-        ops.BY_NAME[name]: Pointwise(_called(C_NAMES.get(name, name)), function=True, times_exp=SLOW.get(name, 1))
+        ops.BY_NAME[name]: Pointwise(
+            _called(C_NAMES.get(name, name)), function=True, times_exp=_times(SLOW.get(name, 1.0))
+        )
         for name in (
             "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "hypot",
             "erf", "erfc", "cbrt", *C_NAMES,
@@ -356,12 +368,12 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.gammaln: _exported("gammaln"),
     ops.polygamma: _exported("__pyx_fuse_1psi"),
     ops.erfinv: _exported("__pyx_fuse_0erfinv"),
-    ops.direction: Pointwise(functions.direction, function=True, times_exp=2),
-    ops.power: Pointwise(functions.power, function=True, times_exp=3),
-    ops.tanh: Pointwise(functions.tanh, function=True, times_exp=2.5),
-    ops.sech2: Pointwise(functions.sech2, function=True, times_exp=2),
-    ops.logistic: Pointwise(functions.logistic, function=True, times_exp=1.5),
-    ops.softplus: Pointwise(functions.softplus, function=True, times_exp=4),
+    ops.direction: Pointwise(functions.direction, function=True, times_exp=_times(2)),
+    ops.power: Pointwise(functions.power, function=True, times_exp=_exps_of_power),
+    ops.tanh: Pointwise(functions.tanh, function=True, times_exp=_times(2.5)),
+    ops.sech2: Pointwise(functions.sech2, function=True, times_exp=_times(2)),
+    ops.logistic: Pointwise(functions.logistic, function=True, times_exp=_times(1.5)),
+    ops.softplus: Pointwise(functions.softplus, function=True, times_exp=_times(4)),
 }  # fmt: skip
 """The pointwise ops that have native code."""
 

@@ -175,7 +175,7 @@ def likely_work(node: Node) -> int:
 def likely_exps(node: Node) -> float:
     """Return how many times exp an op's elements take together, of a function; only predictions ask."""
     how = way_of(node)
-    return how.times_exp * node.type.size if isinstance(how, Pointwise) and how.function else 0.0
+    return how.times_exp(node) * node.type.size if isinstance(how, Pointwise) and how.function else 0.0
 
 
 def needs_lapack(node: Node) -> float:

@@ -20,6 +20,7 @@ from primad.machine import SECOND_CACHE
 from primad.native.bodies import form_of, has_body, step_program
 from primad.native.members import member_of
 from primad.native.pointwise import NEEDS
+from primad.native.site import Loops
 from primad.native.table import (
     Way,
     length_of,
@@ -231,16 +232,22 @@ def in_one_function(nodes: Sequence[Node], machine: Machine) -> Prediction:
             if cost.matmul_flops:
                 products += _of_product(node, cost.matmul_flops, machine, machine.peak_alone) + LOOP_SECONDS
                 continue
-            single = node.op.pointwise or way_of(node) is Way.SUM
-            if needs_lapack(node) or (not single and cost.flops > node.type.size):
+            how = way_of(node)
+            if isinstance(how, Loops) and (how.lapack or cost.flops > node.type.size):
                 kernels += _of_matrices(node, cost.flops, machine)
-                continue
-            exps, work = likely_exps(node), likely_work(node)
-            seconds = exps * machine.native_function if exps else work * machine.native_arithmetic
-            if work and not node.op.pointwise:
-                seconds += LOOP_SECONDS
-            kernels += max(seconds, FUNCTION_SECONDS if exps else LATENCY_SECONDS if work else 0.0)
+            else:
+                kernels += _of_elements(node, machine)
     return Prediction(products, kernels)
+
+
+def _of_elements(node: Node, machine: Machine) -> float:
+    """Predict how many seconds an op takes that computes elements: from registers, or in a loop of its own."""
+    exps, work = likely_exps(node), likely_work(node)
+    if exps:
+        return max(exps * machine.native_function, FUNCTION_SECONDS)
+    if isinstance(way_of(node), Loops) or way_of(node) is Way.SUM:
+        return work * machine.arithmetic + LOOP_SECONDS
+    return max(work * machine.native_arithmetic, LATENCY_SECONDS) if work else 0.0
 
 
 def _of_loop(form: LoopForm, machine: Machine) -> Prediction:
