@@ -71,6 +71,9 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     # products of stacks
     "matvec": [(lambda n, x, y: n.matvec(x, y), (normal(2, 1, 2, 3), normal(4, 3)))],
     "vecmat": [(lambda n, x, y: n.vecmat(x, y), (normal(4, 2), normal(3, 1, 2, 3)))],
+    # windows
+    "i0": [(lambda n, x: n.i0(x), (normal(2, 3) * 4,)), (lambda n, x: n.i0(x), (np.arange(-2, 3),))],
+    "kaiser": [(lambda n, x: pnp.kaiser(6, x), (np.array(3.5),)), (lambda n, x: pnp.kaiser(1, x), (np.array(3.5),))],
     # histograms
     "histogram": [
         (lambda n, x: n.histogram(x * 1.0, 3, density=True)[0], (apart(3, 4),)),

@@ -90,6 +90,7 @@ class Jets(Precise):
         self.erf = self._function(lambda a: [c.erf(a), *self._bell(a)])
         self.erfc = self._function(lambda a: [self._erfc(a), *(-k for k in self._bell(a))])
         self.erfinv = self._function(self._erfinv)
+        self.besseli = lambda n, x: self._function(lambda a: self._besseli(n, a))(x)
 
     def variable(self, value: Any) -> Jet:
         """Return value + h."""
@@ -142,6 +143,12 @@ class Jets(Precise):
 
     def _erfc(self, a: Any) -> Any:
         return self.context.erfc(a) if abs(a) < 1e9 else 1 - self.context.sign(a)
+
+    def _besseli(self, n: int, a: Any) -> Sequence[Any]:
+        """Return the derivatives as binomial sums of the neighbours (DLMF 10.29.5), over the factorials."""
+        near = [self.context.besseli(abs(n + i), a) for i in range(-ORDER, ORDER + 1)]
+        sums = [sum(math.comb(k, i) * near[ORDER - k + 2 * i] for i in range(k + 1)) for k in range(ORDER + 1)]
+        return [x / (2**k * math.factorial(k)) for k, x in enumerate(sums)]
 
     def _erfinv(self, a: Any) -> Sequence[Any]:
         y = self.context.erfinv(a)

@@ -125,6 +125,8 @@ def test_special_functions_and_constants() -> None:
     for order in (0, 1, 2):
         expected = [float(sympy.polygamma(order, sympy.Rational(value)).evalf(20)) for value in values[2:]]
         np.testing.assert_allclose(primad.from_sympy(sympy.polygamma(order, x), x)(values[2:]), expected, rtol=1e-12)
+        expected = [float(sympy.besseli(order, sympy.Rational(value)).evalf(20)) for value in values]
+        np.testing.assert_allclose(primad.from_sympy(sympy.besseli(order, x), x)(values), expected, rtol=1e-12)
     numbers = [
         sympy.pi,
         sympy.E,

@@ -28,7 +28,7 @@ from primad.verify.trial import Trial
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
 EXCEPTIONS = {"draw", "expm", "expm_frechet", "solve_sylvester", "sqrtm"}
 """The primitives without native code."""
-PARTLY = {"cofactors_along", "polygamma", "project"}
+PARTLY = {"bessel_i", "cofactors_along", "polygamma", "project"}
 """Those among the cases that have it for some params only."""
 DTYPES = ["float64", "float32", "int64", "int32", "int16", "int8", "uint8", "uint64", "bool"]
 

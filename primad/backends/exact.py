@@ -44,6 +44,7 @@ class Numbers(Protocol):
     erfinv: Callable[[Any], Any]
     loggamma: Callable[[Any], Any]
     polygamma: Callable[[int, Any], Any]
+    besseli: Callable[[int, Any], Any]
 
     def sqrt(self, x: Any) -> Any:
         """Return the square root."""
@@ -265,6 +266,7 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.erfinv: pointwise(lambda n, x: n.erfinv(x)),
     ops.gammaln: pointwise(lambda n, x: n.loggamma(x)),
     ops.polygamma: lambda numbers, x, *, n: pointwise(lambda m, y: m.polygamma(n, y))(numbers, x),
+    ops.bessel_i: lambda numbers, x, *, n: pointwise(lambda m, y: m.besseli(n, y))(numbers, x),
     ops.logistic: pointwise(lambda n, x: 1 / (1 + n.exp(-x))),
     ops.softplus: pointwise(lambda n, x: n.log(1 + n.exp(x))),
     ops.sign: pointwise(_sign),

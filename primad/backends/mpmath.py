@@ -27,7 +27,7 @@ class Precise:
         c.dps = digits
         self.exp, self.log = c.exp, c.log
         self.sin, self.cos, self.tanh, self.atan, self.erf, self.erfc = c.sin, c.cos, c.tanh, c.atan, c.erf, c.erfc
-        self.erfinv, self.loggamma, self.polygamma = c.erfinv, c.loggamma, c.psi
+        self.erfinv, self.loggamma, self.polygamma, self.besseli = c.erfinv, c.loggamma, c.psi, c.besseli
         self.margin = float("inf")
         self._constants = {
             "2/√π": 2 / c.sqrt(c.pi),

@@ -44,7 +44,7 @@ class Symbols:
     exp, log, sqrt = sympy.exp, sympy.log, staticmethod(sympy.sqrt)
     sin, cos, tanh, atan = sympy.sin, sympy.cos, sympy.tanh, sympy.atan
     erf, erfc, erfinv = sympy.erf, sympy.erfc, sympy.erfinv
-    loggamma, polygamma = sympy.loggamma, sympy.polygamma
+    loggamma, polygamma, besseli = sympy.loggamma, sympy.polygamma, sympy.besseli
 
     def __init__(self, sample: Mapping[Any, Fraction] | None = None) -> None:
         self.sample: dict[Any, Any] = {}

@@ -285,19 +285,20 @@ def _right_shift(v: Vector, x: str, y: str) -> str:
 SPECIAL = "scipy.special.cython_special"
 
 
-def _exported(name: str) -> Pointwise:
-    """Return how a function of SciPy's is called, in double precision."""
+def _exported(*names: str) -> Pointwise:
+    """Return how functions of SciPy's are called, in double precision; the param n is the number of the function."""
 
-    def emit(v: Vector, x: str, **params: Any) -> str:
+    def emit(v: Vector, x: str, n: int = 0) -> str:
         wide = v.of(np.float64)
         value = x if wide is v else v.changed("fpext", x, wide)
-        found = wide.each(f"{MARK}{SPECIAL}.{name}", value, then=[("i32", "0")])
+        found = wide.each(f"{MARK}{SPECIAL}.{names[n]}", value, then=[("i32", "0")])
         return found if wide is v else wide.changed("fptrunc", found, v)
 
     def limit(node: Node) -> str:
-        if dict(node.params).get("n", 0):
-            return "SciPy exports no derivative of the digamma function for native code"
-        return "" if address_of(SPECIAL, name) else f"SciPy does not export {name} for native code"
+        n = dict(node.params).get("n", 0)
+        if n >= len(names):
+            return f"SciPy exports no {node.op.name} of n = {n} for native code"
+        return "" if address_of(SPECIAL, names[n]) else f"SciPy does not export {names[n]} for native code"
 
     return Pointwise(emit, function=True, limit=limit, times_exp=_times(12))
 
@@ -367,6 +368,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
     },
     ops.gammaln: _exported("gammaln"),
     ops.polygamma: _exported("__pyx_fuse_1psi"),
+    ops.bessel_i: _exported("i0", "i1"),
     ops.erfinv: _exported("__pyx_fuse_0erfinv"),
     ops.direction: Pointwise(functions.direction, function=True, times_exp=_times(2)),
     ops.power: Pointwise(functions.power, function=True, times_exp=_exps_of_power),

@@ -20,7 +20,7 @@ NOTHING_TO_RECORD: dict[str, str] = {
         seterrcall show_config show_runtime test typename""",
     "It makes plain arrays, of lengths and positions.": """
         arange bartlett blackman broadcast_shapes diag_indices diag_indices_from fromfunction
-        hamming hanning indices ix_ kaiser mask_indices ravel_multi_index tril_indices
+        hamming hanning indices ix_ mask_indices ravel_multi_index tril_indices
         tril_indices_from triu_indices triu_indices_from unravel_index""",
 }
 """Functions of NumPy's that take no values with derivatives: they are NumPy's own."""
@@ -30,7 +30,6 @@ REASONS: dict[str, str] = {
     "It writes into an array, which works for those that primad.numpy makes in a recording, and for no others.": """
         copyto fill_diagonal place put put_along_axis putmask""",
     "It computes with complex numbers, or as a matrix problem.": "roots sort_complex",
-    "It has no primitive.": "i0",
 }
 """Why a function of NumPy's has no implementation for traced arrays."""
 

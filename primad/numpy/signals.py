@@ -32,7 +32,9 @@ from primad.numpy.scans import cumsum
 from primad.numpy.shaping import concatenate, flip, moveaxis, ravel, reshape
 from primad.trace import TracedArray
 
-__all__ = ["bincount", "convolve", "correlate", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
+__all__ = [
+    "bincount", "convolve", "correlate", "diff", "ediff1d", "gradient", "i0", "interp", "kaiser", "trapezoid", "unwrap",
+]  # fmt: skip
 
 
 def _sliding(a: Any, v: Any, before: int, count: int) -> Any:
@@ -208,6 +210,37 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     wrapped = where((wrapped == -half) & (jumps > 0), half, wrapped)
     turns = where(absolute(jumps) < (half if discont is None else discont), 0.0, wrapped - jumps)
     return moveaxis(concatenate([p[:1], as_float(p)[1:] + cumsum(ops.stop_gradient(turns), 0)]), 0, place)
+
+
+# -- windows -----------------------------------------------------------------------------------------------------------
+
+
+@implements(np.i0)
+def i0(x: Any) -> Any:
+    """np.i0: the modified Bessel function of the first kind and of order 0."""
+    return ops.bessel_i(as_float(x), n=0)
+
+
+@implements(np.kaiser)
+def kaiser(M: Any, beta: Any) -> Any:
+    """np.kaiser, of a shape parameter that may be traced; as NumPy's, not a number where I₀(beta) overflows.
+
+    Raises:
+        ShapeError: for several parameters.
+
+    Example:
+        >>> import primad, primad.numpy as np
+        >>> primad.jacobian(lambda beta: np.kaiser(3, beta))(2.0)[:].round(3)
+        array([-0.306,  0.   , -0.306])
+    """
+    (beta,) = (convert(x, np.float64) for x in traced_operands(beta))
+    if beta.shape:
+        raise ShapeError(f"kaiser: one shape parameter, not {beta.shape}", fix="primad.vmap makes windows of several.")
+    if M == 1:
+        return np.ones(1)
+    middle = (float(M) - 1) / 2
+    across = np.sqrt(1 - ((np.arange(0, M) - middle) / middle) ** 2.0)
+    return i0(beta * across) / i0(beta)
 
 
 # -- interpolation and counts ------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from primad.numpy.elementwise import unary
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
 from primad.numpy.reductions import logsumexp_
 from primad.primitive import Primitive, full
+from primad.trace import TracedArray
 
 erf = unary(ops.erf, special.erf)
 erfc = unary(ops.erfc, special.erfc)
@@ -38,6 +39,35 @@ def polygamma(n: int, x: Any) -> Any:
         np.float64(-0.5772156649015329)
     """
     return ops.polygamma(as_float(x), n=int(n))
+
+
+@implements(special.i0, np.i0, ufunc=True)
+def i0(x: Any, /) -> Any:
+    """scipy.special.i0: the modified Bessel function of the first kind and of order 0."""
+    return ops.bessel_i(as_float(x), n=0)
+
+
+@implements(special.i1, ufunc=True)
+def i1(x: Any, /) -> Any:
+    """scipy.special.i1: the modified Bessel function of order 1, the derivative of i0."""
+    return ops.bessel_i(as_float(x), n=1)
+
+
+@implements(special.iv, ufunc=True)
+def iv(v: Any, z: Any, /) -> Any:
+    """scipy.special.iv for one integer v: the modified Bessel function of the first kind and of order v.
+
+    Raises:
+        TracingError: for a traced order, one that is no integer, and several.
+
+    Example:
+        >>> import primad
+        >>> primad.grad(lambda x: primad.numpy.special.iv(1, x))(0.0)
+        np.float64(0.5)
+    """
+    if isinstance(v, TracedArray) or np.ndim(v) or float(v) != int(v):
+        raise TracingError("iv of an order that is not one plain integer, on a traced array", fix="call it for each.")
+    return ops.bessel_i(as_float(z), n=abs(int(v)))
 
 
 def _softmax(x: Any, *, axis: int) -> Any:
@@ -140,6 +170,9 @@ __all__ = [
     "erfinv",
     "expit",
     "gammaln",
+    "i0",
+    "i1",
+    "iv",
     "log_softmax",
     "logsumexp",
     "polygamma",

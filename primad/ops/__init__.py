@@ -5,6 +5,7 @@
 
 from primad.ops.arithmetic import *
 from primad.ops.barrier import *
+from primad.ops.bessel import *
 from primad.ops.broadcasting import *
 from primad.ops.cofactors import *
 from primad.ops.contraction import *

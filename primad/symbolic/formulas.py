@@ -142,6 +142,7 @@ POINTWISE: dict[Primitive, Definition] = {
     ops.erfinv: _of(sympy.erfinv),
     ops.gammaln: pointwise(_log_gamma),
     ops.polygamma: lambda numbers, x, *, n: _of(lambda y: sympy.polygamma(n, y))(numbers, x),
+    ops.bessel_i: lambda numbers, x, *, n: _of(lambda y: sympy.besseli(n, y))(numbers, x),
     ops.logistic: _of(lambda x: 1 / (1 + sympy.exp(-x))),
     ops.softplus: _of(lambda x: sympy.log(1 + sympy.exp(x))),
     ops.sign: _of(sympy.sign),

@@ -70,7 +70,7 @@ class Translator:
             return [part for pair in expression.args for part in (pair.expr, pair.cond)]
         if isinstance(expression, (AppliedUndef, sympy.Derivative, sympy.Subs)):
             return list(self._applied(expression)[1])
-        if isinstance(expression, sympy.polygamma):
+        if expression.func in words.OF_AN_ORDER:
             return [expression.args[1]]
         if expression.func in words.REWRITTEN:
             return [words.REWRITTEN[expression.func](*expression.args)]
@@ -165,13 +165,13 @@ class Translator:
         assert result is not None
         return result
 
-    def _polygamma(self, expression: Any) -> int:
+    def _of_order(self, expression: Any) -> int:
         order, argument = expression.args
         if not order.is_Integer:
             raise TracingError(
                 f"{self.caller}: {expression} has an order that is no number", fix="substitute a number."
             )
-        return self.recipe.step(words.Polygamma(int(order)), self._places[argument])
+        return self.recipe.step(words.OfOrder(expression.func, int(order)), self._places[argument])
 
     def _applied(self, expression: Any) -> tuple[Any, tuple[Any, ...], Orders]:
         """Return the unknown function, where it is taken, and how often it is differentiated in each argument."""
@@ -211,7 +211,7 @@ class Translator:
         sympy.Mul: _product,
         sympy.Pow: _power,
         sympy.Piecewise: _piecewise,
-        sympy.polygamma: _polygamma,
+        **dict.fromkeys(words.OF_AN_ORDER, _of_order),
         AppliedUndef: _value_of_function,
         sympy.Derivative: _value_of_function,
         sympy.Subs: _value_of_function,

@@ -118,21 +118,30 @@ REWRITTEN: dict[Any, Callable[..., Any]] = {
 """Functions that are written with others."""
 
 
-class Polygamma:
-    """The derivative of order n + 1 of the logarithm of Γ; equal to another one of the same order."""
+def _polygamma(order: int, x: Any) -> Any:
+    """Compute it; SciPy has it for positive x only."""
+    return special.polygamma(order, x) if order else special.digamma(x)
 
-    def __init__(self, order: int) -> None:
-        self.order = order
+
+OF_AN_ORDER = {sympy.polygamma: _polygamma, sympy.besseli: special.iv}
+"""Functions whose first argument is an integer that must be given."""
+
+
+class OfOrder:
+    """A function of an order that is given; equal to another one of the same function and order."""
+
+    def __init__(self, function: Any, order: int) -> None:
+        self.function, self.order = function, order
 
     def __call__(self, x: Any) -> Any:
-        """Compute it; SciPy has it for positive x only."""
-        return special.polygamma(self.order, x) if self.order else special.digamma(x)
+        """Compute it."""
+        return OF_AN_ORDER[self.function](self.order, x)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Polygamma) and self.order == other.order
+        return isinstance(other, OfOrder) and (self.function, self.order) == (other.function, other.order)
 
     def __hash__(self) -> int:
-        return hash((Polygamma, self.order))
+        return hash((OfOrder, self.function, self.order))
 
 
 add, subtract, multiply, divide, negative = operator.add, operator.sub, operator.mul, operator.truediv, operator.neg

@@ -266,6 +266,7 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.erfinv: pointwise((-0.875, 0.875)),
     ops.gammaln: pointwise(POSITIVE),
     ops.polygamma: varied(pointwise(POSITIVE), n=(0, 1, 3)),
+    ops.bessel_i: varied(pointwise(ANY), n=(0, 1, 2, 5)),
     ops.logistic: pointwise(ANY),
     ops.softplus: pointwise(ANY),
     ops.sign: pointwise(ANY),

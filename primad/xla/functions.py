@@ -6,6 +6,7 @@ for. Functions take JAX's arrays and the op's params, and return arrays of the d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
@@ -217,6 +218,26 @@ def _near(x: Any) -> Any:
     return jnp.abs(x[..., None, :] - x[..., :, None]) <= _rounding(x)[..., None]
 
 
+def _bessel_i(x: Any, *, n: int) -> Any:
+    """Compute Iₙ: orders above 1 by the power series, of positive terms, or for large x from those below.
+
+    Source: DLMF 10.25.2 and 10.29.1. The recurrence multiplies errors by about (2n/x)ⁿ.
+    """
+    jax = jax_module()
+    jnp, special = jax.numpy, jax.scipy.special
+    if n < 2:
+        return special.i1(x) if n else special.i0(x)
+    near, small = jnp.abs(x) < 40, jnp.where(jnp.abs(x) < 40, x, 0)
+    quarter = 0.25 * small * small
+    total = jax.lax.fori_loop(0, 100, lambda k, sum: 1 + sum * quarter / ((100 - k) * (100 - k + n)), jnp.ones_like(x))
+    series = total * (0.5 * small) ** n / math.factorial(n)
+    far = jnp.where(near, 40, x)
+    low, high = special.i0(far), special.i1(far)
+    for order in range(1, n):
+        low, high = high, low - (2 * order / far) * high
+    return jnp.where(near, series, high)
+
+
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
@@ -233,6 +254,7 @@ def functions() -> dict[str, Function]:
         "sech2": _sech2,
         "direction": _direction,
         "polygamma": lambda x, *, n: special.polygamma(n, x).astype(x.dtype) if n else special.digamma(x),
+        "bessel_i": _bessel_i,
         "softplus": lambda x: jnp.logaddexp(x, jnp.zeros((), x.dtype)),
         "left_shift": lambda x, y: jnp.where(y < x.dtype.itemsize * 8, jnp.left_shift(x, y), 0),
         "right_shift": lambda x, y: jnp.right_shift(x, jnp.minimum(y, x.dtype.itemsize * 8 - 1)),
