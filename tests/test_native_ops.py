@@ -15,6 +15,7 @@ import primad
 from primad import ops
 from primad.errors import IndexShapeError
 from primad.native.calls import text_of
+from primad.native.layout import layout_of
 from primad.native.pointwise import POINTWISE, Pointwise
 from primad.native.site import Loops, Missing
 from primad.native.table import NATIVE, Way, reason
@@ -61,6 +62,44 @@ def test_rows_of_any_length(data: Any, at_end: bool) -> None:
         return np.where((x > c) & (r < s), x * r + d, y - s), x + r, r * c
 
     check(f, x, y, r, s, c, d, at_end=at_end, exact=True)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("any_width")
+@drawn
+def test_axes_in_any_order(data: Any, at_end: bool) -> None:
+    """What is computed of permuted or reversed operands lies as they do, whatever reads it then."""
+    shape = data.draw(st.tuples(*[st.integers(1, 7)] * 3))
+    order, other = (data.draw(st.permutations(range(3))) for _ in range(2))
+    flipped, kept = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 2))
+    uses = data.draw(st.sets(st.sampled_from(["sum", "product", "reshape", "cumsum", "itself", "other"]), min_size=1))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    x, z = rng.integers(-9, 9, shape).astype(float), rng.integers(-9, 9, [shape[i] for i in order]).astype(float)
+
+    def f(x: Any, z: Any) -> Any:
+        y = np.transpose(x, order)
+        y = np.flip(y, flipped) if flipped < 3 else y
+        y = (y * np.sum(z, kept, keepdims=True) - 1.0) * y
+        found = {
+            "sum": np.sum(y, kept),
+            "product": np.einsum("abc,abc->bc" if kept else "abc,abd->cd", y, y),
+            "reshape": np.reshape(y, (-1, y.shape[2])) + 1.0,
+            "cumsum": np.cumsum(y, kept),
+            "itself": y,
+            "other": np.transpose(y, other) * 2.0 + np.transpose(z, other),
+        }
+        return [found[name] for name in sorted(uses)]
+
+    check(f, x, z, at_end=at_end, exact=True)
+
+
+def test_no_loop_goes_across_memory() -> None:
+    """A permuted matrix, times a number for each row, for a product."""
+    x, c = np.ones((40, 6)), np.ones(40)
+    program = simplify(primad.trace(lambda x, c: (x.T * c * c) @ x)(x, c))
+    layout = layout_of(program)
+    (scaled,) = [node for unit in layout.units for node in unit.results if node.type.shape == (6, 40)]
+    assert layout.view(scaled).strides == (1, 6)
 
 
 @needs_llvm

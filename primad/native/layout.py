@@ -153,6 +153,10 @@ class Layout:
         self.places: dict[Node, Place] = {node: self.whole(node, node) for node in program.inputs}
         self.units: list[Unit] = []
         self.maker: dict[Node, Unit] = {}
+        self._users: dict[Node, list[Node]] = {}
+        for node in steps:
+            for operand in node.inputs:
+                self._users.setdefault(operand, []).append(node)
         self.container = self._containers()
         self._read_in_parts = self._joined()
         self._arrange()
@@ -178,17 +182,13 @@ class Layout:
 
     def _joined(self) -> set[Node]:
         """Return the joined or padded arrays that are read in parts: by nothing but pointwise ops, in few boxes."""
-        users: dict[Node, list[Node]] = {}
-        for node in self.steps:
-            for operand in node.inputs:
-                users.setdefault(operand, []).append(node)
         found: dict[tuple[int, ...], dict[Node, Joined]] = {}
         lying = {*self.program.outputs, *self.container}
         for node in self.steps:
             form = joined_in(node)
             if form is None or node.type.size < READ_IN_PARTS or node in lying:
                 continue
-            pointwise = all(isinstance(way_of(user), Pointwise) for user in users[node])
+            pointwise = all(isinstance(way_of(user), Pointwise) for user in self._users[node])
             if pointwise and not any(x in self.container for x in node.inputs):
                 found.setdefault(node.type.shape, {})[node] = Joined(*form[:2], ())
         works = [node.type.shape for node in self.steps if isinstance(way_of(node), Pointwise)]
@@ -274,11 +274,29 @@ class Layout:
         while nested[-1] in self.container and nested[-1] not in self.places:
             nested.append(self.container[nested[-1]][0])
         outermost = nested.pop()
-        found = self.places.setdefault(outermost, alone(outermost))
+        found = self.places.setdefault(outermost, alone(outermost, self._order(outermost)))
         assert isinstance(found, View)
         for part in reversed(nested):
             found = self.places[part] = part_of(*self.container[part], found)
         return found
+
+    def _order(self, node: Node) -> Sequence[int]:
+        """Return the axes of a value from the outermost in memory to the innermost.
+
+        What is computed for each element alone lies as its operands do, where those that repeat nothing lie alike and
+        nothing wants it row by row: so no loop goes across memory.
+        """
+        rows = range(node.type.ndim)
+        pointwise = isinstance(way_of(node), Pointwise) and node not in self.program.outputs
+        if not pointwise or any(isinstance(x, Joined) for x in map(self.places.get, node.inputs)):
+            return rows
+        if not all(isinstance(way_of(x), Pointwise) or way_of(x) is Way.SUM for x in self._users.get(node, ())):
+            return rows
+        long = [i for i in rows if node.type.shape[i] > 1]
+        places = [place for place in map(self.places.get, node.inputs) if isinstance(place, View)]
+        full = [place.strides for place in places if all(place.strides[i] for i in long)]
+        orders = {tuple(sorted(long, key=lambda i: -abs(strides[i]))) for strides in full}
+        return [*orders.pop(), *[i for i in rows if i not in long]] if len(orders) == 1 else rows
 
     def whole(self, node: Node, buffer: Any) -> View:
         """Return the place of an input or output in memory of its own, or the first tile's in the whole array's."""
@@ -351,6 +369,9 @@ class Layout:
             yield self.units[i]
 
 
-def alone(node: Node) -> View:
-    """Return the place of a value in a buffer of its own."""
-    return View(node, 0, node.type.shape, contiguous(node.type.shape), node.type.dtype)
+def alone(node: Node, order: Sequence[int] = ()) -> View:
+    """Return the place of a value in a buffer of its own, row by row or with its axes in another order."""
+    shape = node.type.shape
+    order = order or range(len(shape))
+    steps = dict(zip(order, contiguous([shape[i] for i in order]), strict=True))
+    return View(node, 0, shape, tuple([steps[i] for i in range(len(shape))]), node.type.dtype)

@@ -41,6 +41,7 @@ def pointwise(
     axes = [(n, *strides) for n, *strides in zip(writes[0].shape, *[view.strides for view in views], strict=True)]
     if any(n == 0 for n, *_ in axes):
         return
+    axes.sort(key=lambda axis: -abs(axis[1 + len(reads)]))  # as the first result lies in memory
     pointers = [code.start(view) for view in views]
     pointwise_at(code, reads, writes, pointers, axes, dtype, compute, together=together, unrolled=unrolled)
 
