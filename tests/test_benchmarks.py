@@ -11,9 +11,10 @@ from benchmarks import distributed, sweep
 from benchmarks.limit import Work, least_work
 from benchmarks.machine import Limits
 from benchmarks.measure import DisagreementError, check_agreement
-from benchmarks.report import merged, page, table, target_ratio, write
+from benchmarks.report import medians, merged, page, table, target_ratio, write
+from benchmarks.small import SMALL
 from benchmarks.streams import ACTIVATIONS, Biharmonic, Jets, SecondOrder, counted
-from benchmarks.workloads import WORKLOADS, Workload
+from benchmarks.workloads import PLAIN, WORKLOADS, Workload
 
 import primad
 
@@ -73,6 +74,20 @@ def test_targets_are_against_the_peer_they_name(rows):
     row["peers"] = {"PyTorch backward": {"ms": 1.0}, "HIPS autograd": {"ms": 4.0}}
     assert target_ratio(row, WORKLOADS["eager"]) == 2.0
     assert target_ratio(row, WORKLOADS["plate"]) == 0.5
+
+
+def test_small_functions_have_their_workloads_and_a_median(rows):
+    assert tuple(SMALL) == PLAIN
+    for name in PLAIN:  # every function is one that has a gradient
+        (x,) = WORKLOADS[f"plain-{name}"].arguments("float64")
+        assert np.isfinite(primad.grad(SMALL[name](np))(x)).all()
+    timed = [
+        {**rows[0], "workload": f"plain-{name}", "primad_ms": 1.0, "peers": {"HIPS autograd": {"ms": ms}}}
+        for name, ms in zip(PLAIN, (1.0, 3.0, 2.0), strict=False)
+    ]
+    assert medians(rows) == []
+    (line,) = medians(timed)
+    assert "2.00 times" in line and "3 small functions" in line
 
 
 def test_later_rows_replace_earlier_ones(rows):

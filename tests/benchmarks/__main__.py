@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .machine import Limits
 from .measure import DisagreementError, Effort, Row, measure
-from .report import merged, page, table, write, write_json
+from .report import medians, merged, page, table, write, write_json
 from .start import measure_start
 from .systems import start_systems
 from .workloads import GROUPS, Workload, chosen
@@ -40,7 +40,7 @@ def main() -> int:
     earlier: list[Row] = [row for path in options.earlier for row in json.loads(path.read_text())]
     asked = chosen(options.names, parser) if options.names or not earlier else []
     rows, failed = _run(asked, options, effort)
-    print("\n" + table(merged(earlier, rows)))
+    print("\n".join(["", table(merged(earlier, rows)), *medians(rows)]))
     if options.report:
         evaluations = json.loads(options.gradbench.read_text()) if options.gradbench else []
         write(PAGE, page(merged(earlier, rows), datetime.date.today().isoformat(), evaluations))

@@ -6,6 +6,7 @@ import autograd
 import autograd.numpy as anp
 import numpy as np
 from residuals import NU, RESIDUALS, chain, mean_square, rosenbrock, spread
+from small import SMALL
 
 NAME, VERSION = "HIPS autograd", version("autograd")
 NESTED_ORDER = 2
@@ -72,6 +73,8 @@ def variants(workload):
     """Return the functions to time, by name."""
     if workload.group in ("start", "burgers-large", "loops", "long", "linear-algebra"):
         return {}
+    if workload.group == "plain":
+        return {NAME: autograd.grad(SMALL[workload.kind](anp))}
     if workload.kind == "chain":
         return {NAME: autograd.grad(lambda x: chain(anp, x, workload.order))}
 

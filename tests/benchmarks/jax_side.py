@@ -247,7 +247,7 @@ def variants(workload):
         return everyday(workload)
     if workload.group == "linear-algebra":
         return matrices(workload)
-    if workload.kind == "long":
+    if workload.kind == "long" or workload.group == "plain":  # JAX without jit takes milliseconds
         return {}
     if workload.kind == "newton" or workload.kind in LOSSES:
         return loops(workload)

@@ -19,6 +19,7 @@ from residuals import (
     nested,
     rosenbrock,
 )
+from small import SMALL
 
 import primad
 
@@ -105,6 +106,8 @@ def everyday(workload):
 
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "plain":
+        return {"primad": primad.grad(SMALL[workload.kind](np))}
     if workload.group == "everyday":
         return {"primad": everyday(workload)}
     if workload.group == "linear-algebra":

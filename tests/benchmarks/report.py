@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -182,6 +183,7 @@ def page(rows: Sequence[Row], date: str, evaluations: Sequence[Row] = ()) -> str
         " | products alone | first call s | memory MB |\n|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|\n"
     )
     parts += [_line(row, WORKLOADS[row["workload"]]) for row in rows]
+    parts += [f"\n{line}\n" for line in medians(rows)]
     asked = {row["workload"]: WORKLOADS[row["workload"]].note for row in rows}
     asked = {name: note for name, note in asked.items() if note}
     parts += ["\nOf single workloads:\n\n", *[f"- {name}: {note}\n" for name, note in asked.items()]] if asked else []
@@ -213,6 +215,8 @@ def _definition(row: Row) -> str:
         return f"{COMPUTED[workload.kind]}, {size}{f', {workload.stack} matrices' if workload.stack else ''}"
     if workload.kind in EVERYDAY:
         return EVERYDAY[workload.kind].format(workload.points)
+    if workload.group == "plain":
+        return f"plain gradient of a function of {workload.points} numbers, call by call"
     if not workload.sizes:
         return f"{workload.points or workload.order} {'unknowns' if workload.points else 'operations'}"
     widths = "-".join(map(str, workload.sizes))
@@ -264,6 +268,17 @@ def _limits(rows: Sequence[Row]) -> str:
             counts += [f"{work.pointwise / work.functions:.3g}", f"{work.functions / 1e6:.3g}"]
             lines.append(f"| {workload.name} | {' | '.join(counts)} |\n")
     return "".join(lines)
+
+
+def medians(rows: Sequence[Row]) -> list[str]:
+    """Say how fast plain gradients of the small functions are at the median, if any were timed beside a peer."""
+    found = [(WORKLOADS[row["workload"]], row) for row in rows]
+    ratios = [target_ratio(row, workload) for workload, row in found if workload.group == "plain"]
+    known = [ratio for ratio in ratios if ratio is not None]
+    if not known:
+        return []
+    at = f"{statistics.median(known):.2f} times as fast as HIPS autograd"
+    return [f"Plain gradients of {len(known)} small functions are, at the median, {at}."]
 
 
 def target_ratio(row: Row, workload: Workload) -> float | None:

@@ -246,7 +246,7 @@ def variants(workload):
         return everyday(workload)
     if workload.group == "linear-algebra":
         return matrices(workload)
-    if workload.kind in ("lorenz-hessian", "long"):
+    if workload.kind in ("lorenz-hessian", "long") or workload.group == "plain":
         return {}
     if workload.kind == "newton" or workload.kind in LOSSES:
         return loops(workload)

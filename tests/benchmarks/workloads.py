@@ -55,6 +55,8 @@ class Workload:
         if self.group == "everyday":
             given = of_everyday(self.kind, self.points)
             return tuple([x.astype(dtype) if x.dtype.kind == "f" else x for x in given])
+        if self.group == "plain":
+            return (rng.uniform(0.1, 0.9, self.points).astype(dtype),)
         if self.kind == "chain":
             return (float(np.dtype(dtype).type(0.3)),)
         if self.kind.startswith("rosenbrock"):
@@ -69,7 +71,7 @@ class Workload:
 
     def bytes(self, dtype: str) -> float:
         """Return the bytes that any method moves: the arguments once, and the result."""
-        if self.kind == "chain" or self.group in ("loops", "long", "linear-algebra", "everyday"):
+        if self.kind == "chain" or self.group in ("loops", "long", "linear-algebra", "everyday", "plain"):
             return 0.0
         if self.kind.startswith("rosenbrock"):
             return float(sum(x.nbytes for x in self.arguments(dtype)) + self.points * np.dtype(dtype).itemsize)
@@ -140,6 +142,12 @@ BURGERS = network(2, 64, 4)
 BOTH = ("float64", "float32")
 PARTS, DIMENSIONS = 16, 4
 """Of the mixture."""
+PLAIN = (
+    "valley", "likelihood", "softmax", "normalized", "layer", "rolled", "quadratic", "angles", "lengths", "pieces",
+    "clipped", "matrix", "solved", "stacked", "running", "polynomial", "distances", "entropy", "single", "absolute",
+    "powers",
+)  # fmt: skip
+"""The small functions of which plain gradients are taken."""
 
 WORKLOADS = {
     workload.name: workload
@@ -202,6 +210,10 @@ WORKLOADS = {
         Workload("attention", "everyday", "attention", points=512, must=1.5),
         Workload("convolution", "everyday", "convolution", points=16, must=2),
         Workload("logistic", "everyday", "logistic", points=10_000, must=2),
+        *(
+            Workload(f"plain-{kind}", "plain", kind, points=10, gradient=False, reach=1, against="HIPS autograd")
+            for kind in PLAIN
+        ),
         Workload("start-import", "start", "import", BURGERS, 10_000, must=2, reach=4,
                  against="JAX"),
         Workload("start-gradient", "start", "burgers", BURGERS, 10_000, must=2, reach=4, against="JAX",
