@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import hypothesis
+import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
@@ -286,6 +287,39 @@ def test_exponentials_have_derivatives_of_every_order() -> None:
     slope = primad.vmap(primad.grad(lambda a: mirror.expm(a)[0, 1]))(stack)
     each = [primad.grad(lambda a: mirror.expm(a)[0, 1])(a) for a in stack]
     np.testing.assert_allclose(slope, each, rtol=1e-12, atol=1e-14)
+
+
+def exactly(a: Any, e: Any) -> tuple[Any, Any]:
+    """Return the exponential of a matrix and its derivative along another one, to 200 digits, as floats."""
+    context, n = mpmath.MPContext(), len(a)
+    context.dps = 200
+    found = context.expm(context.matrix(np.block([[a, e], [np.zeros_like(a), a]]).tolist()))
+    whole = np.array([[float(found[i, j]) for j in range(2 * n)] for i in range(n)])
+    return whole[:, :n], whole[:, n:]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exponentials_of_triangular_matrices_have_derivatives_where_powers_overflow(seed: int) -> None:
+    """They themselves do not; small elements beside large ones count, in every order."""
+    rng = np.random.default_rng(seed)
+    n = 2 + seed % 2
+    order = rng.permutation(n)
+    diagonal = np.append(-1e60, rng.choice([-1e45, -3.0, -1.0, 0.0], n - 1))
+    above = np.triu(10.0 ** rng.uniform(-3, 60, (n, n)), 1)
+    a, most = (np.diag(diagonal) + above * sign for sign in (np.triu(rng.choice([-1.0, 0.0, 1.0], (n, n))), 1.0))
+    a, most = (x[order][:, order] for x in (a, most))
+    e = rng.normal(size=(n, n))
+    ours = (*primad.jvp(mirror.expm, (a,), (e,)), primad.grad(lambda a: np.sum(mirror.expm(a) * e))(a))
+    sizes = (*exactly(most, np.abs(e)), exactly(most.T, np.abs(e))[1])  # what rounding errors are measured by
+    for found, expected, size in zip(ours, (*exactly(a, e), exactly(a.T, e)[1]), sizes, strict=True):
+        np.testing.assert_array_less(np.abs(found - expected), 1e-11 * size + 1e-300)
+
+
+def test_exponentials_that_are_nothing_have_no_derivative() -> None:
+    full = -1e200 * np.array([[3.0, 1.0, -1.0], [0.5, 2.0, 1.0], [1.0, 1.0, 4.0]])
+    value, along = primad.jvp(mirror.expm, (np.stack([full, np.zeros((3, 3))]),), (np.ones((2, 3, 3)),))
+    np.testing.assert_array_equal(value, [np.zeros((3, 3)), np.eye(3)])
+    np.testing.assert_array_equal(along, [np.zeros((3, 3)), np.ones((3, 3))])
 
 
 POWERS = st.floats(-300.0, 300.0)

@@ -213,10 +213,45 @@ def _expm(a: Any) -> Any:
 
     finite = _finite(a)
     with np.errstate(all="ignore"):
-        if finite.all():
-            return np.asarray(exponential(a))
-        found = exponential(np.where(finite[..., None, None], a, a.dtype.type(0)))
-    return np.where(finite[..., None, None], found, a.dtype.type(np.nan))
+        found = np.asarray(exponential(a if finite.all() else np.where(finite[..., None, None], a, a.dtype.type(0))))
+        for place in map(tuple, np.argwhere(finite & ~_finite(found))):
+            found[place] = _expm_of_large(exponential, a[place], found[place])
+    return found if finite.all() else np.where(finite[..., None, None], found, a.dtype.type(np.nan))
+
+
+def _expm_of_large(exponential: Callable[[Any], Any], a: Any, found: Any) -> Any:
+    """Return the exponential of a matrix whose powers overflow, where it is finite and rounding lets it be known.
+
+    It is 0 where the logarithmic norm says so (G. Söderlind, "The logarithmic norm. History and modern theory", BIT 46
+    (2006)). Of matrices that are triangular in some order, as the blocks of derivatives of triangular ones are, the
+    diagonal is computed at each squaring anew: small elements are lost beside large ones before, as in the source of
+    `_expm`.
+
+    Args:
+        exponential: SciPy's function.
+        a: the matrix.
+        found: what that gives of it, returned where nothing better is known.
+    """
+    diagonal = np.diagonal(a)
+    others = np.sum(np.abs(a), axis=-1) - np.abs(diagonal)
+    if np.max(diagonal + others) < 2 * math.log(np.finfo(a.dtype).smallest_subnormal):
+        return np.zeros_like(a)
+    if not _is_triangular_in_some_order(a):
+        return found
+    squarings = max(0, int(np.frexp(np.max(np.abs(a)))[1]))
+    x = np.asarray(exponential(np.ldexp(a, -squarings)))
+    for left in reversed(range(squarings)):
+        x = x @ x
+        np.fill_diagonal(x, np.exp(np.ldexp(diagonal, -left)))
+    return x if np.isfinite(x).all() else found
+
+
+def _is_triangular_in_some_order(a: Any) -> bool:
+    """Say whether no element off the diagonal leads, by way of others, back to where it began."""
+    leads = (a != 0) & ~np.eye(len(a), dtype=bool)
+    for _ in range(len(a).bit_length()):
+        leads = leads @ leads
+    return not leads.any()
 
 
 def _block(a: Any, e: Any) -> Any:
