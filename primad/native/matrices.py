@@ -115,6 +115,11 @@ def _matrices_by_rows(site: Site) -> View:
     return copy
 
 
+def triangular_solver(node: Node) -> str:
+    """Return the name of BLAS's function for right-hand sides; for a vector it need not pack the matrix."""
+    return "trsv" if node.type.shape[-1] == 1 else "trsm"
+
+
 def write_solve_triangular(site: Site) -> None:
     """Write the loops of triangular solves; matrices with a zero on their diagonal are said to fail."""
     if is_small(site.node):
@@ -129,16 +134,23 @@ def write_solve_triangular(site: Site) -> None:
         return
     stack = Stack(site, [a, out])
     # Row by row, a matrix is what LAPACK takes for its transpose: xᵀ aᵀ = bᵀ.
-    letters = [stack.letter(c) for c in ("R", "U" if params["lower"] else "L", "T" if params["transpose"] else "N")]
-    unit = stack.letter("U" if params["unit"] else "N")
+    side, plain, turned = [stack.letter(c) for c in "RNT"]
+    triangle, unit = stack.letter("U" if params["lower"] else "L"), stack.letter("U" if params["unit"] else "N")
     columns, rows, one = stack.number(m), stack.number(n), site.code.room(a.cell)
     site.code.store(a.cell, "1.0", one)
+    name = triangular_solver(site.node)
 
     def solve(matrices: list[str], place: Callable[[], str]) -> None:
         if not params["unit"]:
             site.code.loop(n, lambda i, _: _require_nonzero(site, a, matrices[0], i, place))
         source, target = (("ptr", matrix) for matrix in matrices)
-        stack.call(BLAS, "trsm", *letters, unit, columns, rows, ("ptr", one), source, rows, target, columns)
+        if name == "trsv":
+            how = plain if params["transpose"] else turned
+            stack.call(BLAS, name, triangle, how, unit, rows, source, rows, target, columns)
+        else:
+            how = turned if params["transpose"] else plain
+            shape = (columns, rows, ("ptr", one))
+            stack.call(BLAS, name, side, triangle, how, unit, *shape, source, rows, target, columns)
 
     stack.over(solve)
 

@@ -20,6 +20,7 @@ from primad.native.matrices import (
     LAPACK,
     copied_matrices,
     not_exported,
+    triangular_solver,
     unless_small,
     write_cholesky,
     write_solve_triangular,
@@ -80,7 +81,10 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.overlap_add: Loops(write_overlap_add, "fiu", limit=has_many_elements),
     ops.window_argmax: Loops(write_window_argmax),
     ops.solve_triangular: Loops(
-        write_solve_triangular, limit=unless_small(not_exported(BLAS, "trsm")), anywhere=False, memory=copied_matrices
+        write_solve_triangular,
+        limit=unless_small(lambda node: not_exported(BLAS, triangular_solver(node))(node)),
+        anywhere=False,
+        memory=copied_matrices,
     ),
     ops.cholesky: Loops(write_cholesky, limit=unless_small(not_exported(LAPACK, "potrf")), anywhere=False),
     ops.lu: LU,

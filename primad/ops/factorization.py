@@ -99,7 +99,7 @@ def _solve_by_blas(a: Any, x: Any, lower: bool, transpose: bool, unit: bool) -> 
     _check_diagonal(a, unit)
     from scipy.linalg import blas  # importing it takes longer than primad itself does
 
-    (trsm,) = blas.get_blas_funcs(("trsm",), (a, x))
+    trsm, trsv = blas.get_blas_funcs(("trsm", "trsv"), (a, x))
     for index in np.ndindex(x.shape[:-2]):
         if _is_large_identity(x[index]):
             _invert(a[index].T if transpose else a[index], x[index], lower != transpose, unit)
@@ -107,8 +107,11 @@ def _solve_by_blas(a: Any, x: Any, lower: bool, transpose: bool, unit: bool) -> 
         # Seen from BLAS, whose matrices have columns first, all are transposed: x aᵀ = b is solved where b lies. A
         # matrix that has its columns first, as LAPACK's factors do, is not, and is not copied either.
         matrix, turned = (a[index], True) if a[index].flags.f_contiguous else (a[index].T, False)
-        how = {"lower": lower == turned, "trans_a": transpose != turned, "diag": unit}
-        x[index] = trsm(1, matrix, x[index].T, side=1, overwrite_b=1, **how).T
+        how = {"lower": lower == turned, "diag": unit}
+        if x.shape[-1] == 1:  # a vector, for which the matrix need not be packed
+            x[index][:, 0] = trsv(matrix, x[index][:, 0], trans=transpose == turned, overwrite_x=1, **how)
+        else:
+            x[index] = trsm(1, matrix, x[index].T, side=1, trans_a=transpose != turned, overwrite_b=1, **how).T
 
 
 def _is_large_identity(x: Any) -> bool:
