@@ -18,6 +18,9 @@ def _direction(x: Any, y: Any) -> Any:
     """x/hypot(x, y), with the limits at infinity and 0 at the origin."""
     x, y = np.asarray(x), np.asarray(y)
     with np.errstate(all="ignore"):
+        length = np.hypot(x, y)
+        if length.all() and np.isfinite(length).all():  # what follows has the same bits, and takes five times as long
+            return x / length
         far = np.isinf(x)
         x, y = np.where(far, np.copysign(x.dtype.type(1), x), x), np.where(far, np.where(np.isinf(y), 1, y * 0), y)
         length = np.hypot(x, y)

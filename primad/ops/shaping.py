@@ -83,7 +83,7 @@ def _reshape_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
 
 reshape: Primitive = linear(
     "reshape",
-    numpy=lambda x, *, shape: np.reshape(x, shape),
+    numpy=lambda x, *, shape: np.asarray(x).reshape(shape),
     infer=_reshape_type,
     transpose=[lambda ct, x, *, shape: reshape(ct, shape=x.shape)],
     axes=_reshape_axes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,14 @@ __all__ = ["concatenate", "pad", "slice_"]
 # -- slice -------------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=4096)
+def _slices(start: Shape, stop: Shape, step: Shape) -> tuple[slice, ...]:
+    """Return an index of slices: many short programs take the same ones in each run."""
+    return tuple([slice(a, b, s) for a, b, s in zip(start, stop, step, strict=True)])
+
+
 def _slice(x: Any, *, start: Shape, stop: Shape, step: Shape) -> Any:
-    return np.asarray(x)[tuple([slice(a, b, s) for a, b, s in zip(start, stop, step, strict=True)])]
+    return np.asarray(x)[_slices(start, stop, step)]
 
 
 def _slice_type(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> ArrayType:
@@ -167,11 +174,18 @@ slice_: Primitive = linear(
 # -- pad ---------------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=4096)
+def _padded(before: Shape, low: Shape, high: Shape, interior: Shape) -> tuple[Shape, tuple[slice, ...]]:
+    """Return the shape of a padded array, and where in it the elements lie."""
+    shape = tuple([a + b + n + max(0, n - 1) * i for a, b, i, n in zip(low, high, interior, before, strict=True)])
+    return shape, tuple([slice(a, m - b, i + 1) for a, b, i, m in zip(low, high, interior, shape, strict=True)])
+
+
 def _pad(x: Any, *, low: Shape, high: Shape, interior: Shape) -> Any:
     x = np.asarray(x)
-    shape = tuple([a + b + n + max(0, n - 1) * i for a, b, i, n in zip(low, high, interior, x.shape, strict=True)])
+    shape, places = _padded(x.shape, low, high, interior)
     out = np.zeros(shape, x.dtype)
-    out[tuple([slice(a, m - b, i + 1) for a, b, i, m in zip(low, high, interior, shape, strict=True)])] = x
+    out[places] = x
     return out
 
 
