@@ -19,16 +19,16 @@ import pytest
 
 import primad
 import primad.numpy as pnp
-from primad.numpy.names import NOTHING_TO_RECORD, REASONS
+from primad.numpy.names import NOTHING_TO_RECORD, REASONS, WRITING
 from primad.protocols import FUNCTIONS, UFUNCS
 
 PAGE = Path(__file__).parent.parent / "docs" / "numpy_functions.md"
 NAMES = sorted(
     name for name in np.__all__ if callable(getattr(np, name)) and not isinstance(getattr(np, name), (type, ModuleType))
 )
-REFUSED, OWN = (
+REFUSED, OWN, WRITERS = (
     {name: reason for reason, names in table.items() for name in names.split() if name in NAMES}
-    for table in (REASONS, NOTHING_TO_RECORD)
+    for table in (REASONS, NOTHING_TO_RECORD, WRITING)
 )
 SAY_NOTHING = {"out", "order", "subok", "like", "device", "copy", "casting", "signature", "args", "kwargs", "kind"}
 """Options of NumPy's that are about memory, or that say how and not what."""
@@ -61,7 +61,7 @@ def missing(name: str) -> list[str]:
 
 
 def row(name: str) -> str:
-    for status, reasons in (("refused", REFUSED), ("NumPy's own", OWN)):
+    for status, reasons in (("refused", REFUSED), ("NumPy's own", OWN), ("works, with limits", WRITERS)):
         if name in reasons:
             return f"| `{name}` | {status} | {reasons[name]} |"
     lacking = missing(name)
@@ -75,9 +75,11 @@ def row(name: str) -> str:
 def page() -> str:
     rows = [row(name) for name in NAMES]
     limited = sum("| works, with limits |" in line for line in rows)
+    of_options = limited - len(WRITERS)
     records = len(rows) - len(REFUSED) - len(OWN)
     count = (
-        f"Of {len(rows)} functions, {records} record ({limited} of them without some option), {len(OWN)} are\n"
+        f"Of {len(rows)} functions, {records} record ({of_options} of them without some option, {len(WRITERS)} into "
+        f"arrays that\nprimad.numpy made), {len(OWN)} are "
         f"NumPy's own, since they take nothing that could have a derivative, and {len(REFUSED)} are refused.\n\n"
     )
     text = HEAD + count + TABLE + "\n".join(rows) + "\n"
@@ -117,7 +119,7 @@ def series() -> list[str]:
 
 
 def test_every_function_works_or_is_refused_with_a_reason() -> None:
-    tables = (set(pnp.TRACEABLE), set(REFUSED), set(OWN))
+    tables = (set(pnp.TRACEABLE), set(REFUSED), set(OWN), set(WRITERS))
     assert [name for name in NAMES if sum(name in table for table in tables) != 1] == []
 
 
@@ -150,7 +152,7 @@ def operands(function: Any) -> Iterator[Callable[[Any], Any]]:
         yield lambda x, n=count: function(*[x] * n)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", [*REFUSED, *WRITERS])
 def test_what_is_refused_says_so(name: str) -> None:
     said = []
     for call in operands(getattr(pnp, name)):

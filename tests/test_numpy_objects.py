@@ -190,3 +190,34 @@ def test_every_option_of_vectorize() -> None:
 def test_series_are_made_when_they_are_asked_for() -> None:
     code = "import sys, primad; assert 'numpy.polynomial' not in sys.modules; primad.numpy.polynomial.Legendre([1.0])"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_asked_of_arrays_is_said_of_traced_ones() -> None:
+    """Requirements on memory are met, axes and what is not finite are looked at where they can be."""
+
+    def f(x: Any) -> Any:
+        y = pnp.require([x[0], 2.0], None, "W")
+        y[1] = x[1]
+        rows = pnp.zeros((2, 3))
+        rows[0] = x[2]
+        shared = np.shares_memory(rows[0], rows), np.may_share_memory(rows[0], rows[1]), np.shares_memory(rows, x)
+        assert shared == (True, False, False)
+        assert pnp.isfortran(rows.T) and not pnp.isfortran(x)
+        return pnp.asfortranarray([y, y], np.float32) * pnp.array(x[:2], ndmax=1)
+
+    x = np.array([3.0, 4.0, 5.0])
+    np.testing.assert_array_equal(primad.jit(f)(x), [[9.0, 16.0]] * 2)
+    np.testing.assert_array_equal(primad.jacobian(lambda x: f(x)[1])(x)[:], [[6.0, 0.0, 0.0], [0.0, 8.0, 0.0]])
+    assert primad.grad(lambda x: pnp.asarray_chkfinite([x, x]).sum())(x[0]) == 2.0
+    refused = {
+        "infs or NaNs": lambda: primad.grad(lambda x: pnp.asarray_chkfinite([x, 1.0 / x]).sum())(0.0),
+        "whether all elements are finite": lambda: primad.jit(pnp.asarray_chkfinite)(x),
+        "ndmax=1": lambda: primad.jit(lambda x: pnp.array([x, x], ndmax=1))(x),
+        "complex numbers": lambda: primad.jit(np.roots)(x),
+        "may be complex": lambda: primad.jit(lambda x: pnp.poly([x, x]))(x[:2]),
+    }
+    for said, call in refused.items():
+        with np.errstate(all="ignore"), pytest.raises(primad.PrimadError, match=said):
+            call()
+    with pytest.raises(ValueError, match="Cannot specify both"):
+        primad.jit(lambda x: pnp.require(x, None, ["C", "F"]))(x)

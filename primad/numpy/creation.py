@@ -32,8 +32,9 @@ from primad.numpy.writable import writable
 from primad.trace import TracedArray, settled
 
 __all__ = [
-    "array", "asanyarray", "asarray", "ascontiguousarray", "astype", "copy", "empty", "empty_like", "eye", "full",
-    "full_like", "geomspace", "identity", "linspace", "logspace", "ones", "ones_like", "tri", "zeros", "zeros_like",
+    "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "astype", "copy",
+    "empty", "empty_like", "eye", "full", "full_like", "geomspace", "identity", "isfortran", "linspace", "logspace",
+    "may_share_memory", "ones", "ones_like", "require", "shares_memory", "tri", "zeros", "zeros_like",
 ]  # fmt: skip
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,8 +51,9 @@ def _made(function: F) -> F:
 
 
 def array(
-    object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0
-) -> Any:
+    object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
+    ndmax: int = 0,
+) -> Any:  # fmt: skip
     """np.array; nested lists may hold traced values, and the array may be written to.
 
     Without `copy`, what is returned of a plain array is a plain array: it may share its memory, which has no room for
@@ -66,11 +68,14 @@ def array(
         return object[(None,) * (ndmin - object.ndim)] if object.ndim < ndmin else object
     given = settled(object)
     if not any_traced([given]):
-        found = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
+        most: dict[str, Any] = {"ndmax": ndmax} if ndmax else {}  # of NumPy 2.4 and later
+        found = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **most)
         return found if not copy and _may_be_shared(object) else writable(found)
     if copy is False:
         raise ShapeError("array: it cannot be made without a copy", fix="use np.asarray, which copies where it has to.")
     x = joined(given)
+    if ndmax and x.ndim > ndmax:
+        raise ShapeError(f"array: {x.ndim} axes are more than ndmax={ndmax}", why="Arrays of arrays are not traced.")
     x = x if dtype is None else convert(x, dtype)
     return writable(reshape(x, (1,) * (ndmin - x.ndim) + x.shape))
 
@@ -101,6 +106,60 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = No
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     """np.ascontiguousarray; nested lists may hold traced values."""
     return array(a, dtype, ndmin=1) if any_traced([settled(a)]) else np.ascontiguousarray(a, dtype)
+
+
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    """np.asfortranarray; traced arrays have no order in memory, so it converts and makes at least one axis."""
+    return array(a, dtype, ndmin=1) if any_traced([settled(a)]) else np.asfortranarray(a, dtype)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """np.asarray_chkfinite, where values are known.
+
+    Raises:
+        ShapeError: if an element is not finite.
+        TracingError: where values are not known, under `jit`.
+    """
+    given = settled(a)
+    if not any_traced([given]):
+        np.asarray_chkfinite(given, dtype, order)
+        return asarray(a, dtype, order)
+    x = asarray(joined(given), dtype)
+    if x.dtype.kind == "f" and not np.isfinite(x._value("whether all elements are finite")).all():
+        raise ShapeError("array must not contain infs or NaNs", fix="np.nan_to_num puts numbers in their place.")
+    return x
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """np.require; traced arrays meet all requirements on memory, and with "W" may be written to.
+
+    Raises:
+        ValueError, KeyError: for requirements that NumPy refuses.
+    """
+    given = settled(a)
+    if not any_traced([given]):
+        return np.require(given, dtype, requirements, like=settled(like))
+    np.require(np.zeros(1), None, requirements)
+    wants = {str(each).upper() for each in requirements or ()}
+    return (array if wants & {"W", "WRITEABLE"} else asarray)(given, dtype)
+
+
+@implements(np.isfortran)
+def isfortran(a: Any) -> bool:
+    """np.isfortran: traced arrays are not, having no order in memory."""
+    return False
+
+
+@implements(np.may_share_memory)
+def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    """np.may_share_memory: what is written into a traced array is seen in no other."""
+    return False
+
+
+@implements(np.shares_memory)
+def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    """np.shares_memory: what is written into a traced array is seen in no other."""
+    return False
 
 
 def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:

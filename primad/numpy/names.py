@@ -25,13 +25,16 @@ NOTHING_TO_RECORD: dict[str, str] = {
 }
 """Functions of NumPy's that take no values with derivatives: they are NumPy's own."""
 REASONS: dict[str, str] = {
-    "It is about places in memory, which traced arrays have none of.": """
-        asarray_chkfinite asfortranarray isfortran may_share_memory require shares_memory""",
-    "It writes into an array, which works for those that primad.numpy makes in a recording, and for no others.": """
-        copyto fill_diagonal place put put_along_axis putmask""",
-    "It computes with complex numbers, or as a matrix problem.": "roots sort_complex",
+    "Its results are complex numbers, which traced arrays do not hold: real roots can be found by Newton's method, and "
+    "have the derivatives of an implicit function.": "roots",
+    "Its results are complex numbers, which traced arrays do not hold: np.sort sorts real ones.": "sort_complex",
 }
 """Why a function of NumPy's has no implementation for traced arrays."""
+WRITING: dict[str, str] = {
+    "It writes into an array, which works for those that primad.numpy makes in a recording, and for no others.": """
+        copyto fill_diagonal place put put_along_axis putmask""",
+}
+"""Functions that change their first argument; they are NumPy's own, and arrays that may be written to obey."""
 
 
 def _own(name: str) -> bool:
@@ -40,7 +43,7 @@ def _own(name: str) -> bool:
 
 def numpys_own(taken: set[str]) -> list[str]:
     """Return NumPy's names, of no module, that this package does not define; and say why functions are refused."""
-    for reason, names in (*NOTHING_TO_RECORD.items(), *REASONS.items()):
+    for reason, names in (*NOTHING_TO_RECORD.items(), *REASONS.items(), *WRITING.items()):
         for name in names.split():
             function = getattr(np, name, None)
             if function is not None and function not in FUNCTIONS and function not in UFUNCS:

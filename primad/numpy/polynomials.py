@@ -95,7 +95,11 @@ def poly(seq_of_zeros: Any) -> Any:
     (roots,) = traced_operands(seq_of_zeros)
     roots = roots if roots.dtype == np.float32 else convert(roots, np.float64)
     if roots.ndim > 1:
-        raise ShapeError("np.poly of a traced matrix is not supported; only of roots")
+        raise ShapeError(
+            "np.poly of a traced matrix",
+            why="NumPy computes it from eigenvalues, which may be complex numbers; traced arrays do not hold these.",
+            fix="of a symmetric matrix np.poly(np.linalg.eigvalsh(a)) is the same.",
+        )
     found, nothing = np.ones(1, roots.dtype), np.zeros(1, roots.dtype)
     for root in atleast_1d(roots):
         found = concatenate([found, nothing]) - concatenate([nothing, found * root])

@@ -175,6 +175,8 @@ class WritableArray(ArrayView):
         return tuple([y if to is None else _written(ufunc.__name__, to, y, *rest) for to, y in pairs])
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in (np.shares_memory, np.may_share_memory):
+            return function(*[x._view if type(x) is WritableArray else x for x in args], **kwargs)
         if function in _WRITING and type(args[0]) is WritableArray:
             return args[0]._write(function, args[1:], kwargs)
         if function is np.nan_to_num:
