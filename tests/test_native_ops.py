@@ -67,6 +67,26 @@ def test_rows_of_any_length(data: Any, at_end: bool) -> None:
 @needs_llvm
 @pytest.mark.usefixtures("any_width")
 @drawn
+def test_rows_are_added_in_order(data: Any, at_end: bool) -> None:
+    """At indices that repeat in a row, come back or count from the end, to the bit; rows are long or short."""
+    length, count, columns = (data.draw(st.integers(1, most)) for most in (4, 40, 9))
+    dtype = data.draw(st.sampled_from(["float64", "float32", "int32", "int8"]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    indices = rng.integers(-length, length, count)
+    indices = np.sort(indices) if data.draw(st.booleans()) else indices
+    x = (99 * rng.normal(size=(count, columns))).astype(dtype)
+
+    def f(x: Any, indices: Any) -> Any:
+        of_rows = [ops.scatter_add(y, indices, size=length, axis=0, batch=0) for y in (x, x.T[0], x[::-1])]
+        alone = ops.scatter_add(x, indices, size=length, axis=1, batch=1)  # each index has an array of its own
+        return [*of_rows, alone, ops.scatter_add(x.T, indices, size=length, axis=1, batch=0)]
+
+    check(f, x, indices, at_end=at_end, exact=True)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("any_width")
+@drawn
 def test_axes_in_any_order(data: Any, at_end: bool) -> None:
     """What is computed of permuted or reversed operands lies as they do, whatever reads it then."""
     shape = data.draw(st.tuples(*[st.integers(1, 7)] * 3))

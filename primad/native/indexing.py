@@ -11,7 +11,7 @@ from primad.native.loops import Code, View, contiguous, merged
 from primad.native.products import COUNT
 from primad.native.rows import pointwise, pointwise_at
 from primad.native.site import Site
-from primad.native.vectors import BY_SIZE, Vector
+from primad.native.vectors import BOOL, BY_SIZE, Vector, lanes_of
 
 COUNTER = np.dtype(np.int8)
 """Elements of a counter's imagined array are bytes, so that its address is the place."""
@@ -59,6 +59,11 @@ def write_scatter_add(site: Site) -> None:
     if site.counted is None:
         pointwise(site.code, [], [out], size, lambda v, _: [v.of(out.dtype).constant(0)])
     rows = [(n, t, s) for n, s, t in _rows(out, x, axis, batch, own)]
+    ((n, *near), *longer) = merged(rows) or [(1, 1, 1)]
+    short = near == [1, 1] and not longer and n <= lanes_of(out.dtype)
+    if short and own == len(indices.shape) == 1 and 0 not in (*indices.shape, *out.shape) and out.dtype != BOOL:
+        _add_runs(site, n)
+        return
 
     def add(source: str, target: str) -> None:
         def total(v: Vector, values: list[str]) -> list[str]:
@@ -78,6 +83,44 @@ def write_scatter_add(site: Site) -> None:
     steps = _index_steps(x, batch, axis, own)
     added = [(n, s, out.strides[i] if i < batch else 0) for i, (n, s) in enumerate(steps)]
     _at_each_index(site, x, out, added, (out.shape[axis], 0, out.strides[axis]), add)
+
+
+def _add_runs(site: Site, n: int) -> None:
+    """Write the loop that adds rows of n neighbours, no longer than a vector: one stays in a register while it is met.
+
+    What was just written can be read only after a while, which is longer than the addition takes. The first row is held
+    before the loop, and may be written as it is.
+    """
+    (x, indices), out, code = site.operands, site.out, site.code
+    axis = site.params["axis"]
+    vector = Vector(code, out.dtype)
+    rows, source, place = map(code.start, (out, x, indices))
+
+    def row(at: str) -> str:
+        (address,) = code.step([out], [rows], at, [out.strides[axis]])
+        return address
+
+    def read(address: str) -> str:
+        return code.read(out.dtype, address, 1, n, vector.lanes, pieces=True)
+
+    def write(at: str, total: str) -> None:
+        code.write(out.dtype, row(at), 1, n, vector.lanes, total, pieces=True)
+
+    def turn(number: str, carried: list[str]) -> list[str]:
+        before, total = carried
+        added, index = code.step([x, indices], [source, place], number, [x.strides[axis], indices.strides[0]])
+        at = _inside(site, index, lambda: number, out.shape[axis])
+
+        def next_row() -> str:
+            write(before, total)
+            return read(row(at))
+
+        same = code.emit(f"icmp eq i64 {at}, {before}")
+        held = code.either(vector.type, same, lambda: total, next_row)
+        return [at, vector.arithmetic("add", held, read(added))]
+
+    count = indices.shape[0] if site.counted is None else COUNT
+    write(*code.loop(count, turn, ["0", read(rows)], ["i64", vector.type]))
 
 
 def _rows(picked: View, spread: View, axis: int, batch: int, own: int) -> Axes:
@@ -123,14 +166,8 @@ def _at_each_index(
 
     def body(pointers: list[str]) -> None:
         source, target, place, number = pointers
-        index = _loaded(code, indices, place)
-        from_end = code.emit(f"icmp slt i64 {index}, 0")
-        moved = code.emit(f"select i1 {from_end}, i64 {length}, i64 0")
-        at = code.emit(f"add i64 {index}, {moved}")
-        outside = code.emit(f"icmp uge i64 {at}, {length}")
-        site.fail(outside, lambda: code.emit(f"ptrtoint ptr {number} to i64"), index)
+        safe = _inside(site, place, lambda: code.emit(f"ptrtoint ptr {number} to i64"), length)
         if length:
-            safe = code.emit(f"select i1 {outside}, i64 0, i64 {at}")
             row(*code.step([x, out], [source, target], safe, strides))
 
     starts = [*map(code.start, (x, out, indices)), "null"]
@@ -143,6 +180,25 @@ def _at_each_index(
         code.over(views, code.step(views, starts, number, steps_along), merged(axes), body)
 
     code.loop(COUNT, turn)
+
+
+def _inside(site: Site, place: str, number: Callable[[], str], length: int) -> str:
+    """Load an index, and return where it leads along an axis: of one outside, the place is said, and it leads to 0.
+
+    Args:
+        site: the op.
+        place: the address of the index.
+        number: writes its place among the indices.
+        length: of the axis.
+    """
+    code = site.code
+    index = _loaded(code, site.operands[1], place)
+    from_end = code.emit(f"icmp slt i64 {index}, 0")
+    moved = code.emit(f"select i1 {from_end}, i64 {length}, i64 0")
+    at = code.emit(f"add i64 {index}, {moved}")
+    outside = code.emit(f"icmp uge i64 {at}, {length}")
+    site.fail(outside, number, index)
+    return code.emit(f"select i1 {outside}, i64 0, i64 {at}")
 
 
 def _loaded(code: Code, indices: View, place: str) -> str:
