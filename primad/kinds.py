@@ -22,9 +22,9 @@ from primad.axes import AxisMap, pointwise, same_params
 from primad.errors import ShapeError
 from primad.ir.node import Node, named
 from primad.ir.program import Cost, Program
-from primad.primitive import DomainOfDefinition, Law, Outermost, Primitive, tangent_sum
+from primad.primitive import DomainOfDefinition, Law, Outermost, Primitive
 from primad.recording import record
-from primad.rules import Rule, check_arity, sum_of_contributions, transpose_by_operand
+from primad.rules import Rule, check_arity, sum_of_contributions, tangent_sum, transpose_by_operand
 from primad.trace import TracedArray
 from primad.types import ArrayType, Zero
 

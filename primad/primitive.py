@@ -49,7 +49,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from primad.axes import AxisMap
-from primad.errors import NotDifferentiableError, PrimadError
+from primad.errors import PrimadError
 from primad.ir.node import PACK, Node, Params, Trace, named
 from primad.ir.program import Cost, newest
 from primad.trace import TracedArray, bind, lift
@@ -385,31 +385,6 @@ project: Primitive = Primitive(
     batch=lambda flags, size, several, *, index: results(several.node)[index],
     doc="One of the results of an op that has several.",
 )
-
-
-def missing_rule(primitive: Primitive, what: str) -> NotDifferentiableError:
-    """Return the error for an op that lacks a rule."""
-    return NotDifferentiableError(
-        f"{primitive.name} has no {what}",
-        why="A derivative that is missing is an error in primad, never a zero.",
-        fix=f"give the record of `{primitive.name}` its {what}, wrap the function in primad.custom_jvp or custom_vjp, "
-        "or use primad.stop_gradient where the derivative is meant to be zero.",
-    )
-
-
-def tangent_sum(terms: list[Any]) -> Any:
-    """Add tangent contributions from left to right, those of several results each to its own."""
-    total = terms[0]
-    for term in terms[1:]:
-        if isinstance(total, tuple):
-            total = tuple([_sum_of_two(x, y) for x, y in zip(total, term, strict=True)])
-        else:
-            total = total + term
-    return total
-
-
-def _sum_of_two(x: Any, y: Any) -> Any:
-    return y if isinstance(x, Zero) else x if isinstance(y, Zero) else x + y
 
 
 def full(value: Any, like: Any) -> Any:

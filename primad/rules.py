@@ -1,4 +1,4 @@
-"""The single rule of a record, joined from one rule per operand."""
+"""The single rule of a record, joined from one rule per operand; what is said where there is none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotDifferentiableError
-from primad.primitive import tangent_sum
+from primad.primitive import Primitive
 from primad.types import Linear, Zero
 
 Rule = Callable[..., Any]
@@ -61,3 +61,28 @@ def check_arity(name: str, numpy: Rule, partials: tuple[Rule, ...]) -> None:
                 f"elementwise primitive {name!r}: a partial derivative takes {code.co_argcount} arguments, but needs "
                 f"{1 + len(partials)}: the output and {len(partials)} operands; give one partial per operand"
             )
+
+
+def missing_rule(primitive: Primitive, what: str) -> NotDifferentiableError:
+    """Return the error for an op that lacks a rule."""
+    return NotDifferentiableError(
+        f"{primitive.name} has no {what}",
+        why="A derivative that is missing is an error in primad, never a zero.",
+        fix=f"give the record of `{primitive.name}` its {what}, wrap the function in primad.custom_jvp or custom_vjp, "
+        "or use primad.stop_gradient where the derivative is meant to be zero.",
+    )
+
+
+def tangent_sum(terms: list[Any]) -> Any:
+    """Add tangent contributions from left to right, those of several results each to its own."""
+    total = terms[0]
+    for term in terms[1:]:
+        if isinstance(total, tuple):
+            total = tuple([_sum_of_two(x, y) for x, y in zip(total, term, strict=True)])
+        else:
+            total = total + term
+    return total
+
+
+def _sum_of_two(x: Any, y: Any) -> Any:
+    return y if isinstance(x, Zero) else x if isinstance(y, Zero) else x + y

@@ -13,7 +13,8 @@ from primad.kinds import custom
 from primad.ops.broadcasting import broadcast, sum
 from primad.ops.elimination import solve_by_elimination
 from primad.ops.factorization import matrix_product, square, transposed
-from primad.primitive import Primitive, tangent_sum
+from primad.primitive import Primitive
+from primad.rules import tangent_sum
 from primad.types import ArrayType, Zero
 
 __all__ = ["cofactors", "cofactors_along"]

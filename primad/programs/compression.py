@@ -21,8 +21,8 @@ from primad.ir.families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.ops.contraction import letters
-from primad.primitive import tangent_sum
 from primad.recording import program_of
+from primad.rules import tangent_sum
 from primad.simplify.collapse import collapse
 from primad.simplify.gather import gather
 from primad.trace import TracedArray

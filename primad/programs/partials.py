@@ -16,9 +16,10 @@ import numpy as np
 from primad import ops
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import ClosedProgram, Program
-from primad.primitive import Law, Primitive, tangent_sum
+from primad.primitive import Law, Primitive
 from primad.programs.ops import of_operand, program_op
 from primad.recording import program_of
+from primad.rules import tangent_sum
 from primad.simplify.gather import gather, instead_in_sum
 from primad.trace import TracedArray
 from primad.transforms import forward

@@ -10,7 +10,7 @@ from typing import Any
 from primad import ops
 from primad.ir.node import is_literal
 from primad.ops.contraction import ALPHABET, letters
-from primad.primitive import tangent_sum
+from primad.rules import tangent_sum
 from primad.trace import TracedArray
 from primad.types import ArrayType
 

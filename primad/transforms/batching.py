@@ -12,7 +12,8 @@ from primad.errors import ProgramError
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ops.broadcasting import widen
-from primad.primitive import Primitive, as_tuple, missing_rule, one_or_all, packed
+from primad.primitive import Primitive, as_tuple, one_or_all, packed
+from primad.rules import missing_rule
 from primad.trace import TracedArray
 from primad.transforms.forward import jvp
 from primad.transforms.lowering import alone, inline, lower, lower_nodes, rewritten

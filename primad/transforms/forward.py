@@ -7,7 +7,8 @@ from typing import Any
 
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines, rebuild
-from primad.primitive import missing_rule, packed, result_of
+from primad.primitive import packed, result_of
+from primad.rules import missing_rule
 from primad.trace import TracedArray
 from primad.transforms.lowering import expand, finish
 from primad.types import Zero

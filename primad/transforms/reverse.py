@@ -9,7 +9,8 @@ from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
 from primad.ir.program import ClosedProgram, Cost, Program, rebuild, replay
 from primad.ops.strong_zeros import is_masked, keep_masked, sum_of_masked
-from primad.primitive import Primitive, as_tuple, missing_rule, one_or_all, tangent_sum
+from primad.primitive import Primitive, as_tuple, one_or_all
+from primad.rules import missing_rule, tangent_sum
 from primad.trace import TracedArray
 from primad.transforms.dimensions import dependents
 from primad.transforms.forward import fresh_inputs, jvp, push_tangents, zero_node
