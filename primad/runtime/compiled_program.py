@@ -23,6 +23,7 @@ from primad.native.members import few_of, member_of
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.pointwise import work_of_element
 from primad.native.program_text import ProgramText, kernel_of
+from primad.native.shifted import in_boxes
 from primad.native.table import short_length
 from primad.quantities import several
 from primad.runtime.executor import Executable
@@ -159,7 +160,7 @@ def compiled_program(
     work = work_of([node for node in program.nodes if not isinstance(node.op, Leaf)])
     if compiler() is None or work is None:
         return None
-    text = text_of(without_barriers(program))
+    text = text_of(in_boxes(without_barriers(program)))
     if text is None:
         return None
     types = [node.type for node in program.outputs]
