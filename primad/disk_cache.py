@@ -170,10 +170,20 @@ def sources() -> str:
     """
     start = Path(__file__).parent
     found = hashlib.sha256(f"{start}\n{(start / '__init__.py').read_text()}".encode())
-    for path in sorted(start.rglob("*.py")):
-        about = path.stat()
-        found.update(f"{path.relative_to(start)} {about.st_size} {about.st_mtime_ns}\n".encode())
+    for path, size, time in sorted(_sources_in(str(start))):
+        found.update(f"{path} {size} {time}\n".encode())
     return found.hexdigest()
+
+
+def _sources_in(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Yield path, size and time of the Python files in a folder and those below: pathlib takes four times as long."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _sources_in(entry.path)
+            elif entry.name.endswith(".py"):
+                about = entry.stat()
+                yield entry.path, about.st_size, about.st_mtime_ns
 
 
 @lru_cache(maxsize=4)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, leaf_value, param_key
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, leaf_value, param_key, params_key
 from primad.ir.program import Program
 
 
@@ -23,16 +23,23 @@ def fingerprint(program: Program, known: Mapping[str, Any]) -> str | None:
         None where a name does not: of an op of the user's own, or of what a param refers to.
     """
     number: dict[Node, int] = {}
-    said: list[str | None] = []
+    said: list[str] = []
+    heads: dict[Any, str | None] = {}  # what many nodes share takes long to say
     for node in dict.fromkeys([*program.inputs, *program.nodes]):
-        said.append(_said(node, number, known))
+        key = node if node.op is CAPTURED else (node.op, params_key(node.params), node.type)
+        if key not in heads:
+            heads[key] = _said(node, known)
+        head = heads[key]
+        if head is None:
+            return None
+        said.append(f"{head} {[number[x] for x in node.inputs]}" if node.inputs else head)
         number[node] = len(number)
     said.append(str([number[node] for node in program.outputs]))
-    return None if None in said else hashlib.sha256("\n".join(map(str, said)).encode()).hexdigest()
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()
 
 
-def _said(node: Node, number: Mapping[Node, int], known: Mapping[str, Any]) -> str | None:
-    """Return a text that says what a node is, of operands by their numbers."""
+def _said(node: Node, known: Mapping[str, Any]) -> str | None:
+    """Return a text that says what a node is but for its operands."""
     name: str = node.op.name
     if node.op is INPUT:
         return f"input {node.type}"
@@ -41,7 +48,7 @@ def _said(node: Node, number: Mapping[Node, int], known: Mapping[str, Any]) -> s
     params = [(key, param_key(value)) for key, value in node.params]
     if (node.op is not LITERAL and known.get(name) is not node.op) or not _is_plain(params):
         return None
-    return f"{name} {[number[x] for x in node.inputs]} {params} {node.type}"
+    return f"{name} {params} {node.type}"
 
 
 def _is_plain(value: Any) -> bool:
