@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,24 @@ import pytest
 import primad
 from primad import disk_cache, ops
 from primad.disk_cache import DiskCache
+from primad.functional.reading import known_ops
+from primad.ir.families import LOCAL, without
 from primad.ir.fingerprint import fingerprint
+from primad.ir.packed import packed
+from primad.native import kept_texts
 from primad.native.compiler import compiler
+from primad.runtime import kept_programs
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="this system has no such folders")
 SCRIPT = """
 import numpy as np
 import primad
 from primad.native import compiler, program_text
+from primad.runtime import programs
 
-made, written = [], []
+made, written, derived = [], [], []
+derive = programs.simplify
+programs.simplify = lambda program: derived.append(program) or derive(program)
 write = program_text.ProgramWriter.write
 program_text.ProgramWriter.write = lambda self: written.append(self) or write(self)
 class Machine:
@@ -48,7 +58,7 @@ try:
     primad.jit(lambda a: np.linalg.cholesky(a) @ np.ones(40))(-np.eye(40))
 except primad.errors.PrimadError as error:
     print(str(error).replace("\\n", " "))
-print(len(made), len(written))
+print(len(made), len(written), len(derived))
 """
 
 
@@ -69,15 +79,15 @@ def run(script: str, folder: Path) -> list[str]:
 
 @pytest.mark.skipif(compiler() is None, reason="there is no native code here")
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
-    """It writes no text, either. Values and gradients are the same bits, errors say the same; damage is made good."""
+    """It derives nothing and writes no text. Values are the same bits, errors say the same; damage is made good."""
     folder = tmp_path / "kept"
     *first, compiled = run(SCRIPT, folder)
     assert all(int(count) >= 3 for count in compiled.split()) and len(first) == 3
-    assert run(SCRIPT, folder) == [*first, "0 0"]
+    assert run(SCRIPT, folder) == [*first, "0 0 0"]
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes()[:-1] + b"?")
     assert run(SCRIPT, folder) == [*first, compiled]
-    assert run(SCRIPT, folder) == [*first, "0 0"]
+    assert run(SCRIPT, folder) == [*first, "0 0 0"]
     folder.chmod(0o755)
     assert run(SCRIPT, folder) == [*first, compiled]
 
@@ -93,6 +103,51 @@ def test_what_machine_code_depends_on(name: str, monkeypatch: pytest.MonkeyPatch
     before = _about(llvm)
     monkeypatch.setattr(f"{name}.__version__", "0.0")
     assert _about(llvm) != before
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+def test_what_is_kept_depends_on_versions_and_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = compiler()
+    assert host is not None
+    found = [kept_texts.key_of("kind", "said"), kept_texts.key_of("other", "said"), kept_texts.key_of("kind", "else")]
+    for name in ("BUDGET", "CORE"):
+        field, value = next((k, v) for k, v in vars(getattr(kept_texts, name)).items() if isinstance(v, int))
+        with monkeypatch.context() as patch:
+            patch.setattr(kept_texts, name, replace(getattr(kept_texts, name), **{field: value + 1}))
+            found.append(kept_texts.key_of("kind", "said"))
+    for i in range(len(host.about)):
+        with monkeypatch.context() as patch:
+            patch.setattr(host, "about", (*host.about[:i], "other", *host.about[i + 1 :]))
+            found.append(kept_texts.key_of("kind", "said"))
+    assert None not in found and len(set(found)) == len(found)
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+def test_derived_programs_that_do_not_fit_are_derived_again(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damage with a right sum, a program of other inputs, an op of the user's own: none of them is used."""
+    monkeypatch.setattr(kept_programs, "disk_cache", lambda: cache)
+    source = primad.trace(primad.grad(lambda x: np.sum(np.sin(x) ** 2)))(np.ones(3))
+    made: list[primad.Program] = []
+
+    def found(source: primad.Program) -> primad.Program:
+        return kept_programs.kept_program(
+            "derived", source, known_ops(), lambda: made.append(source) or primad.simplify(source)
+        )
+
+    first = found(source)
+    assert str(found(source)) == str(first) and len(made) == 1
+    key = kept_texts.key_of("derived", json.dumps(packed(source, known_ops(), kept_programs._sum)))
+    assert key is not None and cache.count == 1
+    other = packed(primad.trace(np.sin)(np.ones(2)), known_ops())
+    for count, body in enumerate((b"", b"[", b"[]", b"[[]]", b'"a"', b"[" * 100_000, json.dumps(other).encode()), 2):
+        cache.put(key, body)
+        assert str(found(source)) == str(first) and len(made) == count
+        assert str(found(source)) == str(first) and len(made) == count
+    with without(LOCAL):
+        assert len(found(source).nodes) >= len(first.nodes) and made[-1] is source
+    own = primad.elementwise("own", np.sin, [lambda out, x: np.cos(x)])
+    mine = primad.trace(primad.grad(lambda x: np.sum(own(x))))(np.ones(3))
+    assert found(mine) is not found(mine) and made[-2:] == [mine, mine] and cache.count == 1
 
 
 def test_fingerprints_tell_programs_apart() -> None:

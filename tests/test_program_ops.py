@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ import primad
 from primad import tree
 from primad.functional.reading import known_ops
 from primad.ir.node import Leaf
+from primad.ir.packed import packed, unpacked
 from primad.ir.program import ClosedProgram, Program
 from primad.primitive import Primitive, as_tuple
 from primad.programs.call import call
@@ -144,6 +146,8 @@ def test_programs_inside_programs_read_back(seed: int) -> None:
     marked = nested(draw_program(Seeded(seed), most=3), names)
     for program in (marked, vjp(marked), jvp(vjp(marked)), lower(vjp(marked))):
         assert primad.parse(str(program), primitives=unknown(program)).key == program.key
+        known = known_ops() | {op.name: op for op in unknown(program)}
+        assert unpacked(json.loads(json.dumps(packed(program, known))), known).key == program.key
         program.check()
     stack = [lower(vjp(marked))]
     while stack:

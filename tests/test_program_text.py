@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import html as html_module
+import json
 import math
 import random
 import re
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 
 import primad
 from primad import ArrayType, ProgramError, tree
+from primad.functional.reading import known_ops
 from primad.ir.node import CAPTURED
+from primad.ir.packed import LARGEST_ARRAY, packed, unpacked
 from primad.ir.text import render
 from primad.numpy.special import logsumexp, softmax
 from primad.transforms import jvp, vjp, vmap
@@ -60,12 +63,26 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "jacobian": (primad.jacobian(lambda x: np.tanh(W @ x)), (X,)),
     "vmap of grad": (primad.vmap(primad.grad(network)), (np.stack([X, X]),)),
     "checkpoint": (primad.grad(primad.checkpoint(network)), (X,)),
+    "loop": (primad.grad(lambda x: primad.scan(lambda c, _: (np.sin(c) * W[0], c), x, length=4)[1][2, 0]), (X,)),
+    "several results": (lambda x: np.linalg.qr(np.outer(x, x) + np.eye(3)), (X,)),
     "grad of a laplacian": (primad.grad(primad.laplacian(network)), (X,)),
     "derivative of a closure": (lambda x: primad.grad(lambda y: np.sum(x * y * 2.5))(x), (X,)),
 }
 
 
+def packed_round_trip(program: primad.Program) -> None:
+    """What is packed says all of a program: names, types, the user's lines."""
+    text = json.dumps(packed(program, known_ops()))
+    again = unpacked(json.loads(text), known_ops())
+    assert (again.key, str(again), again.label) == (program.key, str(program), program.label)
+    assert json.dumps(packed(again, known_ops())) == text
+    lines = [[each.lines.get(node) for node in each.nodes] for each in (again, program)]
+    assert lines[0] == lines[1]
+    again.check()
+
+
 def round_trip(program: primad.Program) -> primad.Program:
+    packed_round_trip(program)
     text = str(program)
     read = primad.parse(text)
     assert str(read) == text
@@ -153,6 +170,53 @@ def test_input_names() -> None:
     round_trip(program)
     assert str(program).startswith("program(weight: float64[], data_")
     assert primad.parse(str(program))(1.0, 3.0, 2.0, 4.0) == program(1.0, {"a-b": 2.0, "0": 3.0}, 4.0)
+
+
+def test_what_cannot_be_packed() -> None:
+    """An op that is not known or has the name of another, a large array, one in another order, a NaN of other bits."""
+    sin = primad.elementwise("sin", np.sin, partials=[lambda out, x: np.cos(x)])
+    wide, other = np.ones((2, LARGEST_ARRAY // 16 + 1)), np.frombuffer(np.uint64(0xFFF8 << 48).tobytes())[0]
+    for function in (sin, lambda x: x + wide, lambda x: x + W.T, lambda x: x * float(other), primad.grad(sin)):
+        assert packed(primad.trace(lambda x, f=function: np.sum(f(x[0])))(np.ones(1)), known_ops()) is None
+
+
+def test_what_is_packed_tells_programs_apart() -> None:
+    """By captured arrays, signs of zero, types of params and the lines of the user's."""
+
+    def said(f: Any) -> str:
+        return json.dumps(packed(primad.trace(f)(X), known_ops()))
+
+    functions = [
+        lambda x: x * np.ones(3), lambda x: x * np.array([1.0, 1.0, 2.0]), lambda x: np.maximum(x, 0.0),
+        lambda x: np.maximum(x, -0.0), lambda x: np.sum(x), lambda x: np.sum(x, keepdims=True), lambda x: x[:2],
+        lambda x: x[1:], primad.grad(np.sum), primad.grad(lambda x: np.sum(x * 2.0)),
+        primad.grad(lambda x: np.sum(x * 3.0)), lambda x: np.sin(x),
+    ]  # fmt: skip
+    functions.append(lambda x: np.sin(x))  # the last again, on another line
+    assert len({said(f) for f in functions}) == len(functions)
+
+
+@pytest.mark.parametrize("name", ["tree", "grad", "captured", "literals"])
+def test_damaged_packed_programs(name: str) -> None:
+    """One value replaced by another: a ProgramError, or a well-formed program."""
+    f, args = FUNCTIONS[name]
+    whole = packed(primad.trace(f)(*args), known_ops())
+    rng = random.Random(name)
+    refused = 0
+    for _ in range(150):
+        damaged = json.loads(json.dumps(whole))
+        place: Any = damaged
+        while True:
+            key = rng.choice([*(place if isinstance(place, dict) else range(len(place)))])
+            if not isinstance(place[key], (list, dict)) or not place[key] or rng.random() < 0.05:
+                break
+            place = place[key]
+        place[key] = rng.choice([-1, 0, 1, 10**9, 0.5, True, None, "sin", "float64", [], [0], {}, {"program": 0}])
+        try:
+            unpacked(damaged, known_ops()).check()
+        except ProgramError:
+            refused += 1
+    assert refused > 20
 
 
 GOOD = str(primad.trace(lambda x: np.sum(np.sin(x)[None] * 2.0, axis=1))(X))

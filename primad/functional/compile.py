@@ -14,6 +14,7 @@ from primad.errors import ShapeError
 from primad.functional.called import called
 from primad.functional.calls import axis_of
 from primad.functional.keys import comparable_key, static_key, structure_key
+from primad.functional.reading import known_ops
 from primad.functional.transformed import Transformed
 from primad.ir.program import Program
 from primad.programs.rolling import rolled
@@ -280,7 +281,9 @@ class _Compilation:
                 )
         donated = match(program.out_types, types, _leaves_of(args, fixed, self.donate))
         options = Options(donated, None if self.along is None else _hint(self.along, args, fixed, types), self.memory)
-        executable, captured = executable_of(program, in_tree.children()[0], types, weak, options, self.executor)
+        executable, captured = executable_of(
+            program, in_tree.children()[0], types, weak, options, self.executor, known_ops()
+        )
         check_memory(executable, self.memory)
         adopted = _adopted(program, weak)
         entry = None if donated or kwargs or adopted else executable.entry(captured)

@@ -10,7 +10,8 @@ from primad import ops
 from primad.disk_cache import disk_cache
 from primad.ir.fingerprint import fingerprint
 from primad.ir.program import Program
-from primad.machine import FIRST_CACHE, SECOND_CACHE
+from primad.machine import CORE, FIRST_CACHE, SECOND_CACHE
+from primad.native.budget import BUDGET
 from primad.native.compiler import compiler
 
 
@@ -23,16 +24,23 @@ def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], An
         more: what else it depends on beside the machine: numbers, and lists of such.
         make: makes it: what JSON can say, and lists rather than tuples.
     """
-    cache, host = disk_cache(), compiler()
-    if cache is None or host is None:
+    cache = disk_cache()
+    said = None if cache is None or compiler() is None else fingerprint(program, ops.BY_NAME)
+    key = None if said is None else key_of(kind, said, json.dumps(more))
+    if cache is None or key is None:
         return make()
-    said = fingerprint(program, ops.BY_NAME)
-    if said is None:
-        return make()
-    key = (kind, *host.about, f"{FIRST_CACHE} {SECOND_CACHE}", said, json.dumps(more))
     found = cache.get(key)
     if found is not None:
         return json.loads(found)
     made = make()
     cache.put(key, json.dumps(made).encode())
     return made
+
+
+def key_of(kind: str, *said: str) -> tuple[str, ...] | None:
+    """Return the key of something that is kept: its kind, the machine, all versions and bounds, and what it is made of.
+
+    None without native code, where nothing is kept.
+    """
+    host = compiler()
+    return None if host is None else (kind, *host.about, f"{FIRST_CACHE} {SECOND_CACHE} {CORE} {BUDGET}", *said)

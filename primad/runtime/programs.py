@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from primad.recording import type_of
 from primad.runtime.executor import PLAIN, Executable, Executor, Options
 from primad.runtime.executors import NATIVE, prepared, prepared_function
 from primad.runtime.garbage import collector_paused
+from primad.runtime.kept_programs import kept_program
 from primad.simplify import simplify
 from primad.trace import TracedArray, lift
 from primad.types import ArrayType, in_machine_order
@@ -62,6 +63,7 @@ def compiled(
     weak: Sequence[bool],
     options: Options = PLAIN,
     executor: Executor = NATIVE,
+    known: Mapping[str, Any] | None = None,
 ) -> tuple[Executable, list[Any]]:
     """Return what runs a program that the user wants compiled, and the inputs that follow the program's own.
 
@@ -74,6 +76,7 @@ def compiled(
         weak: which of them are Python numbers.
         options: how it is to run.
         executor: what is to run it.
+        known: the ops whose names say what they are, if what is derived may be kept between processes.
     """
     values = [leaf_value(node) for node in program.sources if node.op is not LITERAL]
     scalars = tuple([param_key(literal_value(node)) for node in program.sources if node.op is LITERAL])
@@ -82,7 +85,10 @@ def compiled(
 
     @cache
     def derive() -> Program:
-        return simplify(program.hoisted(scalars=False))
+        whole = program.hoisted(scalars=False)
+        if known is None or executor is not NATIVE:
+            return simplify(whole)
+        return kept_program("simplified", whole, known, lambda: simplify(whole))
 
     def made() -> Executable:
         found = prepared_function(key, derive, signature, executor, Options(memory=options.memory))

@@ -1,4 +1,4 @@
-"""Timing the start: fresh processes in every round, with bytecode cached."""
+"""Timing the start: fresh processes in every round, with what the first one left on the disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def measure_start(workload: Workload, dtype: str, peer_python: str | None, effor
                     answer, _ = runner.first(effort.patience)
                     runner.close()
                     seconds, peak = seconds + answer.preparing_seconds + answer.seconds, answer.peak_mb
-                if turn == 0:  # this one caches bytecode
+                if turn == 0:  # this one leaves bytecode, and what systems keep between processes
                     timed[variant] = Timed(None, variant, seconds, peak)
                 else:
                     timed[variant].seconds.append(seconds)
