@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,17 +40,22 @@ def machine(dtype: str) -> Machine:
 
 
 def native_speeds(dtype: str) -> tuple[float, float]:
-    """Return the seconds that native code takes for a sum or product of an element, between others, and for exp."""
-    x = np.full(1024, 0.5, dtype)
+    """Return the seconds that native code takes for a sum or product of an element, loads included, and for exp.
 
-    def spent(function: Callable[[Any], Any]) -> float:
+    Args:
+        dtype: of the elements.
+    """
+    few, many = (np.linspace(0.1, 0.9, 4 * n).reshape(4, n).astype(dtype) for n in (4, 1024))
+
+    def spent(function: Callable[..., Any]) -> float:
         compiled = jit(function, threads=1)
-        compiled(x)
-        return _least(lambda: compiled(x), 100)
+        for x in (few, many):
+            compiled(*x)  # the first call compiles
+        short, long = _least(lambda: compiled(*few), 100), _least(lambda: compiled(*many), 100)
+        return float(max(long - short, 1e-9)) / many.shape[1]
 
-    few, many = (spent(partial(_polynomial, degree=degree)) for degree in (1, CHAIN * 4 + 1))
-    exp = spent(lambda x: np.exp(x) + 1.5)
-    return max(many - few, 1e-9) / (2 * CHAIN * 4 * x.size), max(exp - few, 1e-9) / x.size
+    arithmetic = spent(lambda a, b, c, d: a * b + c * d - a * c) / 5
+    return arithmetic, spent(lambda a, b, c, d: np.exp(a) + 1.5)
 
 
 def product_speed(dtype: str, threads: int | None = None) -> float:
@@ -77,13 +82,6 @@ def _chain(x: Any, w: Any) -> Any:
     for _ in range(CHAIN):
         x = x @ w
     return np.sum(x)
-
-
-def _polynomial(x: Any, degree: int) -> Any:
-    total = x
-    for place in range(degree):
-        total = total * x + (1.5 + place)
-    return total
 
 
 def _least(call: Callable[[], Any], runs: int) -> float:

@@ -75,7 +75,7 @@ class Machine:
         arithmetic: seconds per element of a sum in cache.
         function: seconds per element of a function (tanh) in cache.
         call: seconds that a call of a NumPy function costs apart from its work.
-        native_arithmetic: seconds per element of a sum or product in native code, between others.
+        native_arithmetic: seconds per element of a sum or product in native code, its share of loads included.
         native_function: seconds per element of exp in native code.
     """
 
