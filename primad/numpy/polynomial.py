@@ -14,6 +14,7 @@ import numpy as np
 
 from primad.errors import ShapeError, TracingError
 from primad.numpy.promotion import any_traced, as_float, result_dtype, traced_operands
+from primad.numpy.series import functions as series
 from primad.numpy.shaping import atleast_1d, reshape
 from primad.trace import TracedArray, settled
 
@@ -54,6 +55,17 @@ def _series(module: ModuleType, name: str, recurrence: Callable[[int], tuple[flo
         return _horner(x, c) if module is np.polynomial.polynomial else _clenshaw(x, c, recurrence)
 
     return evaluate
+
+
+def _recording(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Any:
+    """Return a function of NumPy's that records where an argument is traced."""
+
+    @wraps(plain)
+    def call(*args: Any, **options: Any) -> Any:
+        args, options = settled(args), {name: settled(value) for name, value in options.items()}
+        return (recorded if any_traced([*args, *options.values()]) else plain)(*args, **options)
+
+    return call
 
 
 def _horner(x: Any, c: Any) -> Any:
@@ -119,7 +131,10 @@ def _family(name: str) -> ModuleType:
     function, recurrence = _RECURRENCES[name]
     evaluate = _series(module, function, recurrence)
     kind = next(k for k in vars(module).values() if isinstance(k, type) and k.__module__ == module.__name__)
-    vars(found).update({function: evaluate, kind.__name__: _class(kind, evaluate)})
+    ours = {
+        name: _recording(getattr(module, name), call) for name, call in series(module, evaluate, recurrence).items()
+    }
+    vars(found).update({**ours, function: evaluate, kind.__name__: _class(kind, evaluate)})
     return found
 
 

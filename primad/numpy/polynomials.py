@@ -163,19 +163,33 @@ def polyfit(
     if weights is not None and weights.shape != x.shape:
         raise ShapeError(f"polyfit: weights of shape {weights.shape} for points of shape {x.shape}")
     rcond = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
-    powers, values = vander(x, order), y
-    if weights is not None:
-        powers = powers * weights[:, None]
-        values = values * (weights[:, None] if y.ndim == 2 else weights)
-    scale = sqrt(sum(powers * powers, 0))
-    powers = powers / scale
-    found, residuals, rank, singular = lstsq(powers, values, rcond)
-    found = found / (scale[:, None] if y.ndim == 2 else scale)
+    found, residuals, rank, singular, powers, scale = fitted(vander(x, order), y, weights, rcond)
     if full:
         return found, residuals, rank, singular, rcond
     if not cov:
         return found
     return found, _covariance(powers, scale, residuals, y.ndim, cov)
+
+
+def fitted(columns: Any, y: Any, weights: Any, rcond: Any) -> tuple[Any, ...]:
+    """Fit values by columns of values, which are made of size 1 for it.
+
+    Args:
+        columns: shape (m, n).
+        y: shape (m,) or (m, k).
+        weights: of the residuals, not squared: shape (m,), or None.
+        rcond: singular values up to this times the largest count as 0.
+
+    Returns:
+        coefficients, residuals, rank, singular values, the weighted columns of size 1, and their sizes.
+    """
+    if weights is not None:
+        columns = columns * weights[:, None]
+        y = y * (weights[:, None] if y.ndim == 2 else weights)
+    scale = sqrt(sum(columns * columns, 0))
+    columns = columns / scale
+    found, *rest = lstsq(columns, y, rcond)
+    return (found / (scale[:, None] if y.ndim == 2 else scale), *rest, columns, scale)
 
 
 def _covariance(powers: Any, scale: Any, residuals: Any, ndim: int, cov: Any) -> Any:
