@@ -421,7 +421,7 @@ OPTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
             for k in (None, 2, (1, 3))
         ],
     ],
-    "reshape": [(lambda n, x: n.reshape(x, (-1, 2), order="F") * x.reshape(3, 2, order="A"), (normal(2, 3),))],
+    "reshape": [(lambda n, x: n.reshape(x, (-1, 2), order="F") * x.reshape(3, 2, order="C"), (normal(2, 3),))],
     "ravel": [(lambda n, x: n.ravel(x, "F") * x.flatten("F"), (normal(2, 3),))],
     "kron": [(lambda n, x, y: n.kron(x, y) - n.kron(y, x).sum(), (normal(2, 3), normal(2)))],
     "diff": [

@@ -26,25 +26,29 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "M": (None, 2, 4),
     **dict.fromkeys(("upper", "descending"), (True,)),
     **dict.fromkeys(("axis", "axisa", "axisb", "axisc"), (0, -1, None)),
-    **dict.fromkeys(("axis1", "axis2", "offset", "k", "n", "ddof", "correction"), (0, 1)),
+    **dict.fromkeys(("axis1", "axis2", "offset", "k"), (0, 1)),
+    **dict.fromkeys(("n", "ddof", "correction"), (0, 1, -1, 9)),
     **dict.fromkeys(("keepdims", "returned", "overwrite_input", "stable", "subok", "copy", "optimize"), (True, False)),
-    **dict.fromkeys(("initial", "prepend", "append", "dx", "mean", "x"), (2.0,)),
+    **dict.fromkeys(("prepend", "append", "dx", "mean", "x"), (2.0,)),
+    "initial": (2.0, -np.inf),
     "axes": ([0, 0], [0, 0, ()], [(0, 1), (1, 0), (0, 1)], [(-2, -1), (-2, -1), (1, 0)], 1),
-    "where": (True, False, np.array(False)),
+    "where": (True, False, np.array(False), np.array(1)),
     "dtype": (np.float32, np.int64, np.float64, None),
     "casting": ("no", "safe", "unsafe"),
-    "order": ("C", "F", "K"),
+    "order": ("C", "F", "K", "A", "X", None),
     "signature": ("f->f", "ff->f"),
-    "kind": ("stable", "heapsort"),
+    "kind": ("stable", "heapsort", "none"),
     "mode": ("clip", "wrap", "raise", "edge", "mean", "maximum", "reduced", "complete", "r"),
     "min": (0.25,),
     "max": (0.25,),
     "a_min": (0.25, None),
     "a_max": (0.25, None),
-    "ord": (1, np.inf, "nuc"),
+    "ord": (1, np.inf, "nuc", -1, None),
     "weights": (np.ones(3), None),
     "shape": ((2, 2), None),
-    "device": ("cpu",),
+    "device": ("cpu", "none"),
+    "requirements": (None, "C", ["W"], "none"),
+    "max_work": (None, 1),
     "UPLO": ("L", "l", "X"),
     "full_matrices": (True, False),
     "compute_uv": (True, False),
@@ -83,6 +87,7 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
 LINALG = {f"linalg.{f.__name__}": f for f in FUNCTIONS if getattr(f, "__module__", "") == "numpy.linalg"}
 NAMED: dict[str, Any] = {**{name: getattr(np, name) for name in CASES if hasattr(np, name)}, **LINALG}
 RNG = np.random.default_rng(3)
+MATRICES = (*map(RNG.standard_normal, ((3, 2), (4, 4), (3,), (0,))), RNG.standard_normal((3, 3)) + 5 * np.eye(3))
 OPERANDS = {"x", "y", "arrays", "shape", "sections", "values", "subscripts"}
 """Our names of what NumPy calls a, m, ary, arr, tup, array, …"""
 
@@ -125,7 +130,7 @@ def honoured_or_refused(plain: Callable[..., Any], args: tuple[Any, ...]) -> str
     try:
         with np.errstate(all="ignore"):
             expected = plain(*copies(args))
-    except (TypeError, ValueError, IndexError, AttributeError, RuntimeError) as error:
+    except (TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError) as error:
         expected = error
     try:
         found = primad.trace(plain)(*args)(*copies(args))
@@ -158,8 +163,10 @@ def test_no_option_is_dropped(name: str) -> None:
         if option == "out":
             continue
         for value in SAMPLES[option]:
-            matrices = [(np.linalg, (RNG.standard_normal(shape),)) for shape in ((3, 2), (4, 4), (3,))]
-            for case, args in matrices if name in LINALG else CASES[name]:
+            cases = [(np.linalg, (x,)) for x in MATRICES] if name in LINALG else CASES[name]
+            for case, args in cases:
+                if option == "order":
+                    args = tuple(np.asfortranarray(x) if np.ndim(x) > 1 else x for x in args)
                 what = honoured_or_refused(with_option(name, case, option, value), args)
                 if what is not None and (name, option) not in MORE:
                     wrong.append(f"{name}({option}={value!r}): {what}")
@@ -175,6 +182,22 @@ def test_nothing_is_written_elsewhere(name: str) -> None:
             out = (out,) * NAMED[name].nout
         with pytest.raises(primad.PrimadError):
             primad.trace(lambda *xs: case(WithOption(name, out=out), *xs))(*args)
+
+
+REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "count_nonzero")
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_numbers_are_reduced_along_their_only_axis(name: str) -> None:
+    for axis in (0, -1, None, ()):
+        try:
+            expected = getattr(np, name)(np.float64(3.0), axis=axis)
+        except (TypeError, ValueError):
+            continue
+        found = primad.trace(partial(getattr(np, name), axis=axis))(1.5)(3.0)
+        assert found == expected and np.shape(found) == ()
+    with pytest.raises(ValueError, match="out of range"):
+        primad.trace(partial(getattr(np, name), axis=1))(1.5)
 
 
 BOUND: dict[str, tuple[Any, ...]] = {

@@ -27,6 +27,7 @@ from primad.numpy.reductions import sum
 from primad.numpy.shaping import moveaxis, ravel, reshape
 from primad.primitive import full
 from primad.trace import TracedArray
+from primad.types import is_float
 
 __all__ = ["bitwise_count", "frexp", "gcd", "lcm", "ldexp", "nextafter", "packbits", "spacing", "unpackbits"]
 
@@ -179,6 +180,8 @@ def packbits(a: Any, axis: Any = None, bitorder: str = "big") -> Any:
     """np.packbits: each eight elements as the bits of a byte."""
     shifts = _order("packbits", bitorder)
     a = joined(a)
+    if is_float(a.dtype):
+        raise ShapeError(f"packbits: takes booleans and integers, got {a.dtype}", fix="compare: np.packbits(a != 0).")
     rows = ravel(a) if axis is None else moveaxis(a, axis, -1)
     bits = convert(convert(rows, np.bool_), np.uint8)
     short = -rows.shape[-1] % 8

@@ -19,6 +19,7 @@ from primad.numpy.promotion import (
     any_traced,
     as_shape,
     as_traced,
+    check_layout,
     convert,
     expand,
     first_traced,
@@ -223,6 +224,7 @@ def zeros_like(
     x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """np.zeros_like, which may be written to; the zeros depend on nothing."""
+    check_layout("zeros_like", order, device)
     return writable(np.zeros(x.shape if shape is None else shape, dtype or x.dtype, device=device))
 
 
@@ -232,6 +234,7 @@ def ones_like(
     x: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """np.ones_like, which may be written to; the ones depend on nothing."""
+    check_layout("ones_like", order, device)
     return writable(np.ones(x.shape if shape is None else shape, dtype or x.dtype, device=device))
 
 
@@ -241,6 +244,7 @@ def empty_like(
     prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """np.empty_like, which may be written to."""
+    check_layout("empty_like", order, device)
     own = prototype.shape if shape is None else shape
     return writable(np.empty(own, dtype or prototype.dtype, device=device))
 
@@ -258,8 +262,7 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """np.full_like; the value may be traced, and the array may be written to."""
-    if device not in (None, "cpu"):
-        raise ShapeError(f"full_like: the device must be 'cpu', got {device!r}")
+    check_layout("full_like", order, device)
     like = first_traced([x, fill_value])
     filled = convert(as_traced(fill_value, like), dtype or x.dtype)
     own = x.shape if isinstance(x, TracedArray) else np.shape(x)
@@ -270,12 +273,14 @@ def full_like(
 @implements(np.copy, method="copy")
 def copy(x: Any, order: Any = "K", subok: bool = False) -> Any:
     """np.copy; it may be written to, which leaves x as it is."""
+    check_layout("copy", order)
     return writable(x)
 
 
 @implements(np.astype)
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """np.astype."""
+    check_layout("astype", device=device)
     return convert(x, dtype)
 
 
@@ -312,6 +317,7 @@ def linspace(
     axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
     """np.linspace."""
+    check_layout("linspace", device=device)
     first, last, count, own = _ends(start, stop, num)
     found, step = _spaced(first, last, count, endpoint)
     if dtype is not None and np.dtype(dtype).kind in "iu":

@@ -16,6 +16,7 @@ from primad.numpy.promotion import (
     any_traced,
     as_traced,
     as_ufunc,
+    check_layout,
     common_shape,
     convert,
     expand,
@@ -334,6 +335,7 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
 
 
 def _astype(x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: Any = True) -> Any:
+    check_layout("astype", order)
     if not np.can_cast(x.dtype, dtype, casting):
         raise TracingError(f"astype: casting from {x.dtype} to {np.dtype(dtype)} is not {casting}")
     return convert(x, dtype)

@@ -75,9 +75,21 @@ def _plain_sort(a: Any, axis: Any = -1, *args: Any, descending: bool = False, **
     return np.flip(found, axis or 0) if descending else found
 
 
+def _check_options(name: str, *args: Any, length: int = 0, **options: Any) -> None:
+    """Raise where NumPy refuses options of a sort, which say nothing about values here."""
+    if args or set(options.values()) != {None}:
+        try:
+            getattr(np, name)(np.zeros(length), *args, **options)
+        except (TypeError, ValueError) as error:
+            raise ShapeError(f"{name}: {error}") from None
+
+
 @implements(_plain_argsort, np.argsort, method="argsort")
-def argsort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Any:
+def argsort(
+    x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+) -> Any:
     """np.argsort, stable; it has no derivative. `descending` is of the Array-API standard: the largest is first."""
+    _check_options("sort", kind=kind, order=order, stable=stable)
     if descending:
         return _falling(x, axis)
     if axis is None:
@@ -86,11 +98,14 @@ def argsort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, des
 
 
 @implements(_plain_sort, np.sort)
-def sort(x: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Any:
+def sort(
+    x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+) -> Any:
     """np.sort: the derivative is the permutation that sorts; equal elements keep their order.
 
     `descending` is of the Array-API standard: the largest element is first.
     """
+    _check_options("sort", kind=kind, order=order, stable=stable)
     if axis is None:
         x, axis = ravel(x), 0
     found = sort_(x, axis=normalize_axis("sort", axis, x.ndim))
@@ -165,15 +180,21 @@ def argwhere(a: Any) -> Any:
 # -- sorting -----------------------------------------------------------------------------------------------------------
 
 
+def _along(x: Any, axis: Any) -> int:
+    return int(x.size if axis is None else x.shape[normalize_axis("partition", axis, x.ndim)])
+
+
 @implements(np.partition)
-def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Any:
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     """np.partition: sorted altogether."""
+    _check_options("partition", kth, length=_along(a, axis), kind=kind, order=order)
     return sort(a, axis)
 
 
 @implements(np.argpartition, method="argpartition")
-def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Any:
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     """np.argpartition: of all elements in order."""
+    _check_options("partition", kth, length=_along(a, axis), kind=kind, order=order)
     return argsort(a, axis)
 
 

@@ -298,6 +298,19 @@ def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(result))
 
 
+def check_layout(name: str, order: Any = "K", device: Any = None) -> None:
+    """Raise if NumPy has no such order or device for an array that is made; those it has say nothing about values."""
+    if order is not None and str(order).upper() not in ("C", "F", "A", "K"):
+        raise ShapeError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {order!r}")
+    if device not in (None, "cpu"):
+        raise ShapeError(f"{name}: the device must be 'cpu', got {device!r}")
+
+
+def reduced_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes of a reduction; NumPy takes a number for an array with one axis there."""
+    return () if ndim == 0 and not isinstance(axis, tuple) and axis in (0, -1) else normalize_axes(name, axis, ndim)
+
+
 def normalize_axis(name: str, axis: Any, ndim: int) -> int:
     """Return one nonnegative axis.
 

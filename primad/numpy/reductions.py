@@ -24,11 +24,13 @@ from primad.numpy.promotion import (
     keep_axes,
     normalize_axes,
     normalize_axis,
+    reduced_axes,
     refuse_out,
     traced_operands,
 )
 from primad.numpy.shaping import ravel
 from primad.primitive import Primitive, full
+from primad.trace import TracedArray
 from primad.types import is_float
 
 __all__ = [
@@ -55,7 +57,8 @@ def _mean(x: Any, *, axes: Axes) -> Any:
 
 def _variance(x: Any, *, axes: Axes, ddof: Any) -> Any:
     d = x - _over(x, mean_(x, axes=axes), axes)
-    return ops.sum(d * d, axes=axes) / float(_count(x, axes) - ddof)
+    left = _count(x, axes) - ddof
+    return ops.sum(d * d, axes=axes) / float(left if left > 0 else 0)  # as NumPy: ∞, or NaN where nothing deviates
 
 
 def _product(x: Any, *, axes: Axes) -> Any:
@@ -149,7 +152,7 @@ def sum(
     """np.sum over one axis, several, or all."""
     refuse_out("sum", out)
     x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
-    axes = normalize_axes("sum", axis, x.ndim)
+    axes = reduced_axes("sum", axis, x.ndim)
     return _begun(ops.add, keep_axes(ops.sum(chosen(x, where, 0), axes=axes), x, axes, keepdims), initial)
 
 
@@ -157,6 +160,9 @@ def chosen(x: Any, condition: Any, neutral: Any) -> Any:
     """Return the elements that a reduction's `where=` chooses, and what changes nothing in place of the others."""
     if condition is True:
         return x
+    dtype = (condition if isinstance(condition, TracedArray) else np.asarray(condition)).dtype
+    if dtype != np.bool_:
+        raise ShapeError(f"where= takes booleans, got {dtype}", fix="compare: where=mask != 0.")
     found = where(condition, x, full(neutral, x))
     if found.shape != x.shape:
         raise ShapeError(f"where= of shape {np.shape(condition)} for an array of shape {x.shape}")
@@ -170,7 +176,12 @@ def _begun(combine: Any, found: Any, initial: Any) -> Any:
 
 def _initial(value: Any, like: Any, shape: tuple[int, ...]) -> Any:
     """Return a reduction's `initial=` value in a shape."""
-    first = as_traced(joined(value) if any_traced([value]) else np.asarray(value), like)
+    if not any_traced([value]):
+        try:
+            value = np.array(value, like.dtype)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise ShapeError(f"initial={value!r} for elements of dtype {like.dtype}: {error}") from None
+    first = as_traced(joined(value), like)
     return expand(convert(first, like.dtype), shape)
 
 
@@ -198,7 +209,7 @@ def prod(
     """np.prod: without division, so zeros are harmless at every order."""
     refuse_out("prod", out)
     x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
-    axes = normalize_axes("prod", axis, x.ndim)
+    axes = reduced_axes("prod", axis, x.ndim)
     return _begun(ops.mul, keep_axes(prod_(chosen(x, where, 1), axes=axes), x, axes, keepdims), initial)
 
 
@@ -213,7 +224,7 @@ def _extremum(record: Any, combine: Any, name: str) -> Any:
         x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Any:
         refuse_out(name, out)
-        axes = normalize_axes(name, axis, x.ndim)
+        axes = reduced_axes(name, axis, x.ndim)
         if where is not True:
             if initial is None or any_traced([initial]) or np.ndim(initial):
                 raise TracingError(f"np.{name} with where= needs a plain number for initial=")
@@ -308,7 +319,7 @@ def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
 def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """np.any."""
     refuse_out("any", out)
-    axes = normalize_axes("any", axis, x.ndim)
+    axes = reduced_axes("any", axis, x.ndim)
     found = sum(convert(convert(x, np.bool_), np.int64), axes, where=where) > 0
     return keep_axes(found, x, axes, keepdims)
 
@@ -316,7 +327,7 @@ def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
 def _arg_extremum(name: str, extremum: Any) -> Any:
     def function(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         refuse_out(name, out)
-        if axis is None:
+        if axis is None or (x.ndim == 0 and not isinstance(axis, tuple) and axis in (0, -1)):
             return keep_axes(function(ravel(x), 0), x, tuple(range(x.ndim)), keepdims)
         place = normalize_axis(name, axis, x.ndim)
         attained = ops.equal(x, _over(x, extremum(x, axes=(place,)), (place,)))

@@ -44,7 +44,12 @@ def reshape(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     if order == "F":
         return transpose(reshape(transpose(x), tuple(reversed(shape))))
     if order not in ("C", "A"):
-        raise ShapeError(f"reshape: order must be 'C', 'F' or 'A', got {order!r}")
+        raise ShapeError(f"reshape: order must be 'C' or 'F', got {order!r}")
+    if order == "A" and x.ndim > 1:
+        raise ShapeError(
+            "reshape: order='A' depends on how an array lies in memory, which a traced array does not say",
+            fix="pass order='C' or order='F'.",
+        )
     lengths = [operator.index(n) for n in shape]
     if lengths.count(-1) > 1:
         raise ShapeError(f"reshape: shape {shape} leaves more than one length open")
@@ -127,7 +132,7 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     return expand(x, as_shape(shape))
 
 
-def _joined(name: str, given: Any, dtype: Any = None) -> list[TracedArray]:
+def _joined(name: str, given: Any, dtype: Any = None, casting: Any = "same_kind") -> list[TracedArray]:
     arrays: list[Any] = list(given)
     if not arrays:
         raise ShapeError(f"{name}: no arrays")
@@ -138,26 +143,30 @@ def _joined(name: str, given: Any, dtype: Any = None) -> list[TracedArray]:
     operands = [as_traced(array if isinstance(array, TracedArray) else np.asarray(array), like) for array in arrays]
     if dtype is None:
         dtype = np.result_type(*[x.dtype for x in operands])  # NumPy makes arrays of numbers before it joins
-    elif not all(np.can_cast(x.dtype, dtype, "same_kind") for x in operands):
-        raise ShapeError(f"{name}: casting to {np.dtype(dtype)} is not same_kind", fix="use .astype before.")
+    if not all(np.can_cast(x.dtype, dtype, casting) for x in operands):
+        raise ShapeError(f"{name}: casting to {np.dtype(dtype)} is not {casting}", fix="use .astype before.")
     return [convert(x, dtype) for x in operands]
 
 
 @implements(np.concatenate, of_arrays=True)
-def concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, *, dtype: Any = None) -> Any:
+def concatenate(
+    arrays: Sequence[Any], axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
     """np.concatenate."""
     refuse_out("concatenate", out)
-    operands = _joined("concatenate", arrays, dtype)
+    operands = _joined("concatenate", arrays, dtype, casting)
     if axis is None:
         operands, axis = [ravel(x) for x in operands], 0
     return ops.concatenate(*operands, axis=normalize_axis("concatenate", axis, operands[0].ndim))
 
 
 @implements(np.stack, of_arrays=True)
-def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None) -> Any:
+def stack(
+    arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
     """np.stack: join arrays of one shape along a new axis; also joins traced scalars into a vector."""
     refuse_out("stack", out)
-    operands = _joined("stack", arrays, dtype)
+    operands = _joined("stack", arrays, dtype, casting)
     shape = operands[0].shape
     if any(x.shape != shape for x in operands):
         raise ShapeError(f"stack: shapes {[x.shape for x in operands]} differ")
@@ -167,16 +176,16 @@ def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any =
 
 
 @implements(np.hstack, of_arrays=True)
-def hstack(arrays: Sequence[Any], *, dtype: Any = None) -> Any:
+def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """np.hstack."""
-    operands = [_at_least(x, 1) for x in _joined("hstack", arrays, dtype)]
+    operands = [_at_least(x, 1) for x in _joined("hstack", arrays, dtype, casting)]
     return ops.concatenate(*operands, axis=0 if operands[0].ndim == 1 else 1)
 
 
 @implements(np.vstack, of_arrays=True)
-def vstack(arrays: Sequence[Any], *, dtype: Any = None) -> Any:
+def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """np.vstack."""
-    return ops.concatenate(*[_at_least(x, 2) for x in _joined("vstack", arrays, dtype)], axis=0)
+    return ops.concatenate(*[_at_least(x, 2) for x in _joined("vstack", arrays, dtype, casting)], axis=0)
 
 
 @implements(np.column_stack, of_arrays=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     like = first_traced([x, prepend, append])
     x = x if isinstance(x, TracedArray) else traced_operands(x, like)[0]
     place = normalize_axis("diff", axis, x.ndim)
+    if operator.index(n) < 0:
+        raise ShapeError(f"diff: n counts differences and must not be negative, got {n}")
     moved = moveaxis(x, place, 0)
     before, after = (_end(end, like, place, moved.shape[1:]) for end in (prepend, append))
     moved = concatenate([*before, moved, *after]) if n and (before or after) else moved

@@ -171,7 +171,7 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...]) -> Any:
         return ops.sum(size, axes=axes)
     total = ops.sum(size**ord, axes=axes)
     live = total != 0
-    return where(live, where(live, total, 1.0) ** (1 / ord), total)
+    return where(live, where(live, total, 1.0) ** (1 / ord), total if ord > 0 else math.inf)
 
 
 def _matrix_norm(x: Any, ord: Any) -> Any:
@@ -199,7 +199,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     """np.linalg.vector_norm: norms of vectors along an axis, or of all elements along several."""
     x = as_float(x)
     axes = normalize_axes("vector_norm", axis, x.ndim)
-    return keep_axes(_vector_norm(x, ord, axes), x, axes, keepdims)
+    return keep_axes(_vector_norm(x, 2 if ord is None else ord, axes), x, axes, keepdims)
 
 
 @implements(np.linalg.cond)

@@ -190,17 +190,18 @@ def slogdet(a: Any) -> SlogdetResult:
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """np.linalg.cholesky: the lower triangular l with l lᵀ = a.
 
-    Of the value, the lower triangle is read. A change counts by its symmetric part, so gradients are symmetric.
+    The triangle of the value that is returned is the one that is read. A change counts by its symmetric part, so
+    gradients are symmetric.
 
     Args:
         a: shape (…, n, n), symmetric and positive definite.
-        upper: return lᵀ instead.
+        upper: return lᵀ instead, of what the upper triangle says.
 
     Raises:
         numpy.linalg.LinAlgError: if a matrix is not positive definite.
     """
-    found = ops.cholesky(square_matrices("cholesky", a))
-    return transposed(found) if upper else found
+    a = square_matrices("cholesky", a)
+    return transposed(ops.cholesky(transposed(a))) if upper else ops.cholesky(a)
 
 
 @implements(np.linalg.qr)
