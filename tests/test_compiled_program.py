@@ -13,6 +13,7 @@ from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
 from primad.native import compiler as native
 from primad.native import layout
+from primad.native.cpython_objects import data_address
 from primad.native.storage import Joined
 from primad.recording import record, type_of
 from primad.runtime.compiled_program import CompiledProgram, compiled_program
@@ -348,3 +349,11 @@ def test_joined_arrays_are_read_in_parts(seed, monkeypatch):
     places = layout.layout_of(program)
     assert places is not None
     assert seed > 0 or any(isinstance(place, Joined) for place in places.places.values())
+
+
+def test_addresses_are_numpys() -> None:
+    whole = np.arange(24.0).reshape(2, 3, 4)
+    still = whole.copy()
+    still.flags.writeable = False
+    for array in (whole, whole[1:, ::-1], whole.T, whole[:0], np.array(1), still, whole[0].view(np.matrix), np.eye(0)):
+        assert data_address(array) == array.ctypes.data

@@ -19,6 +19,7 @@ from primad.native.budget import BUDGET
 from primad.native.calls import text_of
 from primad.native.compiler import compiler
 from primad.native.cpython_entry import CPythonEntry, builtin, is_plain, write_cpython_entry
+from primad.native.cpython_objects import data_address
 from primad.native.members import few_of, member_of
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.pointwise import work_of_element
@@ -73,8 +74,8 @@ class CompiledProgram(Executable):
         ]
         results = [np.empty(node.type.shape, node.type.dtype) for node in self.program.outputs]
         scratch = np.empty(self._scratch + ALIGNMENT, np.uint8)
-        table = (ctypes.c_void_p * (len(given) + len(results)))(*[x.ctypes.data for x in (*given, *results)])
-        start = aligned(scratch.ctypes.data)
+        table = (ctypes.c_void_p * (len(given) + len(results)))(*[data_address(x) for x in (*given, *results)])
+        start = aligned(data_address(scratch))
         status = self._function(table, start)
         if status:
             raise self.failure(status, start)

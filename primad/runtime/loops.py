@@ -13,6 +13,7 @@ from primad.ir.program import ClosedProgram, Program
 from primad.native.bodies import most_work, step_program
 from primad.native.budget import BUDGET
 from primad.native.compiler import Kernel, compiler
+from primad.native.cpython_objects import data_address
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.registers import failing_in
 from primad.native.steps import driver_text
@@ -87,10 +88,10 @@ class _NativeLoop(Steps):
         while taken < steps:
             count = min(steps - taken, self._at_once)
             place = steps - 1 - taken if self._reverse else taken
-            own = [x.ctypes.data for x in state]
-            moving = [x.ctypes.data + place * x.strides[0] for x in rows]
-            out = [x.ctypes.data + place * x.strides[0] for x in results]
-            table = [*own, *moving, *[x.ctypes.data for x in fixed], *own, *out, said.ctypes.data]
+            own = [data_address(x) for x in state]
+            moving = [data_address(x) + place * x.strides[0] for x in rows]
+            out = [data_address(x) + place * x.strides[0] for x in results]
+            table = [*own, *moving, *[data_address(x) for x in fixed], *own, *out, data_address(said)]
             found: int = self._function((ctypes.c_void_p * len(table))(*table), count)
             self._raise(said)
             taken += abs(found)
@@ -140,20 +141,24 @@ class _Driven(Steps):
             *range(count + carry + self._ends, count + carry + self._ends + len(results)),
         ]
         strides = [-x.strides[0] if self._reverse else x.strides[0] for x in moved]
-        starts = [x.ctypes.data + first * x.strides[0] for x in moved]
-        inputs = [*(x.ctypes.data for x in state), *starts[: len(rows)], *(x.ctypes.data for x in rest[len(rows) :])]
-        outputs = [*(x.ctypes.data for x in other), *[go.ctypes.data] * self._ends, *starts[len(rows) :]]
+        starts = [data_address(x) + first * x.strides[0] for x in moved]
+        inputs = [
+            *(data_address(x) for x in state),
+            *starts[: len(rows)],
+            *(data_address(x) for x in rest[len(rows) :]),
+        ]
+        outputs = [*(data_address(x) for x in other), *[data_address(go)] * self._ends, *starts[len(rows) :]]
         table = (ctypes.c_void_p * (count + len(outputs)))(*inputs, *outputs)
         places_, strides_ = ((ctypes.c_int64 * max(1, len(moved)))(*x) for x in (places, strides))
         scratch = np.empty(self._compiled.scratch + ALIGNMENT, np.uint8)
         start, taken = aligned(scratch.ctypes.data), ctypes.c_int64(0)
         address, done = self._compiled.address, 0
-        own = [x.ctypes.data for x in state]
+        own = [data_address(x) for x in state]
         while done < steps and go[0]:
             at_once = min(steps - done, self._at_once)
             status = self._function(
                 address, table, start, places_, strides_, len(moved), carry, count, at_once,
-                go.ctypes.data, ctypes.addressof(taken),
+                data_address(go), ctypes.addressof(taken),
             )  # fmt: skip
             if status:
                 raise self._compiled.failure(status, start)

@@ -11,6 +11,7 @@ import numpy as np
 
 from primad.ir.node import Node
 from primad.native.compiler import compiler
+from primad.native.cpython_objects import data_address
 from primad.native.memory import ALIGNMENT, aligned
 from primad.native.program_text import ProgramText
 from primad.native.worker import SAID_BYTES, Job, Table, worker_text
@@ -218,7 +219,7 @@ class NativeTiles:
 
 
 def _addresses(arrays: Sequence[Any]) -> Any:
-    return np.array([array.ctypes.data for array in arrays], np.uint64)
+    return np.array([data_address(array) for array in arrays], np.uint64)
 
 
 def _memory(size: int) -> Workspace:

@@ -15,6 +15,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import Node
+from primad.native.cpython_objects import data_address
 from primad.native.iteration_space import LOOPS
 from primad.native.memory import ALIGNMENT, aligned
 from primad.process import forgets
@@ -89,14 +90,14 @@ class NativeCall(ABC):
             array = np.ascontiguousarray(values[place], type.dtype)
             if array.size != type.size:
                 array = np.ascontiguousarray(np.broadcast_to(values[place], type.shape), type.dtype)
-            pointers[i] = array.ctypes.data
+            pointers[i] = data_address(array)
             held.append(array)
         for i, place, type in self._fresh:
             values[place] = array = np.empty(type.shape, type.dtype)
-            pointers[i] = array.ctypes.data
+            pointers[i] = data_address(array)
         for i, place, argument in self._taken:
             values[place] = array = values[argument]
-            pointers[i] = array.ctypes.data
+            pointers[i] = data_address(array)
         self._call(pointers, (values, held, workspace))
         for place, buffer in self._placed:
             values[place] = workspace.buffers[buffer]
@@ -207,9 +208,9 @@ class Workspace:
         self.pointers: list[Any] = []
         for call in calls:
             pointers = (ctypes.c_void_p * (call.count + 1))()
-            pointers[call.count] = aligned(self._scratch.ctypes.data)
+            pointers[call.count] = aligned(data_address(self._scratch))
             for i, buffer in call.fixed:
-                pointers[i] = self.buffers[buffer].ctypes.data
+                pointers[i] = data_address(self.buffers[buffer])
             self.pointers.append(pointers)
 
 
