@@ -14,6 +14,7 @@ from primad.numpy import (
     arranging,
     bits,
     creation,
+    diagonals,
     einstein,
     elementwise,
     histograms,
@@ -40,6 +41,7 @@ from primad.numpy import (
 from primad.numpy.arranging import *
 from primad.numpy.bits import *
 from primad.numpy.creation import *
+from primad.numpy.diagonals import *
 from primad.numpy.einstein import *
 from primad.numpy.elementwise import *
 from primad.numpy.histograms import *
@@ -73,6 +75,7 @@ COMPOSITES = (
     *scans.COMPOSITES,
     *order.COMPOSITES,
     *products.COMPOSITES,
+    *diagonals.COMPOSITES,
     *linalg.COMPOSITES,
     *special.COMPOSITES,
 )
@@ -84,8 +87,8 @@ TRACEABLE = [
 ]  # fmt: skip
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
-    arranging, bits, creation, einstein, elementwise, histograms, indexing, logic, nans, order, padding, polynomials,
-    products, quantiles, reductions, rounding, scans, shaping, signals, ufunc_methods,
+    arranging, bits, creation, diagonals, einstein, elementwise, histograms, indexing, logic, nans, order, padding,
+    polynomials, products, quantiles, reductions, rounding, scans, shaping, signals, ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 

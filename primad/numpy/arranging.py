@@ -10,8 +10,8 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
+from primad.numpy.diagonals import diag
 from primad.numpy.indexing import take
-from primad.numpy.products import diag
 from primad.numpy.promotion import (
     any_traced,
     as_shape,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.numpy import products
+from primad.numpy import diagonals, products
 from primad.numpy.promotion import as_traced, first_traced, implements
 from primad.numpy.shaping import reshape, swapaxes, transpose
 from primad.numpy.systems import inv, solve, square_matrices
@@ -56,13 +56,13 @@ def outer(x1: Any, x2: Any, /) -> Any:
 @implements(np.linalg.diagonal)
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """np.linalg.diagonal: diagonals of the matrices in the last two axes."""
-    return products.diagonal(x, offset, -2, -1)
+    return diagonals.diagonal(x, offset, -2, -1)
 
 
 @implements(np.linalg.trace)
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """np.linalg.trace: sums of diagonals of the matrices in the last two axes."""
-    return products.trace(x, offset, -2, -1, dtype)
+    return diagonals.trace(x, offset, -2, -1, dtype)
 
 
 @implements(np.linalg.matrix_transpose)

@@ -10,12 +10,13 @@ import numpy as np
 
 from primad import ops
 from primad.errors import DomainError, ShapeError, TracingError
+from primad.numpy.diagonals import diagonal
 from primad.numpy.elementwise import ceil, clip, floor, maximum, minimum, sqrt, where
 from primad.numpy.indexing import take, take_along_axis
 from primad.numpy.logic import isnan
 from primad.numpy.nans import without_nan
 from primad.numpy.order import sort
-from primad.numpy.products import diagonal, dot
+from primad.numpy.products import dot
 from primad.numpy.promotion import (
     as_float,
     as_traced,

@@ -9,8 +9,8 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.kinds import composite
+from primad.numpy.diagonals import diagonal_
 from primad.numpy.elementwise import sign
-from primad.numpy.products import diagonal_
 from primad.numpy.promotion import as_float, implements, traced_operands
 from primad.numpy.reductions import prod_
 from primad.numpy.shaping import broadcast_to

@@ -12,7 +12,7 @@ from typing import Any
 from primad import ops
 from primad.ir.node import Node
 from primad.ir.program import ClosedProgram
-from primad.numpy.products import diagonal_, trace_
+from primad.numpy.diagonals import diagonal_, trace_
 from primad.ops.contraction import split
 from primad.primitive import Law, Primitive
 from primad.programs.matrices import (

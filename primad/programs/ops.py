@@ -20,7 +20,8 @@ from primad.errors import ShapeError
 from primad.ir.families import LEFT_OUT
 from primad.ir.node import Node, Trace, named
 from primad.ir.program import ClosedProgram, Program
-from primad.numpy.products import diagonal_, matmul_, trace_
+from primad.numpy.diagonals import diagonal_, trace_
+from primad.numpy.products import matmul_
 from primad.ops.contraction import letters
 from primad.primitive import Law, LawClass, Primitive, Rewrite, application, consuming, one_or_all
 from primad.recording import program_of

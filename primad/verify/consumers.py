@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.numpy.products import diagonal_, trace_
+from primad.numpy.diagonals import diagonal_, trace_
 from primad.primitive import Primitive, as_tuple
 from primad.recording import trace
 from primad.verify.cases import Case, Choices, Seeded
