@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from primad.ir.program import Program
 from primad.simplify.taking import take_early
+from primad.simplify.terms import add_once
 from primad.transforms.lowering import lower
 
 
@@ -11,7 +12,8 @@ def simplify(program: Program) -> Program:
     """Return an equal program of primitives that costs less.
 
     Constructor laws apply to every node as it is built; what is left to do is to lower composites, whose definitions
-    meet their consumers' laws then, and to leave out dead code and what is not read (`primad.simplify.taking`).
+    meet their consumers' laws then, to leave out dead code and what is not read (`primad.simplify.taking`), and to add
+    each term of a sum once (`primad.simplify.terms`).
     Derivative composites sum over their directions as they are lowered (`primad.simplify.collapse`). Laws that hold bit
     for bit or in exact arithmetic are applied, finite ones only to zeros that differentiation itself put there.
 
@@ -24,4 +26,4 @@ def simplify(program: Program) -> Program:
           return a
         }
     """
-    return take_early(lower(program))
+    return add_once(take_early(lower(program)))

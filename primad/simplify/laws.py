@@ -3,7 +3,8 @@
 The first families are applied by constructors, as the ops that are kept outermost say (`primad.primitive.Outermost`),
 the second by the pass that moves sums over directions towards the inputs (`primad.simplify.collapse`), the third by
 that for sums of derivatives (`primad.simplify.gather`), the fourth to programs about to be planned
-(`primad.simplify.outer`), the fifth to these and to programs about to be differentiated (`primad.simplify.taking`).
+(`primad.simplify.outer`), the fifth to these and to programs about to be differentiated (`primad.simplify.taking`),
+the sixth to what is planned, last of all (`primad.simplify.terms`).
 """
 
 from __future__ import annotations
@@ -384,4 +385,19 @@ _TAKING = (
     ),
 )
 
-PASS_LAWS = (*_OUTERMOST, *_COLLAPSE, *_GATHER, *_PLANNED, *_TAKING)
+_TERMS = (
+    Law(
+        "each term of a sum is added once: sums of sums",
+        "real",
+        lambda x, y, z: (ops.add(ops.add(x, y), ops.add(y, z)), ops.add(ops.add(x, z), ops.mul(2.0, y))),
+        ((3,), (3,), (3,)),
+    ),
+    Law(
+        "each term of a sum is added once: equal factors multiply once",
+        "real",
+        lambda x, y: (ops.add(ops.mul(3.0, x), ops.mul(3.0, y)), ops.mul(3.0, ops.add(x, y))),
+        ((3,), (3,)),
+    ),
+)
+
+PASS_LAWS = (*_OUTERMOST, *_COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_TERMS)
