@@ -27,8 +27,7 @@ REFUSED: dict[Any, str] = {}
 _HARMLESS: dict[str, Any] = {
     "where": (True,),
     "dtype": (None,),
-    "casting": ("same_kind",),
-    "order": ("K", "C", "A"),
+    "order": ("K", "C", "A", "F"),
     "subok": (True, False),
     "signature": (None,),
     "sig": (None,),
@@ -76,8 +75,10 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
         )
     if kwargs.get("where", True) is not True and method != "reduce":
         raise TracingError(f"np.{name} with where= is not supported on traced arrays", fix="use primad.numpy.where.")
-    if (kwargs.get("dtype") is not None and method == "__call__") or kwargs.get("casting", "same_kind") != "same_kind":
-        raise TracingError(f"np.{name} with dtype= or casting= is not supported on traced arrays", fix="use .astype.")
+    if method == "__call__" and not kwargs.keys().isdisjoint(("dtype", "casting")):
+        loop = {key: kwargs[key] for key in ("dtype", "casting") if key in kwargs}
+        kwargs = {key: value for key, value in kwargs.items() if key not in loop}
+        inputs = METHODS["__array_ufunc__"](ufunc, inputs, **loop)
     kwargs = {key: value for key, value in kwargs.items() if not _says_nothing(key, value)}
     if method != "__call__":
         recorded: Callable[..., Any] | None = METHODS.get(f"{name}.{method}")

@@ -316,11 +316,11 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: solve(A, x),
     ),
     "a keyword that is missing": (
-        lambda x: np.sort(x, order="first"),
-        "np.sort on a traced array: got an unexpected keyword argument 'order'\n"
+        lambda x: np.broadcast_to(x, (2, *x.shape), subok=True),
+        "np.broadcast_to on a traced array: got an unexpected keyword argument 'subok'\n"
         "  Some of NumPy's options are not supported there.\n"
         "  Fix: write what it does with other functions; primad.numpy's docstrings say what they take.",
-        lambda x: np.sort(x),
+        lambda x: np.broadcast_to(x, (2, *x.shape)),
     ),
     "an iterator": (
         lambda x: list(np.nditer(x)),

@@ -7,6 +7,7 @@ named here.
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from numpy_cases import OF_VALUES
 from test_numpy_surface import CASES as SURFACE
 
 import primad
+import primad.numpy as pnp
 from primad.protocols import FUNCTIONS, METHODS, UFUNCS
 
 CASES = {**SURFACE, **{name: [case] for name, case in OF_VALUES.items()}}
@@ -182,6 +184,46 @@ def test_nothing_is_written_elsewhere(name: str) -> None:
             out = (out,) * NAMED[name].nout
         with pytest.raises(primad.PrimadError):
             primad.trace(lambda *xs: case(WithOption(name, out=out), *xs))(*args)
+
+
+@pytest.mark.parametrize("ufunc", [f for f in UFUNCS if isinstance(f, np.ufunc) and f.nin < 3 and f.signature is None])
+def test_ufuncs_compute_in_the_dtype_asked_for(ufunc: np.ufunc) -> None:
+    """With `dtype=` and `casting=` they take what NumPy takes, and no more, where primad has the dtypes."""
+    for own, other in itertools.product((np.float64, np.float32, np.int64, np.bool_), (None, 1, 0.5)):
+        args = (np.ones(3, own), other)[: ufunc.nin]
+        if any(arg is None for arg in args):
+            continue
+        for dtype, casting in itertools.product((None, np.float32, np.float64, np.int32), ("no", "safe", "unsafe")):
+            plain = partial(ufunc, dtype=dtype, casting=casting)
+            what = honoured_or_refused(lambda x, plain=plain, rest=args[1:]: plain(x, *rest), args[:1])
+            assert what is None, (args, dtype, casting, what)
+
+
+@pytest.mark.parametrize("ufunc", [f for f in UFUNCS if isinstance(f, np.ufunc) and f.nin < 3 and f.signature is None])
+def test_ufuncs_take_a_dtype_that_they_compute_in(ufunc: np.ufunc) -> None:
+    """Where a call with operands of a dtype is recorded, so is one that asks for it."""
+    args = (np.full(3, 0.5), np.full(3, 0.5))[: ufunc.nin]
+    try:
+        expected = ufunc(*args, dtype=np.float32)
+        primad.trace(lambda x: ufunc(x, *[y.astype(np.float32) for y in args[1:]]))(args[0].astype(np.float32))
+    except (TypeError, primad.PrimadError):
+        return
+    found = primad.trace(lambda x: ufunc(x, *args[1:], dtype=np.float32))(args[0])(args[0])
+    for mine, theirs in zip(np.atleast_2d(found), np.atleast_2d(expected), strict=True):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+
+
+def test_dtype_of_ufuncs_is_a_conversion() -> None:
+    x = np.array([0.3, 0.7])
+    for n in (np, pnp):
+        assert primad.jit(partial(n.multiply, dtype=np.float32))(x, 2).dtype == np.float32
+        assert primad.grad(lambda x, n=n: np.sum(n.sin(x, dtype=np.float32)))(x).dtype == np.float64
+        np.testing.assert_allclose(
+            primad.grad(lambda x, n=n: np.sum(n.sin(x, dtype=np.float32)))(x), np.cos(x), rtol=1e-6
+        )
+        with pytest.raises(primad.TracingError, match=r"np\.add does not take .* with casting='no'"):
+            primad.trace(lambda x, n=n: n.add(x, x, dtype=np.float32, casting="no"))(x)
 
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "count_nonzero")

@@ -79,6 +79,8 @@ def implements(
                     if any(getattr(arg, "__array_priority__", 0) > TracedArray.__array_priority__ for arg in args):
                         return plain(*args, **kwargs)  # NumPy asks what knows better first
                     args = tuple([joined(arg) for arg in args])
+                    if kwargs and not kwargs.keys().isdisjoint(("dtype", "casting")):
+                        return plain(*args, **kwargs)  # by NumPy's protocol, which knows of loops
                 elif args and not of_arrays:
                     args = (joined(args[0]), *args[1:])
                 return called(function, function.__name__, args, kwargs)
@@ -161,8 +163,14 @@ def result_dtype(*values: Any) -> np.dtype[Any]:
     return check_dtype(np.result_type(*[_promotes_as(value) for value in values]))
 
 
-def loop_dtypes(ufunc: Any, *values: Any) -> tuple[np.dtype[Any], ...]:
+def loop_dtypes(ufunc: Any, *values: Any, dtype: Any = None, casting: Any = "same_kind") -> tuple[np.dtype[Any], ...]:
     """Return the dtypes to which a NumPy ufunc converts such operands.
+
+    Args:
+        ufunc: the ufunc.
+        values: its operands.
+        dtype: the dtype that its results are to have; None for the one that follows from the operands.
+        casting: which conversions are allowed.
 
     Raises:
         TracingError: if it does not take them.
@@ -175,10 +183,29 @@ def loop_dtypes(ufunc: Any, *values: Any) -> tuple[np.dtype[Any], ...]:
         else:
             given.append(promoted if isinstance(promoted, np.dtype) else type(promoted))
     try:
-        return cast(tuple[np.dtype[Any], ...], ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))[: len(given)])
-    except TypeError:
+        results = [None if dtype is None else np.dtype(dtype)] * ufunc.nout
+        asked = {} if dtype is None else {"signature": (*[None] * ufunc.nin, *results)}
+        found = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout), casting=casting, **asked)
+        return cast(tuple[np.dtype[Any], ...], found[: len(given)])
+    except (TypeError, ValueError):
         names = " and ".join(getattr(kind, "name", None) or kind.__name__ for kind in given)
-        raise TracingError(f"np.{ufunc.__name__} does not take operands of dtype {names}") from None
+        said = "" if dtype is None else f" for results of dtype {getattr(dtype, '__name__', dtype)}"
+        said += "" if casting == "same_kind" else f" with casting={casting!r}"
+        raise TracingError(
+            f"np.{ufunc.__name__} does not take operands of dtype {names}{said}", fix="convert them with .astype."
+        ) from None
+
+
+def _converted(ufunc: Any, inputs: Sequence[Any], dtype: Any = None, casting: Any = "same_kind") -> list[Any]:
+    """Return a ufunc's operands in the dtypes in which its `dtype=` and `casting=` let it compute."""
+    dtypes = loop_dtypes(ufunc, *inputs, dtype=dtype, casting=casting)
+    return [
+        convert(x, each) if isinstance(x, TracedArray) else np.asarray(x).astype(each)
+        for x, each in zip(inputs, dtypes, strict=True)
+    ]
+
+
+METHODS["__array_ufunc__"] = _converted
 
 
 def loop_dtype(ufunc: Any, *values: Any) -> np.dtype[Any]:
