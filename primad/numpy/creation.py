@@ -153,14 +153,14 @@ def isfortran(a: Any) -> bool:
 
 @implements(np.may_share_memory)
 def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
-    """np.may_share_memory: what is written into a traced array is seen in no other."""
-    return False
+    """np.may_share_memory: what is written into a traced array is seen in it, and in no other."""
+    return a is b and a.size > 0
 
 
 @implements(np.shares_memory)
 def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
-    """np.shares_memory: what is written into a traced array is seen in no other."""
-    return False
+    """np.shares_memory: what is written into a traced array is seen in it, and in no other."""
+    return a is b and a.size > 0
 
 
 def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
