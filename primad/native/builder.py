@@ -61,6 +61,16 @@ class Builder:
         """Write an instruction that has no value."""
         self.lines.append(f"  {code}")
 
+    def met(self, type: str, values: Sequence[str]) -> list[str]:
+        """Return vectors of a type behind a place that all must pass, and that comes after those written before."""
+        if len(values) == 1:  # nothing to wait for, and LLVM has no such text for one value
+            return list(values)
+        types = ", ".join([type] * len(values))
+        places = ",".join(["=x"] * len(values) + [str(i) for i in range(len(values))])
+        operands = ", ".join(f"{type} {x}" for x in values)
+        behind = self.emit(f'call {{ {types} }} asm sideeffect "", "{places}"({operands})')
+        return [self.emit(f"extractvalue {{ {types} }} {behind}, {i}") for i in range(len(values))]
+
     def room(self, type: str, count: int = 1, align: int = 0) -> str:
         """Return the address of memory of the function's own, which it has from its beginning to its end."""
         name = f"%room{len(self._rooms)}"

@@ -159,23 +159,13 @@ class Vector:
         """
         lanes = min(WIDTH_BYTES, VECTOR_BYTES) // self.dtype.itemsize
         parts = [self._picked(self.type, x, "poison", range(i, i + lanes)) for i in range(0, self.lanes, lanes)]
-        parts = [part for i in range(0, len(parts), TOGETHER) for part in self._met(parts[i : i + TOGETHER], lanes)]
+        kind = f"<{lanes} x {self.scalar}>"
+        parts = [part for i in range(0, len(parts), TOGETHER) for part in self.code.met(kind, parts[i : i + TOGETHER])]
         while lanes < self.lanes:
             kind, lanes = f"<{lanes} x {self.scalar}>", 2 * lanes
             pairs = zip(parts[::2], parts[1::2], strict=True)
             parts = [self._picked(kind, one, other, range(lanes)) for one, other in pairs]
         return parts[0]
-
-    def _met(self, parts: Sequence[str], lanes: int) -> list[str]:
-        """Return vectors behind a place that all must pass, and that comes after those that were written before."""
-        if len(parts) == 1:  # nothing to wait for, and LLVM has no such text for one value
-            return list(parts)
-        kind = f"<{lanes} x {self.scalar}>"
-        kinds = ", ".join([kind] * len(parts))
-        places = ",".join(["=x"] * len(parts) + [str(i) for i in range(len(parts))])
-        operands = ", ".join(f"{kind} {x}" for x in parts)
-        met = self.code.emit(f'call {{ {kinds} }} asm sideeffect "", "{places}"({operands})')
-        return [self.code.emit(f"extractvalue {{ {kinds} }} {met}, {i}") for i in range(len(parts))]
 
     def _picked(self, kind: str, x: str, y: str, lanes: Iterable[int]) -> str:
         """Return lanes of two vectors of a type, counted through both."""

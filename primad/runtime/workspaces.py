@@ -277,5 +277,5 @@ def keep_freed_memory() -> None:
 
 
 LARGEST_KEPT = 2**25 - 2**14
-"""Bytes: with its head and whole pages not above 32 MB, from which on nothing is learned."""
+"""Bytes. Given by mallopt(3): with its head and whole pages not above 32 MB, from which on nothing is learned."""
 keep_freed_memory()
