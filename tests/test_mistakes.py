@@ -492,8 +492,6 @@ OUTSIDE = {
 OTHERWISE = {
     "isscalar": "NumPy means its scalars and Python's numbers only",
     "empty_like": "its elements are what the memory holds",
-    "may_share_memory": "what is written into a traced array is seen in no other, nor in itself",
-    "shares_memory": "what is written into a traced array is seen in no other, nor in itself",
     "polydiv": "leading coefficients of a remainder stay, if they are 0: shapes do not depend on values",
 }
 """Where another result than NumPy's is right, and why."""

@@ -161,9 +161,10 @@ def test_rows_of_random_programs_are_those_of_forward_mode(seed):
 
     kinds = [lambda x: x - np.mean(x, axis=0), lambda x: x, lambda x: x[rng_rows(x)], some]
     ends = [kinds[rng.integers(len(kinds))] for _ in program.outputs]
+    defined = ~np.isnan(function(*arrays))  # a remainder by 0 has no derivative, and each mode its own NaNs
     for argument in range(len(arrays)):
-        expected = primad.jacfwd(function, argument)(*arrays)
-        found = primad.jacrev(function, argument)(*arrays)
+        expected = primad.jacfwd(function, argument)(*arrays)[defined]
+        found = primad.jacrev(function, argument)(*arrays)[defined]
         scale = 1 + np.abs(np.where(np.isfinite(expected), expected, 0)).max(initial=0)
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * scale)
 
