@@ -51,7 +51,8 @@ import numpy as np
 from primad.axes import AxisMap
 from primad.errors import PrimadError
 from primad.ir.node import PACK, Node, Params, Trace, named
-from primad.ir.program import Cost, newest
+from primad.ir.program import Cost
+from primad.ir.replay import newest
 from primad.trace import TracedArray, bind, lift
 from primad.types import TupleType, Zero
 

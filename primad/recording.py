@@ -14,7 +14,8 @@ from primad import tree
 from primad.errors import PrimadError, TracingError
 from primad.ir.families import LEFT_OUT
 from primad.ir.node import FLOAT64, INPUT, WEAK, Node, Trace
-from primad.ir.program import Program, newest
+from primad.ir.program import Program
+from primad.ir.replay import newest
 from primad.refusals import explained
 from primad.shares import Share
 from primad.trace import TracedArray, escaped, lift

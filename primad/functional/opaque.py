@@ -18,7 +18,7 @@ import numpy as np
 from primad import tree
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.functional.transformed import is_sent, name_of, not_pickled
-from primad.ir.program import newest
+from primad.ir.replay import newest
 from primad.primitive import Primitive
 from primad.recording import check_function, type_of
 from primad.trace import TracedArray, lift

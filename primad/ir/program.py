@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -14,7 +14,6 @@ from primad.ir.node import (
     CAPTURED,
     INPUT,
     LITERAL,
-    PACK,
     Leaf,
     Node,
     Trace,
@@ -23,6 +22,7 @@ from primad.ir.node import (
     param_key,
     reachable,
 )
+from primad.ir.replay import needed_between, replay
 from primad.ir.text import render
 from primad.types import ArrayType, TupleType
 
@@ -315,59 +315,6 @@ class ClosedProgram:
         return isinstance(other, ClosedProgram) and self.key == other.key
 
 
-def replay(nodes: Sequence[Node], mapping: dict[Node, Node], trace: Trace, copy: bool = False) -> None:
-    """Rebuild `nodes` on the operands that `mapping` gives, adding each new node to `mapping`.
-
-    Each goes to the newest trace among its operands; leaves go to `trace`. Nodes of older traces stand for themselves.
-
-    Args:
-        nodes: in order, operands first.
-        mapping: what has been rebuilt so far.
-        trace: where leaves go.
-        copy: whether `mapping` takes inputs one to one to fresh inputs, so that no law can apply anew.
-    """
-    for node in nodes:
-        if node not in mapping:
-            mapping[node] = rebuild(node, mapping, trace, copy)
-
-
-def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace, copy: bool = False) -> Node:
-    """Build one node again on mapped operands (see `replay`)."""
-    op = node.op
-    if op is LITERAL:
-        return trace.literal(literal_value(node), node.type)
-    if op is CAPTURED:
-        return trace.capture(node.params[0][1])
-    if op is INPUT:
-        raise ProgramError(f"input {node} has no value in this context")
-    inputs = tuple([mapping.get(operand, operand) for operand in node.inputs])
-    owner = trace
-    for operand in inputs:
-        if operand.trace is not trace:
-            owner = newest(inputs, trace)
-            break
-    return reapplied(node, inputs, owner, copy)
-
-
-def reapplied(node: Node, inputs: tuple[Node, ...], trace: Trace, copy: bool = False) -> Node:
-    """Apply a node's op to other operands, in the trace that the newest of them belongs to."""
-    if len(inputs) == 1 and inputs[0].op is PACK:
-        part: Node = inputs[0].inputs[node.params[0][1]]
-        return part
-    return trace.copy(node, inputs) if copy else trace.build(node.op, inputs, node.params)
-
-
-def newest(inputs: Sequence[Node], default: Trace) -> Trace:
-    """Return the newest trace among the nodes, or `default` when there are none."""
-    if not inputs:
-        return default
-    found = inputs[0].trace
-    for node in inputs[1:]:
-        if node.trace.age > found.age:
-            found = node.trace
-    return found
-
-
 def carry_lines(source: Program, mapping: Mapping[Node, Node], target: Trace) -> None:
     """Copy the user's lines of `source` to the nodes that replaced its own."""
     lines = target.lines
@@ -405,17 +352,3 @@ def subprogram(
     part = Program(trace, new, [mapping[node] for node in outputs], names=names)
     trace.close()
     return part
-
-
-def needed_between(inputs: Collection[Node], outputs: Sequence[Node]) -> set[Node]:
-    """Return the nodes that are needed to compute some nodes when others are known, with both."""
-    stop = set(inputs)
-    needed: set[Node] = set()
-    stack = list(outputs)
-    while stack:
-        node = stack.pop()
-        if node not in needed:
-            needed.add(node)
-            if node not in stop:
-                stack.extend(node.inputs)
-    return needed

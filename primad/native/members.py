@@ -11,7 +11,8 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import CAPTURED, Leaf, Node, Trace
-from primad.ir.program import ClosedProgram, Program, carry_lines, replay
+from primad.ir.program import ClosedProgram, Program, carry_lines
+from primad.ir.replay import replay
 from primad.native.bodies import KEPT, step_program
 from primad.native.pointwise import NEEDS
 from primad.native.vectors import lanes_of

@@ -15,7 +15,8 @@ from typing import Any
 
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value, param_key
-from primad.ir.program import Program, replay
+from primad.ir.program import Program
+from primad.ir.replay import replay
 from primad.native.budget import BUDGET
 from primad.native.layout import is_constant
 from primad.native.memory import Memory, aligned, alignment_of

@@ -14,7 +14,8 @@ from itertools import pairwise
 
 from primad import ops
 from primad.ir.node import FLOAT64, LITERAL, Leaf, Node, Operation, Params, Trace, literal_value
-from primad.ir.program import Program, carry_lines, reapplied, rebuild
+from primad.ir.program import Program, carry_lines
+from primad.ir.replay import reapplied, rebuild
 from primad.native.grouping import Key, components, key_of
 from primad.native.pointwise import Pointwise, work_of_element
 from primad.native.storage import joined_in

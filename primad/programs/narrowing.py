@@ -7,7 +7,8 @@ from collections.abc import Hashable
 from primad import ops
 from primad.axes import AxisMap, Strided, is_name
 from primad.ir.node import Leaf, Node, Trace
-from primad.ir.program import Program, rebuild
+from primad.ir.program import Program
+from primad.ir.replay import rebuild
 from primad.primitive import apply
 from primad.recording import program_of
 from primad.trace import TracedArray

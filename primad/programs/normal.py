@@ -14,7 +14,8 @@ from typing import Any
 
 from primad import ops
 from primad.ir.node import INPUT, Node, is_literal
-from primad.ir.program import Program, rebuild, subprogram
+from primad.ir.program import Program, subprogram
+from primad.ir.replay import rebuild
 from primad.ops.contraction import ALPHABET, letters
 from primad.programs.rows import is_single
 from primad.recording import program_of

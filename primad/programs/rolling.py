@@ -13,7 +13,8 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import LITERAL, Node, Trace, literal_value
-from primad.ir.program import Program, carry_lines, newest, reapplied, replay
+from primad.ir.program import Program, carry_lines
+from primad.ir.replay import newest, reapplied, replay
 from primad.native.budget import BUDGET
 from primad.numpy.shaping import stack
 from primad.primitive import as_tuple

@@ -23,7 +23,8 @@ import numpy as np
 from primad import ops
 from primad.axes import AxisMap, Factors, Label, Strided, is_name
 from primad.ir.node import Leaf, Node, is_literal, named
-from primad.ir.program import Program, rebuild
+from primad.ir.program import Program
+from primad.ir.replay import rebuild
 from primad.programs.seeds import (
     Index,
     Padded,

@@ -21,7 +21,8 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.node import Node, Trace
-from primad.ir.program import ClosedProgram, Cost, Program, newest
+from primad.ir.program import ClosedProgram, Cost, Program
+from primad.ir.replay import newest
 from primad.numpy.shaping import stack
 from primad.ops.broadcasting import widen
 from primad.primitive import LoopForm, Primitive, as_tuple, one_or_all

@@ -22,7 +22,8 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, StepsError
 from primad.ir.node import Node
-from primad.ir.program import ClosedProgram, Cost, Program, newest
+from primad.ir.program import ClosedProgram, Cost, Program
+from primad.ir.replay import newest
 from primad.ops.broadcasting import widen
 from primad.primitive import DomainOfDefinition, LoopForm, Primitive
 from primad.programs import stepping

@@ -11,7 +11,8 @@ import numpy as np
 from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.ir.node import CAPTURED, LITERAL, Node, Trace, leaf_value, literal_value, param_key
-from primad.ir.program import Program, replay
+from primad.ir.program import Program
+from primad.ir.replay import replay
 from primad.ir.signature import Signature
 from primad.recording import type_of
 from primad.runtime.executor import PLAIN, Executable, Executor, Options

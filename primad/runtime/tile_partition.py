@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node
-from primad.ir.program import Program, needed_between, subprogram
+from primad.ir.program import Program, subprogram
+from primad.ir.replay import needed_between
 from primad.native.layout import Slices
 from primad.native.storage import VIEWS
 from primad.primitive import application, project

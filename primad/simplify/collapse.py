@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from primad import ops
 from primad.ir.families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, literal_value, named
-from primad.ir.program import Program, rebuild
+from primad.ir.program import Program
+from primad.ir.replay import rebuild
 from primad.ops.contraction import letters, split
 from primad.primitive import apply
 from primad.transforms.dimensions import axis_map

@@ -17,7 +17,8 @@ from typing import Any
 from primad import ops
 from primad.ir.families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import LITERAL, Leaf, Node, Trace
-from primad.ir.program import Program, replay
+from primad.ir.program import Program
+from primad.ir.replay import replay
 from primad.primitive import apply
 from primad.transforms.lowering import finish
 from primad.types import ArrayType, TupleType

@@ -16,7 +16,8 @@ from primad import ops
 from primad.axes import is_name
 from primad.ir.families import LEFT_OUT, LOCAL
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
-from primad.ir.program import Program, rebuild
+from primad.ir.program import Program
+from primad.ir.replay import rebuild
 from primad.primitive import apply
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import expand, finish

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from primad.ir.node import Leaf, Node, Trace
-from primad.ir.program import Program, carry_lines, rebuild
+from primad.ir.program import Program, carry_lines
+from primad.ir.replay import rebuild
 from primad.primitive import packed, result_of
 from primad.rules import missing_rule
 from primad.trace import TracedArray

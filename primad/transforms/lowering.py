@@ -7,7 +7,8 @@ from typing import Any
 
 from primad.errors import ProgramError, TracingError
 from primad.ir.node import Leaf, Node, Params, Trace
-from primad.ir.program import ClosedProgram, Program, carry_lines, newest, rebuild, replay
+from primad.ir.program import ClosedProgram, Program, carry_lines
+from primad.ir.replay import newest, rebuild, replay
 from primad.primitive import Primitive, as_tuple, one_or_all, packed, result_of
 from primad.recording import program_of
 from primad.trace import TracedArray

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from primad.axes import result_types
 from primad.ir.node import LITERAL, Node, Params, Trace, literal_value, named
-from primad.ir.program import Program, carry_lines, needed_between
+from primad.ir.program import Program, carry_lines
+from primad.ir.replay import needed_between
 from primad.primitive import project
 from primad.transforms.dimensions import axis_map
 from primad.types import ArrayType

@@ -7,7 +7,8 @@ from typing import Any
 
 from primad.errors import NotDifferentiableError
 from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
-from primad.ir.program import ClosedProgram, Cost, Program, rebuild, replay
+from primad.ir.program import ClosedProgram, Cost, Program
+from primad.ir.replay import rebuild, replay
 from primad.ops.strong_zeros import is_masked, keep_masked, sum_of_masked
 from primad.primitive import Primitive, as_tuple, one_or_all
 from primad.rules import missing_rule, tangent_sum
