@@ -105,6 +105,7 @@ CLAIMS = {
         "test_following.py::test_what_does_the_same_is_not_looked_up"
     ),
     "each time it runs on a machine": "test_machine.py::test_a_program_is_the_same_in_every_process",
+    "each term is added once": "test_terms.py::test_a_sum_takes_so_many_ops",
     "one pullback for all points": "test_residuals.py::test_points_that_stay_apart_take_one_pullback",
 }
 """Words of the page, and the test that fails where they are not true."""
