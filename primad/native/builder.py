@@ -61,6 +61,11 @@ class Builder:
         """Write an instruction that has no value."""
         self.lines.append(f"  {code}")
 
+    def picked(self, type: str, x: str, y: str, lanes: Iterable[int]) -> str:
+        """Return lanes of two vectors of a type, counted through both."""
+        picks = [f"i32 {lane}" for lane in lanes]
+        return self.once(f"shufflevector {type} {x}, {type} {y}, <{len(picks)} x i32> <{', '.join(picks)}>")
+
     def met(self, type: str, values: Sequence[str]) -> list[str]:
         """Return vectors of a type behind a place that all must pass, and that comes after those written before."""
         if len(values) == 1:  # nothing to wait for, and LLVM has no such text for one value

@@ -196,11 +196,6 @@ class Code(Builder):
             piece = self.picked(f"<{lanes} x {cell}>", value, "poison", range(start, start + size))
             self.do(f"store <{size} x {cell}> {piece}, ptr {self.place(cell, pointer, start)}, align 1")
 
-    def picked(self, kind: str, x: str, y: str, lanes: Sequence[int]) -> str:
-        """Return lanes of two vectors, counted through both."""
-        picks = ", ".join(f"i32 {lane}" for lane in lanes)
-        return self.emit(f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{picks}>")
-
     def product_sum(self, vector: Vector, factors: Sequence[str], total: str) -> str:
         """Return total + the product of one or two factors, rounded once."""
         if len(factors) == 1:

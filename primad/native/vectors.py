@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -149,7 +149,7 @@ class Vector:
         """Return a vector of so many lanes several times, one behind another, which takes no instruction."""
         if lanes == self.lanes:
             return x
-        return self._picked(f"<{lanes} x {self.scalar}>", x, "poison", (i % lanes for i in range(self.lanes)))
+        return self.code.picked(f"<{lanes} x {self.scalar}>", x, "poison", (i % lanes for i in range(self.lanes)))
 
     def in_step(self, x: str) -> str:
         """Return a value of several of the processor's vectors, of which nothing is read before all are known.
@@ -158,19 +158,14 @@ class Vector:
         Both on x86 and on ARM `x` stands for the registers of vectors that every instruction for them takes.
         """
         lanes = min(WIDTH_BYTES, VECTOR_BYTES) // self.dtype.itemsize
-        parts = [self._picked(self.type, x, "poison", range(i, i + lanes)) for i in range(0, self.lanes, lanes)]
+        parts = [self.code.picked(self.type, x, "poison", range(i, i + lanes)) for i in range(0, self.lanes, lanes)]
         kind = f"<{lanes} x {self.scalar}>"
         parts = [part for i in range(0, len(parts), TOGETHER) for part in self.code.met(kind, parts[i : i + TOGETHER])]
         while lanes < self.lanes:
             kind, lanes = f"<{lanes} x {self.scalar}>", 2 * lanes
             pairs = zip(parts[::2], parts[1::2], strict=True)
-            parts = [self._picked(kind, one, other, range(lanes)) for one, other in pairs]
+            parts = [self.code.picked(kind, one, other, range(lanes)) for one, other in pairs]
         return parts[0]
-
-    def _picked(self, kind: str, x: str, y: str, lanes: Iterable[int]) -> str:
-        """Return lanes of two vectors of a type, counted through both."""
-        picks = [f"i32 {lane}" for lane in lanes]
-        return self.code.once(f"shufflevector {kind} {x}, {kind} {y}, <{len(picks)} x i32> <{', '.join(picks)}>")
 
     def op(self, name: str, *operands: str) -> str:
         """Apply an instruction, as `fadd`."""
