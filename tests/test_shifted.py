@@ -54,7 +54,7 @@ def drawn(steps):
         values = [x, y]
         for name, axis, k, i, j in steps:
             values.append(STEPS[name](values[-1 - i % len(values)], values[-1 - j % len(values)], axis % x.ndim, k))
-        return values[-1], values[-2]
+        return values[-1], values[-2], 2 * cut(x + y, 0, 0, 0)
 
     return run
 

@@ -89,9 +89,10 @@ class _Boxes:
 
     def _is_cut(self, node: Node) -> bool:
         """Say whether pieces of a value are computed of pieces of its operands, and not cut out of the whole."""
-        if isinstance(node.op, Leaf) or isinstance(node.type, TupleType) or node.type.ndim <= self._axis:
-            return False
-        params, axis = dict(node.params), self._axis
+        axis = self._axis
+        if isinstance(node.op, Leaf) or isinstance(node.type, TupleType) or not any(node.type.shape[axis : axis + 1]):
+            return False  # it has no pieces along the axis
+        params = dict(node.params)
         if node.op is ops.slice_:
             cut = [(0, n, 1) for n in node.inputs[0].type.shape]
             cut[axis] = (params["start"][axis], params["stop"][axis], 1)
