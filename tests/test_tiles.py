@@ -265,6 +265,14 @@ def test_scatters_are_sums_over_tiles(points, form, monkeypatch):
         assert caught.value.failure.place == at
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "f4"])
+def test_sums_over_tiles_keep_their_type(dtype, monkeypatch):
+    """Small integers have no more bits in a sum of sums than in one sum: what is too large wraps."""
+    monkeypatch.setattr(tileable_axes, "SPREAD", 0)
+    x, i = np.random.default_rng(0).integers(0, 100, (2, 67))
+    check(lambda x, i: (ops.scatter_add(x * x, i % 3, axis=0, batch=0, size=3),), x.astype(dtype), i)
+
+
 @pytest.mark.parametrize("points", [40, 67])
 def test_forces_between_pairs_are_added_in_tiles(points, monkeypatch):
     monkeypatch.setattr(tileable_axes, "SPREAD", 0)

@@ -208,7 +208,7 @@ class NativeTiles:
         for dtype, group in groupby(self._places, lambda placed: placed[1].type.dtype):
             placed = list(group)
             first, last = placed[0][0], placed[-1][0] + placed[-1][1].type.nbytes
-            added = np.add.reduce(chunks[:, first:last].view(dtype), axis=0)
+            added = np.add.reduce(chunks[:, first:last].view(dtype), axis=0, dtype=dtype)
             for place, node in placed:
                 at = (place - first) // dtype.itemsize
                 shape = node.type.shape
