@@ -93,6 +93,8 @@ def test_arguments_that_cannot_be_donated() -> None:
     with pytest.raises(primad.TracingError, match="x share memory with each other"):
         double(np.lib.stride_tricks.sliding_window_view(np.arange(10.0), 3, writeable=True), 1.0)
     assert double(2.0, 1.0) == 5.0
+    nothing = np.ones((0, 3))  # all steps of an array without elements are 0
+    assert double(nothing, 1.0) is nothing
     with pytest.raises(primad.TracingError, match="x_w and scale share"):
         primad.jit(lambda x, scale: x["w"] * scale, donate=0)({"w": x}, scale=x)
 

@@ -69,7 +69,7 @@ def _overlaps_itself(array: np.ndarray[Any, Any]) -> bool:
     extent = array.itemsize
     for stride, length in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
         if stride < extent:
-            return True
+            return array.size > 0
         extent += stride * (length - 1)
     return False
 
