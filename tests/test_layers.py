@@ -26,6 +26,7 @@ HEIGHT["errors"] = HEIGHT["types"] = HEIGHT["tree"] = 0  # the floor: types and 
 LAZY = {
     ("ir/program.py", "primad.runtime.programs"): "a program can be called; what runs it lies above",
     ("ir/program.py", "primad.symbolic.programs"): "a program has formulas; SymPy is loaded when they are asked for",
+    ("numpy/scans.py", "primad.functional.loops"): "a long running product is a loop, whose derivatives lie above",
     ("pde/domains.py", "primad.pde.combined"): "operators on domains make domains of classes that derive from theirs",
 }
 """Imports inside functions that are meant, within primad, and why; nothing else may import what lies above it."""

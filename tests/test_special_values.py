@@ -643,3 +643,23 @@ def test_laws_keep_nan_and_infinities() -> None:
             found = primad.jit(f, backend="reference")(x, y)
         np.testing.assert_array_equal(np.isnan(found), np.isnan(expected), err_msg=str(seed))
         np.testing.assert_array_equal(np.isinf(found), np.isinf(expected), err_msg=str(seed))
+
+
+def test_running_products_are_those_of_one_factor_after_the_other() -> None:
+    """Products that overflow or vanish on the way are NumPy's, few or many of them, and so are first derivatives."""
+    choose = np.random.default_rng(0)
+    for n in [*range(2, 9)] * 4 + [80]:
+        x = choose.choice([0.0, 1e200, 1e200, 1e-200, -3.0], size=n)
+        with np.errstate(all="ignore"):
+            expected = np.cumprod(x)
+            without = np.cumprod(np.where(np.eye(n, dtype=bool), 1.0, x), 1).T * np.tri(n)
+        for found in (
+            primad.vjp(np.cumprod, x)[0], primad.jit(np.cumprod, backend="reference")(x), primad.jit(np.cumprod)(x),
+            primad.jit(np.multiply.accumulate)(x), primad.vmap(np.cumprod)(np.stack([x, x]))[1],
+        ):  # fmt: skip
+            np.testing.assert_array_equal(found, expected, err_msg=str(x))
+        if np.isfinite(expected).all():
+            np.testing.assert_array_equal(primad.jacfwd(np.cumprod)(x), without, err_msg=str(x))
+        x = choose.choice([0.0, 2.0, -0.5, 1.5], size=n, p=[0.04, 0.32, 0.32, 0.32])
+        without = np.cumprod(np.where(np.eye(n, dtype=bool), 1.0, x), 1).T * np.tri(n)
+        np.testing.assert_allclose(primad.jacrev(np.cumprod)(x), without, rtol=1e-12, err_msg=str(x))

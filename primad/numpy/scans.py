@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ from primad import ops
 from primad.errors import ShapeError
 from primad.kinds import composite
 from primad.numpy.promotion import accumulator, convert, implements, normalize_axis, refuse_out
-from primad.numpy.shaping import concatenate, moveaxis, ravel
+from primad.numpy.shaping import concatenate, moveaxis, ravel, stack
 from primad.primitive import Primitive
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
+
+_WRITTEN_OUT = 32
+"""Up to how many products are nodes of their own, which laws see and tiles take; more are a loop, compiled sooner."""
 
 
 @implements(np.cumsum, method="cumsum")
@@ -36,10 +40,23 @@ def scanned(combine: Any, x: Any, axis: int) -> Any:
     return moveaxis(moved, 0, axis)
 
 
+def _running_products(x: Any, *, axis: int) -> Any:
+    """One factor after the other: products of some in the middle may overflow where what comes before them is 0."""
+    rows = moveaxis(x, axis, 0)
+    if len(rows) <= _WRITTEN_OUT:
+        found = stack(list(itertools.accumulate(rows, ops.mul))) if len(rows) else rows
+    else:
+        from primad.functional.loops import scan
+
+        _, found = scan(lambda total, row: (total * row,) * 2, np.ones(rows.shape[1:], rows.dtype), rows)
+    return moveaxis(found, 0, axis)
+
+
 cumprod_: Primitive = composite(
     "cumprod",
-    numpy=lambda x, *, axis: np.cumprod(x, axis=axis),
-    lower=lambda x, *, axis: scanned(ops.mul, x, axis),
+    numpy=lambda x, *, axis: np.cumprod(x, axis=axis, dtype=x.dtype),
+    lower=_running_products,
+    infer=lambda x, *, axis: x,
     doc="Products of the first elements, without division, so zeros are harmless at every order.",
 )
 
