@@ -30,6 +30,7 @@ FUNCTIONS = {
     "upper": lambda n, a: n.linalg.cholesky(a, upper=True),
     "q": lambda n, a: n.linalg.qr(a).Q,
     "r": lambda n, a: n.linalg.qr(a)[1],
+    "r alone": lambda n, a: n.linalg.qr(a, mode="r"),
 }
 
 

@@ -205,12 +205,12 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 @implements(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> QRResult:
+def qr(a: Any, mode: str = "reduced") -> Any:
     """np.linalg.qr: the reduced factorization a = Q R, for matrices of full column rank.
 
     Args:
         a: shape (…, m, n) with m ≥ n; integers become float64.
-        mode: 'reduced' only (for square matrices 'complete' is the same).
+        mode: 'reduced', or 'r' for R alone (for square matrices 'complete' is the same as 'reduced').
 
     Returns:
         Q of shape (…, m, n), with orthonormal columns, and R of shape (…, n, n), upper triangular. If only `R` is used,
@@ -229,10 +229,11 @@ def qr(a: Any, mode: str = "reduced") -> QRResult:
     """
     a = as_float(a)
     m, n = a.shape[-2:] if a.ndim >= 2 else (0, 0)
-    if m < n or mode not in ("reduced", "complete") or (mode == "complete" and m != n):
+    if m < n or mode not in ("reduced", "r", "complete") or (mode == "complete" and m != n):
         raise ShapeError(
             f"np.linalg.qr of shape {a.shape} in mode {mode!r} has no derivative in primad",
             why="Only the reduced factorization of matrices with at least as many rows as columns is unique.",
             fix="use mode='reduced'; of a wide matrix, factorize its first columns.",
         )
-    return QRResult(*ops.qr(a))
+    q, r = ops.qr(a)
+    return r if mode == "r" else QRResult(q, r)
