@@ -19,7 +19,7 @@ from primad.ir.replay import newest
 from primad.refusals import explained
 from primad.shares import Share
 from primad.trace import TracedArray, escaped, lift
-from primad.types import ArrayType, array_type
+from primad.types import ArrayType, array_type, refuse_other_operators
 
 RECORDING: ContextVar[Trace | None] = ContextVar("RECORDING", default=None)
 """The trace of the function that is being recorded, the innermost."""
@@ -44,13 +44,7 @@ def type_of(value: Any) -> ArrayType:
         return value
     if isinstance(value, TracedArray):
         return value.type
-    # Only where it can be one: the first look at np.ma imports it, which takes as long as recording a program.
-    if isinstance(value, np.ndarray) and isinstance(value, (np.ma.MaskedArray, np.matrix)):
-        raise TracingError(
-            f"an argument of type {type(value).__name__} cannot be traced",
-            why="Its operators mean something else than an array's.",
-            fix="pass a plain array: np.asarray(x), or x.filled(…) for a masked array.",
-        )
+    refuse_other_operators(value)
     if isinstance(value, Share):
         return value.type
     if not isinstance(value, (np.ndarray, np.generic, bool, int, float)) and not hasattr(value, "__array__"):

@@ -16,7 +16,7 @@ from primad.errors import TracingError, no_attribute
 from primad.ir.node import Constant, Node, Params, Trace, named
 from primad.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
 from primad.refusals import lost
-from primad.types import ArrayType, array_type
+from primad.types import ArrayType, array_type, refuse_other_operators
 
 _EQUALITIES = (np.equal, np.not_equal)
 
@@ -401,6 +401,7 @@ def lift(value: Any, trace: Trace) -> Node:
         if isinstance(value, TracedArray):  # with a mutable face
             return lift(settled(value), trace)
         value = np.asarray(value)
+    refuse_other_operators(value)
     array_type(value.shape, value.dtype)
     if value.dtype.kind == "f" and 0 in value.strides and value.size > 1:
         return _broadcast(value, trace)

@@ -107,6 +107,18 @@ class ArrayType:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
+def refuse_other_operators(value: Any) -> None:
+    """Raise an error for NumPy's arrays whose operators mean something else: matrices and masked arrays."""
+    if type(value) is np.ndarray or not isinstance(value, np.ndarray):
+        return
+    if isinstance(value, (np.ma.MaskedArray, np.matrix)):  # the first look at np.ma imports it, which takes a while
+        raise TracingError(
+            f"an argument of type {type(value).__name__} cannot be traced",
+            why="Its operators mean something else than an array's.",
+            fix="pass a plain array: np.asarray(x), or x.filled(…) for a masked array.",
+        )
+
+
 @lru_cache(maxsize=4096)
 def array_type(shape: tuple[int, ...], dtype: np.dtype[Any]) -> ArrayType:
     """Return the type of arrays of a shape and a dtype, the same object for the next of them."""

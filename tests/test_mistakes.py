@@ -617,3 +617,22 @@ def test_an_error_that_c_code_went_on_with_is_told_and_not_what_failed_after_it(
 
     with pytest.raises(PrimadError, match="needs the numbers of a traced array"):
         primad.grad(root_of_a_failing_function)(X)
+
+
+@pytest.mark.parametrize("other", [V.view(np.matrix), np.ma.masked_array(V, V > 0)], ids=["matrix", "masked"])
+def test_arrays_whose_operators_mean_something_else_are_refused(other: Any) -> None:
+    """As arguments, and where they meet traced arrays: elements would be multiplied that NumPy does not multiply."""
+    meetings: dict[str, Callable[[Any], Any]] = {
+        "*": lambda x: x * other,
+        "+": lambda x: x + other,
+        "multiply": lambda x: np.multiply(other, x),
+        "maximum": lambda x: np.maximum(x, other),
+        "where": lambda x: np.where(x > 0, x, other),
+        "reflected *": lambda x: other * x,
+        "reflected -": lambda x: other - x,
+    }
+    for meeting in meetings.values():
+        with pytest.raises(primad.TracingError):
+            primad.grad(lambda x, f=meeting: np.sum(f(x)))(V)
+    with pytest.raises(primad.TracingError, match="plain array"):
+        primad.jit(lambda x: x)(other)
