@@ -175,7 +175,7 @@ def test_a_checkpoint_of_processes_that_died_restarts_on_another_number(tmp_path
     assert died.returncode != 0 and not died.stdout.startswith("{")
     assert time.monotonic() - start < 60
     state = primad.nn.load(tmp_path / "state")
-    assert state["1/step"] == 4
+    assert state["1/step"] in (3, 4)  # whole, whether the first process came to write the last before it was ended
     again = lines(run(1, STOPPED, tmp_path / "state", 6, -1))
     whole = lines(run(1, STOPPED, tmp_path / "other", 6, -1))
     assert again == whole
