@@ -17,6 +17,8 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
+from primad.process import made_once
+
 LARGEST = 256 * 1024 * 1024
 """Bytes of all files together, at most. Chosen: some ten thousand functions, and little of a disk."""
 SHRUNK = 0.75
@@ -186,7 +188,7 @@ def _sources_in(folder: str) -> Iterator[tuple[str, int, int]]:
                 yield entry.path, about.st_size, about.st_mtime_ns
 
 
-@lru_cache(maxsize=4)
+@made_once(most=4)
 def _of(path: Path) -> DiskCache:
     return DiskCache(path)
 

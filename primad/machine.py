@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from primad.process import made_once
+
 # -- vectors -----------------------------------------------------------------------------------------------------------
 
 
@@ -196,7 +198,7 @@ def blas() -> Any:
     return _blas("scipy.linalg" in sys.modules)  # which loads one of its own
 
 
-@lru_cache(maxsize=2)
+@made_once()
 def _blas(with_scipys: bool) -> Any:
     from threadpoolctl import ThreadpoolController  # examines the loaded libraries: only when first needed
 

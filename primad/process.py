@@ -14,14 +14,16 @@ import threading
 from _thread import start_new_thread
 from collections.abc import Callable
 from contextvars import copy_context
+from functools import update_wrapper
 from queue import SimpleQueue
-from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar
+from threading import Lock, RLock
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 from weakref import ref
 
 import numpy as np
 
 Value = TypeVar("Value")
+Arguments = ParamSpec("Arguments")
 
 
 def surely(work: Callable[[], Value], undo: Callable[[], None]) -> Value:
@@ -99,6 +101,55 @@ def _forget_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_all)
+
+
+class MadeOnce(Generic[Arguments, Value]):
+    """A function that makes what the process shares: once for each combination of arguments, on whatever thread.
+
+    `functools.lru_cache` holds no lock while its function runs. Two threads that call it first both make the thing, and
+    one of them goes on with what nobody else has. That does no harm to a number or a text; a compiler, an open folder
+    or a class must be one.
+
+    Args:
+        make: makes it.
+        most: of how many combinations of arguments it is kept; those that were met first are forgotten first.
+    """
+
+    def __init__(self, make: Callable[Arguments, Value], most: int | None = None) -> None:
+        update_wrapper(self, make)
+        self._make, self._most = make, most
+        self._made: dict[Any, Value] = {}
+        self.forget()
+        forgets(self)
+
+    def forget(self) -> None:
+        """Keep what was made in a forked child; whoever was making something is not there."""
+        self._locks: dict[Any, Any] = {}
+
+    def cache_clear(self) -> None:
+        """Make it anew when it is wanted next."""
+        self._made.clear()
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+        """Return what was made for these arguments, or make it while other threads wait."""
+        key = (args, tuple(kwargs.items())) if kwargs else args
+        found: Any = self._made.get(key, self)
+        if found is not self:
+            return cast(Value, found)
+        # What makes it may ask for the same: then it gets one, and that one stays.
+        with self._locks.setdefault(key, RLock()):
+            found = self._made.get(key, self)
+            if found is self:
+                found = self._made.setdefault(key, self._make(*args, **kwargs))
+                self._locks.pop(key, None)
+                while self._most is not None and len(self._made) > self._most:
+                    self._made.pop(next(iter(self._made)), None)
+            return cast(Value, found)
+
+
+def made_once(most: int | None = None) -> Callable[[Callable[Arguments, Value]], MadeOnce[Arguments, Value]]:
+    """Return a decorator that makes a function a `MadeOnce`, which keeps so many of what it made."""
+    return lambda make: MadeOnce(make, most)
 
 
 class Held(Generic[Value]):

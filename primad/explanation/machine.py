@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from primad.functional.compile import jit
+from primad.process import made_once
 from primad.runtime.chunks import single_threaded_blas
 from primad.runtime.prediction import Machine
 
@@ -17,7 +17,7 @@ CHAIN = 8
 """Products in a chain."""
 
 
-@lru_cache(maxsize=4)
+@made_once(most=4)
 def machine(dtype: str) -> Machine:
     """Measure the machine's speeds for a float dtype; the minimum of a few runs each."""
     large, target = np.ones(2**21), np.ones(2**21)

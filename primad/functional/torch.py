@@ -15,6 +15,7 @@ from primad.functional.derivatives import jvp, vjp
 from primad.functional.keys import structure_key
 from primad.functional.mapping import vmap
 from primad.functional.transformed import transform
+from primad.process import made_once
 from primad.recording import check_function, is_weak, type_of
 from primad.runtime.cache import PER_FUNCTION, Cache
 
@@ -170,7 +171,7 @@ class Differentiated:
         return [arrays[place] for place in places], of_floats, rest
 
 
-@lru_cache(maxsize=1)
+@made_once()
 def _applied() -> tuple[Any, Any]:
     """Return the class whose `apply` PyTorch differentiates, and the one for `torch.func`.
 

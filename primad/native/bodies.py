@@ -16,6 +16,7 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.native.memory import aligned
 from primad.primitive import LoopForm
+from primad.process import made_once
 from primad.simplify import simplify
 from primad.simplify.barriers import without_barriers
 from primad.types import ArrayType
@@ -69,7 +70,7 @@ def step_program(of: ClosedProgram) -> Program:
     return _step_program(of, LEFT_OUT.get())
 
 
-@lru_cache(maxsize=KEPT)
+@made_once(most=KEPT)
 def _step_program(of: ClosedProgram, left_out: frozenset[str]) -> Program:
     return without_barriers(simplify(of.hoisted))
 

@@ -13,7 +13,6 @@ import platform
 import sys
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
-from functools import lru_cache
 from threading import Lock, local
 from typing import Any
 from weakref import ref
@@ -24,7 +23,7 @@ from primad.disk_cache import disk_cache, sources
 from primad.native.builder import DECLARATIONS
 from primad.native.pointers import named
 from primad.native.vectors import WIDTH_BYTES, libmvec
-from primad.process import undisturbed
+from primad.process import made_once, undisturbed
 
 KERNEL_BYTES = 32 * 1024
 """Bytes that a native function takes, whatever its length: pages of code and data of its own. Estimated; with what is
@@ -41,6 +40,13 @@ class _Code:
     """Stands for the machine code of a module: when it goes, the code may go."""
 
     __slots__ = ("__weakref__",)
+
+
+_ENGINES: dict[Any, Any] = {}
+"""LLVM's engines, which hold the machine code, by weak references to what kernels keep of them. Kernels outlive the
+compiler that made them, so their code is no compiler's own."""
+_UNUSED: list[Any] = []
+"""Those of which no kernel is left."""
 
 
 class Kernel:
@@ -76,8 +82,6 @@ class _Compiler:
         wanted = {64: ("avx512f",), 32: ("avx2", "fma"), 16: ()}[WIDTH_BYTES]
         self.has_vectors = all(self._features.get(name) for name in wanted)
         self._cache: OrderedDict[str, Kernel] = OrderedDict()
-        self._engines: dict[Any, Any] = {}
-        self._unused: list[Any] = []
         for symbol, address in libmvec().items():
             llvm.add_symbol(symbol, address)
         self._machine = self._new_machine()
@@ -95,8 +99,8 @@ class _Compiler:
 
     def _kernels(self, texts: Sequence[str]) -> list[Kernel]:
         with _COMPILING:
-            while self._unused:
-                self._engines.pop(self._unused.pop()).close()
+            while _UNUSED:
+                _ENGINES.pop(_UNUSED.pop()).close()
             missing = [text for text in dict.fromkeys(texts) if text not in self._cache]
             compiled = self._compile(missing) if missing else {}
             found = [self._cache[text] if text in self._cache else compiled[text] for text in texts]
@@ -126,7 +130,7 @@ class _Compiler:
         engine.finalize_object()
         alive = _Code()
         # Of the list a method written in C: where the last kernel goes, an interrupt can come too.
-        self._engines[ref(alive, self._unused.append)] = engine
+        _ENGINES[ref(alive, _UNUSED.append)] = engine
         return {text: Kernel(alive, engine, f"kernel{i}", len(text)) for i, text in enumerate(texts)}
 
     def _object(self, text: str) -> bytes:
@@ -200,7 +204,7 @@ def _wait_at_exit() -> None:
         pass
 
 
-@lru_cache(maxsize=1)
+@made_once()
 def compiler() -> _Compiler | None:
     """Return the compiler; None without llvmlite, on an x86 without AVX2, or if the variable PRIMAD_NATIVE is 0."""
     if os.environ.get("PRIMAD_NATIVE") == "0":

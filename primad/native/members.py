@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from primad.native.bodies import KEPT, step_program
 from primad.native.pointwise import NEEDS
 from primad.native.vectors import lanes_of
 from primad.primitive import project
+from primad.process import made_once
 from primad.transforms.dimensions import Dimension, Dimensions, dependents
 from primad.transforms.resizing import resized
 from primad.types import ArrayType
@@ -58,7 +58,7 @@ class Member:
         return AT_ONCE * self.lanes
 
 
-@lru_cache(maxsize=KEPT)
+@made_once(most=KEPT)
 def member_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> Member | None:
     """Return one loop of a stack; None where members do not stay apart, or floats are not all of one size.
 

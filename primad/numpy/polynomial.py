@@ -6,7 +6,7 @@ What is not here is NumPy's own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +16,7 @@ from primad.errors import ShapeError, TracingError
 from primad.numpy.promotion import any_traced, as_float, result_dtype, traced_operands
 from primad.numpy.series import functions as series
 from primad.numpy.shaping import atleast_1d, reshape
+from primad.process import made_once
 from primad.trace import TracedArray, settled
 
 _RECURRENCES: dict[str, tuple[str, Callable[[int], tuple[float, float, float]]]] = {
@@ -120,7 +121,7 @@ def _class(plain: Any, evaluate: Any) -> type:
     return type(plain.__name__, (plain,), {**methods, "__doc__": doc, "__module__": __name__})
 
 
-@cache
+@made_once()
 def _family(name: str) -> ModuleType:
     """Return a module of NumPy's with the function, and the class, that take traced values."""
     module = getattr(np.polynomial, name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from primad.compat.mxnet.operators.indexing import GETITEM, Index, kept_index, p
 from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.recording import Memory
 from primad.compat.mxnet.shapes import written
+from primad.process import made_once
 
 
 class NDArray(Operand):
@@ -384,7 +384,7 @@ def call(record: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any
     return results[0] if len(results) == 1 else results
 
 
-@cache
+@made_once()
 def operator_function(name: str) -> Callable[..., Any]:
     """Return the function of an operator on arrays."""
     return function_of(name, TABLE[name], call)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from primad.compat.mxnet.parameters import Settings
 from primad.compat.mxnet.shapes import Clash, Shape
 from primad.compat.tape import FreedError, OverwrittenError, Pullback, TapeCall, TapeValue, computed, free, reached
 from primad.errors import PrimadError
+from primad.process import made_once
 
 REQUESTS = ("null", "write", "add")
 """What can be asked of a gradient buffer."""
@@ -120,7 +120,7 @@ class Applied:
         return self.operator.output_count(self.settings)
 
 
-applied = lru_cache(maxsize=4096)(Applied)
+applied = made_once(most=4096)(Applied)
 
 
 class Override:
@@ -137,7 +137,7 @@ class Override:
         return self._operator.override(self._settings, values[: self._inputs], values[self._inputs :])
 
 
-override = lru_cache(maxsize=256)(Override)
+override = made_once(most=256)(Override)
 
 
 class Step(TapeCall):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -20,6 +20,7 @@ from primad.compat.mxnet.operators import TABLE, Operator
 from primad.compat.mxnet.parameters import plain
 from primad.compat.mxnet.serialization import from_json, readable, to_json
 from primad.compat.mxnet.shapes import known
+from primad.process import made_once
 
 
 class Symbol(Operand):
@@ -376,7 +377,7 @@ def _text(value: Any) -> str:
     return np.dtype(value).name if isinstance(value, (type, np.dtype)) else str(plain(value))
 
 
-@cache
+@made_once()
 def operator_function(name: str) -> Callable[..., Symbol]:
     """Return the function of an operator on symbols."""
     return function_of(name, TABLE[name], call)

@@ -6,7 +6,6 @@ So every operator has gradients of every order, and no derivative is written in 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from primad import tree
 from primad.compat.paddle.naming import GRADIENT, TANGENT
 from primad.compat.paddle.operators import Prototype
 from primad.functional.derivatives import jvp, vjp
+from primad.process import made_once
 
 
-@lru_cache(maxsize=1024)
+@made_once(most=1024)
 def gradient_of(operator: Prototype) -> Prototype:
     """Return the gradient operator of an operator.
 
@@ -88,7 +88,7 @@ def _packed(slot: Any, gradients: Any) -> Any:
     return None if slot is None else next(gradients)
 
 
-@lru_cache(maxsize=1024)
+@made_once(most=1024)
 def tangent_of(operator: Prototype) -> Prototype:
     """Return the operator that pushes tangents through an operator: its Jacobian-vector product, by the engine.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,9 +23,10 @@ from primad.compat.paddle.static.optimization import minimize
 from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import TapeValue
 from primad.functional.compile import jit
+from primad.process import made_once
 
 
-@cache
+@made_once()
 def _compiled(rule: Any) -> Callable[..., Any]:
     """Return one step of a rule, planned once for each type of parameter, which overwrites parameters and state."""
     return jit(rule.update, donate=(0, 2))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from primad.compat.paddle.static.program import Block
 from primad.compat.paddle.static.variable import Variable
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.primitive import Primitive
+from primad.process import made_once
 from primad.transforms.lowering import lower
 
 _FILL = dataclasses.replace(fill_constant_, type="fill_constant_p")
@@ -26,7 +26,7 @@ _FILL_LIKE = dataclasses.replace(fill_any_like_, type="fill_any_like_p")
 _VALUES = dataclasses.replace(assign_value_, type="assign_value_p")
 
 
-@lru_cache(maxsize=1024)
+@made_once(most=1024)
 def primitive_operator(primitive: Primitive, names: tuple[str, ...]) -> Prototype:
     """Return the operator that applies a primitive; its operands are in one slot.
 
@@ -43,7 +43,7 @@ def primitive_operator(primitive: Primitive, names: tuple[str, ...]) -> Prototyp
     )
 
 
-@lru_cache(maxsize=256)
+@made_once(most=256)
 def _source(prototype: Prototype) -> Prototype:
     """Return an operator without operands (a constant, random numbers) as the primitive that it is."""
     return prototype if prototype.type.endswith("_p") else dataclasses.replace(prototype, type=f"{prototype.type}_p")

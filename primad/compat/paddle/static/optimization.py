@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from primad.compat.paddle.static.operator import OPTIMIZE, Operator
 from primad.compat.paddle.static.parameters import fill
 from primad.compat.paddle.static.program import Program, program_guard
 from primad.compat.paddle.static.variable import Parameter, Variable
+from primad.process import made_once
 
 _STATE: dict[type, tuple[str, ...]] = {
     nn.SGD: (),
@@ -35,7 +36,7 @@ _STATE: dict[type, tuple[str, ...]] = {
 """What Paddle calls the parts of a rule's state, in the order of its leaves."""
 
 
-@lru_cache(maxsize=256)
+@made_once(most=256)
 def update_operator(rule: Any) -> Prototype:
     """Return the operator that makes one step of an update rule.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from primad.compat.paddle.static.inference import UNKNOWN, infer
 from primad.compat.paddle.static.operator import BACKWARD, FORWARD, OPTIMIZE, Operator, each
 from primad.compat.paddle.static.scope import Scope, global_scope
 from primad.compat.paddle.static.variable import Parameter, Variable
+from primad.process import made_once
 from primad.runtime.cache import Cache
 
 
@@ -182,7 +182,7 @@ class Block:
     __repr__ = __str__
 
 
-@lru_cache(maxsize=256)
+@made_once(most=256)
 def _drawn_apart(prototype: Prototype) -> tuple[Prototype, Prototype]:
     """Return an operator that takes its random numbers in a slot `Seed`, and the operator that draws them.
 
