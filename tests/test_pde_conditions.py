@@ -148,6 +148,81 @@ def test_what_cannot_hold_by_construction_is_fitted_and_refused_where_it_is_insi
             pde.Problem(anything, domain, [*rest, insisting], network=NETWORK)
 
 
+STARTS = {
+    "a square": (lambda x: (x - 0.5) ** 2, "the derivative of order 1 in x would be -3 at one end and 3"),
+    "half a wave": (lambda x: np.cos(np.pi * (x + 1) / 3), "the value in x would be 1 at one end and -1"),
+    "nearly periodic": (lambda x: 1 / np.cosh(4 * x - 2), "the derivative of order 1"),
+    "a slope": (lambda x: x, "the value in x"),
+    "a kink where it repeats": (lambda x: np.abs(x - 0.5), "the derivative of order 1"),
+    "alike up to two derivatives": (lambda x: ((x + 1) * (2 - x)) ** 3, "the derivative of order 3"),
+    "waves and a number": (lambda x: 5 + np.sin(2 * np.pi * x / 3) * np.cos(4 * np.pi * x / 3), ""),
+    "a narrow bell": (lambda x: np.exp(-20 * (x - 0.5) ** 2), ""),
+    "a number": (3.0, ""),
+}
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("name", STARTS)
+def test_a_start_holds_by_construction_only_if_it_repeats_where_the_unknown_does(name: str, order: int) -> None:
+    """With its derivatives; otherwise it is fitted, which is said, or refused where it is insisted on."""
+    value, why = STARTS[name]
+    why = why.partition(" would be")[0] if order else why  # a velocity makes other numbers later
+
+    def made(**how) -> pde.Problem:
+        rest = [pde.Initial(u=2)] if order else []
+        given = pde.Initial(u=value, order=order, **how)
+        return pde.Problem(anything, INTERVAL * TIME, [pde.Periodic("x"), *rest, given], network=NETWORK)
+
+    label = "du/dt at the start" if order else "u at the start"
+    if why:
+        with pytest.warns(UserWarning, match=f"for u, which is periodic, {re.escape(why)}"):
+            problem = made()
+        assert label in problem.labels and [one.name for one in problem.left] == ["u"]
+        assert label in made(hard=False).labels
+        with pytest.raises(ProblemError, match=re.escape(why)):
+            made(hard=True)
+        assert f"fitted: {why}" in problem._repr_html_()
+    else:
+        problem = made()
+        assert list(problem.labels) == ["equation"]
+    solution = pde.Solution(problem, problem.init(7), None, None, pde.History(()))
+    t = np.linspace(0.5, 2, 5)
+    for derivative in ("", "x", "xx", "xxx", "xt"):
+        ends = solution.u.d(derivative)(-1, t), solution.u.d(derivative)(2, t)
+        np.testing.assert_allclose(*ends, atol=1e-4, err_msg=derivative)
+
+
+def test_what_repeats_is_found_for_each_condition_alone() -> None:
+    """Of a start that does not repeat the sides are no less given, nor are other unknowns."""
+    channel = pde.Box(x=(0, 1), y=(0, 2)) * pde.Time(0, 1)
+    conditions = [
+        pde.Periodic("x"),
+        pde.Dirichlet(u=lambda x: np.sin(2 * np.pi * x), v=lambda x: x, on=["y-", "y+"]),
+        pde.Initial(u=lambda x, y: x * y, v=1),
+    ]
+    with pytest.warns(UserWarning, match="is periodic, the value in x would be 0 at one end"):
+        problem = pde.Problem(lambda u, v: u * v, channel, conditions, unknowns="u v", network=NETWORK)
+    assert list(problem.labels) == ["equation", "v on y- and y+", "u at the start"]
+    assert [(condition.kind, name) for condition, name in problem.held] == [
+        ("Dirichlet condition", "u"),
+        ("initial condition", "v"),
+    ]
+
+
+def test_a_start_with_a_kink_at_a_periodic_end_is_solved() -> None:
+    """Heat: the mean of x² stays, and its waves decay."""
+    rod = pde.Interval(-1, 1) * pde.Time(0, 1)
+    with pytest.warns(UserWarning, match="is periodic"):
+        problem = pde.Problem(
+            lambda u: u.t - u.xx, rod, [pde.Periodic("x"), pde.Initial(u=lambda x: x**2)], network=pde.MLP(8, 1)
+        )
+    solution = problem.solve(steps=30, points=100, progress=False)
+    k, x = np.arange(1, 50)[:, None], np.linspace(-1, 1, 7)
+    waves = 4 * (-1.0) ** k / (k * np.pi) ** 2 * np.exp(-0.2 * (k * np.pi) ** 2) * np.cos(k * np.pi * x)
+    exact = 1 / 3 + np.sum(waves, axis=0)
+    np.testing.assert_allclose(solution.u(x, 0.2), exact, atol=0.05)
+
+
 def test_residuals_of_fitted_conditions_are_what_they_say() -> None:
     """Against derivatives of the same functions by `grad`, for each kind of condition."""
     domain = SQUARE * pde.Time(0, 1)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from primad.errors import ProblemError
+from primad.errors import NotDifferentiableError, ProblemError
 from primad.functional.derivatives import jvp
 from primad.numpy.shaping import stack
 from primad.pde.calling import by_name
 from primad.pde.conditions import Condition, Dirichlet, Initial, Neumann, Value
 from primad.pde.domains import Domain
+from primad.pde.fields import Field
 from primad.pde.intervals import clock
 from primad.pde.networks import Inputs, Network
 from primad.pde.places import FEW, ConstantValue, Place, Point, moved
@@ -22,6 +24,14 @@ Tree = Any
 Function = Callable[[Point], Any]
 TRIED = 128
 """Points of all the boundary at which it is tried what holds by construction, 16 of a part at most."""
+JUMPS_TRIED = 16
+"""Points of a periodic end at which it is tried whether an unknown repeats."""
+STATIONS = 20
+"""Places between two periodic ends, which tell how large a function is, and how far what a jump does is looked at."""
+JUMP_ORDERS = 4
+"""Up to which order derivatives must repeat. A jump of a higher one hardly shows in what a network can tell."""
+JUMP = 1e-5
+"""What a jump may make of a function, relative to its size."""
 
 
 @dataclass(frozen=True)
@@ -113,39 +123,71 @@ def as_function(value: Value) -> Function:
     return Given(value) if callable(value) else ConstantValue(float(value))
 
 
-def imposed(name: str, domain: Domain, conditions: Sequence[Condition]) -> tuple[Imposed, list[Condition]]:
-    """Return what can hold of an unknown by construction, and the conditions that then do.
+@dataclass(frozen=True)
+class Left:
+    """A condition that could not hold by construction, and is fitted.
+
+    Attributes:
+        condition: the condition.
+        name: of the unknown.
+        why: in words.
+        surprises: whether it is because the unknown would not repeat, at ends that the condition is not on.
+    """
+
+    condition: Condition
+    name: str
+    why: str
+    surprises: bool = False
+
+
+def imposed(
+    name: str, domain: Domain, conditions: Sequence[Condition], periodic: Sequence[str] = ()
+) -> tuple[Imposed, list[Condition], list[Left]]:
+    """Return what can hold of an unknown by construction, the conditions that then do, and those that cannot.
 
     Args:
         name: of the unknown.
         domain: of the problem.
         conditions: all of the problem's.
+        periodic: the coordinates in which the unknown repeats.
 
     Raises:
         ProblemError: if a condition insists on it and it cannot be.
     """
-    found, used = Imposed(domain), list[Condition]()
+    found, used, left = Imposed(domain), list[Condition](), list[Left]()
     # One after the other: values alone may be possible where a velocity, or a slope, is not.
     for kind, belongs in STAGES.items():
         wished: list[Any] = [c for c in conditions if belongs(c)]
         wished = [c for c in wished if name in c.values and c.hard is not False]
-        given: Any = {part: value for c in wished for part, value in _by_part(c, name, domain).items()}
-        if not given:
+
+        def more(held: Sequence[Any], found: Imposed = found, kind: str = kind) -> Imposed:
+            given: Any = {part: value for c in held for part, value in _by_part(c, name, domain).items()}
+            return replace(found, **{kind: given})
+
+        if wished and kind != "values" and not set(getattr(more(wished), kind)) <= set(found.values):
+            left += [Left(c, name, "the values there do not hold by construction") for c in wished]
             continue
-        more = replace(found, **{kind: given})
-        alone = kind != "values" and not set(given) <= set(found.values)
-        why = "the values there do not hold by construction" if alone else _obstacle(more)
-        if not why:
-            found, used = more, [*used, *wished]
-            continue
-        for condition in wished:
-            if condition.hard:
-                raise ProblemError(
-                    f"{condition.what} cannot hold by construction",
-                    why=f"For {name}: {why}.",
-                    fix="leave `hard` out: then it is fitted at points.",
-                )
-    return found, used
+        for condition in list(wished):
+            why = _jump(more([condition]), periodic)
+            if why:
+                ends = {part for each in periodic for part in (f"{each}-", f"{each}+")}
+                left.append(Left(condition, name, why, not ends & set(condition.parts(domain))))
+                wished.remove(condition)
+        if wished:
+            together = more(wished)
+            why = _obstacle(together) or (_jump(together, periodic) if len(wished) > 1 else "")
+            if why:
+                left += [Left(c, name, why) for c in wished]
+            else:
+                found, used = together, [*used, *wished]
+    for one in left:
+        if getattr(one.condition, "hard", None):
+            raise ProblemError(
+                f"{one.condition.what} cannot hold by construction",
+                why=f"For {name}: {one.why}.",
+                fix="leave `hard` out: then it is fitted at points.",
+            )
+    return found, used, left
 
 
 STAGES: dict[str, Callable[[Any], bool]] = {
@@ -192,6 +234,43 @@ def _obstacle(found: Imposed) -> str:
     return ""
 
 
+def _jump(found: Imposed, periodic: Sequence[str]) -> str:
+    """Return where an unknown would not repeat, though its network does; "" if it would.
+
+    A jump of the derivative of order k counts as what it makes of the function within a distance h, hᵏ/k! of it.
+    """
+    domain = found.domain
+    for coordinate in periodic:
+        low, high = domain.bounds[domain.names.index(coordinate)]
+        faces = domain.boundary(f"{coordinate}-", JUMPS_TRIED, "sobol", 1).at
+        rows = np.repeat(faces, STATIONS, axis=0)
+        rows[:, domain.names.index(coordinate)] = np.tile(np.linspace(low, high, STATIONS), len(faces))
+        for network in (0.0, 1.0):  # what is given, and with it what vanishes
+            u = Field(lambda *point, n=network: _at(found, n, point), domain.names).on(rows)
+            size = 0.0
+            for order in range(JUMP_ORDERS + 1):
+                try:
+                    lines = np.reshape(u.d(" ".join([coordinate] * order)), (-1, STATIONS))
+                except NotDifferentiableError:  # an equation that needs it says so
+                    break
+                if not order:
+                    size = float(np.max(np.abs(lines), where=np.isfinite(lines), initial=0.0))
+                before, after = lines[:, 0], lines[:, -1]
+                step = ((high - low) / STATIONS) ** order / math.factorial(order)
+                with np.errstate(invalid="ignore"):
+                    wrong = np.flatnonzero(~(np.abs(after - before) * step <= JUMP * size))
+                if wrong.size:
+                    what = f"the derivative of order {order} in {coordinate}" if order else f"the value in {coordinate}"
+                    return f"{what} would be {before[wrong[0]]:.3g} at one end and {after[wrong[0]]:.3g} at the other"
+    return ""
+
+
+def _at(found: Imposed, network: float, coordinates: Sequence[Any]) -> Any:
+    """Return what is imposed around a network that is a number."""
+    point = dict(zip(found.domain.names, coordinates, strict=True))
+    return found.around(lambda: network, point) + 0.0 * coordinates[0]
+
+
 def _point(domain: Domain, row: Any) -> Point:
     few = len(domain.names) <= FEW
     return dict(zip(domain.names, row, strict=True)) if few else Place(domain.names, row)
@@ -199,9 +278,4 @@ def _point(domain: Domain, row: Any) -> Point:
 
 def _slope(found: Imposed, at: Any, normal: Any) -> float:
     """Return the derivative of what is imposed, around a network that is 1, along a normal."""
-
-    def value(*coordinates: Any) -> Any:
-        point = dict(zip(found.domain.names, coordinates, strict=True))
-        return found.around(lambda: 1.0, point) + 0.0 * coordinates[0]
-
-    return float(jvp(value, tuple(at), tuple(normal))[1])
+    return float(jvp(lambda *point: _at(found, 1.0, point), tuple(at), tuple(normal))[1])

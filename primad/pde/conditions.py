@@ -183,7 +183,7 @@ class Initial(_Valued):
 
 
 class Periodic(Condition):
-    """Unknowns repeat at both ends of coordinates: `Periodic("x")`. It holds by construction: networks get cos and sin.
+    """Unknowns repeat, with derivatives, at both ends of coordinates: `Periodic("x")`. Networks get cosine and sine.
 
     Args:
         *coordinates: of intervals and boxes.

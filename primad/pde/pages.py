@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from primad.pde.conditions import Condition, Initial, Neumann, Robin
 from primad.pde.formulas import mathml_of
+from primad.pde.intervals import time_of
 from primad.pde.summary import brief
 from primad.quantities import seconds
 
@@ -48,18 +50,34 @@ def equations(problem: Problem) -> list[str]:
 def conditions(problem: Problem) -> list[str]:
     """Return the conditions of a problem, and how they hold."""
     held = {id(condition) for condition, _ in problem.held}
+    left = {id(one.condition): one.why for one in problem.left}
     rows = []
     for condition in problem.statement.conditions:
         if condition.kind in ("freedom",):
             how = "nothing is said"
         else:
             how = "by construction" if id(condition) in held or condition.kind == "periodic condition" else "fitted"
+        if id(condition) in left:
+            how = f"{'in part ' if id(condition) in held else ''}fitted: {left[id(condition)]}"
         values = ", ".join(
-            f"{name} = {'a function' if callable(value) else f'{value:g}'}"
+            f"{_side(condition, name, time_of(problem.domain))} = {_number(value)}"
             for name, value in getattr(condition, "values", {}).items()
         )
         rows.append((condition.name or condition.what.removeprefix("the "), values, how))
     return [table(rows, ("condition", "values", "how"))] if rows else []
+
+
+def _side(condition: Condition, name: str, time: str | None) -> str:
+    """Return what a condition gives a value to: an unknown, a derivative of it, or both."""
+    if isinstance(condition, Neumann):
+        return f"∂{name}/∂n"
+    if isinstance(condition, Robin):
+        return f"{_number(condition.a)} · {name} + {_number(condition.b)} · ∂{name}/∂n"
+    return f"∂{name}/∂{time}" if isinstance(condition, Initial) and condition.order else name
+
+
+def _number(value: Any) -> str:
+    return "a function" if callable(value) else f"{value:g}"
 
 
 def results(solution: Solution, exact: Mapping[str, Callable[..., Any]], bands: bool = True) -> list[str]:

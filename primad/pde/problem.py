@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from primad.nn.saving import load
 from primad.numpy.shaping import concatenate, reshape, stack
 from primad.optimize.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.newton_cg import GaussNewtonCG
-from primad.pde.ansatz import Group, imposed
+from primad.pde.ansatz import Group, Left, imposed
 from primad.pde.conditions import Condition, Data
 from primad.pde.domains import Domain
 from primad.pde.fields import TIME, Field, FieldAt
@@ -117,9 +118,13 @@ class Problem:
     def _grouped(self) -> tuple[list[Group], list[tuple[Condition, list[str]]]]:
         """Return the networks, and the conditions that are fitted with the unknowns that they are fitted for."""
         statement, done, by_construction = self.statement, [], {}
+        self.left: list[Left] = []
         for name in self.unknowns:
-            by_construction[name], used = imposed(name, self.domain, statement.conditions)
+            by_construction[name], used, left = imposed(
+                name, self.domain, statement.conditions, statement.periodic([name])
+            )
             done += [(condition, name) for condition in used]
+            self.left += left
         groups = []
         for names, network in statement.groups:
             periodic = frozenset(statement.periodic(names))
@@ -127,10 +132,17 @@ class Problem:
             groups.append(Group(names, network, inputs, {name: by_construction[name] for name in names}))
         fitted = []
         for condition in statement.fitted():
-            left = [name for name in getattr(condition, "values", ()) if (condition, name) not in done]
-            if left or not hasattr(condition, "values"):
-                fitted.append((condition, left or list(self.unknowns)))
+            others = [name for name in getattr(condition, "values", ()) if (condition, name) not in done]
+            if others or not hasattr(condition, "values"):
+                fitted.append((condition, others or list(self.unknowns)))
         self.held = done
+        for one in self.left:
+            if one.surprises:
+                warnings.warn(
+                    f"{one.condition.what} cannot hold by construction: for {one.name}, which is periodic, {one.why}; "
+                    "it is fitted at points (pass hard=False to say that this is meant)",
+                    stacklevel=3,
+                )
         return groups, fitted
 
     def _made_terms(self, fitted: Sequence[tuple[Condition, list[str]]], order: str) -> dict[str, Term]:

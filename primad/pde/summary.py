@@ -19,6 +19,7 @@ from primad.simplify import simplify
 from primad.transforms.lowering import lower, without_calls
 
 if TYPE_CHECKING:
+    from primad.pde.conditions import Condition
     from primad.pde.problem import Problem
 
 __all__: list[str] = []
@@ -58,6 +59,7 @@ class Summary:
     Attributes:
         unknowns: names of the unknowns, and their networks.
         held: what holds by construction, in words.
+        left: what might have, is fitted, and why.
         parameters: how many are searched for.
         coefficients: how many of them are coefficients.
         optimizer: name of the optimiser.
@@ -69,6 +71,7 @@ class Summary:
 
     unknowns: Mapping[str, str]
     held: tuple[str, ...]
+    left: tuple[str, ...]
     parameters: int
     coefficients: int
     optimizer: str
@@ -82,6 +85,7 @@ class Summary:
         return [
             *[(names, network) for names, network in self.unknowns.items()],
             ("by construction", "; ".join(self.held) or "nothing"),
+            *[("fitted", one) for one in self.left],
             ("parameters", f"{self.parameters:,}{learned}"),
             ("optimiser", self.optimizer),
             ("flops a step", f"about {count(self.flops)}"),
@@ -144,6 +148,7 @@ def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:
     return Summary(
         unknowns={" ".join(group.names): brief(group.network) for group in problem.groups},
         held=_held(problem),
+        left=tuple([f"{_of(problem, one.condition, one.name)}: {one.why}" for one in problem.left]),
         parameters=size,
         coefficients=sum(getattr(value, "size", 1) for value in params["coefficients"].values()),
         optimizer=type(rule).__name__,
@@ -155,13 +160,15 @@ def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:
 
 
 def _held(problem: Problem) -> tuple[str, ...]:
-    found = [
-        condition.what if len(problem.unknowns) == 1 else f"{condition.what} for {n}" for condition, n in problem.held
-    ]
+    found = [_of(problem, condition, name) for condition, name in problem.held]
     found += [f"periodic in {name}" for name in sorted({n for g in problem.groups for n in g.inputs.periodic})]
     if any(isinstance(factor, Parameters) for factor in factors_of(problem.domain)):
         found.append("a family in its parameters")
     return tuple(found)
+
+
+def _of(problem: Problem, condition: Condition, name: str) -> str:
+    return condition.what if len(problem.unknowns) == 1 else f"{condition.what} for {name}"
 
 
 def _of_a_step(rule: Any, size: int, rows: int, value: Cost, slope: Cost) -> tuple[float, float]:
