@@ -33,9 +33,13 @@ class Called:
 def called_by(program: Program) -> tuple[Called, ...]:
     """Return the distinct programs that a program calls, the most work first."""
     total = program.cost().flops
-    times: Counter[Any] = Counter()
     found: dict[Any, tuple[ClosedProgram, Cost]] = {}
-    _count(program, 1, times, found)
+    calls_of: dict[Any, Counter[Any]] = {}
+    _look(None, program, calls_of, found)
+    times: Counter[Any] = Counter({None: 1})
+    for caller, own in reversed(calls_of.items()):  # what is called was looked at before its callers
+        for key, count in own.items():
+            times[key] += times[caller] * count
     entries = [
         Called(of.program.label, times[key], cost.nodes, times[key] * cost.flops / total if total else 0.0)
         for key, (of, cost) in found.items()
@@ -43,15 +47,18 @@ def called_by(program: Program) -> tuple[Called, ...]:
     return tuple(sorted(entries, key=lambda entry: -entry.share))
 
 
-def _count(program: Program, runs: int, times: Counter[Any], found: dict[Any, tuple[ClosedProgram, Cost]]) -> None:
-    """Count the calls of a program that is run so many times."""
+def _look(
+    key: Any, program: Program, calls_of: dict[Any, Counter[Any]], found: dict[Any, tuple[ClosedProgram, Cost]]
+) -> None:
+    """Count what one run of a program calls, after looking at each of the programs that it calls."""
     own: Counter[Any] = Counter()
     for node in calls(program):
         for of in _held(node, found):
             own[of.key] += dict(node.params).get("length", 1)  # of a loop, each step
-    for key, count in own.items():
-        times[key] += runs * count
-        _count(found[key][0].hoisted, runs * count, times, found)
+    for held in own:
+        if held not in calls_of:
+            _look(held, found[held][0].hoisted, calls_of, found)
+    calls_of[key] = own
 
 
 def _held(node: Any, found: dict[Any, tuple[ClosedProgram, Cost]]) -> list[ClosedProgram]:

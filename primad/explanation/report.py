@@ -258,9 +258,13 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
 
 def _notes(program: Program) -> list[str]:
     """Return the notes on a program and on those that it holds."""
-    applied = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    held = [of.program for node in applied for of in node.op.held(node.params)]
-    return list(dict.fromkeys([*program.notes, *[note for inner in held for note in _notes(inner)]]))
+    waiting, seen = [program], {program}
+    for each in waiting:
+        applied = [node for node in each.nodes if not isinstance(node.op, Leaf)]
+        held = dict.fromkeys(of.program for node in applied for of in node.op.held(node.params))
+        waiting += [inner for inner in held if inner not in seen]
+        seen.update(held)
+    return list(dict.fromkeys(note for each in waiting for note in each.notes))
 
 
 def _load() -> float:

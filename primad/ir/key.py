@@ -14,7 +14,11 @@ def is_structural(node: Node) -> bool:
 
 
 class Key:
-    """A hashable tuple that computes its hash once."""
+    """A hashable tuple that computes its hash once, and is compared with an equal one once.
+
+    Programs in programs have keys in their keys: two that are equal share their rows from then on, since there are as
+    many ways to an inner one as paths lead to it.
+    """
 
     __slots__ = ("_hash", "rows")
 
@@ -26,4 +30,10 @@ class Key:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Key) and self._hash == other._hash and self.rows == other.rows)
+        if not isinstance(other, Key) or self._hash != other._hash:
+            return False
+        if self.rows is not other.rows:
+            if self.rows != other.rows:
+                return False
+            other.rows = self.rows
+        return True

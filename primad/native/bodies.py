@@ -99,18 +99,28 @@ def bodies_in(program: Program) -> list[ClosedProgram]:
     return list(dict.fromkeys([form_of(node).of for node in program.nodes if has_body(node)]))
 
 
+def _with_bodies(program: Program) -> list[Program]:
+    """Return a program, and those of the bodies in it and in these, each once."""
+    found, seen = [program], set()
+    for each in found:
+        for of in bodies_in(each):
+            if of not in seen:
+                seen.add(of)
+                found.append(step_program(of))
+    return found
+
+
 def nodes_within(program: Program) -> Iterator[Node]:
     """Yield the nodes of a program, and then those of the bodies in it."""
-    yield from program.nodes
-    for of in bodies_in(program):
-        yield from nodes_within(step_program(of))
+    for each in _with_bodies(program):
+        yield from each.nodes
 
 
 def lines_within(program: Program) -> Mapping[Node, str]:
     """Return the user's lines of these nodes."""
-    found = dict(program.lines)
-    for of in bodies_in(program):
-        found.update(lines_within(step_program(of)))
+    found: dict[Node, str] = {}
+    for each in _with_bodies(program):
+        found.update(each.lines)
     return found
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
-from primad.native.bodies import NativeBody, bodies_in, form_of, is_loop, lines_within, step_program
+from primad.native.bodies import KEPT, NativeBody, bodies_in, form_of, is_loop, lines_within, step_program
 from primad.native.budget import BUDGET
 from primad.native.builder import Builder
 from primad.native.kept_texts import kept
@@ -104,7 +105,12 @@ def _compile_seconds(program: Program) -> float:
         FUNCTION_SECONDS if node.op.name in NEEDS else POINTWISE_SECONDS if node.op.pointwise else LOOP_SECONDS
         for node in nodes
     )
-    return seconds + sum(_compile_seconds(step_program(of)) for of in bodies_in(program))
+    return seconds + sum(map(_compile_seconds_of_body, bodies_in(program)))
+
+
+@lru_cache(maxsize=KEPT)
+def _compile_seconds_of_body(of: ClosedProgram) -> float:
+    return _compile_seconds(step_program(of))
 
 
 def text_of_calls(parted: PartedProgram) -> ProgramText | None:

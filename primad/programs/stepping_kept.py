@@ -46,15 +46,14 @@ def fewest(wanted: Iterable[Node], free: Collection[Node], moved: Collection[Nod
     if len(places) > LONGEST:
         return [node for node in wanted if not _is_constant(node)]
     kept = _least(places, wanted, again)
-    found: dict[Node, None] = {}
+    seen: dict[Node, None] = {}
     waiting = wanted[::-1]
     while waiting:
         node = waiting.pop()
-        if node in kept or node in free:
-            found[node] = None
-        elif not _is_constant(node):
-            waiting += [x for x in reversed(node.inputs) if x not in found]
-    return list(found)
+        if node not in seen:
+            seen[node] = None
+            waiting += () if node in kept or node in free or _is_constant(node) else reversed(node.inputs)
+    return [node for node in seen if node in kept or node in free]
 
 
 def _is_constant(node: Node) -> bool:

@@ -45,22 +45,17 @@ def lower(program: Program) -> Program:
             f"lower and simplify take a Program, got {type(program).__name__}",
             fix="record the function first: primad.trace(f)(*example_arguments).",
         )
-    return within_calls(_replace(program, _composites), lower)
+    return _lowered(program, {})
 
 
-def within_calls(program: Program, change: Callable[[Program], Program]) -> Program:
-    """Change the programs that are called, each once.
-
-    Args:
-        program: any program.
-        change: gives another program of the same inputs and results, or the same one.
-    """
-    new: dict[Any, Program] = {}
+def _lowered(program: Program, new: dict[Any, Program]) -> Program:
+    """Lower a program and what it calls, each called program once: `new` has those that are lowered, by their keys."""
+    program = _replace(program, _composites)
     chosen = set()
     for node in calls(program):
         for of in node.op.held(node.params):
             if of.key not in new:
-                new[of.key] = change(of.hoisted)
+                new[of.key] = _lowered(of.hoisted, new)
             if new[of.key] is not of.hoisted:
                 chosen.add(node)
 
@@ -305,9 +300,13 @@ def apply_program_op(
 
 
 def applications(program: Program) -> Iterator[Node]:
-    """Yield the applications of ops in a program, and in the programs that they hold."""
-    for node in program.nodes:
-        if not isinstance(node.op, Leaf):
+    """Yield the applications of ops in a program, and in the programs that they hold, each program once."""
+    waiting, seen = [program], set()
+    for each in waiting:
+        for node in each.nodes:
+            if isinstance(node.op, Leaf):
+                continue
             yield node
-            for of in node.op.held(node.params):
-                yield from applications(of.hoisted)
+            new = [of for of in node.op.held(node.params) if of not in seen]
+            seen.update(new)
+            waiting += [of.hoisted for of in new]
