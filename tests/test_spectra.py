@@ -1,5 +1,7 @@
 """Eigenvalues, singular values and what is made of them: NumPy's values, derivatives, and equal values."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import primad
 from primad import numpy as pnp
 from primad import ops
 from primad.errors import MatrixError
+from primad.scipy import linalg as scipy_linalg
 
 RNG = np.random.default_rng(1)
 STACK = np.diag([1.0, -2.5, 4.5]) + RNG.uniform(0.3, 0.6, size=(12, 3, 3))
@@ -179,7 +182,8 @@ def test_sums_over_the_spectrum_have_gradients_everywhere(name, where):
     def f(a):
         return of_values(np.linalg.eigvalsh(a))
 
-    expected = gradient(a)
+    whole = gradient(a)
+    expected = np.tril(whole) + np.tril(whole, -1)  # the lower triangle is read
     np.testing.assert_allclose(primad.grad(f)(a), expected, rtol=1e-9, atol=1e-12)
     along = np.random.default_rng(2).normal(size=(4, 4))
     np.testing.assert_allclose(primad.jvp(f, (a,), (along,))[1], np.sum(expected * along), rtol=1e-7, atol=1e-12)
@@ -283,3 +287,54 @@ def test_small_matrices(n):
     for function in (np.linalg.eigvalsh, np.linalg.svdvals, np.linalg.pinv, lambda a: np.linalg.svd(a)[0]):
         np.testing.assert_allclose(primad.jit(function)(a), function(a))
         assert primad.grad(lambda a, f=function: np.sum(f(a)))(a).shape == (n, n)
+
+
+# -- matrices of which one triangle is read ----------------------------------------------------------------------------
+
+WEIGHTS, SIDE = np.random.default_rng(5).normal(size=(4, 4)), np.random.default_rng(6).normal(size=4)
+BY_TRIANGLE = {
+    "eigvalsh": lambda a: np.linalg.eigvalsh(a) * SIDE,
+    "eigvalsh, upper": lambda a: np.linalg.eigvalsh(a, "U") * SIDE,
+    "eigh": lambda a: np.linalg.eigh(a)[1] ** 2 * WEIGHTS,
+    "eigh, upper": lambda a: np.linalg.eigh(a, UPLO="U")[1] ** 2 * WEIGHTS,
+    "cholesky": lambda a: np.linalg.cholesky(a) * WEIGHTS,
+    "cholesky, upper": lambda a: np.linalg.cholesky(a, upper=True) * WEIGHTS,
+    **{
+        f"SciPy's {name}, lower={lower}": partial(function, lower=lower)
+        for lower in (True, False)
+        for name, function in {
+            "cholesky": lambda a, lower: scipy_linalg.cholesky(a, lower=lower) * WEIGHTS,
+            "cho_factor": lambda a, lower: scipy_linalg.cho_solve(scipy_linalg.cho_factor(a, lower=lower), SIDE),
+            "eigh": lambda a, lower: scipy_linalg.eigh(a, lower=lower)[1] ** 2 * WEIGHTS,
+            "eigvalsh": lambda a, lower: scipy_linalg.eigvalsh(a, lower=lower) * SIDE,
+            "solve": lambda a, lower: scipy_linalg.solve(a, SIDE, assume_a="pos", lower=lower),
+        }.items()
+    },
+}
+
+
+def differences(f, a, step=1e-6):
+    found = np.zeros((*np.shape(f(a)), *a.shape))
+    for place in np.ndindex(a.shape):
+        change = np.zeros(a.shape)
+        change[place] = step
+        found[(..., *place)] = (f(a + change) - f(a - change)) / (2 * step)
+    return found
+
+
+@pytest.mark.parametrize("name", BY_TRIANGLE)
+@pytest.mark.parametrize("given", ["lower", "upper"])
+def test_derivatives_are_in_the_triangle_that_is_read(name, given):
+    """Of a matrix that is not symmetric: the gradient, and the second derivatives, are those of the value."""
+
+    def f(a):
+        return np.sum(BY_TRIANGLE[name](a))
+
+    noise = np.random.default_rng(7).normal(size=(4, 4))
+    whole = noise @ noise.T + 4 * np.eye(4)
+    a = np.tril(whole) + np.triu(noise, 1) if given == "lower" else np.triu(whole) + np.tril(noise, -1)
+    gradient, wanted = primad.grad(f), differences(f, a)
+    np.testing.assert_allclose(gradient(a), wanted, atol=1e-6 * np.max(np.abs(wanted)))
+    np.testing.assert_allclose(primad.jvp(f, (a,), (noise,))[1], np.sum(gradient(a) * noise), rtol=1e-9)
+    second = differences(gradient, a)
+    np.testing.assert_allclose(primad.hessian(f)(a), second, atol=1e-5 * np.max(np.abs(second)))

@@ -73,7 +73,7 @@ def _size(n: Any, x: Any) -> Any:
 
 
 def cholesky(n: Any, a: Any) -> Any:
-    """Find one row after the other of the factor of the symmetric part."""
+    """Find one row after the other of the factor; the lower triangle is read."""
     out = np.empty(a.shape, object)
     for index in np.ndindex(a.shape[:-2]):
         matrix, found = a[index], out[index]
@@ -81,7 +81,7 @@ def cholesky(n: Any, a: Any) -> Any:
         for i in range(a.shape[-1]):
             for j in range(i + 1):
                 known = sum((found[i, k] * found[j, k] for k in range(j)), n.number(0))
-                rest = n.divide(matrix[i, j] + matrix[j, i], 2) - known
+                rest = matrix[i, j] - known
                 found[i, j] = n.sqrt(rest) if i == j else n.divide(rest, found[j, j])
     return out
 
@@ -153,10 +153,11 @@ def logabsdet(n: Any, a: Any) -> Any:
 
 
 def eigh(n: Any, a: Any) -> tuple[Any, Any]:
-    """Improve what LAPACK finds for the symmetric part, whose order and signs are kept."""
+    """Improve what LAPACK finds for the lower triangle, whose order and signs are kept."""
     values, vectors = np.empty(a.shape[:-1], object), np.empty(a.shape, object)
     for index in np.ndindex(a.shape[:-2]):
-        matrix = (a[index] + a[index].T) * n.divide(1, 2)
+        lower = np.tri(a.shape[-1], dtype=bool)
+        matrix = np.where(lower, a[index], a[index].T)
         values[index], vectors[index] = _improved(n, matrix, np.linalg.eigh(matrix.astype(float))[1])
     return values, vectors
 

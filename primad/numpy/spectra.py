@@ -66,7 +66,8 @@ def _triangle(name: str, a: Any, UPLO: str) -> Any:
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """np.linalg.eigh: eigenvalues of symmetric matrices in ascending order, and eigenvectors as columns.
 
-    Of the value one triangle is read. A change counts by its symmetric part, so gradients are symmetric.
+    One triangle is read, so the derivatives are in its elements alone, those beside the diagonal counting for both
+    places; a gradient is 0 in the other triangle.
 
     Args:
         a: shape (…, n, n), symmetric.

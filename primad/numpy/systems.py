@@ -190,8 +190,8 @@ def slogdet(a: Any) -> SlogdetResult:
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """np.linalg.cholesky: the lower triangular l with l lᵀ = a.
 
-    The triangle of the value that is returned is the one that is read. A change counts by its symmetric part, so
-    gradients are symmetric.
+    The triangle that is returned is the one that is read, so the derivatives are in its elements alone, those beside
+    the diagonal counting for both places; a gradient is 0 in the other triangle.
 
     Args:
         a: shape (…, n, n), symmetric and positive definite.

@@ -20,6 +20,7 @@ from primad.ops.factorization import (
     few,
     lower_part,
     matrix_product,
+    mirrored,
     solve_triangular,
     square,
     transposed,
@@ -133,11 +134,12 @@ lu: Primitive = custom(
 def _cholesky_tangent(t: Any, out: Any, a: Any) -> Any:
     """With s = l⁻¹ ȧ l⁻ᵀ: l̇ = l·(the part of s below its diagonal, and half of the diagonal).
 
+    Here ȧ is the symmetric change of which the lower triangle is given, as the value has that of a.
+
     Source: S. P. Smith, "Differentiation of the Cholesky algorithm", Journal of Computational and Graphical
     Statistics 4 (1995).
     """
-    t = (t + transposed(t)) * 0.5
-    s = solve_triangular(out, t, lower=True, transpose=False, unit=False)
+    s = solve_triangular(out, mirrored(t), lower=True, transpose=False, unit=False)
     s = solve_triangular(out, transposed(s), lower=True, transpose=False, unit=False)
     return matrix_product(out, (lower_part(s, True) + lower_part(s, False)) * 0.5)
 
@@ -182,8 +184,8 @@ cholesky: Primitive = custom(
         fix="check that it is symmetric; a small multiple of the identity may be missing.",
     ),
     flops=lambda node: _cubic(node, 1 / 3),
-    doc="The lower triangular l with l lᵀ = a, for symmetric positive definite a, of which the lower triangle is read; "
-    "changes count by their symmetric part.",
+    doc="The lower triangular l with l lᵀ = a, for symmetric positive definite a, of which, and of "
+    "whose changes, the lower triangle is read.",
 )
 
 

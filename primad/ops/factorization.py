@@ -46,6 +46,11 @@ def upper_part(x: Any) -> Any:
     return x - lower_part(x, False)
 
 
+def mirrored(x: Any) -> Any:
+    """Return the symmetric matrices of which the lower triangles are given."""
+    return lower_part(x, True) + transposed(lower_part(x, False))
+
+
 def unit_lower(x: Any) -> Any:
     """Keep the elements below the diagonal of each matrix, and put ones on the diagonal."""
     return lower_part(x, False) + np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)

@@ -18,7 +18,7 @@ from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.kinds import custom
 from primad.ops.broadcasting import broadcast
-from primad.ops.factorization import domain_of_matrices, matrix_product, square, transposed
+from primad.ops.factorization import domain_of_matrices, matrix_product, mirrored, square, transposed
 from primad.ops.slicing import concatenate, slice_
 from primad.primitive import Primitive
 from primad.types import ArrayType, TupleType, Zero
@@ -242,10 +242,12 @@ def _eigh_type(a: ArrayType) -> TupleType:
 def _eigh_tangent(t: Any, out: tuple[Any, Any], a: Any) -> tuple[Any, Any]:
     """With s = vᵀ ȧ v: ẇ = the diagonal of s, and v̇ = v (s / (w[j] − w[i]) off the diagonal).
 
+    Here ȧ is the symmetric change of which the lower triangle is given, as the value has that of a.
+
     Source: by differentiating a v = v w and vᵀ v = 1.
     """
     w, v = out
-    s = matrix_product(matrix_product(transposed(v), (t + transposed(t)) * 0.5), v)
+    s = matrix_product(matrix_product(transposed(v), mirrored(t)), v)
     return slopes(s, w, singular=False), matrix_product(v, gaps(w) * s)
 
 
@@ -261,8 +263,8 @@ eigh: Primitive = custom(
     jvp=[_eigh_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [1, 2]),
     flops=lambda node: _cost(node, 9),  # Golub and Van Loan, Matrix Computations, 8.3
-    doc="The eigenvalues of symmetric matrices, in ascending order, and orthonormal eigenvectors as columns. The lower "
-    "triangle is read; changes count by their symmetric part.",
+    doc="The eigenvalues of symmetric matrices, in ascending order, and orthonormal eigenvectors as columns. Of "
+    "a matrix, and of its changes, the lower triangle is read.",
 )
 
 

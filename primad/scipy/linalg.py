@@ -70,7 +70,7 @@ def solve(
 def _solved(a: Any, b: Any, kind: str, lower: bool, transposed: bool) -> Any:
     """Solve with a matrix of a kind, of which nothing is read but what the kind says there is."""
     if kind in ("pos", "positive definite"):
-        return by_cholesky(ops.cholesky(mirrored(a, lower)), b)
+        return by_cholesky(ops.cholesky(a if lower else turned(a)), b)
     if kind in ("sym", "her", "symmetric", "hermitian"):
         return pn.linalg.solve(mirrored(a, lower), b)
     if kind in ("upper triangular", "lower triangular", "diagonal"):
@@ -96,7 +96,7 @@ def solve_triangular(
 @mirrors
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.cholesky: of the named triangle of a positive definite matrix; the upper factor by default."""
-    return pn.linalg.cholesky(mirrored(square("cholesky", a), lower), upper=not lower)
+    return pn.linalg.cholesky(square("cholesky", a), upper=not lower)
 
 
 @mirrors
@@ -213,8 +213,8 @@ def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = Fals
     if b is not None or unknown:
         said = "a generalized problem" if b is not None else f"options {sorted(unknown)}"
         raise TracingError(f"scipy.linalg.eigh with {said} is not supported on traced arrays")
-    whole = mirrored(floats(a)[0], lower)
-    return pn.linalg.eigvalsh(whole) if eigvals_only else tuple(pn.linalg.eigh(whole))
+    (a,), triangle = floats(a), "L" if lower else "U"
+    return pn.linalg.eigvalsh(a, triangle) if eigvals_only else tuple(pn.linalg.eigh(a, triangle))
 
 
 @mirrors

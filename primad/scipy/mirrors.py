@@ -12,7 +12,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.numpy.promotion import any_traced, as_float, convert, traced_operands
-from primad.ops.factorization import lower_part, transposed
+from primad.ops import factorization
 from primad.trace import settled
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,8 +48,7 @@ def square(name: str, a: Any) -> Any:
 
 def mirrored(a: Any, lower: bool) -> Any:
     """Return the symmetric matrix of which one triangle is given."""
-    half = lower_part(a, True) if lower else transposed(lower_part(transposed(a), True))
-    return half + transposed(half) - within(half, 0)
+    return factorization.mirrored(a if lower else factorization.transposed(a))
 
 
 def within(a: Any, bands: int) -> Any:

@@ -10,7 +10,8 @@ from primad import numpy as pn
 from primad import ops
 from primad.errors import ShapeError
 from primad.numpy.systems import system
-from primad.scipy.mirrors import by_cholesky, floats, mirrored, mirrors
+from primad.ops.factorization import transposed
+from primad.scipy.mirrors import by_cholesky, floats, mirrors
 
 __all__ = [
     "block_diag", "circulant", "hankel", "solve_banded", "solve_circulant", "solve_toeplitz", "solveh_banded",
@@ -123,6 +124,6 @@ def solveh_banded(
         raise ShapeError(f"scipy.linalg.solveh_banded: bands of one matrix are the rows of `ab`, got shape {ab.shape}")
     bands = ab.shape[0] - 1
     half = _banded(ab, bands if lower else 0, 0 if lower else bands)
-    a, columns, vector = system("scipy.linalg.solveh_banded", mirrored(half, lower), b)
+    a, columns, vector = system("scipy.linalg.solveh_banded", half if lower else transposed(half), b)
     found = by_cholesky(ops.cholesky(a), columns)
     return found[..., 0] if vector else found

@@ -13,7 +13,7 @@ from primad.axes import stacks
 from primad.backends import matrices
 from primad.kinds import composite, linear
 from primad.numpy import least_squares, systems
-from primad.ops.factorization import matrix_product, transposed
+from primad.ops.factorization import lower_part, matrix_product, transposed
 from primad.primitive import Primitive
 from primad.types import TupleType, Zero
 from primad.verify.cases import Case, Choices, Example, floats
@@ -119,6 +119,14 @@ GRAM: Primitive = composite(
     doc="a aᵀ + 1: a symmetric positive definite matrix.",
 )
 
+LEANING: Primitive = composite(
+    "leaning",
+    numpy=lambda a: np.tril(GRAM.numpy(a)) + np.triu(a, 1),
+    lower=lambda a: lower_part(GRAM(a), True) + a - lower_part(a, True),
+    infer=lambda a: a,
+    doc="The lower triangle of a aᵀ + 1, which is that of a positive definite matrix, and anything above it.",
+)
+
 SHIFTED: Primitive = composite(
     "shifted",
     numpy=lambda a: a + 8 * np.eye(a.shape[-1], dtype=a.dtype),
@@ -131,10 +139,10 @@ FACTORIZATION_CASES: tuple[Case, ...] = (
     Case(ops.solve_triangular, _solve_triangular, 8, matrices.solve_triangular, numeric=True),
     Case(ops.qr, _qr, 6, matrices.qr, numeric=True),
     Case(ops.lu, LARGER, 6, matrices.lu, numeric=True),
-    Case(ops.cholesky, LARGER, 6, matrices.cholesky, numeric=True, through=GRAM),
+    Case(ops.cholesky, LARGER, 6, matrices.cholesky, numeric=True, through=LEANING),
     Case(ops.cofactors, LARGER, 4, matrices.cofactors, numeric=True),
     Case(ops.cofactors_along, _along(LARGER), 4, matrices.cofactors_along, numeric=True),
-    Case(ops.eigh, LARGER, 6, matrices.eigh, numeric=True, through=GRAM),
+    Case(ops.eigh, LARGER, 6, matrices.eigh, numeric=True, through=LEANING),
     Case(ops.svd, _matrix, 8, matrices.svd, numeric=True),
     Case(ops.gaps, _values, 4, matrices.gaps),
     Case(ops.slopes, _changes, 4),
