@@ -169,14 +169,17 @@ def test_factorizations(op: Any, data: st.DataObject, at_end: bool) -> None:
     a = turned(a) if op is ops.svd and choose.integer(0, 1) else a
     lies, shown = draw_layout(choose, a.ndim)
     kept = [bool(choose.integer(0, 2)) for _ in range(3)]
+    params = {"lower": bool(choose.integer(0, 1))} if op is ops.eigh else {}
+    read = turned(a) if params.get("lower") is False else a
 
     def f(x: Any, y: Any) -> Any:
-        every, others = (found if isinstance(found, tuple) else (found,) for found in (op(shown(x)), op(shown(y))))
+        both = op(shown(x), **params), op(shown(y), **params)
+        every, others = (found if isinstance(found, tuple) else (found,) for found in both)
         return [*every, *[z for z, keep in zip(others, kept, strict=False) if keep]]
 
     for results in found_natively(f, [lies(a), lies(a)], at_end):
         count = 1 if op is ops.cofactors else 2 if op in (ops.qr, ops.eigh) else 3
-        holds(op, a, results[:count])
+        holds(op, read, results[:count])
         wanted = [x for x, keep in zip(results[:count], kept, strict=False) if keep]
         for every, alone in zip(wanted, results[count:], strict=True):
             as_others(a, every, alone)
@@ -239,14 +242,14 @@ def test_triangular_solves_and_cholesky(data: st.DataObject, at_end: bool) -> No
 def test_what_is_not_finite_has_no_spectrum() -> None:
     a = np.stack([np.eye(3)] * 4)
     a[1, 0, 2], a[2, 1, 1] = np.nan, np.inf
-    check(lambda a: [*ops.eigh(a), *ops.svd(a)], a)
+    check(lambda a: [*ops.eigh(a, lower=True), *ops.eigh(a, lower=False), *ops.svd(a)], a)
 
 
 BACKENDS = ["native", "reference", pytest.param("jax", marks=pytest.mark.skipif(not HAS_JAX, reason="needs JAX"))]
 OF_MATRICES = {
     "cofactors": lambda a: ops.cofactors(a),
     "change of cofactors": lambda a: ops.cofactors_along(a, a * 0 + 1),
-    "eigh": lambda a: ops.eigh(a)[0],
+    "eigh": lambda a: ops.eigh(a, lower=True)[0],
     "svd": lambda a: ops.svd(a)[1],
     "slopes": lambda a: ops.slopes(a, a[:, 0] * 0 + 1, singular=False),
 }

@@ -24,6 +24,7 @@ FUNCTIONS = {
     "eigenvalues": (lambda n, a: n.linalg.eigh(a)[0], SYMMETRIC),
     "projectors": (lambda n, a: n.linalg.eigh(a).eigenvectors[..., :2] ** 2, SYMMETRIC),
     "upper": (lambda n, a: n.linalg.eigh(a, "U").eigenvalues, SYMMETRIC),
+    "vectors of the upper": (lambda n, a: n.linalg.eigh(a, "U").eigenvectors, SYMMETRIC),
     "eigvalsh": (lambda n, a: n.linalg.eigvalsh(a), SYMMETRIC),
     "s": (lambda n, a: n.linalg.svd(a, full_matrices=False).S, TALL),
     "s alone": (lambda n, a: n.linalg.svd(a, compute_uv=False), WIDE),

@@ -152,13 +152,14 @@ def logabsdet(n: Any, a: Any) -> Any:
 # -- spectra -----------------------------------------------------------------------------------------------------------
 
 
-def eigh(n: Any, a: Any) -> tuple[Any, Any]:
-    """Improve what LAPACK finds for the lower triangle, whose order and signs are kept."""
+def eigh(n: Any, a: Any, *, lower: bool) -> tuple[Any, Any]:
+    """Improve what LAPACK finds for one triangle, whose order and signs are kept."""
     values, vectors = np.empty(a.shape[:-1], object), np.empty(a.shape, object)
     for index in np.ndindex(a.shape[:-2]):
-        lower = np.tri(a.shape[-1], dtype=bool)
-        matrix = np.where(lower, a[index], a[index].T)
-        values[index], vectors[index] = _improved(n, matrix, np.linalg.eigh(matrix.astype(float))[1])
+        below, above = (a[index], a[index].T) if lower else (a[index].T, a[index])
+        matrix = np.where(np.tri(len(below), dtype=bool), below, above)
+        start = np.linalg.eigh(matrix.astype(float), "L" if lower else "U")[1]
+        values[index], vectors[index] = _improved(n, matrix, start)
     return values, vectors
 
 

@@ -232,11 +232,11 @@ def gradients(
     constants: Iterable[TapeValue] = (),
     record: bool = False,
     add: Callable[[TapeValue, TapeValue], TapeValue] | None = None,
+    retained: bool = False,
 ) -> list[TapeValue | None]:
     """Return the gradient of the sum of outputs, each weighted by its seed, for each wanted entry.
 
-    Hooks of inner entries are applied where their gradients are complete. A wanted inner entry gets its gradient
-    before its own hooks; those of leaves are left to the caller.
+    Hooks of inner entries are applied where their gradients are complete; those of leaves are left to the caller.
 
     Args:
         outputs: active entries, each once.
@@ -245,6 +245,8 @@ def gradients(
         constants: entries that derivatives do not pass through.
         record: whether the gradients are calls on the tape themselves.
         add: how to add two gradients where `record` is set.
+        retained: whether a wanted inner entry gets its gradient after those of its hooks that it is retained after;
+            otherwise it gets it before all of them.
 
     Returns:
         the gradients, None for entries that the outputs do not depend on.
@@ -285,8 +287,9 @@ def gradients(
     while pending:
         call = max((entry.call for entry in pending if entry.call is not None), key=lambda call: call.order)
         ready = {entry: pending.pop(entry) for entry in list(pending) if entry.call is call}
-        found.update((entry, gradient) for entry, gradient in ready.items() if entry in wanted)
-        changed = {entry: hooked(entry, gradient) for entry, gradient in ready.items()}
+        both = {entry: _hooked(entry, gradient) for entry, gradient in ready.items()}
+        found.update((entry, both[entry][0] if retained else ready[entry]) for entry in ready if entry in wanted)
+        changed = {entry: gradient for entry, (_, gradient) in both.items()}
         if call.pullback is None:
             earlier = [entry for entry in dict.fromkeys((*wanted, *stops)) if entry not in ready]
             pull(list(changed), list(changed.values()), earlier)
@@ -312,6 +315,13 @@ def _plus(x: TapeValue, y: TapeValue) -> TapeValue:
 
 def hooked(entry: TapeValue, gradient: TapeValue) -> TapeValue:
     """Return the gradient after the entry's hooks."""
-    for hook in list((entry.hooks or {}).values()):
+    return _hooked(entry, gradient)[1]
+
+
+def _hooked(entry: TapeValue, gradient: TapeValue) -> tuple[TapeValue, TapeValue]:
+    """Return what is retained of the gradient, and the gradient after all of the entry's hooks."""
+    kept = gradient
+    for key, hook in list((entry.hooks or {}).items()):
         gradient = hook(gradient) or gradient
-    return gradient
+        kept = gradient if key in (entry.retained or ()) else kept
+    return kept, gradient

@@ -39,7 +39,8 @@ class TapeValue:
         version: how often it has been overwritten in place.
         hooks: functions of its gradient, which may return another one; None where there are none.
         gradient: what backward passes have accumulated, in whatever form the API above keeps it.
-        retained: whether backward passes accumulate its gradient though it is no leaf.
+        retained: the hooks after which backward passes accumulate its gradient though it is no leaf; None where they
+            do not.
         owner: a weak reference to the user's handle on it, or None.
     """
 
@@ -53,7 +54,7 @@ class TapeValue:
         self.version = 0
         self.hooks: dict[int, Callable[[TapeValue], TapeValue | None]] | None = None
         self.gradient: Any = None
-        self.retained = False
+        self.retained: tuple[int, ...] | None = None
         self.owner: Any = None
 
 

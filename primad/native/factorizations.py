@@ -73,6 +73,7 @@ class Matrices(Stack):
     Attributes:
         rows, columns: how many each has.
         parts: the arrays of the op's own memory.
+        params: of the op.
     """
 
     def __init__(self, site: Site, how: Factorization) -> None:
@@ -82,6 +83,7 @@ class Matrices(Stack):
         self.wanted = [view is not None for view in site.results]
         self.rows, self.columns = site.operands[0].shape[-2:]
         self.parts = how.placed(site)
+        self.params = dict(site.node.params)
         self.info = self.code.room("i32")
 
     def part(self, name: str) -> Operand:
@@ -312,7 +314,8 @@ def _eigh_parts(n: int, _: int, dtype: Any) -> Parts:
 
 
 def _call_syevd(on: Matrices, wanted: Sequence[bool]) -> None:
-    letters, size = (on.letter("V" if wanted[1] else "N"), on.letter("L")), on.number(on.rows)
+    job, triangle = "V" if wanted[1] else "N", "L" if on.params["lower"] else "U"
+    letters, size = (on.letter(job), on.letter(triangle)), on.number(on.rows)
     on.lapack("syevd", *letters, size, on.part("a"), size, on.part("w"), *on.room("work"), *on.room("integers"))
 
 

@@ -21,7 +21,6 @@ from primad.numpy.reductions import norm_
 from primad.numpy.reductions import sum as sum_
 from primad.numpy.shaping import moveaxis
 from primad.numpy.systems import inv, square_matrices
-from primad.ops.factorization import transposed
 
 __all__ = [
     "EighResult", "SVDResult", "cond", "eigh", "eigvalsh", "matrix_norm", "matrix_rank", "norm", "svd", "svdvals",
@@ -54,12 +53,12 @@ def rectangular(name: str, a: Any) -> Any:
     return a
 
 
-def _triangle(name: str, a: Any, UPLO: str) -> Any:
-    """Return matrices of which the lower triangle is the one that was asked for."""
+def _decomposed(name: str, a: Any, UPLO: str) -> Any:
+    """Return the eigenvalues and vectors of matrices of which the triangle that was asked for is read."""
     a = square_matrices(name, a)
     if str(UPLO).upper() not in ("L", "U"):
         raise ShapeError(f"np.linalg.{name}: UPLO is 'L' or 'U', not {UPLO!r}")
-    return a if str(UPLO).upper() == "L" else transposed(a)
+    return ops.eigh(a, lower=str(UPLO).upper() == "L")
 
 
 @implements(np.linalg.eigh)
@@ -86,13 +85,13 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
         array([[2., 0.],
                [0., 2.]])
     """
-    return EighResult(*ops.eigh(_triangle("eigh", a, UPLO)))
+    return EighResult(*_decomposed("eigh", a, UPLO))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """np.linalg.eigvalsh: the eigenvalues of `eigh`, in ascending order."""
-    return ops.eigh(_triangle("eigvalsh", a, UPLO))[0]
+    return _decomposed("eigvalsh", a, UPLO)[0]
 
 
 @implements(np.linalg.svd)
@@ -221,7 +220,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     a = as_float(A)
     if a.ndim < 2:
         return (sum_(a != 0) > 0).astype(np.int64)
-    s = absolute(ops.eigh(a)[0]) if hermitian else ops.svd(a)[1]
+    s = absolute(ops.eigh(a, lower=True)[0]) if hermitian else ops.svd(a)[1]
     if tol is None:
         rtol = max(a.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else _as_column(rtol)
         tol = ops.reduce_max(s, axes=(s.ndim - 1,))[..., None] * rtol

@@ -227,27 +227,28 @@ def _where_finite(function: Any, a: Any) -> tuple[Any, ...]:
     return tuple(results)
 
 
-def _eigh(a: Any, *, wanted: tuple[bool, ...] = (True, True)) -> tuple[Any, Any]:
+def _eigh(a: Any, *, lower: bool, wanted: tuple[bool, ...] = (True, True)) -> tuple[Any, Any]:
+    triangle: Any = "L" if lower else "U"
     if not wanted[1]:
-        return _where_finite(lambda a: (np.linalg.eigvalsh(a),), a)[0], None
-    w, v = _where_finite(np.linalg.eigh, a)
+        return _where_finite(lambda a: (np.linalg.eigvalsh(a, triangle),), a)[0], None
+    w, v = _where_finite(lambda a: np.linalg.eigh(a, triangle), a)
     return w, v
 
 
-def _eigh_type(a: ArrayType) -> TupleType:
+def _eigh_type(a: ArrayType, *, lower: bool) -> TupleType:
     square("eigh", a)
     return TupleType((ArrayType(a.shape[:-1], a.dtype), a))
 
 
-def _eigh_tangent(t: Any, out: tuple[Any, Any], a: Any) -> tuple[Any, Any]:
+def _eigh_tangent(t: Any, out: tuple[Any, Any], a: Any, *, lower: bool) -> tuple[Any, Any]:
     """With s = vᵀ ȧ v: ẇ = the diagonal of s, and v̇ = v (s / (w[j] − w[i]) off the diagonal).
 
-    Here ȧ is the symmetric change of which the lower triangle is given, as the value has that of a.
+    Here ȧ is the symmetric change of which one triangle is given, as the value has that of a.
 
     Source: by differentiating a v = v w and vᵀ v = 1.
     """
     w, v = out
-    s = matrix_product(matrix_product(transposed(v), mirrored(t)), v)
+    s = matrix_product(matrix_product(transposed(v), mirrored(t if lower else transposed(t))), v)
     return slopes(s, w, singular=False), matrix_product(v, gaps(w) * s)
 
 
@@ -261,10 +262,10 @@ eigh: Primitive = custom(
     numpy=_eigh,
     infer=_eigh_type,
     jvp=[_eigh_tangent],
-    axes=lambda a: stacks(a.ndim - 2, [2], [1, 2]),
+    axes=lambda a, **params: stacks(a.ndim - 2, [2], [1, 2]),
     flops=lambda node: _cost(node, 9),  # Golub and Van Loan, Matrix Computations, 8.3
     doc="The eigenvalues of symmetric matrices, in ascending order, and orthonormal eigenvectors as columns. Of "
-    "a matrix, and of its changes, the lower triangle is read.",
+    "a matrix, and of its changes, the lower triangle is read, or the upper one.",
 )
 
 

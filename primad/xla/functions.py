@@ -296,7 +296,9 @@ def functions() -> dict[str, Function]:
         "qr": lambda a: tuple(jnp.linalg.qr(a)),
         "cholesky": _cholesky,
         "solve_triangular": _solve_triangular,
-        "eigh": _where_finite(lambda a: jnp.linalg.eigh(a, symmetrize_input=False)),
+        "eigh": lambda a, *, lower: _where_finite(
+            lambda a: jnp.linalg.eigh(a, "L" if lower else "U", symmetrize_input=False)
+        )(a),
         "svd": _where_finite(lambda a: jnp.linalg.svd(a, full_matrices=False)),
         "cofactors": _where_regular(cofactors_by_inverse, cofactors_by_svd),
         "cofactors_along": _where_regular(along_by_inverse, along_by_svd),

@@ -66,7 +66,8 @@ def test_flattening_and_hessian_products() -> None:
     vector, back = system("primad.compat.autograd").flatten({"a": np.ones((2, 2)), "b": 3.0})
     assert vector.tolist() == [1.0] * 4 + [3.0] and back(vector)["a"].shape == (2, 2)
     f = lambda x: np.sum(x**3)  # noqa: E731
-    assert np.allclose(autograd.make_hvp(f)(np.ones(2))(np.array([1.0, 2.0])), [6.0, 12.0])
+    product, gradient = autograd.make_hvp(f)(np.ones(2))
+    assert np.allclose(product(np.array([1.0, 2.0])), [6.0, 12.0]) and np.allclose(gradient, 3.0)
     assert autograd.multigrad_dict(lambda a, b=3.0: a * b)(2.0) == {"a": 3.0, "b": 2.0}
 
 
@@ -195,4 +196,20 @@ def test_arguments_that_do_not_move_may_be_anything(other: str) -> None:
     assert np.allclose(autograd.elementwise_grad(f)(X, y, **call), 2.0 * X)
     assert np.allclose(autograd.make_vjp(f)(X, y, **call)[0](1.0), 2.0 * X)
     assert np.allclose(autograd.make_jvp(f)(X, y, **call)(X)[1], 2.0 * X @ X)
-    assert np.allclose(autograd.make_hvp(f)(X, y, **call)(X), 2.0 * X)
+    assert np.allclose(autograd.make_hvp(f)(X, y, **call)[0](X), 2.0 * X)
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3), (2, 3, 4)])
+def test_products_with_jacobians_sum_the_axes_of_the_tensor(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    weights, tensor, x = rng.normal(size=(2, 3, 4, 5)), rng.normal(size=shape), rng.normal(size=5)
+    f = lambda x: autograd.numpy.sin(autograd.numpy.dot(weights, x))  # noqa: E731
+    wanted = np.tensordot(tensor, np.cos(weights @ x)[..., None] * weights, len(shape))
+    for name in ("tensor_jacobian_product", "vector_jacobian_product"):
+        assert np.allclose(getattr(autograd, name)(f)(x, tensor), wanted)
+
+
+def test_elements_of_arrays_are_numbers() -> None:
+    anp = autograd.numpy
+    f = lambda x: x[0] * 3.0 if anp.isscalar(x[0]) and anp.isscalar(2.0) and not anp.isscalar(x) else x[1]  # noqa: E731
+    assert autograd.grad(f)(np.ones(2)).tolist() == [3.0, 0.0]

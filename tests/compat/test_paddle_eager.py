@@ -42,3 +42,24 @@ def test_as_paddle(name):
         assert found["error"] == expected["error"]
     else:
         assert not list(differences(found["value"], expected["value"], 2e-5))
+
+
+@pytest.mark.parametrize("hooks", [0, 1, 2, 3])
+def test_a_gradient_is_retained_after_the_hooks_that_were_there(hooks):
+    x, called = paddle.to_tensor([1.0, 2.0], stop_gradient=False), []
+    inner = x * 3.0
+    for count in range(3):  # nobody keeps what takes them away again
+        if count == hooks:
+            inner.retain_grads()
+        inner.register_hook(lambda g: called.append(g) or g * 2.0)
+    inner.retain_grads()
+    inner.sum().backward()
+    assert inner.grad.tolist() == [2.0**hooks] * 2 and x.grad.tolist() == [24.0] * 2 and len(called) == 3
+
+
+def test_hooks_of_a_layer_are_called_though_nobody_keeps_their_handles():
+    layer, called = paddle.nn.Linear(1, 1), []
+    for number in range(3):
+        layer.register_forward_pre_hook(lambda *_, number=number: called.append(number))
+    layer(paddle.ones([1, 1]))
+    assert called == [0, 1, 2]

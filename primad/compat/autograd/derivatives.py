@@ -171,21 +171,28 @@ hessian_tensor_product = hessian_vector_product
 
 
 def make_hvp(fun: Function, argnum: int = 0) -> Function:
-    """Return a function of the arguments that gives the function of a vector that gives Hessian times vector."""
-    product = hessian_vector_product(fun, argnum)
-    return lambda *args, **kwargs: lambda vector: product(*args, vector, **kwargs)
+    """Return a function of the arguments that gives the function of Hessian times vector, and the gradient."""
+    product, gradient = hessian_vector_product(fun, argnum), grad(fun, argnum)
+    return lambda *args, **kwargs: (
+        lambda vector: product(*args, vector, **kwargs),
+        gradient(*args, **kwargs),
+    )
 
 
-def vector_jacobian_product(fun: Function, argnum: int = 0) -> Function:
-    """Return the function of the arguments and a last one, a cotangent, that gives the cotangent times the Jacobian."""
+def tensor_jacobian_product(fun: Function, argnum: int = 0) -> Function:
+    """Return the function of the arguments and a last one, a tensor, that gives the tensor times the Jacobian.
+
+    As many axes of the result are summed as the tensor has, the first ones.
+    """
 
     def product(*args: Any, **kwargs: Any) -> Any:
-        return make_vjp(fun, argnum)(*args[:-1], **kwargs)[0](args[-1])
+        unary, x = _unary(fun, argnum, args[:-1], kwargs)
+        return jacobian(lambda x: pn.tensordot(args[-1], unary(x), np.ndim(args[-1])))(x)
 
     return product
 
 
-tensor_jacobian_product = vector_jacobian_product
+vector_jacobian_product = tensor_jacobian_product
 
 
 def _half_square(x: Any) -> Any:

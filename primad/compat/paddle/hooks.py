@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 
 from primad.compat.tape import TapeValue
+
+_KEYS = itertools.count()
 
 
 class HookHandle:
@@ -14,7 +17,7 @@ class HookHandle:
     def __init__(self, entry: TapeValue, hook: Callable[[TapeValue], TapeValue | None]) -> None:
         self._entry: TapeValue | None = entry
         entry.hooks = entry.hooks or {}
-        self._key = id(self)
+        self._key = next(_KEYS)
         entry.hooks[self._key] = hook
         self._hook = hook
 

@@ -137,8 +137,9 @@ class Tensor(EagerValue):
     clear_grad = clear_gradient
 
     def retain_grads(self) -> None:
-        """Ask backward passes to keep the gradient of a tensor that is no leaf."""
-        self._entry.retained = True
+        """Ask backward passes to keep the gradient of a tensor that is no leaf, after the hooks that it has by now."""
+        if self._entry.retained is None:
+            self._entry.retained = tuple(self._entry.hooks or ())
 
     def detach(self) -> Tensor:
         """Return a tensor through which no gradient passes, and which shares memory: writing into one writes both."""

@@ -6,6 +6,12 @@ from primad import numpy as _numpy
 from primad.compat.autograd.numpy import linalg  # noqa: F401
 from primad.compat.autograd.numpy import random as random
 from primad.numpy import *  # type: ignore[no-redef]
+from primad.trace import TracedArray
+
+
+def isscalar(element: Any) -> bool:
+    """Say whether a value is a number: traced ones without axes count, as elements of arrays do."""
+    return bool(_numpy.isscalar(element)) or (isinstance(element, TracedArray) and not element.ndim)
 
 
 def __getattr__(name: str) -> Any:

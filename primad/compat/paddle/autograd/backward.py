@@ -22,11 +22,13 @@ def run(
     wanted: Sequence[TapeValue],
     constants: Iterable[TapeValue] = (),
     record: bool = False,
+    retained: bool = False,
 ) -> list[TapeValue | None]:
     """Return gradients, with the tape's errors in Paddle's words (see `primad.compat.backward.gradients`)."""
     RECORDING.append(record)
     try:
-        return gradients(outputs, seeds, wanted, constants, record, lambda x, y: add(Tensor(x), Tensor(y))._entry)
+        plus = lambda x, y: add(Tensor(x), Tensor(y))._entry  # noqa: E731
+        return gradients(outputs, seeds, wanted, constants, record, plus, retained)
     except FreedError:
         raise freed() from None
     except OverwrittenError as error:
@@ -90,7 +92,8 @@ def backward(
     met = dict.fromkeys(entry for call in calls for entry in call.operands or () if entry.active)
     met.update(dict.fromkeys(entries))
     wanted = [entry for entry in met if entry.array.dtype.kind == "f" and _keeps_gradient(entry)]
-    for entry, gradient in zip(wanted, run(entries, [seed for _, seed in pairs], wanted), strict=True):
+    found = run(entries, [seed for _, seed in pairs], wanted, retained=True)
+    for entry, gradient in zip(wanted, found, strict=True):
         if gradient is not None:
             _accumulate(entry, hooked(entry, gradient) if entry.call is None else gradient)
     if not retain_graph:
@@ -99,7 +102,7 @@ def backward(
 
 def _keeps_gradient(entry: TapeValue) -> bool:
     """Say whether a backward pass leaves a gradient: on leaves, and on tensors that the user still holds."""
-    if entry.call is None or entry.retained:
+    if entry.call is None or entry.retained is not None:
         return True
     return bool(FLAGS["FLAGS_retain_grad_for_all_tensor"]) and entry.owner is not None and entry.owner() is not None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -16,17 +17,19 @@ from primad.compat.paddle.naming import generate
 from primad.compat.paddle.nn.parameter import Parameter, make_parameter
 from primad.compat.paddle.tensor import Tensor
 
+_KEYS = itertools.count()
+
 
 class HookRemoveHelper:
     """What registering a hook returns: `remove()` takes it away."""
 
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
-        self._hooks = hooks
-        hooks[id(self)] = hook
+        self._hooks, self._key = hooks, next(_KEYS)
+        hooks[self._key] = hook
 
     def remove(self) -> None:
         """Remove the hook."""
-        self._hooks.pop(id(self), None)
+        self._hooks.pop(self._key, None)
 
 
 class Layer:
