@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from primad.gallery import GalleryExample, examples
+from primad.cli.gallery import GalleryExample, examples
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"

@@ -1,6 +1,6 @@
 """`python -m primad` is the `primad` command."""
 
-from primad.cli import main
+from primad.cli.app import main
 
 if __name__ == "__main__":
     main()

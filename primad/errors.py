@@ -16,11 +16,7 @@ PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMOS = PACKAGE + "demos" + os.sep
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _PLUMBING = (
-    f"{os.sep}numpy{os.sep}",
-    f"{os.sep}scipy{os.sep}",
-    f"{os.sep}optree{os.sep}",
-    f"{os.sep}typer{os.sep}",
-    f"{os.sep}click{os.sep}",
+    *(f"-packages{os.sep}{name}{os.sep}" for name in ("numpy", "scipy", "optree", "typer", "click")),
     "<frozen",
     "<__array_function__",
 )

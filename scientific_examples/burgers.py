@@ -69,6 +69,6 @@ def draw(found, x, t, values, exact):
 
 
 if __name__ == "__main__":
-    from primad.gallery import run_file
+    from primad.cli.gallery import run_file
 
     run_file(__file__)

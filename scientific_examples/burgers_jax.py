@@ -93,6 +93,6 @@ def draw(x, t, found, losses):
 
 
 if __name__ == "__main__":
-    from primad.gallery import run_file
+    from primad.cli.gallery import run_file
 
     run_file(__file__)

@@ -90,6 +90,6 @@ def draw(x, t, values, losses):
 
 
 if __name__ == "__main__":
-    from primad.gallery import run_file
+    from primad.cli.gallery import run_file
 
     run_file(__file__)

@@ -90,6 +90,6 @@ def draw(points, value, stable):
 
 
 if __name__ == "__main__":
-    from primad.gallery import run_file
+    from primad.cli.gallery import run_file
 
     run_file(__file__)

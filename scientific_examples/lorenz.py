@@ -92,6 +92,6 @@ def draw(data, fitted, found, deviation):
 
 
 if __name__ == "__main__":
-    from primad.gallery import run_file
+    from primad.cli.gallery import run_file
 
     run_file(__file__)

@@ -65,6 +65,6 @@ def draw(line, cuts, right, found):
 
 
 if __name__ == "__main__":
-    from primad.gallery import run_file
+    from primad.cli.gallery import run_file
 
     run_file(__file__)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from primad.verify.table import cases
+from primad.verify.cases.case_table import cases
 
 CASES = cases()
 NAMES = list(CASES)

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from primad.native import vectors
-from primad.runtime.executors import NATIVE
+from primad.native.llvm import vectors
+from primad.runtime.executors.dispatch import NATIVE
 
 # A shell starts what runs in its background with interrupts ignored; the tests of interrupts send them.
 signal.signal(signal.SIGINT, signal.default_int_handler)

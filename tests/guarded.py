@@ -12,18 +12,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import primad
-from primad.native import compiler as native
-from primad.native.builder import module
-from primad.native.calls import bodies_of
-from primad.native.layout import layout_of
-from primad.native.memory import ALIGNMENT
-from primad.native.program_text import ProgramWriter, kernel_of
-from primad.native.registers import failing_in
-from primad.native.site import FAILURE_BYTES
-from primad.native.straight import straight_function
-from primad.native.table import reason, stays_in_registers
-from primad.runtime.executor import PLAIN
-from primad.runtime.executors import REFERENCE
+from primad.native.emit.emit_context import FAILURE_BYTES
+from primad.native.emit.op_table import reason, stays_in_registers
+from primad.native.llvm import compiler as native
+from primad.native.llvm.builder import module
+from primad.native.llvm.scratch_memory import ALIGNMENT
+from primad.native.module.outlined_text import bodies_of
+from primad.native.module.program_text import ProgramWriter, kernel_of
+from primad.native.schedule.layout import layout_of
+from primad.native.unrolled.straight_line import straight_function
+from primad.native.unrolled.unrolled_table import failing_in
+from primad.runtime.executors.dispatch import REFERENCE
+from primad.runtime.executors.executor import PLAIN
 from primad.simplify import simplify
 
 needs_llvm = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")

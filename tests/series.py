@@ -1,7 +1,7 @@
 """Taylor coefficients of high precision: exact derivatives of a recorded program, by no rule of primad.
 
-`Jets` is a number system (see `primad.backends.exact`). Its numbers are polynomials in a small step, cut off behind
-`ORDER`, whose coefficients have so many digits that no cancellation matters.
+`Jets` is a number system (see `primad.verify.exact.object_arrays`). Its numbers are polynomials in a small step, cut
+off behind `ORDER`, whose coefficients have so many digits that no cancellation matters.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from primad.backends.mpmath import Precise
+from primad.verify.exact.high_precision import Precise
 
 ORDER = 3
 DIGITS = 500

@@ -38,34 +38,39 @@ def how_a_program_becomes_native_code():
     yield arrow((400, 82), (150, 82), (150, 112), label="small, under jit", at=(180, 76))
     yield arrow((480, 82), (480, 112), label="a long axis that is only mapped and summed", at=(490, 100))
     yield arrow((560, 82), (810, 82), (810, 112), label="anything else", at=(700, 76))
-    yield box(LEFT, 114, 260, "whole program", ["runtime/compiled_program.py"], ASKED)
-    yield box(335, 114, 330, "one tile", ["runtime/tiling.py, tile_partition.py, tiles.py"], ASKED)
-    yield box(680, 114, 260, "steps", ["runtime/interpreter.py, fusion.py"], ASKED)
+    yield box(LEFT, 114, 260, "whole program", ["runtime/plan/compiled_program.py"], ASKED)
+    yield box(335, 114, 330, "one tile", ["runtime/tiling/tiled_plan.py, tile_partition.py, tiles.py"], ASKED)
+    yield box(680, 114, 260, "steps", ["runtime/plan/interpreter.py, fusion.py"], ASKED)
     yield arrow((150, 156), (150, 188))
     yield arrow((480, 156), (480, 172), (240, 172), (240, 188))
     yield arrow((730, 156), (730, 188), label="pointwise groups", at=(740, 178))
     yield arrow((910, 156), (910, 306), label="rest", at=(876, 240))
     lines = [
-        "native/grouping.py  which pointwise nodes share a loop",
-        "native/storage.py   views are index arithmetic on their arrays",
-        "native/layout.py    units in order, each value's place in memory",
-        "native/contractions.py, blocks.py  products in register blocks",
+        "native/schedule/grouping.py  which pointwise nodes share a loop",
+        "native/schedule/storage.py   views are index arithmetic on their arrays",
+        "native/schedule/layout.py    units in order, each value's place in memory",
+        "native/schedule/contraction_plan.py, register_blocks.py  products in register blocks",
     ]
     yield box(LEFT, 190, 500, "layout", lines, NATIVE)
-    lines = ["native/iteration_space.py  its loops", "native/kernels.py  their text"]
+    lines = ["native/schedule/iteration_space.py  its loops", "native/emit/kernels.py  their text"]
     yield box(600, 190, 270, "kernel", lines, NATIVE)
     yield box(820, 308, 120, "NumPy", ["op.numpy"], PYTHON)
     yield arrow((150, 280), (150, 306))
     yield arrow((680, 248), (680, 306))
     lines = [
-        "native/program_text.py, units.py  a function for each unit; equal ones are one; scratch memory",
-        "native/loops.py, copies.py, products.py  the loops     native/worker.py  chunks and tiles",
-        "native/vectors.py  ops on vectors     native/builder.py  values, loops, conditions, calls",
+        "native/module/program_text.py, fused_loops.py  a function for each unit; equal ones are one; scratch memory",
+        "native/llvm/strided_views.py, native/emit/product_loops.py  the loops     native/module/tile_worker.py  tiles",
+        "native/llvm/vectors.py  ops on vectors     native/llvm/builder.py  values, loops, conditions, calls",
     ]
     yield box(LEFT, 308, 760, "LLVM text", lines, NATIVE)
     yield arrow((150, 382), (150, 404))
     yield box(
-        LEFT, 406, 760, "machine code", ["native/compiler.py  llvmlite, on a thread of its own; cached by text"], NATIVE
+        LEFT,
+        406,
+        760,
+        "machine code",
+        ["native/llvm/compiler.py  llvmlite, on a thread of its own; cached by text"],
+        NATIVE,
     )
 
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from primad.compat.tape import OverwrittenError, TapeCall, TapeValue, reached
 from primad.errors import ProgramError
+from primad.ir.array_types import ArrayType
 from primad.ir.node import Node, Trace, param_key
 from primad.ir.program import Program
+from primad.recording.traced_array import TracedArray, lift
 from primad.runtime.cache import BUILT
-from primad.runtime.executor import Executable
-from primad.runtime.executors import prepare
-from primad.trace import TracedArray, lift
+from primad.runtime.executors.dispatch import prepare
+from primad.runtime.executors.executor import Executable
 from primad.transforms.lowering import expand, inline
-from primad.transforms.partial import cut
+from primad.transforms.partial_eval import cut
 from primad.transforms.reverse import vjp
-from primad.types import ArrayType
 
 
 class Segment:

@@ -16,13 +16,13 @@ import numpy as np
 
 from primad import ops
 from primad.errors import PrimadError
+from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node, param_key
 from primad.ir.program import Program
-from primad.recording import program_of
-from primad.runtime.executors import prepared_parts
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import program_of
+from primad.runtime.executors.dispatch import prepared_parts
 from primad.simplify import simplify
-from primad.trace import TracedArray
-from primad.types import ArrayType
 
 Pullback = Callable[[list["TapeValue | None"]], Sequence["TapeValue | None"]]
 """A derivative of a call's own: gradients of its results to gradients of its operands; None where there is none."""

@@ -3,7 +3,7 @@
 And what it sees of the machine.
 """
 
-from primad.explanation.report import Explanation, explain
+from primad.explanation.explained import Explanation, explain
 from primad.explanation.versions import show_versions
 
 __all__ = ["Explanation", "explain", "show_versions"]

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 
 from primad import ops
 from primad.ir.node import Leaf, Node
-from primad.native.budget import BUDGET
-from primad.native.calls import too_long
-from primad.native.compiler import compiler
-from primad.native.table import kept_out_by, reason
-from primad.quantities import count, seconds, several, size
-from primad.runtime.accumulation import BlockTiles
-from primad.runtime.combined_plans import ApartPlan, StagedPlan
-from primad.runtime.compiled_program import CompiledProgram, work_of
-from primad.runtime.executor import Executable
-from primad.runtime.interpreted_tiles import InterpretedTiles
-from primad.runtime.interpreter import Plan
-from primad.runtime.native_steps import NativePart, NativeStep
-from primad.runtime.prediction import MOST_WORK, Machine, by_numpy
-from primad.runtime.tile_partition import WORTHWHILE_BYTES
-from primad.runtime.tiling import TiledPlan
+from primad.native.emit.op_table import kept_out_by, reason
+from primad.native.llvm.compile_limits import BUDGET
+from primad.native.llvm.compiler import compiler
+from primad.native.module.outlined_text import too_long
+from primad.runtime.cost_model import MOST_WORK, Machine, by_numpy
+from primad.runtime.executors.executor import Executable
+from primad.runtime.plan.compiled_program import CompiledProgram, work_of
+from primad.runtime.plan.interpreter import Plan
+from primad.runtime.plan.native_steps import NativePart, NativeStep
+from primad.runtime.tiling.block_sums import BlockTiles
+from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
+from primad.runtime.tiling.staged_plans import ApartPlan, StagedPlan
+from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
+from primad.runtime.tiling.tiled_plan import TiledPlan
+from primad.system.quantities import count, seconds, several, size
 
 MOST_CAUSES = 6
 """Lines that are shown, the costliest first."""

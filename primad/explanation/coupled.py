@@ -5,8 +5,8 @@ from __future__ import annotations
 from primad.explanation.picture import below_here
 from primad.ir.node import Leaf
 from primad.ir.program import Program
-from primad.programs.consumers import jacobian_
-from primad.simplify.taking import take_early
+from primad.programs.jacobians.jacobian_laws import jacobian_
+from primad.simplify.slice_pushdown import take_early
 from primad.transforms.dimensions import couplings, dependents
 from primad.transforms.lowering import lower
 

@@ -9,11 +9,11 @@ from html import escape
 from itertools import accumulate
 from textwrap import wrap
 
-from primad.explanation.layers import Layered
+from primad.explanation.graph_layout import Layered
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
-from primad.native.pointwise import NEEDS
-from primad.quantities import quantity
+from primad.native.emit.pointwise import NEEDS
+from primad.system.quantities import quantity
 from primad.transforms.dimensions import axis_map
 
 WIDTH, MARGIN = 1200, 36

@@ -7,10 +7,10 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, requires, version
 
-from primad import machine
-from primad.disk_cache import disk_cache
-from primad.native.compiler import compiler
-from primad.runtime.chunks import get_num_threads
+from primad.native.llvm.compiler import compiler
+from primad.parallel.threads import get_num_threads
+from primad.system import machine
+from primad.system.disk_cache import disk_cache
 
 
 def show_versions() -> None:

@@ -15,12 +15,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from primad import tree
 from primad.errors import ShapeError, TracingError
 from primad.ir.node import WEAK
 from primad.ir.program import Program
-from primad.recording import Shown, check_function, is_weak, type_of
-from primad.trace import TracedArray
+from primad.recording import tree
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import Shown, check_function, is_weak, type_of
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primad import numpy as pnp
-from primad.functional.loops import scan
-from primad.functional.mapping import vmap
-from primad.functional.values import stop_gradient
-from primad.functional.while_loops import while_rows
+from primad.functional.control.mapping import vmap
+from primad.functional.control.user_loops import scan
+from primad.functional.control.while_loops import while_rows
+from primad.functional.recorded_values import stop_gradient
+from primad.integrate.method_steps import Method
 from primad.integrate.methods import METHODS, first_step
-from primad.integrate.steps import Method
 
 Function = Callable[..., Any]
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0

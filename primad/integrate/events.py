@@ -14,12 +14,12 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
-from primad.functional.derivatives import jvp
-from primad.functional.loops import fori_loop, scan
-from primad.functional.mapping import vmap
-from primad.functional.values import stop_gradient
+from primad.functional.control.mapping import vmap
+from primad.functional.control.user_loops import fori_loop, scan
+from primad.functional.derivatives.first_order import jvp
+from primad.functional.recorded_values import stop_gradient
 from primad.integrate.adaptive import Path, within
-from primad.recording import check_function
+from primad.recording.tracing import check_function
 
 Function = Callable[..., Any]
 HALVINGS = 60

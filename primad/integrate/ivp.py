@@ -10,13 +10,13 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from primad.errors import NotDifferentiableError, ShapeError, TracingError, suggestion
-from primad.functional.values import stop_gradient
+from primad.functional.recorded_values import stop_gradient
 from primad.integrate.adaptive import Path, adaptive, equal, values
-from primad.integrate.checks import reached, stopped
 from primad.integrate.events import before, end_of, events_of, found_events, is_end
 from primad.integrate.methods import METHODS
-from primad.recording import check_function
-from primad.trace import TracedArray
+from primad.integrate.run_checks import reached, stopped
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import check_function
 
 __all__ = ["solve_ivp"]
 

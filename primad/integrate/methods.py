@@ -9,9 +9,9 @@ import numpy as np
 import scipy.integrate
 
 from primad import numpy as pnp
-from primad.functional.values import stop_gradient
+from primad.functional.recorded_values import stop_gradient
+from primad.integrate.method_steps import Method, Stepped, combined, norm, scale
 from primad.integrate.rosenbrock import STIFF
-from primad.integrate.steps import Method, Stepped, combined, norm, scale
 
 Function = Callable[..., Any]
 

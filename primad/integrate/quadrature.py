@@ -12,12 +12,12 @@ import scipy.integrate
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
-from primad.functional.mapping import vmap
-from primad.functional.values import stop_gradient
-from primad.functional.while_loops import while_rows
-from primad.integrate.checks import converged
-from primad.recording import check_function
-from primad.trace import TracedArray
+from primad.functional.control.mapping import vmap
+from primad.functional.control.while_loops import while_rows
+from primad.functional.recorded_values import stop_gradient
+from primad.integrate.run_checks import converged
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import check_function
 
 __all__ = ["quad"]
 

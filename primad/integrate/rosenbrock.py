@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.functional.lazy import jacobian
-from primad.integrate.steps import Method, Stepped, combined, norm, scale
+from primad.functional.derivatives.lazy_matrices import jacobian
+from primad.integrate.method_steps import Method, Stepped, combined, norm, scale
 
 Function = Callable[..., Any]
 _D = 1 / (2 + np.sqrt(2))

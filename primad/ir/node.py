@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from primad.errors import user_line
-from primad.ir.families import LEFT_OUT, LOCAL
-from primad.types import ArrayType, TupleType, array_type, in_machine_order
+from primad.ir.array_types import ArrayType, TupleType, array_type, in_machine_order
+from primad.ir.law_families import LEFT_OUT, LOCAL
 
 Params = tuple[tuple[str, Any], ...]
 
@@ -165,7 +165,8 @@ class Trace:
         age: later traces have greater ages.
         values: values of nodes, where the inputs' values are known; filled on demand by `evaluator`.
         lines: the user's line for each node, recorded only while `recording`.
-        refusal: where a traced array was last asked for its numbers, and what was answered (`primad.refusals`).
+        refusal: where a traced array was last asked for its numbers, and what was answered
+            (`primad.recording.refusals`).
         several: whether a node of the trace has several results.
         called: what is known of functions that were called while recording, by what identifies them.
     """

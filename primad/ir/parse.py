@@ -17,10 +17,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from primad.errors import ProgramError, TracingError
+from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import LITERAL, Node, Trace
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.text import RESERVED_NAMES, UNUSED
-from primad.types import ArrayType, TupleType
 
 MAX_TEXT = 50_000_000
 """Longest text that `parse` reads, in characters."""

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from primad.errors import ProgramError
+from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.key import Key, is_structural
 from primad.ir.node import (
     CAPTURED,
@@ -24,7 +25,6 @@ from primad.ir.node import (
 )
 from primad.ir.replay import needed_between, replay
 from primad.ir.text import render
-from primad.types import ArrayType, TupleType
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Program:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments shaped as those it was traced with, or record it on traced ones."""
-        from primad.runtime.programs import call_program  # a program can be called; what runs it lies above
+        from primad.runtime.calling import call_program  # a program can be called; what runs it lies above
 
         return call_program(self, args, kwargs)
 
@@ -160,12 +160,14 @@ class Program:
         Raises:
             TracingError: for an op that has no formula (see `primad.to_sympy`).
         """
-        from primad.symbolic.programs import latex  # programs have formulas; SymPy, which writes them, is loaded late
+        from primad.symbolic.program_formulas import (
+            latex,  # programs have formulas; SymPy, which writes them, is loaded late
+        )
 
         return latex(self)
 
     def _repr_latex_(self) -> str | None:
-        from primad.symbolic.programs import short_latex  # as above
+        from primad.symbolic.program_formulas import short_latex  # as above
 
         found = short_latex(self)
         return found and f"$\\displaystyle {found}$"

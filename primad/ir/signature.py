@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from primad.types import ArrayType
+from primad.ir.array_types import ArrayType
 
 
 @dataclass(frozen=True)

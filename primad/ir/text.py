@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import CAPTURED, LITERAL, Node, literal_value
-from primad.types import ArrayType, TupleType
 
 _SHOWN = 16
 UNUSED = "_"

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.deferred import special
 from primad.errors import ShapeError
-from primad.kinds import composite
 from primad.nn.lookup import one_hot
 from primad.nn.operands import floats
 from primad.nn.random import uniform
-from primad.numpy.elementwise import absolute, exp, expm1, log, maximum, tanh, where
+from primad.numpy.elementwise.ufuncs import absolute, exp, expm1, log, maximum, tanh, where
 from primad.numpy.promotion import normalize_axis
-from primad.numpy.reductions import argmax
-from primad.numpy.reductions import max as largest
-from primad.numpy.shaping import broadcast_to, moveaxis, split
+from primad.numpy.reduce.reductions import argmax
+from primad.numpy.reduce.reductions import max as largest
+from primad.numpy.shapes.shaping import broadcast_to, moveaxis, split
 from primad.numpy.special import expit as sigmoid
 from primad.numpy.special import log_softmax, softmax, softplus
-from primad.primitive import Primitive
-from primad.trace import TracedArray
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive
+from primad.recording.traced_array import TracedArray
+from primad.system.deferred import special
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "gumbel_softmax", "hard_sigmoid", "hard_swish", "hardshrink", "hardtanh",

@@ -11,12 +11,12 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.kinds import composite
-from primad.nn.geometry import Padding, Pairs, PerAxis, Shape, pairs, per_axis, spatial_axes, window_counts
+from primad.ir.array_types import is_float
+from primad.nn.window_geometry import Padding, Pairs, PerAxis, Shape, pairs, per_axis, spatial_axes, window_counts
 from primad.numpy.promotion import any_traced, as_float, as_traced, convert, first_traced, result_dtype
-from primad.ops.contraction import letters
-from primad.primitive import Primitive
-from primad.types import is_float
+from primad.ops.arrays.contraction import letters
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive
 
 __all__ = ["conv", "conv_transpose"]
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.kinds import composite
+from primad.ir.array_types import ArrayType
 from primad.nn.operands import integers
-from primad.numpy.elementwise import where
-from primad.numpy.indexing import take
-from primad.numpy.shaping import expand_dims
-from primad.primitive import Primitive
-from primad.trace import TracedArray
-from primad.types import ArrayType
+from primad.numpy.elementwise.ufuncs import where
+from primad.numpy.shapes.indexing import take
+from primad.numpy.shapes.shaping import expand_dims
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive
+from primad.recording.traced_array import TracedArray
 
 __all__ = ["embedding", "one_hot"]
 

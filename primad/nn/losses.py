@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.kinds import composite
 from primad.nn.operands import floats, integers, same_shape
-from primad.numpy.elementwise import absolute, log, maximum, where
-from primad.numpy.indexing import take, take_along_axis
+from primad.numpy.elementwise.ufuncs import absolute, log, maximum, where
 from primad.numpy.promotion import normalize_axis
-from primad.numpy.reductions import mean
-from primad.numpy.reductions import sum as total
-from primad.numpy.shaping import expand_dims, squeeze
+from primad.numpy.reduce.reductions import mean
+from primad.numpy.reduce.reductions import sum as total
+from primad.numpy.shapes.indexing import take, take_along_axis
+from primad.numpy.shapes.shaping import expand_dims, squeeze
 from primad.numpy.special import log_softmax, logsumexp, softplus, xlogy
-from primad.primitive import Primitive
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "kl_div",

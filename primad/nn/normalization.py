@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.kinds import composite
 from primad.nn.operands import floats
-from primad.numpy.elementwise import sqrt
+from primad.numpy.elementwise.ufuncs import sqrt
 from primad.numpy.promotion import normalize_axes, normalize_axis
-from primad.numpy.reductions import mean, var
-from primad.primitive import Primitive
+from primad.numpy.reduce.reductions import mean, var
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive
 
 __all__ = ["batch_norm", "batch_statistics", "layer_norm"]
 

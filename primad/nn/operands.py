@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
+from primad.ir.array_types import is_float
 from primad.numpy.promotion import any_traced, as_traced, convert, first_traced, result_dtype
-from primad.trace import TracedArray, settled
-from primad.types import is_float
+from primad.recording.traced_array import TracedArray, settled
 
 
 def floats(*values: Any) -> list[Any]:

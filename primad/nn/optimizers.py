@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from primad import tree
 from primad.errors import ShapeError
-from primad.numpy.elementwise import sqrt
-from primad.recording import type_of
-from primad.trace import TracedArray
+from primad.numpy.elementwise.ufuncs import sqrt
+from primad.recording import tree
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import type_of
 
 __all__ = ["SGD", "Adam", "AdamState", "AdamW", "Momentum", "MomentumState"]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.kinds import composite
-from primad.nn.geometry import Padding, Pairs, PerAxis, Shape, pairs, per_axis, spatial_axes, window_counts
+from primad.ir.array_types import is_float
+from primad.nn.window_geometry import Padding, Pairs, PerAxis, Shape, pairs, per_axis, spatial_axes, window_counts
 from primad.numpy.promotion import as_float
-from primad.primitive import Primitive
-from primad.trace import TracedArray
-from primad.types import is_float
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive
+from primad.recording.traced_array import TracedArray
 
 __all__ = ["adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "max_pool"]
 

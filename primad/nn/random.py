@@ -8,10 +8,10 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.kinds import composite
 from primad.nn.operands import floats, integers
-from primad.numpy.elementwise import where
-from primad.primitive import Primitive
+from primad.numpy.elementwise.ufuncs import where
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive
 
 __all__ = ["dropout", "split", "uniform"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from primad import tree
 from primad.errors import ShapeError
-from primad.recording import type_of
+from primad.recording import tree
+from primad.recording.tracing import type_of
 
 __all__ = ["load", "save"]
 

@@ -10,57 +10,37 @@ from typing import Any
 
 import numpy as _numpy
 
-from primad.numpy import (
-    arranging,
-    bits,
-    creation,
-    diagonals,
-    einstein,
-    elementwise,
-    histograms,
-    indexing,
-    linalg,
-    logic,
-    names,
-    nans,
-    objects,
-    order,
-    padding,
-    polynomial,
-    polynomials,
-    products,
-    quantiles,
-    reductions,
-    rounding,
-    scans,
-    shaping,
-    signals,
-    special,
-    ufunc_methods,
-)
-from primad.numpy.arranging import *
-from primad.numpy.bits import *
-from primad.numpy.creation import *
-from primad.numpy.diagonals import *
-from primad.numpy.einstein import *
-from primad.numpy.elementwise import *
-from primad.numpy.histograms import *
-from primad.numpy.indexing import *
-from primad.numpy.logic import *
-from primad.numpy.nans import *
+from primad.numpy import linalg, names, objects, polynomial, special, ufunc_methods
+from primad.numpy.elementwise import bits, logic, rounding, ufuncs
+from primad.numpy.elementwise.bits import *
+from primad.numpy.elementwise.logic import *
+from primad.numpy.elementwise.rounding import *
+from primad.numpy.elementwise.ufuncs import *
+from primad.numpy.linalg import diagonals, pairwise_einsum, products
+from primad.numpy.linalg.diagonals import *
+from primad.numpy.linalg.pairwise_einsum import *
+from primad.numpy.linalg.products import *
+from primad.numpy.linalg.spectra import norm as norm
 from primad.numpy.objects import *
-from primad.numpy.order import *
-from primad.numpy.padding import *
-from primad.numpy.polynomials import *
-from primad.numpy.products import *
-from primad.numpy.quantiles import *
-from primad.numpy.reductions import *
-from primad.numpy.rounding import *
-from primad.numpy.scans import *
-from primad.numpy.shaping import *
-from primad.numpy.signals import *
-from primad.numpy.spectra import norm as norm
-from primad.protocols import METHODS as _METHODS
+from primad.numpy.polynomial import coefficients
+from primad.numpy.polynomial.coefficients import *
+from primad.numpy.reduce import histograms, nans, quantiles, reductions, scans, signals
+from primad.numpy.reduce.histograms import *
+from primad.numpy.reduce.nans import *
+from primad.numpy.reduce.quantiles import *
+from primad.numpy.reduce.reductions import *
+from primad.numpy.reduce.scans import *
+from primad.numpy.reduce.signals import *
+from primad.numpy.shapes import arranging, creation, indexing, ordering, padding, shaping
+from primad.numpy.shapes.arranging import *
+from primad.numpy.shapes.creation import *
+from primad.numpy.shapes.indexing import *
+from primad.numpy.shapes.ordering import *
+from primad.numpy.shapes.padding import *
+from primad.numpy.shapes.shaping import *
+from primad.recording.protocols import METHODS as _METHODS
+
+ufunc_methods.register()
 
 abs = absolute
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
@@ -69,11 +49,11 @@ bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 concat, permute_dims, pow, row_stack = concatenate, transpose, power, vstack
 
 COMPOSITES = (
-    *elementwise.COMPOSITES,
+    *ufuncs.COMPOSITES,
     *rounding.COMPOSITES,
     *reductions.COMPOSITES,
     *scans.COMPOSITES,
-    *order.COMPOSITES,
+    *ordering.COMPOSITES,
     *products.COMPOSITES,
     *diagonals.COMPOSITES,
     *linalg.COMPOSITES,
@@ -87,8 +67,8 @@ TRACEABLE = [
 ]  # fmt: skip
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
-    arranging, bits, creation, diagonals, einstein, elementwise, histograms, indexing, logic, nans, order, padding,
-    polynomials, products, quantiles, reductions, rounding, scans, shaping, signals, ufunc_methods,
+    arranging, bits, creation, diagonals, pairwise_einsum, ufuncs, histograms, indexing, logic, nans, ordering, padding,
+    coefficients, products, quantiles, reductions, rounding, scans, shaping, signals, ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import numpy as np
 
-from primad.protocols import FUNCTIONS, REFUSED, UFUNCS
+from primad.recording.protocols import FUNCTIONS, REFUSED, UFUNCS
 
 NOTHING_TO_RECORD: dict[str, str] = {
     "It reads or writes files, text or buffers.": """

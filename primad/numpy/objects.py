@@ -10,9 +10,9 @@ import numpy as np
 
 from primad.errors import ShapeError, TracingError
 from primad.numpy.promotion import any_traced, convert, expand, joined, result_dtype, traced_operands
-from primad.numpy.shaping import concatenate, ravel, reshape, stack
-from primad.recording import RECORDING
-from primad.trace import TracedArray, settled
+from primad.numpy.shapes.shaping import concatenate, ravel, reshape, stack
+from primad.recording.traced_array import TracedArray, settled
+from primad.recording.tracing import RECORDING
 
 __all__ = ["c_", "r_", "vectorize"]
 

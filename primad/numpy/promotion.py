@@ -13,12 +13,12 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from primad import ops
-from primad.deferred import Deferred
 from primad.errors import ShapeError, TracingError
+from primad.ir.array_types import ArrayType, check_dtype, is_float
 from primad.ir.node import INPUT
-from primad.protocols import FUNCTIONS, METHODS, UFUNCS, called
-from primad.trace import TracedArray, lift, settled
-from primad.types import ArrayType, check_dtype, is_float
+from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, called
+from primad.recording.traced_array import TracedArray, lift, settled
+from primad.system.deferred import Deferred
 
 F = TypeVar("F", bound=Callable[..., Any])
 _UFUNC_METHODS = ("accumulate", "at", "outer", "reduce", "reduceat")

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.deferred import special
 from primad.errors import TracingError
-from primad.kinds import composite
-from primad.numpy.elementwise import unary
+from primad.numpy.elementwise.ufuncs import unary
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
-from primad.numpy.reductions import logsumexp_
-from primad.primitive import Primitive, full
-from primad.trace import TracedArray
+from primad.numpy.reduce.reductions import logsumexp_
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive, full
+from primad.recording.traced_array import TracedArray
+from primad.system.deferred import special
 
 erf = unary(ops.erf, special.erf)
 erfc = unary(ops.erfc, special.erfc)

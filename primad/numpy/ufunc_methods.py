@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from primad.errors import IndexShapeError, ShapeError
-from primad.numpy.elementwise import where as where_
-from primad.numpy.logic import logical_and, logical_or
+from primad.ir.array_types import check_dtype
+from primad.numpy.elementwise.logic import logical_and, logical_or
+from primad.numpy.elementwise.ufuncs import where as where_
 from primad.numpy.promotion import convert, expand, keep_axes, normalize_axes, refuse_out, traced_operands
-from primad.numpy.reductions import all, any, max, min, prod, sum
-from primad.numpy.scans import cumprod, cumsum, scanned
-from primad.numpy.shaping import concatenate, moveaxis, reshape, stack
-from primad.primitive import full
-from primad.protocols import METHODS, UFUNCS
-from primad.types import check_dtype
+from primad.numpy.reduce.reductions import all, any, max, min, prod, sum
+from primad.numpy.reduce.scans import cumprod, cumsum, scanned
+from primad.numpy.shapes.shaping import concatenate, moveaxis, reshape, stack
+from primad.ops.record.primitive import full
+from primad.recording.protocols import METHODS, UFUNCS
 
 __all__: list[str] = []
 
@@ -172,12 +172,16 @@ _REDUCTIONS = {
     "logical_or": _logical(any, logical_or),
 }  # fmt: skip
 _SCANS = {"add": cumsum, "multiply": cumprod}
-for _ufunc, _function in UFUNCS.items():
-    if isinstance(_ufunc, np.ufunc) and _ufunc.nin == 2 and _ufunc.signature is None:
-        _name = _ufunc.__name__
-        METHODS[f"{_name}.outer"] = _outer(_function)
-        if _ufunc.nout == 1 and any(len({*_types[:2]}) == 1 for _types in _ufunc.types):  # else it takes no results
-            _reduction = _reduce(_ufunc, _REDUCTIONS.get(_name) or _folded(_ufunc, _function))
-            METHODS[f"{_name}.reduce"] = _reduction
-            METHODS[f"{_name}.accumulate"] = _accumulate(_ufunc, _SCANS.get(_name) or _chained(_ufunc, _function))
-            METHODS[f"{_name}.reduceat"] = _parts(_ufunc, _reduction)
+
+
+def register() -> None:
+    """Register the methods of all ufuncs of two operands; the modules that register the ufuncs are imported by then."""
+    for ufunc, function in UFUNCS.items():
+        if isinstance(ufunc, np.ufunc) and ufunc.nin == 2 and ufunc.signature is None:
+            name = ufunc.__name__
+            METHODS[f"{name}.outer"] = _outer(function)
+            if ufunc.nout == 1 and any(len({*types[:2]}) == 1 for types in ufunc.types):  # else it takes no results
+                reduction = _reduce(ufunc, _REDUCTIONS.get(name) or _folded(ufunc, function))
+                METHODS[f"{name}.reduce"] = reduction
+                METHODS[f"{name}.accumulate"] = _accumulate(ufunc, _SCANS.get(name) or _chained(ufunc, function))
+                METHODS[f"{name}.reduceat"] = _parts(ufunc, reduction)

@@ -3,38 +3,38 @@
 `ALL` lists every record; `BY_NAME` finds one.
 """
 
-from primad.ops.arithmetic import *
-from primad.ops.barrier import *
-from primad.ops.bessel import *
-from primad.ops.broadcasting import *
-from primad.ops.cofactors import *
-from primad.ops.contraction import *
-from primad.ops.conversion import *
-from primad.ops.discrete import *
-from primad.ops.division import *
-from primad.ops.elementary import *
-from primad.ops.elimination import *
-from primad.ops.factorization import *
-from primad.ops.gamma import *
-from primad.ops.generators import *
-from primad.ops.indexing import *
-from primad.ops.inverse import *
-from primad.ops.kinks import *
-from primad.ops.matrix_functions import *
-from primad.ops.plane import *
-from primad.ops.powers import *
-from primad.ops.quotient import *
-from primad.ops.random import *
-from primad.ops.reduction import *
-from primad.ops.selection import *
-from primad.ops.shaping import *
-from primad.ops.slicing import *
-from primad.ops.sorting import *
-from primad.ops.special import *
-from primad.ops.spectral import *
-from primad.ops.windows import *
-from primad.primitive import Primitive
-from primad.primitive import project as project
+from primad.ops.arrays.barrier import *
+from primad.ops.arrays.broadcasting import *
+from primad.ops.arrays.contraction import *
+from primad.ops.arrays.draws import *
+from primad.ops.arrays.extrema import *
+from primad.ops.arrays.gather_scatter import *
+from primad.ops.arrays.generators import *
+from primad.ops.arrays.reshaping import *
+from primad.ops.arrays.slicing import *
+from primad.ops.arrays.sorting import *
+from primad.ops.arrays.windows import *
+from primad.ops.elementwise.arithmetic import *
+from primad.ops.elementwise.conversion import *
+from primad.ops.elementwise.discrete import *
+from primad.ops.elementwise.division import *
+from primad.ops.elementwise.elementary import *
+from primad.ops.elementwise.inverse import *
+from primad.ops.elementwise.kinks import *
+from primad.ops.elementwise.plane import *
+from primad.ops.elementwise.powers import *
+from primad.ops.elementwise.quotient import *
+from primad.ops.elementwise.selection import *
+from primad.ops.linalg.cofactors import *
+from primad.ops.linalg.eigen import *
+from primad.ops.linalg.elimination import *
+from primad.ops.linalg.factorization import *
+from primad.ops.linalg.matrix_functions import *
+from primad.ops.record.primitive import Primitive
+from primad.ops.record.primitive import project as project
+from primad.ops.special.bessel import *
+from primad.ops.special.error_functions import *
+from primad.ops.special.gamma import *
 
 ALL: tuple[Primitive, ...] = tuple([value for value in globals().values() if isinstance(value, Primitive)])
 

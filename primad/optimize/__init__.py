@@ -1,36 +1,34 @@
 """Optimisers of the second order for losses and residuals of trees, and SciPy's solvers with derivatives supplied."""
 
-from primad.optimize import (
-    broyden,
-    lbfgs,
+from primad.optimize import minimize_loop
+from primad.optimize.gauss_newton import (
     levenberg_marquardt,
-    linearized,
-    models,
+    linearized_residuals,
     newton_cg,
-    scipy_integration,
-    scipy_minimizers,
-    solving,
+    residual_models,
 )
-from primad.optimize.broyden import *
-from primad.optimize.lbfgs import *
-from primad.optimize.levenberg_marquardt import *
-from primad.optimize.linearized import *
-from primad.optimize.models import *
-from primad.optimize.newton_cg import *
-from primad.optimize.scipy_integration import *
-from primad.optimize.scipy_minimizers import *
-from primad.optimize.solving import *
+from primad.optimize.gauss_newton.levenberg_marquardt import *
+from primad.optimize.gauss_newton.linearized_residuals import *
+from primad.optimize.gauss_newton.newton_cg import *
+from primad.optimize.gauss_newton.residual_models import *
+from primad.optimize.minimize_loop import *
+from primad.optimize.quasi_newton import broyden, lbfgs
+from primad.optimize.quasi_newton.broyden import *
+from primad.optimize.quasi_newton.lbfgs import *
+from primad.optimize.scipy_solvers import scipy_integration, scipy_minimizers
+from primad.optimize.scipy_solvers.scipy_integration import *
+from primad.optimize.scipy_solvers.scipy_minimizers import *
 
 __all__: list[str] = []
 __all__ += broyden.__all__
 __all__ += lbfgs.__all__
 __all__ += levenberg_marquardt.__all__
-__all__ += linearized.__all__
-__all__ += models.__all__
+__all__ += linearized_residuals.__all__
+__all__ += residual_models.__all__
 __all__ += newton_cg.__all__
 __all__ += scipy_integration.__all__
 __all__ += scipy_minimizers.__all__
-__all__ += solving.__all__
+__all__ += minimize_loop.__all__
 
 
 def __dir__() -> list[str]:

@@ -1,37 +1,12 @@
 """Partial differential equations: fields with named derivatives, operators, domains, conditions, and problems."""
 
-from primad.pde import (
-    comparison,
-    conditions,
-    domains,
-    equations,
-    history,
-    interpolation,
-    intervals,
-    marching,
-    meshes,
-    networks,
-    plots,
-    problem,
-    sampling,
-    settings,
-    shapes,
-    solution,
-)
 from primad.pde import references as references
-from primad.pde.comparison import *
-from primad.pde.conditions import *
-from primad.pde.domains import *
-from primad.pde.equation import Equation, manufactured
-from primad.pde.equations import *
-from primad.pde.fields import Field, FieldAt
-from primad.pde.history import *
-from primad.pde.interpolation import *
-from primad.pde.intervals import *
-from primad.pde.marching import *
-from primad.pde.meshes import *
-from primad.pde.networks import *
-from primad.pde.operators import (
+from primad.pde.equations import catalog
+from primad.pde.equations.catalog import *
+from primad.pde.equations.symbolic_equations import Equation, manufactured
+from primad.pde.fields.coordinate_systems import CoordinateSystem, cylindrical, polar, spherical
+from primad.pde.fields.named_fields import Field, FieldAt
+from primad.pde.fields.operators import (
     advection,
     biharmonic,
     curl,
@@ -45,13 +20,26 @@ from primad.pde.operators import (
     normal_derivative,
     strain,
 )
-from primad.pde.plots import *
-from primad.pde.problem import *
-from primad.pde.sampling import *
-from primad.pde.settings import *
-from primad.pde.shapes import *
-from primad.pde.solution import *
-from primad.pde.systems import CoordinateSystem, cylindrical, polar, spherical
+from primad.pde.geometry import domains, intervals, meshes, sampling, shapes
+from primad.pde.geometry.domains import *
+from primad.pde.geometry.intervals import *
+from primad.pde.geometry.meshes import *
+from primad.pde.geometry.sampling import *
+from primad.pde.geometry.shapes import *
+from primad.pde.networks import field_networks
+from primad.pde.networks.field_networks import *
+from primad.pde.problem import conditions, pde_problem, settings
+from primad.pde.problem.conditions import *
+from primad.pde.problem.pde_problem import *
+from primad.pde.problem.settings import *
+from primad.pde.report import comparison, interpolation, plots
+from primad.pde.report.comparison import *
+from primad.pde.report.interpolation import *
+from primad.pde.report.plots import *
+from primad.pde.solve import history, marching, solution
+from primad.pde.solve.history import *
+from primad.pde.solve.marching import *
+from primad.pde.solve.solution import *
 
 __all__ = [
     "CoordinateSystem",
@@ -78,15 +66,15 @@ __all__ = [
 __all__ += comparison.__all__
 __all__ += conditions.__all__
 __all__ += domains.__all__
-__all__ += equations.__all__
+__all__ += catalog.__all__
 __all__ += history.__all__
 __all__ += interpolation.__all__
 __all__ += intervals.__all__
 __all__ += marching.__all__
 __all__ += meshes.__all__
-__all__ += networks.__all__
+__all__ += field_networks.__all__
 __all__ += plots.__all__
-__all__ += problem.__all__
+__all__ += pde_problem.__all__
 __all__ += sampling.__all__
 __all__ += settings.__all__
 __all__ += shapes.__all__

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from primad.errors import ShapeError
+from primad.ir.array_types import ArrayType, TupleType, type_of_results
 from primad.ir.program import ClosedProgram
-from primad.primitive import Primitive, one_or_all
-from primad.programs.derived import active_in, batched, cost, linearized, pulled, pushed_together
-from primad.runtime.executors import prepared_call
+from primad.ops.record.primitive import Primitive, one_or_all
+from primad.programs.derived_programs import active_in, batched, cost, linearized, pulled, pushed_together
+from primad.runtime.executors.dispatch import prepared_call
 from primad.transforms.lowering import inline
-from primad.types import ArrayType, TupleType, type_of_results
 
 
 def _infer(*types: ArrayType, of: ClosedProgram) -> ArrayType | TupleType:

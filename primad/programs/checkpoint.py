@@ -13,9 +13,9 @@ from typing import Any
 
 from primad import ops
 from primad.ir.program import ClosedProgram
-from primad.primitive import Primitive, one_or_all
-from primad.programs.derived import active_in, batched, linear_part, pulled, pushed_together
-from primad.programs.ops import program_op
+from primad.ops.record.primitive import Primitive, one_or_all
+from primad.programs.derived_programs import active_in, batched, linear_part, pulled, pushed_together
+from primad.programs.program_ops import program_op
 
 
 def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedProgram) -> tuple[Any, Any]:

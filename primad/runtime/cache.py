@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.following import Script
 from primad.ir.key import Key
 from primad.ir.node import CAPTURED
 from primad.ir.program import Program
-from primad.native.compiler import KERNEL_BYTES, Kernel
-from primad.process import forgets
+from primad.native.llvm.compiler import KERNEL_BYTES, Kernel
+from primad.recording.following import Script
+from primad.system.process import forgets
 
 MOST_BYTES = 256 * 1024 * 1024
 """Bytes that the values of a cache may hold together. Chosen: small beside the memory of a machine."""

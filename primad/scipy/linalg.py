@@ -14,17 +14,17 @@ import numpy as np
 from primad import numpy as pn
 from primad import ops
 from primad.errors import ShapeError, TracingError
+from primad.numpy.linalg.linear_systems import system
 from primad.numpy.promotion import any_traced
-from primad.numpy.systems import system
-from primad.ops.factorization import transposed as turned
-from primad.ops.factorization import unit_lower, upper_part
-from primad.scipy import matrix_functions, structured
-from primad.scipy.matrix_functions import *
+from primad.ops.linalg.factorization import transposed as turned
+from primad.ops.linalg.factorization import unit_lower, upper_part
+from primad.scipy import matrix_exponentials, structured
+from primad.scipy.matrix_exponentials import *
 from primad.scipy.mirrors import by_cholesky, floats, mirrored, mirrors, square, within
 from primad.scipy.structured import *
 
 __all__ = [
-    *matrix_functions.__all__, *structured.__all__, "cho_factor", "cho_solve", "cholesky", "det", "eigh", "eigvalsh",
+    *matrix_exponentials.__all__, *structured.__all__, "cho_factor", "cho_solve", "cholesky", "det", "eigh", "eigvalsh",
     "inv", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_triangular", "svd", "svdvals",
 ]  # fmt: skip
 

@@ -12,8 +12,8 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.numpy.promotion import any_traced, as_float, convert, traced_operands
-from primad.ops import factorization
-from primad.trace import settled
+from primad.ops.linalg import factorization
+from primad.recording.traced_array import settled
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,8 +9,8 @@ import numpy as np
 from primad import numpy as pn
 from primad import ops
 from primad.errors import ShapeError
-from primad.numpy.systems import system
-from primad.ops.factorization import transposed
+from primad.numpy.linalg.linear_systems import system
+from primad.ops.linalg.factorization import transposed
 from primad.scipy.mirrors import by_cholesky, floats, mirrors
 
 __all__ = [

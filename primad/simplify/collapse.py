@@ -3,7 +3,7 @@
 A value that is only ever summed along an axis need not exist along that axis: if every use of it is a sum over the
 axis, or a linear op whose other operands are constant along it and whose result is itself only summed, then the sum can
 be taken at the start of the chain instead of at its end. One backward walk finds those values, one forward walk builds
-their sums. (Its dual, a broadcast over directions comes last, is a constructor law: see `primad.primitive`.)
+their sums. (Its dual, a broadcast over directions comes last, is a constructor law: see `primad.ops.record.primitive`.)
 
 The pass is for sums over the directions of a derivative. It is exact in exact arithmetic, but it turns Σ(x − y) into
 Σx − Σy, which would lose digits in a user's own sum of small differences; so it runs where a derivative composite sums
@@ -16,15 +16,15 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from primad import ops
-from primad.ir.families import DIRECTIONS, LEFT_OUT
+from primad.ir.array_types import ArrayType
+from primad.ir.law_families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, literal_value, named
 from primad.ir.program import Program
 from primad.ir.replay import rebuild
-from primad.ops.contraction import letters, split
-from primad.primitive import apply
+from primad.ops.arrays.contraction import letters, split
+from primad.ops.record.primitive import apply
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import rewritten
-from primad.types import ArrayType
 
 Axes = frozenset[int]
 _NONE: Axes = frozenset()

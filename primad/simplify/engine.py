@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from primad.ir.program import Program
-from primad.simplify.taking import take_early
-from primad.simplify.terms import add_once
+from primad.simplify.like_terms import add_once
+from primad.simplify.slice_pushdown import take_early
 from primad.transforms.lowering import lower
 
 
@@ -12,8 +12,8 @@ def simplify(program: Program) -> Program:
     """Return an equal program of primitives that costs less.
 
     Constructor laws apply to every node as it is built; what is left to do is to lower composites, whose definitions
-    meet their consumers' laws then, to leave out dead code and what is not read (`primad.simplify.taking`), and to add
-    each term of a sum once (`primad.simplify.terms`).
+    meet their consumers' laws then, to leave out dead code and what is not read (`primad.simplify.slice_pushdown`), and
+    to add each term of a sum once (`primad.simplify.like_terms`).
     Derivative composites sum over their directions as they are lowered (`primad.simplify.collapse`). Laws that hold bit
     for bit or in exact arithmetic are applied, finite ones only to zeros that differentiation itself put there.
 

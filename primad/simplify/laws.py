@@ -1,10 +1,11 @@
 """Laws that belong to no single op, with the statements that `primad.verify` proves.
 
-The first families are applied by constructors, as the ops that are kept outermost say (`primad.primitive.Outermost`),
-the second by the pass that moves sums over directions towards the inputs (`primad.simplify.collapse`), the third by
-that for sums of derivatives (`primad.simplify.gather`), the fourth to programs about to be planned
-(`primad.simplify.outer`), the fifth to these and to programs about to be differentiated (`primad.simplify.taking`),
-the sixth to what is planned, last of all (`primad.simplify.terms`).
+The first families are applied by constructors, as the ops that are kept outermost say
+(`primad.ops.record.primitive.Outermost`), the second by the pass that moves sums over directions towards the inputs
+(`primad.simplify.collapse`), the third by that for sums of derivatives (`primad.simplify.factor_linear`), the fourth to
+programs about to be planned (`primad.simplify.outer_products`), the fifth to these and to programs about to be
+differentiated (`primad.simplify.slice_pushdown`), the sixth to what is planned, last of all
+(`primad.simplify.like_terms`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.primitive import Law
+from primad.ops.record.primitive import Law
 
 
 def _wide(x: Any) -> Any:

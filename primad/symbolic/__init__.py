@@ -1,7 +1,7 @@
 """SymPy both ways: programs as expressions, expressions and equations as functions. Imported, with SymPy, when used."""
 
-from primad.symbolic.equations import residual_of
-from primad.symbolic.functions import from_sympy
-from primad.symbolic.programs import to_sympy
+from primad.symbolic.from_expressions import from_sympy
+from primad.symbolic.program_formulas import to_sympy
+from primad.symbolic.residual_functions import residual_of
 
 __all__ = ["from_sympy", "residual_of", "to_sympy"]

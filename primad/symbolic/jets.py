@@ -7,10 +7,10 @@ from typing import Any
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
-from primad.functional.calls import Call
-from primad.functional.mapping import vmap
-from primad.programs.partials import Term, partial_
-from primad.symbolic.values import common, like
+from primad.functional.control.mapping import vmap
+from primad.functional.derived_calls import Call
+from primad.programs.jacobians.differential_operators import Term, partial_
+from primad.symbolic.argument_values import common, like
 
 Orders = tuple[int, ...]
 Wanted = tuple[int | None, Orders]
@@ -21,8 +21,9 @@ class Jet:
     """A step that computes derivatives of a supplied function at one point, or at many.
 
     The function takes numbers, one for each argument, and is mapped over points. Each derivative is a node of the
-    function that it is of (see `primad.programs.partials`), so sums of them are one differential operator, and what
-    they are made of is computed once: `u_xx` and `u_t` cost four passes through u together, and `u_t - u_xx` three.
+    function that it is of (see `primad.programs.jacobians.differential_operators`), so sums of them are one
+    differential operator, and what they are made of is computed once: `u_xx` and `u_t` cost four passes through u
+    together, and `u_t - u_xx` three.
 
     Args:
         name: the function, for messages.

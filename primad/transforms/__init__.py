@@ -6,7 +6,7 @@
 from primad.transforms.batching import vmap
 from primad.transforms.forward import jvp
 from primad.transforms.lowering import lower
-from primad.transforms.partial import cut
+from primad.transforms.partial_eval import cut
 from primad.transforms.reverse import transpose, vjp
 
 __all__ = ["cut", "jvp", "lower", "transpose", "vjp", "vmap"]

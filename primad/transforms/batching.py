@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from primad.axes import Change, result_types
 from primad.errors import ProgramError
+from primad.ir.array_types import ArrayType, TupleType, Zero, type_of_results
+from primad.ir.axes import Change, result_types
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Cost, Program
-from primad.ops.broadcasting import widen
-from primad.primitive import Primitive, as_tuple, one_or_all, packed
-from primad.rules import missing_rule
-from primad.trace import TracedArray
+from primad.ops.arrays.broadcasting import widen
+from primad.ops.record.primitive import Primitive, as_tuple, one_or_all, packed
+from primad.ops.record.rules import missing_rule
+from primad.recording.traced_array import TracedArray
 from primad.transforms.forward import jvp
 from primad.transforms.lowering import alone, inline, lower, lower_nodes, rewritten
-from primad.types import ArrayType, TupleType, Zero, type_of_results
 
 
 def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: bool = False) -> Program:

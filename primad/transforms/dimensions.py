@@ -10,11 +10,11 @@ from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from primad.axes import AxisMap, Factors, Label, Strided, result_types
+from primad.ir.array_types import TupleType
+from primad.ir.axes import AxisMap, Factors, Label, Strided, result_types
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
-from primad.primitive import project
-from primad.types import TupleType
+from primad.ops.record.primitive import project
 
 Use = tuple[Node, int]
 """A node and the position of one of its operands."""

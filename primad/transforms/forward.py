@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from primad.ir.array_types import Zero
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild
-from primad.primitive import packed, result_of
-from primad.rules import missing_rule
-from primad.trace import TracedArray
+from primad.ops.record.primitive import packed, result_of
+from primad.ops.record.rules import missing_rule
+from primad.recording.traced_array import TracedArray
 from primad.transforms.lowering import expand, finish
-from primad.types import Zero
 
 
 def push_tangents(
@@ -31,7 +31,7 @@ def push_tangents(
         primals: fresh nodes for the inputs.
         tangents: their tangents.
         marks: further tangents that enter at nodes of the program, added to what arrives there.
-        residuals: whether the tangents will be transposed (see `linearize` in `primad.primitive`).
+        residuals: whether the tangents will be transposed (see `linearize` in `primad.ops.record.primitive`).
 
     Returns:
         the outputs and their tangents.

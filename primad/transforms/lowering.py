@@ -6,13 +6,13 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from primad.errors import ProgramError, TracingError
+from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node, Params, Trace
 from primad.ir.program import ClosedProgram, Program, carry_lines
 from primad.ir.replay import newest, rebuild, replay
-from primad.primitive import Primitive, as_tuple, one_or_all, packed, result_of
-from primad.recording import program_of
-from primad.trace import TracedArray
-from primad.types import ArrayType
+from primad.ops.record.primitive import Primitive, as_tuple, one_or_all, packed, result_of
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import program_of
 
 MAX_ROUNDS = 200
 """Definitions nest less deeply than this; deeper means that one refers to itself."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from primad.axes import result_types
+from primad.ir.array_types import ArrayType
+from primad.ir.axes import result_types
 from primad.ir.node import LITERAL, Node, Params, Trace, literal_value, named
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import needed_between
-from primad.primitive import project
+from primad.ops.record.primitive import project
 from primad.transforms.dimensions import axis_map
-from primad.types import ArrayType
 
 
 def resized(

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from primad.verify.cases import Example, Operand
+from primad.verify.cases.drawn_cases import Example, Operand
 
 if TYPE_CHECKING:
-    from primad.verify.cases import Choices
-    from primad.verify.report import Report, Row
+    from primad.verify.cases.drawn_cases import Choices
+    from primad.verify.verdicts import Report, Row
 
 __all__ = ["Example", "Operand", "verify"]
 
@@ -39,7 +39,8 @@ def verify(
         examples: applications that your own op is tried on, each an `Example` of `Operand`s and params; pointwise ops
             without params need none.
         domain: bounds (low, high) of each operand of your own elementwise op, by default (0.25, 2).
-        symbolic: what your own op means, `(numbers, *object arrays, **params)` as in `primad.backends.exact`, if its
+        symbolic: what your own op means, `(numbers, *object arrays, **params)` as in
+            `primad.verify.exact.object_arrays`, if its
             NumPy function cannot be recorded and does not run on object arrays.
         choices: where shapes and params are drawn from, by a name; a seeded generator by default.
         on_row: called with each row as it is done.

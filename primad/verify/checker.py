@@ -11,19 +11,19 @@ from multiprocessing import get_context
 from signal import SIG_IGN, SIGINT, signal
 from typing import Any
 
-from primad.backends.sympy import UndecidedError
 from primad.errors import TracingError, suggestion
-from primad.primitive import Law, Primitive
-from primad.verify.cases import Case, Choices, Example, Seeded, default_case
-from primad.verify.checks import CHECKS, Check
-from primad.verify.consumers import consumers_row
-from primad.verify.decide import FAULTS, Wrong
-from primad.verify.functions import RULED, FunctionCase, function_case, function_rows
-from primad.verify.laws import constructor_row, law_rows, pass_laws
-from primad.verify.progress import shown
-from primad.verify.report import ORDER, How, Report, Row
-from primad.verify.table import cases
-from primad.verify.trial import Trial
+from primad.ops.record.primitive import Law, Primitive
+from primad.verify.cases.case_table import cases
+from primad.verify.cases.drawn_cases import Case, Choices, Example, Seeded, default_case
+from primad.verify.checks.consumer_checks import consumers_row
+from primad.verify.checks.decide import FAULTS, Wrong
+from primad.verify.checks.function_checks import RULED, FunctionCase, function_case, function_rows
+from primad.verify.checks.law_checks import constructor_row, law_rows, pass_laws
+from primad.verify.checks.record_checks import CHECKS, Check
+from primad.verify.checks.trial import Trial
+from primad.verify.exact.sympy_numbers import UndecidedError
+from primad.verify.verdicts import ORDER, How, Report, Row
+from primad.verify.verify_progress import shown
 
 Subject = Case | Law | FunctionCase
 

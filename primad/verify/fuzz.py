@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from primad.backends.exact import Evaluator
-from primad.backends.mpmath import Precise, UndefinedError
 from primad.ir.program import Program
-from primad.runtime.executor import PLAIN
-from primad.runtime.executors import REFERENCE
-from primad.runtime.interpreter import Plan
+from primad.runtime.executors.dispatch import REFERENCE
+from primad.runtime.executors.executor import PLAIN
+from primad.runtime.plan.interpreter import Plan
 from primad.simplify import simplify
 from primad.transforms import jvp, lower, vjp, vmap
-from primad.verify.cases import Seeded
-from primad.verify.decide import Wrong
-from primad.verify.programs import draw_program
-from primad.verify.table import cases
+from primad.verify.cases.case_table import cases
+from primad.verify.cases.drawn_cases import Seeded
+from primad.verify.checks.decide import Wrong
+from primad.verify.exact.high_precision import Precise, UndefinedError
+from primad.verify.exact.object_arrays import Evaluator
+from primad.verify.random_programs import draw_program
 
 DIGITS = 110
 STEP = -30

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import primad
-from primad.explanation.machine import product_speed
-from primad.machine import processors
+from primad.explanation.machine_speeds import product_speed
+from primad.system.machine import processors
 
 from .limit import Work
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import primad
-from primad.explanation.machine import machine
-from primad.quantities import seconds
+from primad.explanation.machine_speeds import machine
+from primad.system.quantities import seconds
 
 from .workloads import GROUPS, Workload, chosen
 

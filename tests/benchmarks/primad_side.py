@@ -56,7 +56,7 @@ def gauss_newton(workload):
         def residuals(p):
             return burgers(field(np, p, workload), points, nested(push, np), workload)[0]
 
-        leaves = primad.tree.leaves(primad.jacobian(residuals)(parameters))
+        leaves = primad.recording.tree.leaves(primad.jacobian(residuals)(parameters))
         rows = np.concatenate([np.reshape(leaf, (len(points), -1)) for leaf in leaves], axis=1)
         return damped_step(np, np.linalg.solve, residuals(parameters), rows)
 
@@ -140,4 +140,4 @@ def wait(result):
 
 def as_numpy(result):
     """Return the leaves of a result as NumPy arrays."""
-    return [np.asarray(leaf) for leaf in primad.tree.leaves(result)]
+    return [np.asarray(leaf) for leaf in primad.recording.tree.leaves(result)]

@@ -10,7 +10,7 @@ import pytest
 
 import primad
 import primad.compat.paddle as paddle
-from primad.compat.paddle.tensor import Tensor
+from primad.compat.paddle.eager.tensor import Tensor
 from primad.compat.tape import TapeValue
 
 HERE = Path(__file__).parent

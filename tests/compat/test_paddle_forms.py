@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import primad.compat.paddle as paddle
-from primad.compat.paddle.inplace import IN_PLACE
+from primad.compat.paddle.functions.inplace import IN_PLACE
 from primad.compat.paddle.nn.functional import activation
 
 NAN = float("nan")

@@ -13,7 +13,7 @@ import primad.compat.paddle as paddle
 import primad.compat.paddle.fluid as fluid
 import primad.compat.paddle.nn.functional as F
 from primad.errors import PrimadError
-from primad.functional import compile as compile_
+from primad.functional import jit as compile_
 
 X = np.linspace(0.2, 1.7, 6, dtype="float32").reshape(2, 3)
 

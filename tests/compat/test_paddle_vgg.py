@@ -12,8 +12,9 @@ import primad.compat.paddle as paddle
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "golden"), str(HERE.parent)]
-from documents import ROOT, blocks  # noqa: E402
 from encoding import differences, outcome  # noqa: E402
+
+from tests.documents import ROOT, blocks  # noqa: E402
 
 _spec = importlib.util.spec_from_file_location("paddle_vgg", HERE / "programs" / "paddle_vgg.py")
 program = importlib.util.module_from_spec(_spec)

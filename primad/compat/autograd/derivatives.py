@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pn
-from primad import tree
-from primad.functional.checkpoint import checkpoint as checkpoint
-from primad.functional.derivatives import grad as _grad
-from primad.functional.derivatives import jvp, vjp
-from primad.functional.derivatives import value_and_grad as _value_and_grad
-from primad.functional.lazy import LazyMatrix
-from primad.functional.lazy import hessian as _hessian
-from primad.functional.lazy import jacobian as _jacobian
+from primad.functional.control.checkpointing import checkpoint as checkpoint
+from primad.functional.derivatives.first_order import grad as _grad
+from primad.functional.derivatives.first_order import jvp, vjp
+from primad.functional.derivatives.first_order import value_and_grad as _value_and_grad
+from primad.functional.derivatives.lazy_matrices import LazyMatrix
+from primad.functional.derivatives.lazy_matrices import hessian as _hessian
+from primad.functional.derivatives.lazy_matrices import jacobian as _jacobian
+from primad.recording import tree
 
 Function = Callable[..., Any]
 Argnum = int | Sequence[int]

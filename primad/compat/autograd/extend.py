@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from primad import tree
 from primad.errors import NotDifferentiableError, TracingError
-from primad.functional.custom import TwoSided, custom_jvp, custom_vjp
-from primad.functional.opaque import opaque
-from primad.functional.values import value
-from primad.recording import call_outside, type_of
-from primad.trace import TracedArray, settled
+from primad.functional.recorded_values import value
+from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
+from primad.functional.rules.opaque import opaque
+from primad.recording import tree
+from primad.recording.traced_array import TracedArray, settled
+from primad.recording.tracing import call_outside, type_of
 
 __all__ = ["defjvp", "defvjp", "primitive"]
 

@@ -7,9 +7,7 @@ is primad's. "Coming from MXNet" in the documentation says what is the same, wha
 from typing import Any
 
 from primad.compat.mxnet import autograd as autograd
-from primad.compat.mxnet import binding as binding  # gives symbols their bind and simple_bind
 from primad.compat.mxnet import executor as executor
-from primad.compat.mxnet import naming as name
 from primad.compat.mxnet import nd as nd
 from primad.compat.mxnet import random as random
 from primad.compat.mxnet import sym as sym
@@ -21,7 +19,9 @@ from primad.compat.mxnet.context import gpu as gpu
 from primad.compat.mxnet.context import num_gpus as num_gpus
 from primad.compat.mxnet.errors import MXNetError as MXNetError
 from primad.compat.mxnet.errors import unsupported as _unsupported
-from primad.compat.mxnet.naming import AttrScope as AttrScope
+from primad.compat.mxnet.graph import bound_arguments as bound_arguments  # gives symbols their bind and simple_bind
+from primad.compat.mxnet.graph import name_scopes as name
+from primad.compat.mxnet.graph.name_scopes import AttrScope as AttrScope
 
 ndarray, symbol = nd, sym
 

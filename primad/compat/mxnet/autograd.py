@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from primad.compat.mxnet import recording
 from primad.compat.mxnet.errors import MXNetError, unsupported
-from primad.compat.mxnet.graph import Entry as GraphEntry
-from primad.compat.mxnet.graph import Node
+from primad.compat.mxnet.graph.symbol_graph import Entry as GraphEntry
+from primad.compat.mxnet.graph.symbol_graph import Node
+from primad.compat.mxnet.imperative import tape_recording as recording
+from primad.compat.mxnet.imperative.operator_parameters import Settings
+from primad.compat.mxnet.imperative.tape_recording import Applied, Memory, modes
 from primad.compat.mxnet.ndarray import NDArray
 from primad.compat.mxnet.operators import TABLE
-from primad.compat.mxnet.parameters import Settings
-from primad.compat.mxnet.recording import Applied, Memory, modes
 from primad.compat.mxnet.symbol import Symbol
 from primad.compat.tape import TapeCall, TapeValue, free
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from primad.compat.mxnet.context import Context
 from primad.compat.mxnet.errors import MXNetError
-from primad.compat.mxnet.graph import Node
-from primad.compat.mxnet.inference import infer_shapes, infer_types
-from primad.compat.mxnet.keys import draw_key
-from primad.compat.mxnet.lowering import ForwardPlan, GradientPlan, Graph, Linearized
+from primad.compat.mxnet.graph.node_keys import draw_key
+from primad.compat.mxnet.graph.shape_rules import written
+from primad.compat.mxnet.graph.symbol_graph import Node
+from primad.compat.mxnet.graph.symbol_lowering import ForwardPlan, GradientPlan, Graph, Linearized
+from primad.compat.mxnet.graph.type_inference import infer_shapes, infer_types
+from primad.compat.mxnet.imperative.tape_recording import Memory
 from primad.compat.mxnet.ndarray import NDArray
-from primad.compat.mxnet.recording import Memory
-from primad.compat.mxnet.shapes import written
 from primad.compat.mxnet.symbol import Symbol
 from primad.errors import PrimadError
-from primad.types import ArrayType
+from primad.ir.array_types import ArrayType
 
 Monitor = Callable[[str, NDArray], None]
 

@@ -10,10 +10,10 @@ import numpy as np
 from primad.compat.mxnet import random as random
 from primad.compat.mxnet.context import Context
 from primad.compat.mxnet.errors import unsupported
+from primad.compat.mxnet.imperative.array_operand import function_of_two
 from primad.compat.mxnet.ndarray import NDArray as NDArray
 from primad.compat.mxnet.ndarray import apply, operator_function
 from primad.compat.mxnet.ndarray import array as array
-from primad.compat.mxnet.operand import function_of_two
 from primad.compat.mxnet.operators import TABLE
 from primad.compat.mxnet.operators.shaping import spaced
 

@@ -8,17 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from primad.compat.mxnet import recording
-from primad.compat.mxnet.calling import function_of, sort_arguments
 from primad.compat.mxnet.context import Context, current_context
 from primad.compat.mxnet.errors import MXNetError
-from primad.compat.mxnet.operand import Operand
+from primad.compat.mxnet.graph.shape_rules import written
+from primad.compat.mxnet.imperative import tape_recording
+from primad.compat.mxnet.imperative.array_operand import Operand
+from primad.compat.mxnet.imperative.operator_calls import function_of, sort_arguments
+from primad.compat.mxnet.imperative.operator_parameters import Settings
+from primad.compat.mxnet.imperative.tape_recording import Memory
 from primad.compat.mxnet.operators import TABLE, Operator
 from primad.compat.mxnet.operators.indexing import GETITEM, Index, kept_index, plain_index
-from primad.compat.mxnet.parameters import Settings
-from primad.compat.mxnet.recording import Memory
-from primad.compat.mxnet.shapes import written
-from primad.process import made_once
+from primad.system.process import made_once
 
 
 class NDArray(Operand):
@@ -202,9 +202,9 @@ class NDArray(Operand):
 
     def __getitem__(self, key: Any) -> NDArray:
         index = plain_index(key)
-        if recording.modes.recording and self.memory.active:
+        if tape_recording.modes.recording and self.memory.active:
             return NDArray(
-                recording.invoke(GETITEM, Settings({"index": Index(index)}), [self.memory])[0], self._context
+                tape_recording.invoke(GETITEM, Settings({"index": Index(index)}), [self.memory])[0], self._context
             )
         found = self.values[index]
         if not isinstance(found, np.ndarray) or found.ndim == 0:
@@ -282,7 +282,7 @@ class NDArray(Operand):
 
     def mark(self, gradient: NDArray, grad_req: str) -> None:
         """Let the gradient go into a buffer of the user's."""
-        self.memory = recording.variable(self.memory, gradient.memory, grad_req)
+        self.memory = tape_recording.variable(self.memory, gradient.memory, grad_req)
         self._grad = gradient
 
     def detach(self) -> NDArray:
@@ -291,7 +291,7 @@ class NDArray(Operand):
 
     def backward(self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Write gradients into the buffers of what the array was computed from; see `mx.autograd.backward`."""
-        recording.backward([self.memory], [None if out_grad is None else out_grad.memory], retain_graph)
+        tape_recording.backward([self.memory], [None if out_grad is None else out_grad.memory], retain_graph)
 
     # -- Python's operators --------------------------------------------------------------------------------------------
 
@@ -340,7 +340,7 @@ class NDArray(Operand):
 
 def _recorded(array: NDArray) -> bool:
     """Say whether an array is part of a computation that is being recorded."""
-    return recording.modes.recording and array.memory.active
+    return tape_recording.modes.recording and array.memory.active
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------
@@ -355,7 +355,7 @@ def invoke(record: Operator, inputs: Sequence[NDArray], settings: Settings) -> l
     names = record.input_names(settings, len(inputs))
     if len(inputs) != len(names):
         raise MXNetError(f"Operator {record.name} expects {len(names)} inputs, but got {len(inputs)} instead.")
-    memories = recording.invoke(record, settings, [array.memory for array in inputs])
+    memories = tape_recording.invoke(record, settings, [array.memory for array in inputs])
     return [NDArray(memory, inputs[0].context if inputs else None) for memory in memories]
 
 

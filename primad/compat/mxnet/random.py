@@ -8,8 +8,8 @@ import numpy as np
 
 from primad.compat.mxnet.context import Context
 from primad.compat.mxnet.errors import MXNetError, unsupported
-from primad.compat.mxnet.keys import generator
-from primad.compat.mxnet.keys import seed as seed
+from primad.compat.mxnet.graph.node_keys import generator
+from primad.compat.mxnet.graph.node_keys import seed as seed
 from primad.compat.mxnet.ndarray import NDArray
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from primad.compat.mxnet.errors import unsupported
-from primad.compat.mxnet.graph import Entry, Node, stored
-from primad.compat.mxnet.naming import current_scope
-from primad.compat.mxnet.operand import function_of_two
+from primad.compat.mxnet.graph.name_scopes import current_scope
+from primad.compat.mxnet.graph.symbol_graph import Entry, Node, stored
+from primad.compat.mxnet.imperative.array_operand import function_of_two
 from primad.compat.mxnet.operators import TABLE
 from primad.compat.mxnet.symbol import Symbol as Symbol
 from primad.compat.mxnet.symbol import compose, operator_function

@@ -10,17 +10,17 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from primad.compat.mxnet.calling import function_of, sort_arguments, unknown_input
 from primad.compat.mxnet.errors import MXNetError, NotImplementedForSymbol
-from primad.compat.mxnet.graph import HIDDEN_KEYS, Entry, Node, stored, substitute, topological, variables
-from primad.compat.mxnet.inference import shapes_around, types_around
-from primad.compat.mxnet.naming import current_manager, current_scope
-from primad.compat.mxnet.operand import Operand, elementwise_pair
+from primad.compat.mxnet.graph.name_scopes import current_manager, current_scope
+from primad.compat.mxnet.graph.shape_rules import known
+from primad.compat.mxnet.graph.symbol_graph import HIDDEN_KEYS, Entry, Node, stored, substitute, topological, variables
+from primad.compat.mxnet.graph.symbol_json import from_json, readable, to_json
+from primad.compat.mxnet.graph.type_inference import shapes_around, types_around
+from primad.compat.mxnet.imperative.array_operand import Operand, elementwise_pair
+from primad.compat.mxnet.imperative.operator_calls import function_of, sort_arguments, unknown_input
+from primad.compat.mxnet.imperative.operator_parameters import plain
 from primad.compat.mxnet.operators import TABLE, Operator
-from primad.compat.mxnet.parameters import plain
-from primad.compat.mxnet.serialization import from_json, readable, to_json
-from primad.compat.mxnet.shapes import known
-from primad.process import made_once
+from primad.system.process import made_once
 
 
 class Symbol(Operand):

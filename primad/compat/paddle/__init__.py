@@ -4,7 +4,6 @@ from typing import Any
 
 from primad.compat.paddle import (
     autograd,
-    errors,
     fluid,
     incubate,
     linalg,
@@ -17,7 +16,11 @@ from primad.compat.paddle import (
 )
 from primad.compat.paddle.autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from primad.compat.paddle.autograd.backward import grad
-from primad.compat.paddle.creation import (  # fmt: skip
+from primad.compat.paddle.eager.eager_calls import assign, to_tensor  # fmt: skip
+from primad.compat.paddle.eager.printing import set_printoptions
+from primad.compat.paddle.eager.tensor import Tensor
+from primad.compat.paddle.eager.tensor_storage import load, save
+from primad.compat.paddle.functions.creation import (
     arange,
     bernoulli,
     eye,
@@ -38,25 +41,7 @@ from primad.compat.paddle.creation import (  # fmt: skip
     zeros,
     zeros_like,
 )
-from primad.compat.paddle.dtypes import (
-    bool_ as bool,
-)
-from primad.compat.paddle.dtypes import (
-    dtype,
-    float16,
-    float32,
-    float64,
-    get_default_dtype,
-    int8,
-    int16,
-    int32,
-    int64,
-    set_default_dtype,
-    uint8,
-)
-from primad.compat.paddle.eager import assign, to_tensor  # fmt: skip
-from primad.compat.paddle.flags import get_flags, set_flags
-from primad.compat.paddle.indexing import (  # fmt: skip
+from primad.compat.paddle.functions.indexing import (
     gather,
     gather_nd,
     index_add,
@@ -71,9 +56,8 @@ from primad.compat.paddle.indexing import (  # fmt: skip
     take_along_axis,
     where,
 )
-from primad.compat.paddle.inplace import IN_PLACE
-from primad.compat.paddle.linalg import bmm, cross, dist, einsum, inner, kron, mv, outer, tensordot, trace  # fmt: skip
-from primad.compat.paddle.manipulation import (  # fmt: skip
+from primad.compat.paddle.functions.inplace import IN_PLACE
+from primad.compat.paddle.functions.manipulation import (
     broadcast_to,
     chunk,
     concat,
@@ -102,7 +86,7 @@ from primad.compat.paddle.manipulation import (  # fmt: skip
     unsqueeze,
     unstack,
 )
-from primad.compat.paddle.math import (  # fmt: skip
+from primad.compat.paddle.functions.math import (
     abs,
     acos,
     acosh,
@@ -177,9 +161,7 @@ from primad.compat.paddle.math import (  # fmt: skip
     tan,
     tanh,
 )
-from primad.compat.paddle.modes import disable_static, enable_static, in_dynamic_mode
-from primad.compat.paddle.nn.parameter import create_parameter
-from primad.compat.paddle.numerics import (
+from primad.compat.paddle.functions.numerics import (
     allclose,
     deg2rad,
     diff,
@@ -197,14 +179,30 @@ from primad.compat.paddle.numerics import (
     round,
     trunc,
 )
-from primad.compat.paddle.parameters import ParamAttr
-from primad.compat.paddle.place import CPUPlace, get_device, is_compiled_with_cuda, set_device
-from primad.compat.paddle.printing import set_printoptions
-from primad.compat.paddle.queries import is_floating_point, is_integer, is_tensor, numel, rank, shape
-from primad.compat.paddle.randomness import seed
-from primad.compat.paddle.statistics import argmax, argmin, argsort, median, sort, std, topk, var  # fmt: skip
-from primad.compat.paddle.storage import load, save
-from primad.compat.paddle.tensor import Tensor
+from primad.compat.paddle.functions.queries import is_floating_point, is_integer, is_tensor, numel, rank, shape
+from primad.compat.paddle.functions.statistics import argmax, argmin, argsort, median, sort, std, topk, var  # fmt: skip
+from primad.compat.paddle.linalg import bmm, cross, dist, einsum, inner, kron, mv, outer, tensordot, trace  # fmt: skip
+from primad.compat.paddle.nn.parameter import create_parameter
+from primad.compat.paddle.settings import errors
+from primad.compat.paddle.settings.dtypes import bool_ as bool
+from primad.compat.paddle.settings.dtypes import (
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+)
+from primad.compat.paddle.settings.flags import get_flags, set_flags
+from primad.compat.paddle.settings.modes import disable_static, enable_static, in_dynamic_mode
+from primad.compat.paddle.settings.parameters import ParamAttr
+from primad.compat.paddle.settings.place import CPUPlace, get_device, is_compiled_with_cuda, set_device
+from primad.compat.paddle.settings.randomness import seed
 
 __version__ = "3.3.1"
 """The version of Paddle whose behaviour this layer follows."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.manipulation import lengths
-from primad.compat.paddle.math import dot, matmul, mm, norm, subtract
-from primad.compat.paddle.operators import apply, prototype
+from primad.compat.paddle.eager.operators import apply, prototype
+from primad.compat.paddle.functions.manipulation import lengths
+from primad.compat.paddle.functions.math import dot, matmul, mm, norm, subtract
+from primad.compat.paddle.settings.errors import InvalidArgumentError
 
 
 def bmm(x: Any, y: Any, name: Any = None) -> Any:

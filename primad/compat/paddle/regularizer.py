@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from primad.compat.paddle.math import add, multiply, sign
+from primad.compat.paddle.functions.math import add, multiply, sign
 
 
 @dataclass(frozen=True)

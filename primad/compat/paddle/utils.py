@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from primad.compat.paddle import errors
-from primad.compat.paddle import naming as unique_name
+from primad.compat.paddle.settings import errors
+from primad.compat.paddle.settings import naming as unique_name
 
 __all__ = ["unique_name"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pn
-from primad import tree
+from primad.recording import tree
 
 
 def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:

@@ -6,7 +6,7 @@ from primad import numpy as _numpy
 from primad.compat.autograd.numpy import linalg  # noqa: F401
 from primad.compat.autograd.numpy import random as random
 from primad.numpy import *  # type: ignore[no-redef]
-from primad.trace import TracedArray
+from primad.recording.traced_array import TracedArray
 
 
 def isscalar(element: Any) -> bool:

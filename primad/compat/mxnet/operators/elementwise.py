@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
+from primad.compat.mxnet.graph.shape_rules import Shape, same, unify
+from primad.compat.mxnet.imperative.operator_parameters import Settings, boolean, dtype, integer, real
 from primad.compat.mxnet.operators.record import operator
-from primad.compat.mxnet.parameters import Settings, boolean, dtype, integer, real
-from primad.compat.mxnet.shapes import Shape, same, unify
-from primad.functional.values import stop_gradient
+from primad.functional.recorded_values import stop_gradient
 from primad.nn import relu, sigmoid
 from primad.numpy import special
 

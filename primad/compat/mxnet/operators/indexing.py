@@ -9,9 +9,18 @@ import numpy as np
 from primad import nn
 from primad import numpy as pnp
 from primad.compat.mxnet.errors import MXNetError
+from primad.compat.mxnet.graph.shape_rules import Shape, known, unify
+from primad.compat.mxnet.imperative.operator_parameters import (
+    Parameter,
+    Settings,
+    boolean,
+    choice,
+    dtype,
+    integer,
+    optional_shape,
+    real,
+)
 from primad.compat.mxnet.operators.record import DType, Operator, operator
-from primad.compat.mxnet.parameters import Parameter, Settings, boolean, choice, dtype, integer, optional_shape, real
-from primad.compat.mxnet.shapes import Shape, known, unify
 
 
 class Index:

@@ -11,9 +11,9 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.compat.mxnet.errors import MXNetError
+from primad.compat.mxnet.graph.shape_rules import Clash, Shape, first_input, known, same, size, unify, written
+from primad.compat.mxnet.imperative.operator_parameters import Settings, boolean, choice, real
 from primad.compat.mxnet.operators.record import DType, operator
-from primad.compat.mxnet.parameters import Settings, boolean, choice, real
-from primad.compat.mxnet.shapes import Clash, Shape, first_input, known, same, size, unify, written
 from primad.nn import one_hot, sigmoid, softmax
 
 _NORMALIZATION = choice("null", "batch", "valid", default="null")

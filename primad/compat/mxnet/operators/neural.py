@@ -9,11 +9,11 @@ import numpy as np
 from primad import nn
 from primad import numpy as pnp
 from primad.compat.mxnet.errors import MXNetError
+from primad.compat.mxnet.graph.shape_rules import Shape, first_input, same, size, unify, written
+from primad.compat.mxnet.imperative.operator_parameters import Settings, boolean, choice, dtype, integer, real, shape
 from primad.compat.mxnet.operators.elementwise import UNARY
 from primad.compat.mxnet.operators.record import DType, operator
-from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, real, shape
-from primad.compat.mxnet.shapes import Shape, first_input, same, size, unify, written
-from primad.functional.values import stop_gradient
+from primad.functional.recorded_values import stop_gradient
 from primad.numpy import special
 
 # -- dense layers and activations --------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.mxnet.parameters import Parameter, Settings, read_settings
-from primad.compat.mxnet.shapes import Rule, forward_only
+from primad.compat.mxnet.graph.shape_rules import Rule, forward_only
+from primad.compat.mxnet.imperative.operator_parameters import Parameter, Settings, read_settings
 
 DType = np.dtype[Any] | None
 TypeRule = Callable[[Settings, list[DType], list[DType]], None]

@@ -11,9 +11,18 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
+from primad.compat.mxnet.graph.shape_rules import Clash, Shape, known, unify, written
+from primad.compat.mxnet.imperative.operator_parameters import (
+    Settings,
+    boolean,
+    choice,
+    dtype,
+    integer,
+    optional_integer,
+    real,
+    shape,
+)
 from primad.compat.mxnet.operators.record import DType, operator
-from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, optional_integer, real, shape
-from primad.compat.mxnet.shapes import Clash, Shape, known, unify, written
 
 
 def chosen_axes(settings: Settings, ndim: int) -> tuple[int, ...]:

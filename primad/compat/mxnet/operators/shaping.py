@@ -9,10 +9,19 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
+from primad.compat.mxnet.graph.shape_rules import Clash, Shape, join, known, permuted, size, unify
+from primad.compat.mxnet.imperative.operator_parameters import (
+    Settings,
+    boolean,
+    choice,
+    dtype,
+    integer,
+    partly_known,
+    real,
+    shape,
+)
 from primad.compat.mxnet.operators.indexing import index_free
 from primad.compat.mxnet.operators.record import DType, operator
-from primad.compat.mxnet.parameters import Settings, boolean, choice, dtype, integer, partly_known, real, shape
-from primad.compat.mxnet.shapes import Clash, Shape, join, known, permuted, size, unify
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ from typing import Any
 from primad import nn
 from primad import numpy as pnp
 from primad.compat.mxnet.errors import MXNetError
+from primad.compat.mxnet.graph.shape_rules import Shape, unify
+from primad.compat.mxnet.imperative.operator_parameters import Settings, boolean, choice, integer, shape, text
 from primad.compat.mxnet.operators.neural import WEIGHTED, left_out_bias
 from primad.compat.mxnet.operators.record import operator
-from primad.compat.mxnet.parameters import Settings, boolean, choice, integer, shape, text
-from primad.compat.mxnet.shapes import Shape, unify
 
 
 def _spread(values: Sequence[int], rank: int, default: int) -> tuple[int, ...]:

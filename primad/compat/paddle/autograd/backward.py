@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from primad.compat.backward import gradients, hooked
-from primad.compat.paddle.errors import FatalError, InvalidArgumentError, PreconditionError, check
-from primad.compat.paddle.flags import FLAGS
-from primad.compat.paddle.manipulation import reshape
-from primad.compat.paddle.math import add, cast
-from primad.compat.paddle.tensor import RECORDING, Tensor, accumulated
+from primad.compat.paddle.eager.tensor import RECORDING, Tensor, accumulated
+from primad.compat.paddle.functions.manipulation import reshape
+from primad.compat.paddle.functions.math import add, cast
+from primad.compat.paddle.settings.errors import FatalError, InvalidArgumentError, PreconditionError, check
+from primad.compat.paddle.settings.flags import FLAGS
 from primad.compat.tape import FreedError, OverwrittenError, TapeValue, free, reached
 
 

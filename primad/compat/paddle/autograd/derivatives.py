@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from primad.compat.paddle.autograd.backward import run
-from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.indexing import getitem
-from primad.compat.paddle.manipulation import stack
-from primad.compat.paddle.tensor import Tensor
+from primad.compat.paddle.eager.tensor import Tensor
+from primad.compat.paddle.functions.indexing import getitem
+from primad.compat.paddle.functions.manipulation import stack
+from primad.compat.paddle.settings.errors import InvalidArgumentError
 from primad.compat.tape import TapeValue
 
 

@@ -7,8 +7,8 @@ from functools import wraps
 from types import TracebackType
 from typing import Any
 
-from primad.compat.paddle.operators import Value
-from primad.compat.paddle.tensor import RECORDING, Tensor
+from primad.compat.paddle.eager.operators import Value
+from primad.compat.paddle.eager.tensor import RECORDING, Tensor
 
 
 class _Switch:

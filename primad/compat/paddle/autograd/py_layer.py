@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from primad.compat.paddle.autograd.mode import no_grad
-from primad.compat.paddle.errors import (
+from primad.compat.paddle.eager.tensor import RECORDING, Tensor
+from primad.compat.paddle.settings.errors import (
     ExternalError,
     InvalidArgumentError,
     PreconditionError,
     UnimplementedError,
 )
-from primad.compat.paddle.tensor import RECORDING, Tensor
 from primad.compat.tape import TapeCall, TapeValue
 
 

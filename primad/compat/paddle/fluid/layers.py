@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from primad.compat.paddle import errors, manipulation, math
-from primad.compat.paddle.creation import fill_constant_
-from primad.compat.paddle.dtypes import as_dtype
-from primad.compat.paddle.indexing import gather
-from primad.compat.paddle.manipulation import concat, reshape, stack, transpose, unsqueeze
-from primad.compat.paddle.math import abs, cast, cos, exp, log, pow, scale, sigmoid, sin, sqrt, square, tanh
-from primad.compat.paddle.naming import Layer
+from primad.compat.paddle.eager.operators import Prototype, apply
+from primad.compat.paddle.functions import manipulation, math
+from primad.compat.paddle.functions.creation import fill_constant_
+from primad.compat.paddle.functions.indexing import gather
+from primad.compat.paddle.functions.manipulation import concat, reshape, stack, transpose, unsqueeze
+from primad.compat.paddle.functions.math import abs, cast, cos, exp, log, pow, scale, sigmoid, sin, sqrt, square, tanh
 from primad.compat.paddle.nn import functional
 from primad.compat.paddle.nn.functional import relu, softmax
-from primad.compat.paddle.operators import Prototype, apply
+from primad.compat.paddle.settings import errors
+from primad.compat.paddle.settings.dtypes import as_dtype
+from primad.compat.paddle.settings.naming import Layer
 from primad.compat.paddle.static import nn as layers
 from primad.compat.paddle.static.nn import batch_norm, conv2d, embedding
 from primad.compat.paddle.static.parameters import create_global_var, create_parameter

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from primad.compat.paddle import errors
 from primad.compat.paddle.incubate import autograd
+from primad.compat.paddle.settings import errors
 
 __all__ = ["autograd"]
 

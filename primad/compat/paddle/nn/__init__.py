@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from primad.compat.paddle import errors
 from primad.compat.paddle.nn import functional, initializer
 from primad.compat.paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from primad.compat.paddle.nn.layer.common import (
@@ -27,7 +26,8 @@ from primad.compat.paddle.nn.layer.container import LayerDict, LayerList, Parame
 from primad.compat.paddle.nn.layer.layer import Layer
 from primad.compat.paddle.nn.layer.simple import CLASSES
 from primad.compat.paddle.nn.parameter import Parameter
-from primad.compat.paddle.parameters import ParamAttr
+from primad.compat.paddle.settings import errors
+from primad.compat.paddle.settings.parameters import ParamAttr
 
 __all__ = [
     "BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "ClipGradByGlobalNorm", "ClipGradByNorm",

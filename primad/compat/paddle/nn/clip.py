@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from primad.compat.paddle.math import add_n, clip, divide, maximum, multiply, norm, sqrt, square, sum
+from primad.compat.paddle.functions.math import add_n, clip, divide, maximum, multiply, norm, sqrt, square, sum
 
 Pairs = list[tuple[Any, Any]]
 

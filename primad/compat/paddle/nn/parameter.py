@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle.dtypes import as_dtype, default_numpy
-from primad.compat.paddle.initializer import Constant, Initializer, XavierUniform
-from primad.compat.paddle.manipulation import lengths
-from primad.compat.paddle.naming import generate
-from primad.compat.paddle.operators import Value
-from primad.compat.paddle.parameters import ParamAttr, as_attribute
-from primad.compat.paddle.printing import describe
-from primad.compat.paddle.randomness import generator
+from primad.compat.paddle.eager.operators import Value
+from primad.compat.paddle.eager.printing import describe
+from primad.compat.paddle.eager.tensor import Tensor
+from primad.compat.paddle.functions.manipulation import lengths
+from primad.compat.paddle.settings.default_initializers import Constant, Initializer, XavierUniform
+from primad.compat.paddle.settings.dtypes import as_dtype, default_numpy
+from primad.compat.paddle.settings.naming import generate
+from primad.compat.paddle.settings.parameters import ParamAttr, as_attribute
+from primad.compat.paddle.settings.randomness import generator
 from primad.compat.paddle.static.parameters import make_parameter as static_parameter
-from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import TapeValue
 
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from primad.compat.paddle import errors
 from primad.compat.paddle.optimizer import lr
 from primad.compat.paddle.optimizer.first_order import SGD, Adam, AdamW, Momentum
 from primad.compat.paddle.optimizer.lbfgs import LBFGS
 from primad.compat.paddle.optimizer.optimizer import Optimizer
+from primad.compat.paddle.settings import errors
 
 __all__ = ["LBFGS", "SGD", "Adam", "AdamW", "Momentum", "Optimizer", "lr"]
 

@@ -7,12 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from primad import nn as rules
-from primad.compat.paddle.errors import (
-    ArgumentTypeError,
-    InvalidArgumentError,
-)
+from primad.compat.paddle.eager.tensor import Tensor
 from primad.compat.paddle.optimizer.optimizer import Optimizer
-from primad.compat.paddle.tensor import Tensor
+from primad.compat.paddle.settings.errors import ArgumentTypeError, InvalidArgumentError
 
 
 class SGD(Optimizer):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from primad.compat.paddle.autograd.mode import enable_grad
-from primad.compat.paddle.errors import InvalidArgumentError
+from primad.compat.paddle.eager.tensor import Tensor
 from primad.compat.paddle.optimizer.optimizer import Optimizer, parameter_decay
-from primad.compat.paddle.tensor import Tensor
+from primad.compat.paddle.settings.errors import InvalidArgumentError
 from primad.compat.tape import TapeValue
-from primad.optimize import lbfgs as rules
+from primad.optimize.quasi_newton import lbfgs as rules
 
 
 class LBFGS(Optimizer):

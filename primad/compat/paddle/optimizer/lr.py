@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from primad.compat.paddle.errors import ArgumentTypeError
+from primad.compat.paddle.settings.errors import ArgumentTypeError
 
 
 class LRScheduler:

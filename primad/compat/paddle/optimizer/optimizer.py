@@ -8,22 +8,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from primad import tree
 from primad.compat.paddle.autograd.mode import no_grad
-from primad.compat.paddle.errors import (
+from primad.compat.paddle.eager.operators import Value
+from primad.compat.paddle.eager.tensor import Tensor
+from primad.compat.paddle.optimizer.lr import LRScheduler
+from primad.compat.paddle.regularizer import L2Decay
+from primad.compat.paddle.settings.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     MissingParametersError,
     PreconditionError,
 )
-from primad.compat.paddle.operators import Value
-from primad.compat.paddle.optimizer.lr import LRScheduler
-from primad.compat.paddle.regularizer import L2Decay
 from primad.compat.paddle.static.optimization import minimize
-from primad.compat.paddle.tensor import Tensor
 from primad.compat.tape import TapeValue
-from primad.functional.compile import jit
-from primad.process import made_once
+from primad.functional.jit import jit
+from primad.recording import tree
+from primad.system.process import made_once
 
 
 @made_once()

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from primad.compat.paddle import errors
-from primad.compat.paddle.parameters import ParamAttr
-from primad.compat.paddle.place import CPUPlace
+from primad.compat.paddle.settings import errors
+from primad.compat.paddle.settings.parameters import ParamAttr
+from primad.compat.paddle.settings.place import CPUPlace
 from primad.compat.paddle.static import nn
 from primad.compat.paddle.static.backward import append_backward, gradients
 from primad.compat.paddle.static.defaults import default_main_program, default_startup_program
-from primad.compat.paddle.static.execution import Executor
 from primad.compat.paddle.static.parameters import create_global_var, create_parameter
 from primad.compat.paddle.static.program import Program, data, program_guard
-from primad.compat.paddle.static.scope import Scope, global_scope, scope_guard
-from primad.compat.paddle.static.storage import load, save
+from primad.compat.paddle.static.run.execution import Executor
+from primad.compat.paddle.static.run.program_storage import load, save
+from primad.compat.paddle.static.run.scope import Scope, global_scope, scope_guard
 from primad.compat.paddle.static.variable import Variable
 
 __all__ = [

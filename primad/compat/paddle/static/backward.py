@@ -12,20 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from primad import tree
-from primad.compat.paddle import naming
-from primad.compat.paddle.creation import assign_, fill_any_like_, fill_constant_
-from primad.compat.paddle.errors import (
+from primad.compat.paddle.eager.gradients import gradient_of
+from primad.compat.paddle.functions.creation import assign_, fill_any_like_, fill_constant_
+from primad.compat.paddle.functions.math import add_n_
+from primad.compat.paddle.settings import naming
+from primad.compat.paddle.settings.errors import (
     ArgumentAssertionError,
     ArgumentTypeError,
     InvalidArgumentError,
 )
-from primad.compat.paddle.gradients import gradient_of
-from primad.compat.paddle.math import add_n_
-from primad.compat.paddle.naming import GRADIENT
+from primad.compat.paddle.settings.naming import GRADIENT
 from primad.compat.paddle.static.operator import BACKWARD, LOSS, OPTIMIZE, Operator, each, names_of
 from primad.compat.paddle.static.program import Block
 from primad.compat.paddle.static.variable import Variable
+from primad.recording import tree
 
 Callback = Callable[..., Any]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from primad import tree
-from primad.compat.paddle.creation import fill_any_like_
-from primad.compat.paddle.gradients import tangent_of
-from primad.compat.paddle.naming import TANGENT, generate
+from primad.compat.paddle.eager.gradients import tangent_of
+from primad.compat.paddle.functions.creation import fill_any_like_
+from primad.compat.paddle.settings.naming import TANGENT, generate
 from primad.compat.paddle.static.backward import path_between
 from primad.compat.paddle.static.operator import BACKWARD, each
 from primad.compat.paddle.static.program import Block
 from primad.compat.paddle.static.variable import Variable
+from primad.recording import tree
 
 
 def tangents(

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from primad import tree
-from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.operators import Prototype
+from primad.compat.paddle.eager.operators import Prototype
+from primad.compat.paddle.settings.errors import InvalidArgumentError
 from primad.errors import ShapeError
+from primad.ir.array_types import ArrayType
 from primad.ir.program import Program
-from primad.recording import record
+from primad.recording import tree
+from primad.recording.tracing import record
 from primad.transforms.lowering import active_nodes, lower
-from primad.types import ArrayType
 
 UNKNOWN = -1
 Shape = tuple[int, ...]

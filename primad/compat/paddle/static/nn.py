@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle import math as functions
-from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, unsupported
-from primad.compat.paddle.initializer import Constant, Normal, XavierUniform
-from primad.compat.paddle.naming import Layer
+from primad.compat.paddle.eager.operators import apply, prototype
+from primad.compat.paddle.functions import math as functions
 from primad.compat.paddle.nn import functional
 from primad.compat.paddle.nn.functional import common
-from primad.compat.paddle.operators import apply, prototype
-from primad.compat.paddle.parameters import ParamAttr, as_attribute
+from primad.compat.paddle.settings.default_initializers import Constant, Normal, XavierUniform
+from primad.compat.paddle.settings.errors import ArgumentTypeError, InvalidArgumentError, unsupported
+from primad.compat.paddle.settings.naming import Layer
+from primad.compat.paddle.settings.parameters import ParamAttr, as_attribute
 from primad.compat.paddle.static.normalization import append_batch_norm
 from primad.compat.paddle.static.parameters import make_parameter
 from primad.compat.paddle.static.variable import Variable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from primad import nn
-from primad.compat.paddle.operators import Prototype
+from primad.compat.paddle.eager.operators import Prototype
 from primad.compat.paddle.static.variable import Variable
 
 

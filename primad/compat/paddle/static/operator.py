@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from primad.compat.paddle.operators import Prototype
+from primad.compat.paddle.eager.operators import Prototype
 from primad.compat.paddle.static.inference import dependence
 from primad.errors import user_line
 

@@ -14,18 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from primad import nn, tree
-from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.initializer import Constant
-from primad.compat.paddle.naming import generate
-from primad.compat.paddle.operators import Prototype
+from primad import nn
+from primad.compat.paddle.eager.operators import Prototype
+from primad.compat.paddle.settings.default_initializers import Constant
+from primad.compat.paddle.settings.errors import InvalidArgumentError
+from primad.compat.paddle.settings.naming import generate
 from primad.compat.paddle.static.backward import append_backward
 from primad.compat.paddle.static.defaults import default_startup_program
 from primad.compat.paddle.static.operator import OPTIMIZE, Operator
 from primad.compat.paddle.static.parameters import fill
 from primad.compat.paddle.static.program import Program, program_guard
 from primad.compat.paddle.static.variable import Parameter, Variable
-from primad.process import made_once
+from primad.recording import tree
+from primad.system.process import made_once
 
 _STATE: dict[type, tuple[str, ...]] = {
     nn.SGD: (),

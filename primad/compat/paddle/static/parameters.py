@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from primad.compat.paddle.initializer import Constant, Initializer, XavierUniform
-from primad.compat.paddle.naming import generate
-from primad.compat.paddle.parameters import ParamAttr, as_attribute
+from primad.compat.paddle.settings.default_initializers import Constant, Initializer, XavierUniform
+from primad.compat.paddle.settings.naming import generate
+from primad.compat.paddle.settings.parameters import ParamAttr, as_attribute
 from primad.compat.paddle.static.defaults import default_main_program, default_startup_program
 from primad.compat.paddle.static.variable import Parameter, Variable
 

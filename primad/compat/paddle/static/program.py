@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle import naming
-from primad.compat.paddle.dtypes import as_dtype, get_default_dtype
-from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError
-from primad.compat.paddle.initializer import Initializer
-from primad.compat.paddle.operators import Prototype
-from primad.compat.paddle.randomness import generator
+from primad.compat.paddle.eager.operators import Prototype
+from primad.compat.paddle.settings import naming
+from primad.compat.paddle.settings.default_initializers import Initializer
+from primad.compat.paddle.settings.dtypes import as_dtype, get_default_dtype
+from primad.compat.paddle.settings.errors import ArgumentTypeError, InvalidArgumentError
+from primad.compat.paddle.settings.randomness import generator
 from primad.compat.paddle.static.defaults import MAIN, STARTUP, default_main_program
 from primad.compat.paddle.static.inference import UNKNOWN, infer
 from primad.compat.paddle.static.operator import BACKWARD, FORWARD, OPTIMIZE, Operator, each
-from primad.compat.paddle.static.scope import Scope, global_scope
+from primad.compat.paddle.static.run.scope import Scope, global_scope
 from primad.compat.paddle.static.variable import Parameter, Variable
-from primad.process import made_once
 from primad.runtime.cache import Cache
+from primad.system.process import made_once
 
 
 class Block:

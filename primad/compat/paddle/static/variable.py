@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from primad.compat.paddle import naming
-from primad.compat.paddle.arrays import as_array
-from primad.compat.paddle.creation import assign_, assign_value_, fill_constant_
-from primad.compat.paddle.dtypes import as_dtype, get_default_dtype
-from primad.compat.paddle.dtypes import dtype as DataType
-from primad.compat.paddle.errors import ArgumentTypeError
-from primad.compat.paddle.methods import attach
-from primad.compat.paddle.operators import Prototype, Value
+from primad.compat.paddle.eager.arrays import as_array
+from primad.compat.paddle.eager.methods import attach
+from primad.compat.paddle.eager.operators import Prototype, Value
+from primad.compat.paddle.functions.creation import assign_, assign_value_, fill_constant_
+from primad.compat.paddle.settings import naming
+from primad.compat.paddle.settings.dtypes import as_dtype, get_default_dtype
+from primad.compat.paddle.settings.dtypes import dtype as DataType
+from primad.compat.paddle.settings.errors import ArgumentTypeError
 from primad.compat.paddle.static.defaults import default_main_program
 from primad.compat.paddle.static.inference import UNKNOWN, Shape
 from primad.compat.paddle.static.operator import Operator

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from primad.compat.paddle import errors
+from primad.compat.paddle.settings import errors
 from primad.compat.paddle.vision import models
 
 __all__ = ["models"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from primad.compat.paddle.errors import UnimplementedError
-from primad.compat.paddle.manipulation import flatten
+from primad.compat.paddle.functions.manipulation import flatten
 from primad.compat.paddle.nn import BatchNorm2D, Conv2D, Dropout, Layer, Linear, Sequential
 from primad.compat.paddle.nn.layer.simple import CLASSES
+from primad.compat.paddle.settings.errors import UnimplementedError
 
 STAGES = {
     11: (1, 1, 2, 2, 2),

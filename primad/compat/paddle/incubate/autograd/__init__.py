@@ -5,7 +5,6 @@ Everything works in eager and in static mode, with and without `enable_prim`, at
 
 from typing import Any
 
-from primad.compat.paddle import errors
 from primad.compat.paddle.incubate.autograd.matrices import Hessian, Jacobian
 from primad.compat.paddle.incubate.autograd.primitives import (
     disable_prim,
@@ -17,6 +16,7 @@ from primad.compat.paddle.incubate.autograd.primitives import (
     prim_enabled,
 )
 from primad.compat.paddle.incubate.autograd.products import jvp, vjp
+from primad.compat.paddle.settings import errors
 
 __all__ = [
     "Hessian", "Jacobian", "disable_prim", "enable_prim", "forward_grad", "grad", "jvp", "orig2prim", "prim2orig",

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle.creation import assign_value_, zeros_like
-from primad.compat.paddle.errors import InvalidArgumentError, PreconditionError
+from primad.compat.paddle.functions.creation import assign_value_, zeros_like
+from primad.compat.paddle.functions.manipulation import concat, reshape, stack
 from primad.compat.paddle.incubate.autograd.products import check_inputs, is_sequence, listed, pull, push, separated
-from primad.compat.paddle.manipulation import concat, reshape, stack
+from primad.compat.paddle.settings.errors import InvalidArgumentError, PreconditionError
 
 
 class Jacobian:

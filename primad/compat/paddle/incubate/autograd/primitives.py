@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from primad.compat.paddle.errors import (
+from primad.compat.paddle.incubate.autograd.products import is_sequence, listed
+from primad.compat.paddle.settings.errors import (
     ArgumentAssertionError,
     ArgumentTypeError,
     PreconditionError,
 )
-from primad.compat.paddle.incubate.autograd.products import is_sequence, listed
 from primad.compat.paddle.static.backward import gradients
 from primad.compat.paddle.static.defaults import default_main_program
 from primad.compat.paddle.static.forward import tangents
-from primad.compat.paddle.static.lowering import lower_block
 from primad.compat.paddle.static.program import Block
+from primad.compat.paddle.static.run.lowering import lower_block
 from primad.compat.paddle.static.variable import Variable
 
 _ENABLED = [False]

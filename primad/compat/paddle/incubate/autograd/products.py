@@ -7,13 +7,13 @@ from typing import Any
 
 from primad.compat.forward import tangents as eager_tangents
 from primad.compat.paddle.autograd.backward import grad
-from primad.compat.paddle.creation import assign, ones_like, zeros_like
-from primad.compat.paddle.errors import ArgumentTypeError, PreconditionError
-from primad.compat.paddle.operators import Value
+from primad.compat.paddle.eager.operators import Value
+from primad.compat.paddle.eager.tensor import Tensor
+from primad.compat.paddle.functions.creation import assign, ones_like, zeros_like
+from primad.compat.paddle.settings.errors import ArgumentTypeError, PreconditionError
 from primad.compat.paddle.static.backward import gradients
 from primad.compat.paddle.static.forward import tangents as static_tangents
 from primad.compat.paddle.static.variable import Variable
-from primad.compat.paddle.tensor import Tensor
 
 
 def vjp(func: Callable[..., Any], xs: Any, v: Any = None) -> tuple[Any, Any]:

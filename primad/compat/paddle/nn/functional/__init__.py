@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from primad.compat.paddle import errors
-from primad.compat.paddle.inplace import in_place
+from primad.compat.paddle.functions.inplace import in_place
 from primad.compat.paddle.nn.functional.activation import (
     celu,
     elu,
@@ -76,6 +75,7 @@ from primad.compat.paddle.nn.functional.vision import (
     max_pool2d,
     max_pool3d,
 )
+from primad.compat.paddle.settings import errors
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",

@@ -7,8 +7,8 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from primad import nn
-from primad.compat.paddle.math import cast, floating, sigmoid, tanh
-from primad.compat.paddle.operators import Prototype, apply, prototype
+from primad.compat.paddle.eager.operators import Prototype, apply, prototype
+from primad.compat.paddle.functions.math import cast, floating, sigmoid, tanh
 from primad.numpy import special
 
 

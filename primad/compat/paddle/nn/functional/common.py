@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from primad import nn
-from primad.compat.paddle.dtypes import default_numpy
-from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.manipulation import lengths, pad
-from primad.compat.paddle.math import abs, clip, divide, norm, pow, sum
-from primad.compat.paddle.operators import apply, prototype
+from primad.compat.paddle.eager.operators import apply, prototype
+from primad.compat.paddle.eager.tensor import RECORDING
+from primad.compat.paddle.functions.manipulation import lengths, pad
+from primad.compat.paddle.functions.math import abs, clip, divide, norm, pow, sum
+from primad.compat.paddle.settings.dtypes import default_numpy
+from primad.compat.paddle.settings.errors import InvalidArgumentError
 from primad.compat.paddle.static.normalization import append_batch_norm
 from primad.compat.paddle.static.variable import Variable
-from primad.compat.paddle.tensor import RECORDING
 
 
 @prototype("linear", inputs="X Weight Bias")

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from primad import nn
-from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.manipulation import unsqueeze
-from primad.compat.paddle.math import elementwise_sub_, log, mean, square_, sum
-from primad.compat.paddle.naming import Layer
-from primad.compat.paddle.operators import Prototype, apply, prototype
+from primad.compat.paddle.eager.operators import Prototype, apply, prototype
+from primad.compat.paddle.functions.manipulation import unsqueeze
+from primad.compat.paddle.functions.math import elementwise_sub_, log, mean, square_, sum
+from primad.compat.paddle.settings.errors import InvalidArgumentError
+from primad.compat.paddle.settings.naming import Layer
 
 _REDUCTIONS = ("none", "mean", "sum")
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from primad import nn
-from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.operators import Prototype, apply, prototype
+from primad.compat.paddle.eager.operators import Prototype, apply, prototype
+from primad.compat.paddle.settings.errors import InvalidArgumentError
 
 Sizes = Any
 

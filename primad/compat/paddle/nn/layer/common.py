@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from primad.compat.paddle.errors import InvalidArgumentError
-from primad.compat.paddle.initializer import Constant, Normal, XavierNormal
-from primad.compat.paddle.manipulation import flatten, lengths
+from primad.compat.paddle.eager.operators import Value
+from primad.compat.paddle.eager.tensor import Tensor
+from primad.compat.paddle.functions.manipulation import flatten, lengths
 from primad.compat.paddle.nn import functional as F
 from primad.compat.paddle.nn.layer.layer import Layer
-from primad.compat.paddle.operators import Value
-from primad.compat.paddle.parameters import ParamAttr
-from primad.compat.paddle.tensor import Tensor
+from primad.compat.paddle.settings.default_initializers import Constant, Normal, XavierNormal
+from primad.compat.paddle.settings.errors import InvalidArgumentError
+from primad.compat.paddle.settings.parameters import ParamAttr
 from primad.compat.tape import TapeValue
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle.dtypes import as_dtype, get_default_dtype
-from primad.compat.paddle.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError
-from primad.compat.paddle.initializer import Initializer
-from primad.compat.paddle.naming import generate
+from primad.compat.paddle.eager.tensor import Tensor
 from primad.compat.paddle.nn.parameter import Parameter, make_parameter
-from primad.compat.paddle.tensor import Tensor
+from primad.compat.paddle.settings.default_initializers import Initializer
+from primad.compat.paddle.settings.dtypes import as_dtype, get_default_dtype
+from primad.compat.paddle.settings.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError
+from primad.compat.paddle.settings.naming import generate
 
 _KEYS = itertools.count()
 

@@ -1,1 +1,0 @@
-"""Other number systems that programs run on: SymPy expressions and mpmath's high-precision numbers."""

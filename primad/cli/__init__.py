@@ -1,0 +1,1 @@
+"""The `primad` command and the gallery of examples."""

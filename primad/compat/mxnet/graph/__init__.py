@@ -1,0 +1,1 @@
+"""Symbols as graphs: shapes and types, names, JSON, lowering and binding."""

@@ -1,0 +1,1 @@
+"""Eager tensors: values, hooks, gradients and printing."""

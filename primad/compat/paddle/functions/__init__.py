@@ -1,0 +1,1 @@
+"""Paddle's functions of tensors."""

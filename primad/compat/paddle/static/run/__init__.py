@@ -1,0 +1,1 @@
+"""Running static programs: scopes, lowering and storage."""

@@ -1,0 +1,1 @@
+"""Loops, branches, maps and checkpoints for users."""

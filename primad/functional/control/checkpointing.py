@@ -1,0 +1,46 @@
+"""checkpoint: functions whose inner values are computed again where they are needed, instead of being kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
+
+from primad.functional.derived_calls import Call
+from primad.functional.transformed import transform
+from primad.programs.checkpoint import checkpoint as checkpoint_
+from primad.recording import tree
+from primad.recording.traced_array import TracedArray
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@transform
+def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function whose inner values are computed again in reverse mode, where keeping them takes more memory.
+
+    Values and derivatives are unchanged. A plan that runs in tiles needs no more memory for more points and computes
+    nothing twice.
+
+    Args:
+        function: a function of arrays and pytrees.
+
+    Returns:
+        the marked function.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.grad(primad.checkpoint(np.sin))(0.0)
+        np.float64(1.0)
+    """
+
+    @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def marked(*args: Any) -> Any:
+        leaves, _in_tree = tree.flatten(args)
+        if not any(isinstance(leaf, TracedArray) for leaf in leaves):
+            return cast(Callable[..., Any], function)(*args)
+        call = Call(function, args)
+        return tree.unflatten(call.out_tree, call.run(checkpoint_))
+
+    return cast(Callable[P, R], marked)

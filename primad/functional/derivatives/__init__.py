@@ -1,0 +1,1 @@
+"""Derivatives for users: gradients, products, higher orders, lazy Jacobians and Hessians."""

@@ -1,0 +1,390 @@
+"""Derivatives of functions: jvp, vjp, linearize, grad and what is built from them. No rules live here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.functional.derived_calls import Call, Selected, check_differentiable
+from primad.functional.transformed import transform
+from primad.ir.array_types import ArrayType
+from primad.ir.program import ClosedProgram, Program
+from primad.programs.program_ops import jvp_, vjp_
+from primad.recording import tree
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import Shown, record, type_of
+from primad.runtime.calling import inlined, traced_operands
+from primad.runtime.executors.dispatch import prepare, prepared_parts
+from primad.runtime.executors.executor import Executable
+from primad.simplify import simplify
+from primad.simplify.slice_pushdown import differentiable
+from primad.transforms import forward, reverse
+from primad.transforms.lowering import expand, inline
+from primad.transforms.partial_eval import split
+
+Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+A = TypeVar("A")
+R_co = TypeVar("R_co", covariant=True)
+
+
+def function_name(function: Any) -> str:
+    """Return the name of a function, for messages."""
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def matching_leaves(structure: Any, types: list[ArrayType], values: Any, what: str) -> list[Any]:
+    """Return the leaves of tangents or cotangents, checked against the types they belong to."""
+    leaves = tree.flatten_as(structure, values, what)
+    for leaf, type in zip(leaves, types, strict=True):
+        found = type_of(leaf)
+        if found.shape != type.shape:
+            raise ShapeError(f"{what}: expected the type {type}, got {found}")
+        safe = found.dtype.kind in "biu" and not isinstance(leaf, TracedArray)
+        if type.is_float and isinstance(leaf, (np.ndarray, TracedArray)) and found.dtype != type.dtype and not safe:
+            raise ShapeError(
+                f"{what}: expected dtype {type.dtype}, got {found.dtype}",
+                fix=f"convert with .astype({str(type.dtype)!r}).",
+            )
+    return [_direction(leaf, type) for leaf, type in zip(leaves, types, strict=True)]
+
+
+def _direction(leaf: Any, type: ArrayType) -> Any:
+    """Return a tangent or cotangent. A number stays one, in a trace a literal: equal directions are equal nodes."""
+    if isinstance(leaf, TracedArray):
+        return leaf
+    array = np.asarray(leaf, type.dtype)
+    return array if array.ndim else array[()]
+
+
+def _as_tuple(values: Any, name: str, what: str) -> tuple[Any, ...]:
+    if not isinstance(values, (tuple, list)):
+        raise ShapeError(f"{name}: {what} must be a tuple with one entry per argument, got {type(values).__name__}")
+    return tuple(values)
+
+
+def jvp(function: Callable[..., R], primals: Any, tangents: Any) -> tuple[R, R]:
+    """Push tangents forward: the derivative of a function along a direction.
+
+    Args:
+        function: a function of arrays, or a Program.
+        primals: tuple of its arguments.
+        tangents: tuple of directions, of the same structure, shapes and dtypes.
+
+    Returns:
+        (value, tangent of the value), each with the structure of the function's result.
+
+    Raises:
+        ShapeError: if tangents do not match primals.
+        NotDifferentiableError: for integer arguments, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.jvp(np.sin, (0.0,), (2.0,))
+        (np.float64(0.0), np.float64(2.0))
+    """
+    primals = _as_tuple(primals, "jvp", "primals")
+    tangents = _as_tuple(tangents, "jvp", "tangents")
+    call = Call(function, primals)
+    types = call.program.in_types
+    for type in types:
+        check_differentiable(type, "an argument", "jvp")
+    directions = matching_leaves(call.in_tree, types, tangents, f"tangents of jvp({function_name(function)})")
+    n = len(call.program.outputs)
+    results = call.run(jvp_, directions, active=(True,) * len(types))
+    return tree.unflatten(call.out_tree, results[:n]), tree.unflatten(call.out_tree, results[n:])
+
+
+class _Linear:
+    """The derivative at a point, as a linear function: residuals computed once, applied often."""
+
+    def __init__(self, executable: Executable, residuals: list[Any]) -> None:
+        self._executable, self._residuals = executable, residuals
+
+    def __call__(self, values: list[Any]) -> list[Any]:
+        return self._executable.run([*self._residuals, *values])
+
+
+def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
+    """Run the part of a jvp or vjp that needs the primals only; return outputs and the rest as a linear function."""
+    of = ClosedProgram(call.program)
+    active = [*[True] * len(call.leaves), *[False] * len(call.program.sources)]
+
+    def derive() -> tuple[Program, Program]:
+        pushed = transform == "jvp"
+        program = differentiable(of.hoisted, active)
+        built = forward.jvp(program, active, residuals=True) if pushed else reverse.vjp(program, active)
+        program = simplify(built)
+        n = len(of.hoisted.inputs)
+        late = [i >= n for i in range(len(program.inputs))]
+        outs = len(call.program.outputs)
+        return split(program, late, [i >= outs for i in range(len(program.outputs))])
+
+    n = len(call.program.outputs)
+    early, rest = prepared_parts(("linear part", transform, of.key), derive, known=n)
+    results = early.run([*map(np.asarray, call.leaves), *call.program.source_values])
+    return results[:n], _Linear(rest, results[n:])
+
+
+def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
+    """Return the value at a point and the derivative there, as a linear function of tangents.
+
+    Args:
+        function: a function of arrays.
+        primals: its arguments, floats.
+
+    Returns:
+        (value, f_jvp), where f_jvp(*tangents) is the tangent of the value. What the primals determine is computed once.
+
+    Raises:
+        ShapeError, NotDifferentiableError: as `jvp`.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> y, df = primad.linearize(np.square, 3.0)
+        >>> y, df(1.0), df(2.0)
+        (np.float64(9.0), np.float64(6.0), np.float64(12.0))
+    """
+    call = Call(function, primals)
+    types = call.program.in_types
+    for type in types:
+        check_differentiable(type, "an argument", "linearize")
+    what = f"tangents of linearize({function_name(function)})"
+    if call.nested:
+        n = len(call.program.outputs)
+        value = [TracedArray(node) for node in inlined(call.program, call.leaves)]
+
+        def push(*tangents: Any) -> Any:
+            directions = matching_leaves(call.in_tree, types, tangents, what)
+            results = call.run(jvp_, directions, active=(True,) * len(types))
+            return tree.unflatten(call.out_tree, results[n:])
+
+        return tree.unflatten(call.out_tree, value), Shown(push, "primad.linearize of", function)
+    value, linear = _linear_part(call, "jvp")
+
+    def apply(*tangents: Any) -> Any:
+        directions = matching_leaves(call.in_tree, types, tangents, what)
+        if any(isinstance(direction, TracedArray) for direction in directions):
+            results = call.run(jvp_, directions, active=(True,) * len(types))
+            return tree.unflatten(call.out_tree, results[len(value) :])
+        return tree.unflatten(call.out_tree, linear(directions))
+
+    return tree.unflatten(call.out_tree, value), Shown(apply, "primad.linearize of", function)
+
+
+def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return the value at a point and the pullback, which takes cotangents of the value to cotangents of the arguments.
+
+    Args:
+        function: a function of arrays.
+        primals: its arguments, floats.
+        has_aux: whether the function returns (value, aux); aux is returned as it is.
+
+    Returns:
+        (value, pullback), or (value, pullback, aux); pullback(cotangent) is a tuple with one entry per argument.
+
+    Raises:
+        ShapeError: if a cotangent does not match the value.
+        NotDifferentiableError: for integer arguments, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> y, pullback = primad.vjp(np.multiply, 3.0, 4.0)
+        >>> y, pullback(1.0)
+        (np.float64(12.0), (np.float64(4.0), np.float64(3.0)))
+    """
+    selected = Selected(function, primals, {}, tuple(range(len(primals))), "vjp", has_aux)
+    call = selected.call
+    results = call.program.out_types
+    n = len(results)
+    if has_aux:
+        value_tree, aux_tree = call.out_tree.children()
+        n_value = value_tree.num_leaves
+    else:
+        value_tree, aux_tree, n_value = call.out_tree, None, n
+    if call.nested:
+        outputs: list[Any] = [TracedArray(node) for node in inlined(call.program, call.leaves)]
+        linear = None
+    else:
+        outputs, linear = _linear_part(call, "vjp")
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        what = f"cotangent of vjp({function_name(function)})"
+        given = matching_leaves(value_tree, results[:n_value], cotangent, what)
+        given += [np.zeros(type.shape, type.dtype) for type in results[n_value:]]
+        given = [ct for ct, type in zip(given, results, strict=True) if type.is_float]
+        if linear is None or any(isinstance(ct, TracedArray) for ct in given):
+            active = (True,) * len(call.leaves)
+            pulled = call.run(vjp_, given, active=active)[n:]
+        else:
+            pulled = linear(given)
+        packed: tuple[Any, ...] = selected.pack(dict(enumerate(pulled)))
+        return packed
+
+    value = tree.unflatten(value_tree, outputs[:n_value])
+    shown = Shown(pullback, "pullback, by primad.vjp, of", function)
+    if has_aux:
+        return value, shown, tree.unflatten(aux_tree, outputs[n_value:])
+    return value, shown
+
+
+def linear_transpose(function: Function, *primals: Any) -> Function:
+    """Transpose a linear function.
+
+    Args:
+        function: a function that is linear in all its arguments together.
+        primals: example arguments or their `ArrayType`s; values are not used.
+
+    Returns:
+        a function of the cotangent of the result that returns a tuple of cotangents of the arguments.
+
+    Raises:
+        NotDifferentiableError: if the function is not linear.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> transposed = primad.linear_transpose(lambda x: 3.0 * x[1:], np.zeros(3))
+        >>> transposed(np.ones(2))
+        (array([0., 3., 3.]),)
+    """
+    leaves, in_tree = tree.flatten(primals)
+    program = record(function, [type_of(leaf) for leaf in leaves], in_tree)
+    for type in [*program.in_types, *program.out_types]:
+        check_differentiable(type, "an argument or result", "linear_transpose")
+    hoisted = program.hoisted()
+    transposed = expand(reverse.transpose(hoisted, [i < len(leaves) for i in range(len(hoisted.inputs))]))
+    executable = prepare(transposed)
+
+    def apply(cotangent: Any) -> Any:
+        given = matching_leaves(
+            program.out_tree, program.out_types, cotangent, f"cotangent of {function_name(function)}"
+        )
+        if program.captured or any(isinstance(ct, TracedArray) for ct in given):
+            operands = traced_operands([*program.sources, *given])
+            results: list[Any] = inline(transposed, operands)
+        else:
+            results = executable.run([*program.source_values, *given])
+        return tree.unflatten(in_tree, results)
+
+    return Shown(apply, "primad.linear_transpose of", function)
+
+
+class Derivative(Protocol[P, R_co]):
+    """What a transform of a function returns, for editors and type checkers: it is called as the function is."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Return the derivative, or what was asked for, at the arguments."""
+
+
+# A function of one argument comes first, without names for the others: of a lambda nothing more is known.
+@overload
+def value_and_grad(function: np.ufunc, argnums: Any = 0, has_aux: bool = False) -> Function: ...
+@overload
+def value_and_grad(function: Callable[[A], R]) -> Derivative[..., tuple[R, A]]: ...
+@overload
+def value_and_grad(function: Callable[Concatenate[A, P], R]) -> Derivative[Concatenate[A, P], tuple[R, A]]: ...
+@overload
+def value_and_grad(
+    function: Callable[P, R], argnums: Any = 0, has_aux: bool = False
+) -> Derivative[P, tuple[R, Any]]: ...
+@transform
+def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+    """Return a function that computes a scalar function's value and gradient together.
+
+    Args:
+        function: a function with a scalar float result.
+        argnums: the argument, or tuple of arguments, to differentiate; they may be pytrees.
+        has_aux: whether the function returns (value, aux).
+
+    Returns:
+        a function of the same arguments that returns (value, gradient) or ((value, aux), gradient). The gradient has
+        the structure, shapes and dtypes of the chosen argument; for a tuple of argnums it is a tuple.
+
+    Raises:
+        ShapeError: if the result is not scalar.
+        NotDifferentiableError: for integer arguments or results, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+        (np.float64(5.0), array([2., 4.]))
+    """
+
+    @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        values, structure, gradient = _value_and_grad("value_and_grad", function, args, kwargs, argnums, has_aux)
+        return tree.unflatten(structure, values), gradient
+
+    return value_and_gradient
+
+
+def _value_and_grad(
+    name: str, function: Function, args: Any, kwargs: dict[str, Any], argnums: Any, has_aux: bool
+) -> tuple[list[Any], Any, Any]:
+    """Return the results of a function, their structure, and the gradient."""
+    selected = Selected(function, args, kwargs, argnums, name, has_aux)
+    call = selected.call
+    types = call.program.out_types
+    structure = call.out_tree
+    scalar_tree = structure.children()[0] if has_aux else structure
+    if scalar_tree.num_leaves != 1 or types[0].shape != ():
+        found = ", ".join(map(str, types[: scalar_tree.num_leaves])) or "nothing"
+        raise ShapeError(
+            f"{name}({function_name(function)}) needs a scalar result, got {found}",
+            why="A gradient is the derivative of one number.",
+            fix="use primad.jacobian, or sum the result.",
+        )
+    check_differentiable(types[0], "the result", name)
+    seeds: list[Any] = [types[0].dtype.type(1)]  # a scalar, so that inside a trace it is the literal 1
+    seeds += [np.zeros(type.shape, type.dtype) for type in types[1:] if type.is_float]
+    positions = [i for i, on in enumerate(selected.active) if on]
+    n = len(types)
+    results = call.run(vjp_, seeds, active=selected.active)
+    gradient = selected.pack(dict(zip(positions, results[n:], strict=True)))
+    return results[:n], structure, gradient
+
+
+@overload
+def grad(function: np.ufunc, argnums: Any = 0, has_aux: bool = False) -> Function: ...
+@overload
+def grad(function: Callable[[A], Any]) -> Derivative[..., A]: ...
+@overload
+def grad(function: Callable[Concatenate[A, P], Any]) -> Derivative[Concatenate[A, P], A]: ...
+@overload
+def grad(function: Callable[P, Any], argnums: Any = 0, has_aux: bool = False) -> Derivative[P, Any]: ...
+@transform
+def grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+    """Return the gradient function of a scalar function.
+
+    Args:
+        function: a function with a scalar float result.
+        argnums: the argument, or tuple of arguments, to differentiate; they may be pytrees.
+        has_aux: whether the function returns (value, aux); then the result is (gradient, aux).
+
+    Returns:
+        a function of the same arguments. Its result has the structure, shapes and dtypes of the chosen argument; what
+        the result does not depend on gets zeros.
+
+    Raises:
+        ShapeError: if the result is not scalar.
+        NotDifferentiableError: for integer arguments or results, or an op without a rule.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.grad(np.sin)(0.0)
+        np.float64(1.0)
+        >>> primad.grad(primad.grad(lambda x: x**3))(2.0)
+        np.float64(12.0)
+    """
+
+    @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        values, structure, result = _value_and_grad("grad", function, args, kwargs, argnums, has_aux)
+        return (result, tree.unflatten(structure, values)[1]) if has_aux else result
+
+    return gradient

@@ -1,0 +1,117 @@
+"""Checking a function's derivatives numerically."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, update_wrapper
+from typing import Any
+
+import numpy as np
+
+from primad.errors import NotDifferentiableError
+from primad.functional.derivatives.first_order import jvp, vjp
+from primad.recording import tree
+from primad.recording.tracing import check_function
+
+Function = Callable[..., Any]
+
+_STENCIL = ((1, 672.0), (2, -168.0), (3, 32.0), (4, -3.0))
+"""Central difference of order 8: f′(0) ≈ Σ w_k (f(kh) − f(−kh)) / (840 h)  (Fornberg, Math. Comp. 51, 1988)."""
+
+
+def check_grads(
+    function: Function,
+    args: Sequence[Any],
+    order: int = 1,
+    modes: Sequence[str] = ("fwd", "rev"),
+    rtol: float = 1e-6,
+    atol: float = 1e-8,
+    seed: int = 0,
+    params: Mapping[str, Any] | None = None,
+) -> None:
+    """Compare a function's derivatives with central differences along random directions.
+
+    Args:
+        function: a function of float64 arrays (or pytrees), smooth near `args`.
+        args: its arguments.
+        order: up to which order; each order checks the derivative of the one before.
+        modes: 'fwd', 'rev' or both.
+        rtol: relative tolerance on each element.
+        atol: absolute tolerance on each element.
+        seed: of the directions.
+        params: keywords that the function is called with, which stay what they are.
+
+    Raises:
+        AssertionError: where they disagree, saying the order, the mode and both values.
+        NotDifferentiableError: for arguments that are not float64, whose differences would be too coarse.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.check_grads(lambda x: np.sin(x) / x, (np.array([0.5, 2.0]),), order=3)
+    """
+    check_function(function)
+    for leaf in tree.leaves(tuple(args)):
+        if np.asarray(leaf).dtype != np.float64:
+            raise NotDifferentiableError(
+                f"check_grads needs float64 arguments, got {np.asarray(leaf).dtype}",
+                why="Differences in lower precision are too coarse to judge a derivative.",
+            )
+    rng = np.random.default_rng(seed)
+    if params:
+        function = update_wrapper(partial(function, **params), function)
+    _check(function, tuple(args), order, tuple(modes), rtol, atol, rng, 1)
+
+
+def _direction(rng: np.random.Generator, like: Any) -> Any:
+    return tree.map(lambda leaf: rng.normal(size=np.shape(leaf)) / max(1.0, np.sqrt(np.size(leaf))), like)
+
+
+def _check(
+    function: Function,
+    args: tuple[Any, ...],
+    order: int,
+    modes: tuple[str, ...],
+    rtol: float,
+    atol: float,
+    rng: np.random.Generator,
+    level: int,
+) -> None:
+    tangents = _direction(rng, args)
+    expected = _difference(function, args, tangents)
+    name = getattr(function, "__name__", "function")
+    pushed: Any = None
+    if "fwd" in modes:
+        _, tangent = jvp(function, args, tangents)
+        pushed = tree.leaves(tangent)
+        for found, wanted in zip(pushed, expected, strict=True):
+            _compare(found, wanted, rtol, atol, f"{name}, order {level}, forward mode")
+    if "rev" in modes:
+        value, pullback = vjp(function, *args)
+        cotangent = _direction(rng, value)
+        pulled = _inner(tree.leaves(pullback(cotangent)), tree.leaves(tangents))
+        wanted = _inner(tree.leaves(cotangent), expected)
+        _compare(pulled, wanted, rtol, atol, f"{name}, order {level}, reverse mode (⟨w, J v⟩)")
+    if order > 1:
+        if "fwd" in modes:
+            _check(lambda *x: jvp(function, x, tangents)[1], args, order - 1, modes, rtol, atol, rng, level + 1)
+        if "rev" in modes:
+            _check(lambda *x: vjp(function, *x)[1](cotangent), args, order - 1, modes, rtol, atol, rng, level + 1)
+
+
+def _inner(xs: Sequence[Any], ys: Sequence[Any]) -> Any:
+    return sum(np.vdot(np.asarray(x), np.asarray(y)) for x, y in zip(xs, ys, strict=True))
+
+
+def _difference(function: Function, args: tuple[Any, ...], tangents: Any, step: float = 2e-2) -> list[Any]:
+    total: list[Any] | None = None
+    for k, weight in _STENCIL:
+        ahead = tree.leaves(function(*tree.map(lambda x, t, k=k: x + k * step * t, args, tangents)))
+        behind = tree.leaves(function(*tree.map(lambda x, t, k=k: x - k * step * t, args, tangents)))
+        terms = [weight * (np.asarray(a) - np.asarray(b)) for a, b in zip(ahead, behind, strict=True)]
+        total = terms if total is None else [s + t for s, t in zip(total, terms, strict=True)]
+    assert total is not None
+    return [t / (840.0 * step) for t in total]
+
+
+def _compare(found: Any, expected: Any, rtol: float, atol: float, what: str) -> None:
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=what)

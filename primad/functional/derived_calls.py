@@ -1,0 +1,302 @@
+"""Calling a derived function.
+
+Record the user's function, find or make the plan, and run it; inside another trace, record one node.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from primad.errors import NotDifferentiableError, ShapeError, TracingError
+from primad.ir.array_types import ArrayType
+from primad.ir.program import ClosedProgram, Program
+from primad.ops.record.primitive import Primitive, as_tuple
+from primad.programs.loops.rerolling import rolled
+from primad.recording import tree
+from primad.recording.following import FollowingTrace, Script
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import is_outermost, is_weak, record, type_of
+from primad.runtime.cache import Cache
+from primad.runtime.calling import arrays, in_order, inlined, run_program, traced_operands
+from primad.runtime.executors.dispatch import prepared
+from primad.runtime.plan.interpreter import evaluate_node
+
+MOST_MISSES = 4
+"""Recordings of a function in a row that did other things than the one before, after which none is followed. Chosen:
+what changes with each call, as a step's number does, will change again."""
+MOST_KEPT_BYTES = 2**26
+"""Bytes that a recording may hold to be kept. Chosen: it has room for loops that Python unrolled."""
+
+
+@dataclass
+class _Kept:
+    """What is kept of a function's recording.
+
+    Attributes:
+        recorded, program: as of a `Call`.
+        script: what later recordings follow.
+        misses: how many in a row have not followed it, or one before it, to the end.
+    """
+
+    recorded: Program | None = None
+    program: Program | None = None
+    script: Script | None = None
+    misses: int = -1
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory."""
+        return (self.script,)
+
+
+_RECORDINGS = Cache(256, 2**27)
+"""Recordings by the place of the function's code, the tree and the types of its arguments. Another function may have
+the place or the code since; what is found is compared."""
+
+
+def kind_of(function: Any) -> Any:
+    """Return what functions share that are likely to do the same: the places of their code and of what they wrap."""
+    found: list[int] = []
+    while len(found) < 8:  # a function may be said to wrap itself
+        code = getattr(function, "__code__", None)
+        found.append(id(type(function) if code is None else code))
+        inner = function.func if isinstance(function, partial) else getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    return tuple(found)
+
+
+class Call:
+    """A user's function recorded on given arguments.
+
+    Attributes:
+        recorded: the program as it was recorded.
+        program: the program, with Python's loops as loops of its own.
+        leaves: the flattened arguments, arrays in the machine's order of bytes.
+        types: their types.
+        nested: whether an argument, or something the function closes over, is traced.
+    """
+
+    def __init__(self, function: Callable[..., Any], args: Sequence[Any], known: bool = True) -> None:
+        self.leaves, self.in_tree = tree.flatten(tuple(args))
+        self.leaves = in_order(self.leaves)
+        self.types = tuple([type_of(leaf) for leaf in self.leaves])
+        self.nested = TracedArray in map(type, self.leaves)
+        if known and not self.nested and is_outermost():
+            self._follow(function)
+        else:
+            values, evaluator = (self.leaves, evaluate_node) if known else (None, None)
+            self.recorded = record(function, self.types, self.in_tree, values, evaluator)
+            self.program = rolled(self.recorded)
+        self.nested = self.nested or bool(self.program.captured)
+
+    def _follow(self, function: Callable[..., Any]) -> None:
+        """Record the function as it was recorded before, as far as it does the same."""
+        weak = tuple([is_weak(leaf) for leaf in self.leaves])
+        key = kind_of(function), self.types, weak, self.in_tree
+        kept = _RECORDINGS.find(key) or _Kept()
+        follows = kept.misses < MOST_MISSES
+        trace = FollowingTrace(evaluate_node, kept.script) if follows else None
+        found = record(function, self.types, self.in_tree, self.leaves, evaluate_node, True, weak, trace, kept.recorded)
+        self.recorded = found
+        if trace is not None and trace.followed and kept.program is not None:
+            kept.misses = 0
+            self.program = kept.program.returning(found.out_tree)
+            return
+        self.program = rolled(found)
+        if trace is not None and trace.script is not None and trace.script.nbytes <= MOST_KEPT_BYTES:
+            misses = kept.misses + 1
+            if misses < MOST_MISSES:
+                _RECORDINGS.put(key, _Kept(self.recorded, self.program, trace.script, misses))
+            else:
+                _RECORDINGS.put(key, _Kept(misses=misses))
+
+    @property
+    def out_tree(self) -> Any:
+        """Structure of the result."""
+        return self.program.out_tree
+
+    def run(self, primitive: Primitive, extras: Sequence[Any] = (), **options: Any) -> list[Any]:
+        """Apply a program op to the recorded program and return its results."""
+        of = ClosedProgram(self.program)
+        if self.nested or any(type(extra) is TracedArray for extra in extras):
+            operands = traced_operands([*self.leaves, *self.program.sources, *extras])
+            return list(as_tuple(primitive(*operands, of=of, **options)))
+        key = (primitive, of.key, tuple(sorted(options.items())))
+        build = primitive.build
+        assert build is not None
+        executable = prepared(key, lambda: build(of.hoisted, **options))
+        return executable.run([*map(np.asarray, self.leaves), *self.program.source_values, *arrays(extras)])
+
+    def evaluate(self) -> list[Any]:
+        """Run the recorded program itself."""
+        if self.nested:
+            return [TracedArray(node) for node in inlined(self.program, self.leaves)]
+        return run_program(self.program, [*map(np.asarray, self.leaves)])
+
+
+def run_once(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """Record a function on its arguments and run the program, or record it in the arguments' trace."""
+    call = Call(function, args)
+    return tree.unflatten(call.out_tree, call.evaluate())
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+
+
+def check_differentiable(type: ArrayType, what: str, transform: str) -> None:
+    """Raise unless derivatives can be taken with respect to a value of this type."""
+    if not type.is_float:
+        raise NotDifferentiableError(
+            f"{what} of {transform} has dtype {type.dtype}",
+            why="Derivatives are taken with respect to floating-point values; an integer cannot change by a little.",
+            fix="pass a float (3.0, not 3), or convert with x.astype(float).",
+        )
+
+
+def choose_arguments(
+    function: Callable[..., Any], args: Sequence[Any], argnums: Any, transform: str
+) -> tuple[int, ...]:
+    """Return the chosen positions as nonnegative numbers.
+
+    Raises:
+        TracingError: if there is no such argument.
+    """
+    if argnums.__class__ is int and 0 <= argnums < len(args):
+        return (argnums,)
+    chosen = []
+    for number in (argnums,) if not isinstance(argnums, (tuple, list)) else argnums:
+        try:
+            number = operator.index(number)
+        except TypeError:
+            raise TracingError(f"{transform}: argnums must be integers, got {argnums!r}") from None
+        if not -len(args) <= number < len(args):
+            name = getattr(function, "__name__", "the function")
+            raise TracingError(
+                f"{transform}({name}): argnums={argnums} but the call has {len(args)} positional arguments"
+            )
+        chosen.append(number % len(args))
+    return tuple(chosen)
+
+
+def axis_of(axis: Any, ndim: int, what: str) -> int:
+    """Return an axis that the user named, counted from the first one.
+
+    Raises:
+        ShapeError: if an array with `ndim` axes has none of this number.
+    """
+    if not isinstance(axis, (int, np.integer)) or not -ndim <= axis < ndim:
+        raise ShapeError(f"{what} {axis!r} does not fit an array with {ndim} axes")
+    return int(axis) % ndim
+
+
+def _places(in_tree: Any, argnums: Sequence[int]) -> tuple[list[Any], list[Sequence[int]]]:
+    """Return the structures of chosen arguments, None where all arguments are arrays, and where their leaves stand."""
+    if in_tree is tree.flat(in_tree.num_leaves):
+        return [None] * len(argnums), [(number,) for number in argnums]
+    children = in_tree.children()
+    starts = [0, *accumulate([structure.num_leaves for structure in children])]
+    return [children[number] for number in argnums], [range(starts[number], starts[number + 1]) for number in argnums]
+
+
+class Selected:
+    """A recorded call, and which of its flattened arguments are differentiated.
+
+    What is not chosen and no array (Python's numbers, strings, callables, …) is passed through as it is.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        argnums: Any,
+        transform: str,
+        has_aux: bool = False,
+    ) -> None:
+        self.transform = transform
+        self.single = not isinstance(argnums, (tuple, list))
+        self.argnums = choose_arguments(function, args, argnums, transform)
+        if kwargs:
+            function = partial(function, **kwargs)
+        function, args = keep(function, args, [i in self.argnums for i in range(len(args))])
+        self.call = Call(self._with_aux(function) if has_aux else function, args)
+        types = self.call.types
+        self.trees, self.positions = _places(self.call.in_tree, self.argnums)
+        for number, positions in zip(self.argnums, self.positions, strict=True):
+            for position in positions:
+                if types[position].dtype.kind != "f":
+                    check_differentiable(types[position], f"argument {number}", transform)
+        chosen = {position for positions in self.positions for position in positions}
+        self.active = tuple([i in chosen for i in range(len(types))])
+
+    def _with_aux(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def inner(*args: Any) -> Any:
+            result = function(*args)
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise ShapeError(
+                    f"{self.transform} with has_aux=True needs a function that returns a pair (value, aux)"
+                )
+            return result
+
+        return inner
+
+    def pack(self, values: dict[int, Any]) -> Any:
+        """Return derivatives, given by flat position, in the structure of the chosen arguments."""
+        trees = []
+        for positions, structure in zip(self.positions, self.trees, strict=True):
+            found = [like_argument(values[i], self.call.leaves[i]) for i in positions]
+            trees.append(found[0] if structure is None else tree.unflatten(structure, found))
+        return trees[0] if self.single else tuple(trees)
+
+
+def like_argument(value: Any, argument: Any) -> Any:
+    """Return a derivative as its argument was given: an array for an array, a scalar for a number."""
+    if isinstance(argument, np.ndarray) and isinstance(value, np.generic):
+        return np.asarray(value)
+    return value
+
+
+def keep(
+    function: Callable[..., Any], args: Sequence[Any], chosen: Sequence[bool]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Keep Python's numbers and whatever is no array from being traced, in arguments that are not chosen.
+
+    Returns:
+        a function of the arguments in which None stands for what is kept, and these arguments.
+    """
+    if all(on or type(arg) is np.ndarray or type(arg) is TracedArray for on, arg in zip(chosen, args, strict=True)):
+        return function, tuple(args)
+    flat = [tree.flatten(arg) for arg in args]
+    kept = [[not on and not _is_array(leaf) for leaf in leaves] for on, (leaves, _) in zip(chosen, flat, strict=True)]
+    if not any(map(any, kept)):
+        return function, tuple(args)
+    left = [
+        tree.unflatten(structure, [None if stays else leaf for leaf, stays in zip(leaves, stay, strict=True)])
+        for (leaves, structure), stay in zip(flat, kept, strict=True)
+    ]
+
+    def filled(*values: Any) -> Any:
+        full = []
+        for value, (leaves, structure), stay in zip(values, flat, kept, strict=True):
+            given = iter(tree.leaves(value))
+            full.append(tree.unflatten(structure, [x if y else next(given) for x, y in zip(leaves, stay, strict=True)]))
+        return function(*full)
+
+    filled.__qualname__ = getattr(function, "__qualname__", "function")
+    filled.__wrapped__ = function  # type: ignore[attr-defined]  # the names of arguments are the function's
+    return filled, tuple(left)
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (TracedArray, np.ndarray)) or (
+        hasattr(leaf, "__array__") and not isinstance(leaf, np.generic)
+    )

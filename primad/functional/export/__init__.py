@@ -1,0 +1,1 @@
+"""Functions for other systems and for several processes: JAX, PyTorch and MPI."""

@@ -1,0 +1,1 @@
+"""Rules of users: custom derivatives and opaque functions."""

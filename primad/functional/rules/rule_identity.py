@@ -1,0 +1,123 @@
+"""What identifies a derivative rule that a user gave: what it records, with the values of all constants in it.
+
+A rule is a Python function, and may close over values that change. Recording it at each use says whether it still means
+what it meant; then plans of earlier calls fit. That costs as long as running the rule's Python code, where planning
+again would take a hundred times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from threading import local
+from typing import Any
+
+from primad.ir.array_types import ArrayType
+from primad.ir.node import CAPTURED, literal_value, param_key
+from primad.ir.program import Program
+from primad.recording import tree
+from primad.recording.tracing import record
+
+Function = Callable[..., Any]
+DEEPEST = 4
+"""Rules that use rules that use rules, … deeper than this, are equal only to themselves. Chosen to bound the work of a
+key, which doubles with each where a rule uses two."""
+_ACTIVE = local()
+"""The rules whose identity this thread is finding: a rule may use its own function."""
+
+
+class Rule:
+    """A user's rule and the trees of the function it belongs to.
+
+    Attributes:
+        name: the function's name, which program texts show.
+        jvp: (primals, tangents) -> (value, tangent), for custom_jvp.
+        forward: (*args) -> (value, residuals), for custom_vjp.
+        backward: (residuals, cotangent) -> tuple of cotangents, for custom_vjp; beside a jvp, how the tangent is pulled
+            back, where the residuals are the arguments.
+        types: types of the arguments and of the result, flattened; without them the rule is equal only to itself.
+        owner: the function that has the rule, and its constant arguments.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        in_tree: Any,
+        out_tree: Any,
+        jvp: Function | None = None,
+        forward: Function | None = None,
+        backward: Function | None = None,
+        types: tuple[Sequence[ArrayType], Sequence[ArrayType]] | None = None,
+        owner: tuple[Any, ...] = (),
+    ) -> None:
+        self.name = name
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.jvp = jvp
+        self.forward = forward
+        self.backward = backward
+        self.types = types
+        self.owner = owner
+
+    @cached_property
+    def key(self) -> Any:
+        """A hashable value that is equal for rules that record the same; the rule itself where that is not known."""
+        if self.types is None:
+            return self
+        active: list[Rule] = _ACTIVE.__dict__.setdefault("rules", [])
+        for depth, rule in enumerate(reversed(active)):
+            if rule._is_of(self):
+                return "inside", depth
+        if len(active) >= DEEPEST:
+            return self
+        active.append(self)
+        try:
+            found = self._recorded()
+        except Exception:  # it is called again where its derivative is taken, and raises there
+            found = None
+        finally:
+            active.pop()
+        return self if found is None else (self.name, self.in_tree, self.out_tree, found)
+
+    def _is_of(self, other: Rule) -> bool:
+        """Say whether two rules belong to one function, with the same constants, on arguments of the same types."""
+        same = len(self.owner) == len(other.owner) and all(a is b for a, b in zip(self.owner, other.owner, strict=True))
+        return same and self.in_tree == other.in_tree and self.types == other.types
+
+    def _recorded(self) -> Any:
+        """Return the keys of the programs that the rule records; None if they depend on values being traced."""
+        assert self.types is not None
+        inputs, outputs = self.types
+        arguments = tree.unflatten(self.in_tree, [0] * len(inputs))
+        if self.jvp is not None:
+            pushed = _key_of(record(self.jvp, [*inputs, *inputs], tree.flatten((arguments, arguments))[1]))
+            if self.backward is None or pushed is None:
+                return pushed
+            given = (arguments, tree.unflatten(self.out_tree, [0] * len(outputs)))
+            pulled = _key_of(record(self.backward, [*inputs, *outputs], tree.flatten(given)[1]))
+            return None if pulled is None else (pushed, pulled)
+        assert self.forward is not None and self.backward is not None
+        forward = record(self.forward, inputs, self.in_tree)
+        if len(forward.out_tree.children()) != 2:
+            return None
+        residuals = forward.out_tree.children()[1]
+        held = forward.out_types[-residuals.num_leaves :] if residuals.num_leaves else []
+        given = (tree.unflatten(residuals, [0] * len(held)), tree.unflatten(self.out_tree, [0] * len(outputs)))
+        keys = _key_of(forward), _key_of(record(self.backward, [*held, *outputs], tree.flatten(given)[1]))
+        return None if None in keys else (*keys, forward.out_tree)
+
+
+def _key_of(program: Program) -> Any:
+    """Return the canonical key of a program together with its constants; None if it closes over an open trace."""
+    if program.captured:
+        return None
+    import hashlib  # a large library of C: only when a rule is first used
+
+    constants = []
+    for node in program.sources:
+        if node.op is CAPTURED:
+            array = node.params[0][1].array
+            constants.append(hashlib.blake2b(array.tobytes()).digest())
+        else:
+            constants.append(param_key(literal_value(node)))
+    return program.key, tuple(constants), program.out_tree

@@ -1,0 +1,68 @@
+"""What can only be seen when an integration runs: values that were not reached, integrals that do not converge.
+
+These are looked at by functions that programs call back. What they return chooses the values, so that a derivative that
+does not need the values looks too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.errors import StepsError
+from primad.functional.rules.opaque import opaque
+from primad.ir.array_types import ArrayType
+
+TRUTH = ArrayType((), np.bool_)
+
+
+@opaque(result=TRUTH, name="reached")
+def reached(inside: Any, times: Any, status: Any, t: Any, component: Any) -> Any:
+    """Return True if the values at all times are known.
+
+    Raises:
+        StepsError: with the time at which the path ends, and the component of the value to blame.
+    """
+    missing = np.flatnonzero(~np.asarray(inside))
+    if not len(missing):
+        return np.True_
+    time = np.ravel(times)[missing[0]]
+    if status < 0:
+        raise StepsError(
+            f"solve_ivp: the value at t = {time:.16g} is not reached: {stopped(t, component)}",
+            why="The solution may not exist there, or the slope is not defined: its derivative would be 0.",
+            fix="ask for earlier times in t_eval, or look at success and message outside of transforms.",
+        )
+    where = f"an event ends the path at t = {t:.16g}" if status > 0 else "it lies outside of t_span"
+    raise StepsError(
+        f"solve_ivp: the value at t = {time:.16g} is not reached: {where}",
+        fix="ask for times between in t_eval.",
+    )
+
+
+def stopped(t: float, component: int) -> str:
+    """Say where and why the steps became too short."""
+    at = f"at t = {t:.16g}"
+    if component < 0:
+        return f"Required step size is too small {at}: component {-1 - component} of the slope is not finite."
+    return f"Required step size is too small {at}: component {component} changes fastest."
+
+
+@opaque(result=TRUTH, name="converged")
+def converged(error: Any, allowed: Any, left: Any, right: Any, limit: Any) -> Any:
+    """Return True if the estimate of an integral's error is small enough.
+
+    Raises:
+        StepsError: naming where the integrand is not finite, or changes too fast.
+    """
+    if error <= allowed:
+        return np.True_
+    place = f"between {left:.6g} and {right:.6g}"
+    if not np.isfinite(error):
+        raise StepsError(f"quad: the integrand is not finite {place}", fix="split the interval there, or substitute.")
+    raise StepsError(
+        f"quad: the error is estimated as {error:.3g} after {int(limit)} intervals, which is more than {allowed:.3g}",
+        why=f"The integrand changes fastest {place}.",
+        fix="split the interval there, pass a greater limit, or larger epsabs and epsrel.",
+    )

@@ -1,0 +1,204 @@
+"""What a value is: its shape and dtype, and the typed zero that stands for an absent derivative."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError, TracingError
+
+MAX_BYTES = 2**46
+"""An array type larger than this (64 TiB) is a mistake in a shape, and is refused when it is built."""
+
+_KINDS = "biuf"
+_KNOWN = frozenset(np.dtype(name) for name in ("float64", "float32", "int64", "bool"))
+
+
+def check_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return `dtype` as a NumPy dtype that primad computes with (booleans, integers, floats up to 64 bits).
+
+    Raises:
+        TracingError: for complex, object, string, structured and extended-precision dtypes.
+    """
+    found: np.dtype[Any] = np.dtype(dtype)
+    if found in _KNOWN:
+        return found
+    if found.kind not in _KINDS or found.itemsize > 8:
+        raise TracingError(
+            f"arrays of dtype {found} are not supported",
+            why="primad computes with booleans, integers and real floats of 16, 32 or 64 bits.",
+            fix="split complex arrays into real and imaginary parts; build numeric arrays with an explicit dtype, "
+            "and join traced values with primad.numpy.stack instead of np.array.",
+        )
+    native: np.dtype[Any] = found.newbyteorder("=")
+    return native
+
+
+def in_machine_order(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array in the machine's order of bytes: the array itself if that is its own."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Say whether values of this dtype can carry a derivative."""
+    return bool(dtype.kind == "f")
+
+
+class ArrayType:
+    """The type of an array: a shape (tuple of lengths) and a dtype. Immutable and hashable.
+
+    Args:
+        shape: lengths of the axes.
+        dtype: anything that NumPy takes for a dtype.
+
+    Attributes:
+        size: number of elements.
+        nbytes: bytes of the elements.
+
+    Raises:
+        TracingError: for dtypes that are not supported.
+        ShapeError: for a type larger than any memory.
+
+    Example:
+        >>> import primad
+        >>> primad.ArrayType((2, 3), float)
+        float64[2,3]
+    """
+
+    __slots__ = ("_hash", "dtype", "nbytes", "shape", "size")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype: np.dtype[Any] = check_dtype(dtype)
+        self.size = math.prod(shape)
+        self.nbytes: int = self.size * self.dtype.itemsize
+        self._hash = hash((shape, self.dtype))
+        if min(shape, default=0) < 0:
+            raise ShapeError(f"an array cannot have the shape {shape}: a length is negative")
+        if self.nbytes > MAX_BYTES:
+            raise ShapeError(f"an array of shape {shape} and dtype {self.dtype} is larger than any memory")
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values of this type can carry a derivative."""
+        return self.dtype.kind == "f"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, ArrayType) and self.shape == other.shape and self.dtype == other.dtype
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> Any:
+        return ArrayType, (self.shape, self.dtype)  # the hash is another in another process
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+def refuse_other_operators(value: Any) -> None:
+    """Raise an error for NumPy's arrays whose operators mean something else: matrices and masked arrays."""
+    if type(value) is np.ndarray or not isinstance(value, np.ndarray):
+        return
+    if isinstance(value, (np.ma.MaskedArray, np.matrix)):  # the first look at np.ma imports it, which takes a while
+        raise TracingError(
+            f"an argument of type {type(value).__name__} cannot be traced",
+            why="Its operators mean something else than an array's.",
+            fix="pass a plain array: np.asarray(x), or x.filled(…) for a masked array.",
+        )
+
+
+@lru_cache(maxsize=4096)
+def array_type(shape: tuple[int, ...], dtype: np.dtype[Any]) -> ArrayType:
+    """Return the type of arrays of a shape and a dtype, the same object for the next of them."""
+    return ArrayType(shape, dtype)
+
+
+class TupleType:
+    """The type of the results of an op that has several: it has no shape. Immutable and hashable.
+
+    Args:
+        types: the type of each result.
+
+    Attributes:
+        size: number of elements of all results.
+        nbytes: bytes of all results.
+
+    Example:
+        >>> import primad
+        >>> primad.ir.array_types.TupleType((primad.ArrayType((2,), float), primad.ArrayType((), int)))
+        (float64[2], int64[])
+    """
+
+    __slots__ = ("_hash", "is_float", "nbytes", "size", "types")
+
+    def __init__(self, types: tuple[ArrayType, ...]) -> None:
+        self.types = types
+        self.size = sum(type.size for type in types)
+        self.nbytes = sum(type.nbytes for type in types)
+        self.is_float = any(type.is_float for type in types)
+        self._hash = hash(types)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, TupleType) and self.types == other.types)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> Any:
+        return TupleType, (self.types,)
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(str, self.types))}{',' if len(self.types) == 1 else ''})"
+
+
+def type_of_results(types: Sequence[ArrayType]) -> ArrayType | TupleType:
+    """Return the type of an op with these results: that of the only one, or of all as a tuple."""
+    return types[0] if len(types) == 1 else TupleType(tuple(types))
+
+
+class Zero:
+    """The derivative of something that does not depend on the input: zero, with a type, never computed with."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ArrayType) -> None:
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"Zero({self.type})"
+
+
+class Linear:
+    """Stands for the operand that a transpose solves for: it has a type and no value."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ArrayType) -> None:
+        self.type = type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the operand."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the operand."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the operand."""
+        return len(self.type.shape)

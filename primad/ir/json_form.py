@@ -1,0 +1,227 @@
+"""Programs as what JSON can say, written and read faster than text: to keep them between processes.
+
+A program is a list of heads, each an op with its params, its type and the user's line, and a row for each node: its
+head's number, then its operands'. Programs that ops hold come before those that hold them. Reading executes nothing:
+ops are looked up by their names, every type is inferred again, and what does not fit is an error.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.errors import PrimadError, ProgramError
+from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.node import CAPTURED, INPUT, LITERAL, WEAK, Leaf, Node, Trace, literal_key, literal_value, params_key
+from primad.ir.program import ClosedProgram, Program
+
+LARGEST_ARRAY = 64 * 1024
+"""Bytes of an array that is written. Chosen: what rules make, as seeds and signs, is smaller; data is an argument."""
+_LEAVES = (INPUT, LITERAL, CAPTURED)
+
+Array = np.ndarray[Any, Any]
+
+
+class _UnsaidError(Exception):
+    """Something of a program cannot be said: code of the user's own, or a large array."""
+
+
+def packed(program: Program, known: Mapping[str, Any], array: Callable[[Array], str] | None = None) -> Any:
+    """Return what JSON can say and `unpacked` reads; None where something of the program cannot be said.
+
+    Args:
+        program: of any ops.
+        known: the ops whose names say what they are.
+        array: says an array that is captured; by default all of it, if it is small.
+    """
+    try:
+        return _Packing(known, array or _whole).all_of(program)
+    except _UnsaidError:
+        return None
+
+
+def unpacked(said: Any, known: Mapping[str, Any]) -> Program:
+    """Read what `packed` gave.
+
+    Args:
+        said: that, or anything else that JSON can say.
+        known: the ops by name.
+
+    Raises:
+        ProgramError: where it is no program, names an unknown op, or its types do not agree.
+    """
+    try:
+        programs: list[ClosedProgram] = []
+        for each in said:
+            programs.append(ClosedProgram(_program(each, programs, known)))
+        return programs[-1].program
+    except (PrimadError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ProgramError(f"this is not a packed program: {error}") from None
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+class _Packing:
+    """What has been written so far: the programs, and where each is that an op holds."""
+
+    def __init__(self, known: Mapping[str, Any], array: Callable[[Array], str]) -> None:
+        self._known = known
+        self._array = array
+        self._programs: list[Any] = []
+        self._places: dict[int, int] = {}
+
+    def all_of(self, program: Program) -> list[Any]:
+        """Return a program as the last of those that it is made of."""
+        self._programs.append(self._one(program))
+        return self._programs
+
+    def _one(self, program: Program) -> dict[str, Any]:
+        if program.captured:
+            raise _UnsaidError
+        heads: list[Any] = []
+        places: dict[Any, int] = {}
+        number: dict[Node, int] = {}
+        rows: list[list[int]] = []
+        nodes = {*program.nodes}
+        for node in (*[node for node in program.inputs if node not in nodes], *program.nodes):
+            line = program.lines.get(node)
+            key = self._key(node, line)
+            if key not in places:
+                places[key] = len(heads)
+                heads.append([*self._head(node), _type_said(node.type), line])
+            number[node] = len(rows)
+            rows.append([places[key], *[number[operand] for operand in node.inputs]])
+        return {
+            "label": program.label,
+            "names": list(program.names),
+            "heads": heads,
+            "rows": rows,
+            "inputs": [number[node] for node in program.inputs],
+            "outputs": [number[node] for node in program.outputs],
+        }
+
+    def _key(self, node: Node, line: str | None) -> Any:
+        """Return what nodes share that have one head: programs with equal keys may have other arrays."""
+        if node.op is LITERAL:
+            return literal_key(literal_value(node), node.type), line
+        if node.op is CAPTURED or (not isinstance(node.op, Leaf) and node.op.holds_program):
+            return node
+        return node.op, params_key(node.params), node.type, line
+
+    def _head(self, node: Node) -> list[Any]:
+        if node.op is INPUT:
+            return [_LEAVES.index(INPUT), node.params == WEAK]
+        if node.op is LITERAL:
+            return [_LEAVES.index(LITERAL), self._param(literal_value(node))]
+        if node.op is CAPTURED:
+            return [_LEAVES.index(CAPTURED), self._array(node.params[0][1].array)]
+        name: str = node.op.name
+        if self._known.get(name) is not node.op:
+            raise _UnsaidError
+        return [name, [[name, self._param(value)] for name, value in node.params]]
+
+    def _param(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is tuple:
+            return [self._param(item) for item in value]
+        if value is None or kind in (bool, int, str) or (kind is float and _is_said(value)):
+            return value
+        if kind is ClosedProgram:
+            if id(value) not in self._places:
+                said = self._one(value.hoisted)  # the other values are operands
+                self._places[id(value)] = len(self._programs)
+                self._programs.append(said)
+            return {"program": self._places[id(value)]}
+        if isinstance(value, np.dtype):
+            return {"dtype": str(value)}
+        raise _UnsaidError
+
+
+def _is_said(value: float) -> bool:
+    """Say whether JSON keeps the bits of a number, as it does but for most NaNs."""
+    return value == value or struct.pack("d", value) == struct.pack("d", math.nan)
+
+
+def _whole(array: Array) -> str:
+    """Say an array by its bytes."""
+    if array.nbytes > LARGEST_ARRAY or not array.flags.c_contiguous:  # products of others may have other last bits
+        raise _UnsaidError
+    return base64.b64encode(array.tobytes()).decode()
+
+
+def _type_said(type: ArrayType | TupleType) -> list[Any]:
+    if isinstance(type, TupleType):
+        return [_type_said(part) for part in type.types]
+    return [type.dtype.name, *type.shape]
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def _program(said: Mapping[str, Any], programs: Sequence[ClosedProgram], known: Mapping[str, Any]) -> Program:
+    trace = Trace()
+    heads = [_Head(head, programs, known) for head in said["heads"]]
+    nodes: list[Node] = []
+    lines: dict[Node, str] = {}
+    for place, *operands in said["rows"]:
+        if min(operands, default=place) < 0:
+            raise ProgramError("an operand is not among the nodes")
+        head = heads[place]
+        node = head.node(trace, tuple([nodes[i] for i in operands]))
+        if node.type != head.type:
+            raise ProgramError(f"{head.op} has the type {node.type}, not {head.type}")
+        if head.line is not None:
+            lines[node] = head.line
+        nodes.append(node)
+    inputs, outputs = ([nodes[i] for i in said[which]] for which in ("inputs", "outputs"))
+    if len(inputs) != len({*inputs}) or {*inputs} != {node for node in nodes if node.op is INPUT}:
+        raise ProgramError("the inputs are not the program's")
+    program = Program(trace, inputs, outputs, names=list(map(str, said["names"])), label=str(said["label"]))
+    program.lines = lines
+    trace.close()
+    return program
+
+
+class _Head:
+    """What many nodes share: an op with its params, its type, and the user's line."""
+
+    def __init__(self, said: Sequence[Any], programs: Sequence[ClosedProgram], known: Mapping[str, Any]) -> None:
+        op, value, type, line = said
+        self.type = _type_read(type)
+        self.line = None if line is None else str(line)
+        self.op: Any = known[op] if isinstance(op, str) else _LEAVES[op]
+        self._value = value
+        if isinstance(op, str):
+            self._value = tuple([(str(name), _param_read(param, programs)) for name, param in value])
+
+    def node(self, trace: Trace, inputs: tuple[Node, ...]) -> Node:
+        """Return the node on these operands."""
+        if self.op is INPUT:
+            return trace.input(self.type, weak=self._value is True)
+        if self.op is LITERAL:
+            return trace.literal(self._value, self.type)
+        if self.op is CAPTURED:
+            data = base64.b64decode(self._value, validate=True)
+            return trace.capture(np.frombuffer(data, self.type.dtype).reshape(self.type.shape))
+        return trace.place(self.op, inputs, self._value)
+
+
+def _type_read(said: Sequence[Any]) -> Any:
+    if said and isinstance(said[0], str):
+        return ArrayType(tuple(said[1:]), np.dtype(said[0]))
+    return TupleType(tuple([_type_read(part) for part in said]))
+
+
+def _param_read(said: Any, programs: Sequence[ClosedProgram]) -> Any:
+    if isinstance(said, list):
+        return tuple([_param_read(item, programs) for item in said])
+    if not isinstance(said, dict):
+        return said
+    ((kind, value),) = said.items()
+    return np.dtype(value) if kind == "dtype" else programs[value]

@@ -1,0 +1,1 @@
+"""LLVM text and its compilation: the builder, vectors, views, symbols, and texts that are kept on disk."""

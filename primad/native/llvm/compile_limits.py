@@ -1,0 +1,76 @@
+"""What making machine code may cost: how much is written and compiled before shorter parts, or NumPy, are better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bounds of what is compiled, each in what is counted before there is code.
+
+    LLVM takes 0.15 to 1 millisecond for an op (`primad.native.module.outlined_text`), and for one function longer than
+    for its parts. They are chosen so that first calls take below a second where there is another way to run. What runs
+    as native code, and in which parts, depends on them, and so the last bits of results do.
+
+    Attributes:
+        worth_cutting: seconds of compiling, from which it is tried to find equal parts of a program.
+        share: the share of the time of compiling, at most, that compiling equal parts once must take to be worth it.
+        always_cut: seconds from which a program is cut in any case: one function takes longer than its parts together.
+        most: seconds that a program may take. A step saves a microsecond a call: ten million steps pay for it.
+        shortest_repeated: nodes of a repeated part, at least: a call takes as long as ten of them on scalars.
+        longest_repeated: nodes of a repeated part, at most.
+        longest_part: nodes of another part, at most: of longer ones the time to compile grows faster than the length.
+        long_function: characters of a function for which compiling takes twice as long as for so many in short ones;
+            the rest is quadratic.
+        tile_text: characters of a tile's functions that are not equal: more take seconds. (A loop that copies a growing
+            array in each of 60 steps took six.)
+        constant: elements of an array that becomes a part of the text.
+        unrolled: elements that have code of their own: those of a window, each of which has a loop that adds it, and
+            those of a row that is sorted, each of which is compared with each other.
+        in_boxes: ops, at most, of all loops over boxes, in each of which joined arrays are one of their parts.
+        products: products of elements that are written out for the factors of a matrix, as of five rows and columns.
+        minors: rows of a matrix whose cofactors are written out.
+        instructions: those of a loop's body on single elements: more take longer to compile (a tenth of a second) than
+            loops take to run.
+        function: the instructions that a function of an element counts as.
+        in_registers: elements of an array, at most, for a program of such arrays to keep each in a register of its own:
+            of longer ones a loop over vectors takes less.
+        choices: elements that are compared for as many at places which are not known, as for each of eight one of
+            eight: of more, or to sort more, loops over memory take less.
+        uninterrupted: flops and bytes of a loop between two moments at which Python sees an interrupt: they take some
+            hundredths of a second, less than anybody notices.
+        alone: instructions of a step of all loops of a stack that one thread takes: ten steps of so many take less than
+            a millisecond, of which threads would save little more than it takes to call them.
+        stacks: bytes of the stacked results of a loop inside of a native function. They are memory only where a step
+            writes them.
+        put_in_place: ops of a program and what it calls, for tiles through its calls: planning so many takes half a
+            second.
+    """
+
+    worth_cutting: float = 0.05
+    share: float = 0.6
+    always_cut: float = 0.4
+    most: float = 10.0
+    shortest_repeated: int = 48
+    longest_repeated: int = 1500
+    longest_part: int = 400
+    long_function: int = 100_000
+    tile_text: int = 1_000_000
+    constant: int = 4096
+    unrolled: int = 64
+    in_boxes: int = 1000
+    products: int = 130
+    minors: int = 4
+    instructions: int = 3000
+    function: int = 24
+    in_registers: int = 32
+    choices: int = 64
+    uninterrupted: int = 50_000_000
+    alone: int = 1_000_000
+    stacks: int = 32 * 1024 * 1024
+    put_in_place: int = 5000
+
+
+BUDGET = Budget()
+"""The one that everything goes by."""

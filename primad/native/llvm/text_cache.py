@@ -1,0 +1,46 @@
+"""Texts that are kept between processes, with what a plan needs to know of them: writing takes as long as compiling."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from primad import ops
+from primad.ir.fingerprint import fingerprint
+from primad.ir.program import Program
+from primad.native.llvm.compile_limits import BUDGET
+from primad.native.llvm.compiler import compiler
+from primad.system.disk_cache import disk_cache
+from primad.system.machine import CORE, FIRST_CACHE, SECOND_CACHE
+
+
+def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], Any]) -> Any:
+    """Return what is made of a program, from the disk if another process has made it.
+
+    Args:
+        kind: what is made.
+        program: what it is made of.
+        more: what else it depends on beside the machine: numbers, and lists of such.
+        make: makes it: what JSON can say, and lists rather than tuples.
+    """
+    cache = disk_cache()
+    said = None if cache is None or compiler() is None else fingerprint(program, ops.BY_NAME)
+    key = None if said is None else key_of(kind, said, json.dumps(more))
+    if cache is None or key is None:
+        return make()
+    found = cache.get(key)
+    if found is not None:
+        return json.loads(found)
+    made = make()
+    cache.put(key, json.dumps(made).encode())
+    return made
+
+
+def key_of(kind: str, *said: str) -> tuple[str, ...] | None:
+    """Return the key of something that is kept: its kind, the machine, all versions and bounds, and what it is made of.
+
+    None without native code, where nothing is kept.
+    """
+    host = compiler()
+    return None if host is None else (kind, *host.about, f"{FIRST_CACHE} {SECOND_CACHE} {CORE} {BUDGET}", *said)

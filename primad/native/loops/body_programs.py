@@ -1,0 +1,153 @@
+"""Bodies of loops that stand inside of native functions: their programs, and how much they may do.
+
+A program that is called is a body, too: that of a loop of one step, whose results are those of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from primad.ir.array_types import ArrayType
+from primad.ir.law_families import LEFT_OUT
+from primad.ir.node import Leaf, Node
+from primad.ir.program import ClosedProgram, Program
+from primad.native.llvm.scratch_memory import aligned
+from primad.ops.record.primitive import LoopForm
+from primad.simplify import simplify
+from primad.simplify.barriers import without_barriers
+from primad.system.process import made_once
+
+if TYPE_CHECKING:
+    from primad.native.module.program_text import ProgramText
+
+KEPT = 512
+"""Programs of bodies that are kept. Chosen: each is as large as one that a plan holds."""
+
+
+@dataclass(frozen=True)
+class NativeBody:
+    """The program of a loop's step, or one that is called, ready to be written.
+
+    Attributes:
+        program: the program.
+        name: of its function, unless its elements are written out one by one, in registers, as those of one member of
+            a stack of loops are.
+        text: of that function.
+    """
+
+    program: Program
+    name: str = ""
+    text: ProgramText | None = None
+
+    def own_types(self, node: Node) -> list[ArrayType]:
+        """Return what a loop may need memory for: operands in order, carried values twice, and a row of each result.
+
+        A stack of loops needs it for operands alone.
+        """
+        form = form_of(node)
+        operands = [x.type for x in node.inputs[form.lead :]]
+        if form.separate:
+            return operands
+        carried = self.program.in_types[: form.carry]
+        rows = self.program.out_types[form.carry + form.ends :]
+        return [*operands, *carried, *carried, *rows]
+
+    def offsets(self, node: Node) -> list[int]:
+        """Return where these lie in the loop's own memory, and where they end: the step's scratch memory is behind."""
+        return list(accumulate([aligned(type.nbytes) for type in self.own_types(node)], initial=0))
+
+    def own_bytes(self, node: Node) -> int:
+        """Return the bytes of a loop's own memory: some, since values of no elements lie there too."""
+        return max(1, self.offsets(node)[-1] + (0 if self.text is None else self.text.scratch))
+
+
+def step_program(of: ClosedProgram) -> Program:
+    """Return the program of a step, of primitives alone."""
+    return _step_program(of, LEFT_OUT.get())
+
+
+@made_once(most=KEPT)
+def _step_program(of: ClosedProgram, left_out: frozenset[str]) -> Program:
+    return without_barriers(simplify(of.hoisted))
+
+
+def is_loop(node: Node) -> bool:
+    """Say whether a node is a loop."""
+    return not isinstance(node.op, Leaf) and node.op.loop is not None
+
+
+def has_body(node: Node) -> bool:
+    """Say whether a node applies a program that is no part of its own: a loop does, and a call."""
+    return not isinstance(node.op, Leaf) and node.op.called
+
+
+def form_of(node: Node) -> LoopForm:
+    """Return how a node applies such a program; a call is a loop of one step, which carries nothing."""
+    if node.op.loop is not None:
+        found: LoopForm = node.op.loop(node)
+        return found
+    (of,) = node.op.held(node.params)
+    return LoopForm(of, 0, 0, 1, False, False, False)
+
+
+def bodies_in(program: Program) -> list[ClosedProgram]:
+    """Return the programs that nodes of a program apply, each once."""
+    return list(dict.fromkeys([form_of(node).of for node in program.nodes if has_body(node)]))
+
+
+def _with_bodies(program: Program) -> list[Program]:
+    """Return a program, and those of the bodies in it and in these, each once."""
+    found, seen = [program], set()
+    for each in found:
+        for of in bodies_in(each):
+            if of not in seen:
+                seen.add(of)
+                found.append(step_program(of))
+    return found
+
+
+def nodes_within(program: Program) -> Iterator[Node]:
+    """Yield the nodes of a program, and then those of the bodies in it."""
+    for each in _with_bodies(program):
+        yield from each.nodes
+
+
+def lines_within(program: Program) -> Mapping[Node, str]:
+    """Return the user's lines of these nodes."""
+    found: dict[Node, str] = {}
+    for each in _with_bodies(program):
+        found.update(each.lines)
+    return found
+
+
+def most_work_of(form: LoopForm) -> int:
+    """Return the flops and bytes of a loop that takes as many steps as it may, until it looks for interrupts.
+
+    Stacks of loops do that themselves: of those one step counts.
+    """
+    return (1 if form.separate else form.length) * most_work_of_step(form.of)
+
+
+@lru_cache(maxsize=KEPT)
+def most_work_of_step(of: ClosedProgram) -> int:
+    """Return the flops and bytes of a step whose own loops take as many steps as they may."""
+    return most_work(step_program(of))
+
+
+def most_work(program: Program) -> int:
+    """Return the flops and bytes of a program whose loops take as many steps as they may.
+
+    Views count as much as copies: where what is read must lie in order, they are. So do results that are operands.
+    """
+    total = sum(node.type.nbytes for node in program.outputs)
+    for node in program.nodes:
+        if has_body(node):
+            total += most_work_of(form_of(node))
+        elif not isinstance(node.op, Leaf):
+            cost: Any = node.op.cost(node)
+            total += cost.flops + max(cost.bytes, node.type.nbytes)
+    return total

@@ -1,0 +1,173 @@
+"""How ops on single elements pick and add at places: at integer indices, which are checked, and in sliding windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.node import Node
+from primad.native.emit.emit_context import INT64
+from primad.native.llvm.compile_limits import BUDGET
+from primad.native.llvm.vectors import Vector
+from primad.native.unrolled.unrolled_context import Bad, Elements, ElementSite, known_values
+from primad.native.unrolled.unrolled_ops import numbered
+
+CHECK = 6
+"""Instructions that check an index which is not known. Estimated: what is written for it."""
+Index = tuple[Any, ...]
+
+
+# -- at indices --------------------------------------------------------------------------------------------------------
+
+
+def write_gather(site: ElementSite) -> Elements:
+    """Pick elements at indices, each of those along the axis by the bits of its place."""
+    x, places = site.operands[0], _places(site)
+    v, found = site.vector(site.node.type.dtype), np.empty(site.node.type.shape, object)
+    for at, which, column in _columns(site, found.shape):
+        found[at] = _picked(v, x[column], places[which])
+    return found
+
+
+def write_scatter_add(site: ElementSite) -> Elements:
+    """Add elements into zeros at indices, in order."""
+    x, places = site.operands[0], _places(site)
+    v, found = site.vector(site.node.type.dtype), site.constants(np.zeros(site.node.type.shape, site.node.type.dtype))
+    for at, which, column in _columns(site, x.shape):
+        _add_at(v, found[column], places[which], x[at])
+    return found
+
+
+def _columns(site: ElementSite, shape: tuple[int, ...]) -> Iterator[tuple[Index, Index, Index]]:
+    """Yield the places of the array that has the axes of the indices.
+
+    With each come the place of its index, and the column of the other array that the index is a place in.
+    """
+    axis, batch = site.params["axis"], site.params["batch"]
+    end = axis + site.operands[1].ndim - batch
+    for at in np.ndindex(shape):
+        yield at, (*at[:batch], *at[axis:end]), (*at[:axis], slice(None), *at[end:])
+
+
+def length_of_axis(node: Node) -> int:
+    """Return the length of the axis along which an op picks or adds."""
+    params = dict(node.params)
+    return int(params["size"] if "size" in params else node.inputs[0].type.shape[params["axis"]])
+
+
+def known_places(node: Node) -> np.ndarray[Any, Any] | None:
+    """Return the places that an op's indices mean if they are known and inside."""
+    values, n = known_values(node.inputs[1]), length_of_axis(node)
+    if values is None or np.any((values < -n) | (values >= n)):
+        return None
+    values = values.astype(INT64)
+    return np.where(values < 0, values + n, values)
+
+
+def _places(site: ElementSite) -> Elements:
+    """Return the places that indices mean, known ones as integers, others as elements; those outside are said."""
+    known, n = known_places(site.node), length_of_axis(site.node)
+    if known is not None:
+        return known.astype(object)
+    indices = site.operands[1]
+    narrow, p, found = site.vector(site.node.inputs[1].type.dtype), site.vector(INT64), np.empty(indices.shape, object)
+    for number, at in enumerate(np.ndindex(indices.shape)):
+        index = indices[at]
+        if narrow.dtype.itemsize < p.dtype.itemsize:
+            index = narrow.changed("sext" if narrow.signed else "zext", index, p)
+        negative = p.order("lt", index, p.constant(0))
+        place = found[at] = p.choose(negative, p.op("add", index, p.constant(n)), index)
+        if site.checks:
+            site.bad.append(Bad(p.compare("uge", place, p.constant(n)), number, index))
+    return found
+
+
+def _picked(v: Vector, column: Elements, place: Any) -> str:
+    """Return the element at a place, or any if it is outside."""
+    items, p = list(column) or [v.constant(0)], v.of(INT64)
+    if isinstance(place, int):
+        return str(items[place])
+    bit = 1
+    while len(items) > 1:
+        odd = p.order("ne", p.op("and", place, p.constant(bit)), p.constant(0))
+        pairs = [items[i : i + 2] for i in range(0, len(items), 2)]
+        items = [v.choose(odd, *reversed(pair)) if len(pair) == 2 else pair[0] for pair in pairs]
+        bit *= 2
+    return str(items[0])
+
+
+def _add_at(v: Vector, column: Elements, place: Any, value: str) -> None:
+    """Add to the element at a place."""
+    p = v.of(INT64)
+    for i, old in enumerate(column):
+        if isinstance(place, int):
+            column[i] = v.arithmetic("add", old, value) if i == place else old
+        else:
+            column[i] = v.choose(p.order("eq", place, p.constant(i)), v.arithmetic("add", old, value), old)
+
+
+def length_of_gather(node: Node) -> int:
+    """Return the instructions of a gather."""
+    if known_places(node) is not None:
+        return 0
+    return CHECK * node.inputs[1].type.size + length_of_axis(node) * node.type.size
+
+
+def length_of_scatter(node: Node) -> int:
+    """Return the instructions of a sum at indices."""
+    updates, indices = (x.type.size for x in node.inputs)
+    return updates if known_places(node) is not None else CHECK * indices + 2 * length_of_axis(node) * updates
+
+
+def many_choices(node: Node) -> str:
+    """Return why places that are not known are those of memory; '' where elements are chosen by comparing."""
+    picked, array = (node.type, node.inputs[0].type) if node.op is ops.gather else (node.inputs[0].type, node.type)
+    n = length_of_axis(node)
+    few = n * min(n, picked.size) <= BUDGET.choices and array.size <= BUDGET.in_registers
+    if few or known_places(node) is not None:
+        return ""
+    return f"to choose {picked.size} times among {n} elements by comparing takes longer than to use memory"
+
+
+# -- in windows --------------------------------------------------------------------------------------------------------
+
+
+def write_overlap_add(site: ElementSite) -> Elements:
+    """Add the elements of windows where they lie, those that are the first in their windows first."""
+    (y,), params = site.operands, site.params
+    found = site.constants(np.zeros(site.node.type.shape, site.node.type.dtype))
+    axes, ndim, flat = params["axes"], found.ndim, found.reshape(-1)
+    geometry = {name: params[name] for name in ("axes", "step", "dilation", "low")}
+    count = tuple([y.shape[axis] for axis in axes])
+    where = ops.windows.numpy(numbered(found.shape), count=count, size=y.shape[ndim:], **geometry)
+    v = site.vector(site.node.type.dtype)
+    for element in np.ndindex(y.shape[ndim:]):
+        for window in np.ndindex(y.shape[:ndim]):
+            number = where[window + element]
+            if number:
+                flat[number - 1] = v.arithmetic("add", flat[number - 1], y[window + element])
+    return found
+
+
+def write_window_argmax(site: ElementSite) -> Elements:
+    """Write the place of the first largest element of each window, or of its first NaN."""
+    (x,), params = site.operands, site.params
+    where = ops.windows.numpy(numbered(x.shape), **params)
+    lengths = [x.shape[axis] if axis in params["axes"] else 1 for axis in range(x.ndim)]
+    number = np.broadcast_to(np.arange(math.prod(lengths)).reshape(lengths), x.shape).ravel()
+    v, p = site.vector(site.node.inputs[0].type.dtype), site.vector(INT64)
+    found = np.empty(site.node.type.shape, object)
+    for window in np.ndindex(found.shape):
+        inside = [k - 1 for k in where[window].ravel() if k]
+        best, place = x.ravel()[inside[0]], p.constant(number[inside[0]])
+        for k in inside[1:]:
+            value = x.ravel()[k]
+            first_nan = v.logic("and", v.compare("uno", value, value), v.compare("ord", best, best))
+            taken = v.logic("or", v.compare("ogt", value, best), first_nan)
+            best, place = v.choose(taken, value, best), p.choose(taken, p.constant(number[k]), place)
+        found[window] = place
+    return found

@@ -1,0 +1,1 @@
+"""NumPy's elementwise functions: ufuncs, logic, bits and rounding."""

@@ -1,0 +1,344 @@
+"""NumPy's elementwise functions and operators over the primitives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import DomainError, ShapeError, TracingError
+from primad.ir.array_types import ArrayType, is_float
+from primad.ir.node import LITERAL, literal_value
+from primad.numpy.promotion import (
+    any_traced,
+    as_traced,
+    as_ufunc,
+    check_layout,
+    common_shape,
+    convert,
+    expand,
+    first_traced,
+    harmonize,
+    implements,
+    loop_dtype,
+    refuse_out,
+    result_dtype,
+)
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive, full
+from primad.recording.protocols import METHODS
+from primad.recording.traced_array import TracedArray, bind
+
+__all__ = [
+    "absolute",
+    "add",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "cbrt",
+    "ceil",
+    "clip",
+    "cos",
+    "cosh",
+    "divide",
+    "divmod",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "float_power",
+    "floor",
+    "floor_divide",
+    "fmod",
+    "heaviside",
+    "hypot",
+    "left_shift",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "positive",
+    "power",
+    "reciprocal",
+    "remainder",
+    "right_shift",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "subtract",
+    "tan",
+    "tanh",
+    "true_divide",
+    "where",
+]  # fmt: skip
+
+
+def agree(x: Any, y: Any, floats: bool) -> bool:
+    """Say whether operands need no conversion: of one type (floats, if one is plain), or floats and a Python number."""
+    if type(x) is not TracedArray:
+        return type(y) is TracedArray and _agrees(x, y.node.type)
+    type_ = x.node.type
+    if type(y) is not TracedArray:
+        return _agrees(y, type_)
+    kind = type_.dtype.kind  # booleans may become numbers
+    return (type_ is y.node.type or type_ == y.node.type) and (kind == "f" or (kind != "b" and not floats))
+
+
+def _agrees(value: Any, with_: ArrayType) -> bool:
+    """Say whether a plain operand of an array needs no conversion: a Python number, or an array of the same type."""
+    kind = type(value)
+    if kind is np.ndarray:
+        same = value.shape == with_.shape != () and value.dtype == with_.dtype
+        return same and with_.dtype.kind == "f"
+    return (kind is float or kind is int) and with_.dtype.kind == "f"
+
+
+AS_NUMPY = "Broadcasts and promotes as NumPy does."
+
+
+def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any:
+    """Make NumPy's function of two operands from a primitive, and register it for the ufuncs."""
+    name = ufuncs[0].__name__
+
+    def function(x: Any, y: Any, /, out: Any = None) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if type(x) is TracedArray and type(y) is TracedArray:
+            a, b, trace = x.node, y.node, x.node.trace
+            if b.trace is trace and a.type is b.type and a.type.dtype.kind == "f" and not trace.closed:
+                return TracedArray(trace.build(primitive, (a, b), ()))  # most operations by far
+        if not agree(x, y, floats):
+            x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
+        return bind(primitive, (x, y), {})
+
+    return as_ufunc(function, f"{primitive.doc} {AS_NUMPY}", *ufuncs)
+
+
+def unary(primitive: Primitive, *ufuncs: Any) -> Any:
+    """Make NumPy's function of one operand from a primitive, and register it for the ufuncs."""
+    name = ufuncs[0].__name__
+
+    def function(x: Any, /, out: Any = None) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if x.dtype.kind != "f":
+            x = convert(x, loop_dtype(ufuncs[0], x))
+        return bind(primitive, (x,), {})
+
+    return as_ufunc(function, primitive.doc, *ufuncs)
+
+
+add = binary(ops.add, np.add)
+subtract = binary(ops.sub, np.subtract)
+multiply = binary(ops.mul, np.multiply)
+true_divide = divide = binary(ops.div, np.true_divide, floats=True)
+maximum = binary(ops.maximum, np.maximum)
+minimum = binary(ops.minimum, np.minimum)
+floor_divide = binary(ops.floor_divide, np.floor_divide)
+remainder = mod = binary(ops.remainder, np.remainder)
+fmod = binary(ops.fmod, np.fmod)
+hypot = binary(ops.hypot, np.hypot, floats=True)
+arctan2 = binary(ops.arctan2, np.arctan2, floats=True)
+left_shift = binary(ops.left_shift, np.left_shift)
+right_shift = binary(ops.right_shift, np.right_shift)
+
+
+negative = unary(ops.neg, np.negative)
+absolute = unary(ops.abs, np.absolute)
+fabs = unary(ops.abs, np.fabs)
+exp = unary(ops.exp, np.exp)
+expm1 = unary(ops.expm1, np.expm1)
+exp2 = unary(ops.exp2, np.exp2)
+log = unary(ops.log, np.log)
+log2 = unary(ops.log2, np.log2)
+log10 = unary(ops.log10, np.log10)
+log1p = unary(ops.log1p, np.log1p)
+sqrt = unary(ops.sqrt, np.sqrt)
+sin = unary(ops.sin, np.sin)
+cos = unary(ops.cos, np.cos)
+tan = unary(ops.tan, np.tan)
+sinh = unary(ops.sinh, np.sinh)
+cosh = unary(ops.cosh, np.cosh)
+tanh = unary(ops.tanh, np.tanh)
+arctan = unary(ops.arctan, np.arctan)
+arcsin = unary(ops.arcsin, np.arcsin)
+arccos = unary(ops.arccos, np.arccos)
+arcsinh = unary(ops.arcsinh, np.arcsinh)
+arccosh = unary(ops.arccosh, np.arccosh)
+arctanh = unary(ops.arctanh, np.arctanh)
+cbrt = unary(ops.cbrt, np.cbrt)
+sign = unary(ops.sign, np.sign)
+floor = unary(ops.floor, np.floor)
+
+
+@implements(np.power, ufunc=True)
+def power(x: Any, y: Any, /, out: Any = None) -> Any:
+    """np.power: x to the power y. A constant exponent stays a constant, so x**2 is x·x.
+
+    Integer arrays to negative powers are refused, as by NumPy.
+    """
+    refuse_out("power", out)
+    if type(x) is TracedArray and (y.__class__ is int or y.__class__ is float) and is_float(x.dtype):
+        return ops.power(x, float(y))
+    constant = type(x) is TracedArray and type(y) is not TracedArray and np.ndim(y) == 0 and is_float(x.dtype)
+    if constant and result_dtype(x, y) == x.dtype:
+        return ops.power(x, float(y))
+    a, b = harmonize("power", x, y, dtype=loop_dtype(np.power, x, y))
+    if b.node.op is LITERAL and literal_value(b.node) < 0 and not is_float(b.dtype):
+        raise DomainError(
+            "power: integers to negative integer powers",
+            why="They are no integers.",
+            fix="convert with .astype(float).",
+        )
+    return ops.power(a, b)
+
+
+@implements(np.float_power, ufunc=True)
+def float_power(x: Any, y: Any, /, out: Any = None) -> Any:
+    """np.float_power: x to the power y in float64 at least."""
+    refuse_out("float_power", out)
+    return ops.power(*harmonize("float_power", x, y, dtype=loop_dtype(np.float_power, x, y)))
+
+
+@implements(np.positive, ufunc=True)
+def positive(x: Any, /, out: Any = None) -> Any:
+    """np.positive: x."""
+    refuse_out("positive", out)
+    return convert(x, loop_dtype(np.positive, x))
+
+
+# -- functions by definition -------------------------------------------------------------------------------------------
+
+square: Primitive = composite("square", numpy=np.square, lower=lambda x: x * x, doc="x².")
+reciprocal: Primitive = composite("reciprocal", numpy=np.reciprocal, lower=lambda x: _reciprocal(x), doc="1/x.")
+logaddexp: Primitive = composite(
+    "logaddexp",
+    numpy=np.logaddexp,
+    lower=lambda x, y: _logaddexp(x, y),
+    jvp=[
+        lambda t, out, x, y: t * ops.logistic(difference(x, y)),
+        lambda t, out, x, y: t * ops.logistic(-difference(x, y)),
+    ],
+    doc="log(eˣ + eʸ), without overflow; where both are the same infinity each has half of the derivative.",
+)
+
+
+def _reciprocal(x: Any) -> Any:
+    if is_float(x.dtype):
+        return 1.0 / x
+    return ops.select(ops.equal(ops.abs(x), 1), x, x - x)
+
+
+def difference(x: Any, y: Any) -> Any:
+    """The difference, and 0 where both are the same infinity."""
+    same = ops.equal(x, y) & ops.equal(ops.abs(x), math.inf)
+    return ops.select(same, full(0.0, x), x - y)
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    """The larger one + log(1 + e^−|x − y|), written so that infinities are harmless."""
+    if x.dtype == np.float16:  # rounded once, as by NumPy
+        wide = [ops.cast(operand, dtype="float32") for operand in (x, y)]
+        return ops.cast(_logaddexp(*wide), dtype="float16")
+    d = difference(x, y)
+    return ops.select(d > 0, x + ops.softplus(-d), y + ops.softplus(d))
+
+
+def safe_sqrt(x: Any) -> Any:
+    """√x with derivative 0 at 0 (the convention for norms and standard deviations), for x ≥ 0."""
+    zero = x == 0
+    one = x.__class__(x.node.trace.literal(1, x.type))
+    nothing = x.__class__(x.node.trace.literal(0, x.type))
+    return ops.select(zero, nothing, ops.sqrt(ops.select(zero, one, x)))
+
+
+COMPOSITES = [square, reciprocal, logaddexp]
+
+
+def _by_definition(primitive: Primitive, ufunc: np.ufunc) -> Callable[..., Any]:
+    def function(*operands: Any, out: Any = None) -> Any:
+        refuse_out(ufunc.__name__, out)
+        return primitive(*harmonize(ufunc.__name__, *operands, dtype=loop_dtype(ufunc, *operands)))
+
+    return as_ufunc(function, primitive.doc, ufunc)
+
+
+square = _by_definition(square, np.square)  # type: ignore[assignment]
+reciprocal = _by_definition(reciprocal, np.reciprocal)  # type: ignore[assignment]
+logaddexp = _by_definition(logaddexp, np.logaddexp)  # type: ignore[assignment]
+
+
+@implements(np.divmod, ufunc=True)
+def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
+    """np.divmod: the quotient rounded down, and the remainder."""
+    return floor_divide(x, y), remainder(x, y)
+
+
+@implements(np.ceil, ufunc=True)
+def ceil(x: Any, /, out: Any = None) -> Any:
+    """np.ceil: the smallest integer not below x."""
+    refuse_out("ceil", out)
+    return -ops.floor(-x) if is_float(x.dtype) else convert(x, loop_dtype(np.ceil, x))
+
+
+@implements(np.heaviside, ufunc=True)
+def heaviside(x: Any, at_zero: Any, /) -> Any:
+    """np.heaviside: 0 below 0, 1 above 0, `at_zero` at 0, NaN at NaN."""
+    x, at_zero = harmonize("heaviside", x, at_zero, dtype=loop_dtype(np.heaviside, x, at_zero))
+    elsewhere = ops.select(x > 0, full(1.0, x), ops.select(x < 0, full(0.0, x), full(math.nan, x)))
+    return ops.select(ops.equal(x, 0), at_zero, elsewhere)
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """np.where with three arguments: elements of x where the condition holds, of y elsewhere.
+
+    The derivative of the branch that is not selected is exactly zero, even where it is infinite or NaN.
+    """
+    if x is None or y is None:
+        raise TracingError("np.where with one argument has a result of unknown shape", fix="pass both values.")
+    if not any_traced([x, y]):
+        like = first_traced([condition])
+        x = as_traced(np.asarray(x, result_dtype(x, y)), like)
+    a, b = harmonize("where", x, y)
+    condition = convert(as_traced(condition, first_traced([condition, a])), np.bool_)
+    shape = common_shape("where", [condition.shape, a.shape])
+    return ops.select(expand(condition, shape), expand(a, shape), expand(b, shape))
+
+
+@implements(np.clip, method="clip")
+def clip(x: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """np.clip: x held inside [a_min, a_max]; at an edge the derivative is 1/2 (a tie of maximum)."""
+    refuse_out("clip", out)
+    if (a_min is not None or a_max is not None) and (min is not None or max is not None):
+        raise ShapeError("clip: give a_min and a_max, or min and max, not both")
+    low = a_min if a_min is not None else min
+    high = a_max if a_max is not None else max
+    if low is not None:
+        x = maximum(x, low)
+    return x if high is None else minimum(x, high)
+
+
+def _astype(x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: Any = True) -> Any:
+    check_layout("astype", order)
+    if not np.can_cast(x.dtype, dtype, casting):
+        raise TracingError(f"astype: casting from {x.dtype} to {np.dtype(dtype)} is not {casting}")
+    return convert(x, dtype)
+
+
+METHODS["astype"] = _astype

@@ -1,0 +1,1 @@
+"""Arrays that are written to while a function is recorded."""

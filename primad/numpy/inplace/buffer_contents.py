@@ -1,0 +1,320 @@
+"""What the elements of an array are that is written to while a function is recorded: plain numbers, or traced values.
+
+A write records nothing: it notes, beside the plain numbers, where each element stands among the traced values that were
+written, the *pieces*. What is read is put together from its pieces then, as one concatenation at most. Views are
+NumPy's own views of the numbers, so NumPy says what is a view, which elements an index names, and what fits there.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from contextlib import suppress
+from itertools import pairwise, zip_longest
+from typing import Any
+
+import numpy as np
+
+from primad.errors import TracingError
+from primad.ir.node import Trace
+from primad.numpy.promotion import expand
+from primad.numpy.shapes.indexing import getitem, set_at
+from primad.numpy.shapes.shaping import concatenate, reshape, transpose
+from primad.recording.traced_array import TracedArray, settled
+
+Numbers = np.ndarray[Any, Any]
+NO_PLACE = -1
+
+
+class _Memory:
+    """Elements in the order of memory, and views of them.
+
+    Attributes:
+        trace: the recording that may write.
+        numbers: the elements as plain numbers, in the order of memory; those of traced ones mean nothing.
+    """
+
+    __slots__ = ("numbers", "trace")
+
+    def __init__(self, numbers: Numbers, trace: Trace) -> None:
+        self.numbers = numbers
+        self.trace = trace
+
+    def _is_all(self, view: Numbers, index: Any) -> bool:
+        return view is self.numbers and (index is Ellipsis or (isinstance(index, slice) and index == slice(None)))
+
+    def _beside(self, view: Numbers, row: Numbers) -> Numbers:
+        """Return the elements of a row, one for each of the memory, that stand where a view's do."""
+        if not view.size:
+            return np.empty(view.shape, row.dtype)
+        strides = [step * row.itemsize for step in self._steps(view)]
+        return np.ndarray(view.shape, row.dtype, row, self._start(view) * row.itemsize, strides)
+
+    def _start(self, view: Numbers) -> int:
+        return int(_address(view) - _address(self.numbers)) // view.itemsize
+
+    def _steps(self, view: Numbers) -> list[int]:
+        return [step // view.itemsize for step in view.strides]
+
+
+class ArrayMemory(_Memory):
+    """What an array and its views share.
+
+    Attributes:
+        pieces: the traced values that were written, or joined of such.
+        starts: how many elements the pieces before each have together.
+        places: for each element, in a row, its place in the pieces one after another; `NO_PLACE` where it is a plain
+            number; −2 − place where it is a plain number that stands in a piece as well. None where all elements are
+            those of the one piece, in order, or where there is no piece.
+    """
+
+    __slots__ = ("pieces", "places", "starts")
+
+    def __init__(self, numbers: Numbers, trace: Trace, piece: TracedArray | None = None) -> None:
+        super().__init__(numbers, trace)
+        self.pieces: list[TracedArray] = []
+        self.starts: list[int] = []
+        self.places: Numbers | None = None
+        if piece is not None:
+            self._refill(piece)
+
+    def _refill(self, *pieces: TracedArray) -> None:
+        self.places, self.pieces, self.starts = None, [*pieces], [0 for _ in pieces]
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def put(self, view: Numbers, index: Any, piece: TracedArray) -> None:
+        """Write a traced value, of the dtype of the elements, at an index of a view."""
+        if self._is_all(view, index) and piece.shape == view.shape:
+            return self._refill(piece)
+        places = self._own_places(view)  # as they are before
+        places[index] = self._added(piece)
+        return None
+
+    def put_numbers(self, view: Numbers, index: Any, value: Any) -> None:
+        """Write plain numbers at an index of a view."""
+        view[index] = value
+        if self._is_all(view, index):
+            self._refill()
+        elif self.pieces:
+            self._own_places(view)[index] = NO_PLACE
+
+    def _own_places(self, view: Numbers) -> Numbers:
+        """Return the places of a view's elements, to be written to."""
+        if self.places is None:
+            count = self.numbers.size
+            self.places = np.arange(count) if self.pieces else np.full(count, NO_PLACE)
+        return self._beside(view, self.places)
+
+    def _added(self, piece: TracedArray) -> Numbers:
+        """Append a piece and return the places of its elements."""
+        start = self.starts[-1] + self.pieces[-1].size if self.pieces else 0
+        self.pieces.append(piece)
+        self.starts.append(start)
+        return start + np.arange(piece.size).reshape(piece.shape)
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def is_plain(self, view: Numbers) -> bool:
+        """Say whether the elements of a view are plain numbers."""
+        return not self.pieces or (self.places is not None and not (self._beside(view, self.places) >= 0).any())
+
+    def get(self, view: Numbers, index: Any) -> Any:
+        """Return elements of a view: a copy of plain numbers, or a traced array if one of them is traced."""
+        while self.pieces:
+            if self.places is None and is_basic(index):
+                part = view[with_dots(index)]
+                found = _part(self.pieces[0], self._start(part), self._steps(part), part.shape) if part.size else None
+                if found is not None:
+                    return found
+            row = np.arange(self.numbers.size) if self.places is None else self.places
+            given = np.asarray(self._beside(view, row)[index])
+            if not (given >= 0).any():
+                break
+            places = _in_pieces(given)
+            last = bisect_right(self.starts, int(places.max())) - 1
+            if places.min() >= self.starts[last]:
+                return _picked(self.pieces[last], places - self.starts[last])
+            if 2 * given.size < self.numbers.size:
+                return self._of_several(view, index, given)
+            self._join()
+        found = view[index]
+        return found.copy() if isinstance(found, np.ndarray) else found
+
+    def _of_several(self, view: Numbers, index: Any, given: Numbers) -> TracedArray:
+        """Return elements that stand in several pieces; a part of the array that is read is one piece from then on."""
+        found: TracedArray = reshape(self._assembled(_in_pieces(given).reshape(-1), view[index]), given.shape)
+        if is_basic(index):
+            places = self._added(found)
+            self._own_places(view)[index] = np.where(given < 0, -2 - places, places)
+        return found
+
+    def _join(self) -> None:
+        """Make one piece of all elements."""
+        assert self.places is not None
+        known = self.places < 0
+        whole = self._assembled(_in_pieces(self.places), self.numbers)
+        self._refill(reshape(whole, self.numbers.shape))
+        if known.any():
+            numbers = np.arange(known.size)
+            self.places = np.where(known, -2 - numbers, numbers)
+
+    def _assembled(self, places: Numbers, numbers: Numbers) -> Any:
+        """Return elements in a row: those at places in the pieces, and plain numbers where there is none."""
+        row, order = numbers.reshape(-1), None
+        owner = self._owners(places)
+        follows = (owner[1:] == owner[:-1]) & ((owner[1:] < 0) | (np.diff(places) == 1))
+        if np.count_nonzero(~follows) > 2 * len(np.unique(owner)):  # they do not stand in a row, nor nearly
+            order = np.lexsort((places, owner))
+            places, owner, row = places[order], owner[order], row[order]
+            follows = owner[1:] == owner[:-1]
+        parts = []
+        for begin, end in pairwise([0, *(1 + np.flatnonzero(~follows)), places.size]):
+            piece = owner[begin]
+            at = places[begin:end] - (0 if piece < 0 else self.starts[piece])
+            parts.append(row[begin:end] if piece < 0 else _picked(self.pieces[piece], at))
+        whole = concatenate(parts)
+        return whole if order is None else getitem(whole, np.argsort(order))
+
+    def _owners(self, places: Numbers) -> Numbers:
+        """Return the number of the piece in which each place is; −1 for none."""
+        if places.size < len(self.starts):
+            return np.array([bisect_right(self.starts, place) - 1 for place in places.tolist()])
+        return np.searchsorted(self.starts, places, "right") - 1
+
+
+class ChosenMemory(_Memory):
+    """The elements of an array at an index that only the program knows: a row whose number is traced, as a view.
+
+    Args:
+        array: the array, which is read and written whenever this is.
+        index: integers, traced ones too, slices, new axes and an ellipsis.
+        shape: the shape of the elements.
+    """
+
+    __slots__ = ("array", "index")
+    pieces = True
+    """Its elements are traced values."""
+
+    def __init__(self, array: Any, index: Any, shape: tuple[int, ...]) -> None:
+        super().__init__(np.empty(shape, array.dtype), array.memory.trace)
+        self.array = array
+        self.index = index
+
+    def is_of(self, array: Any, index: Any) -> bool:
+        """Say whether these are the elements of an array at an index."""
+        pairs = zip_longest(items(self.index), items(index))
+        return self.array is array and all(
+            a is b or (type(a) is type(b) and not isinstance(a, TracedArray) and a == b) for a, b in pairs
+        )
+
+    def is_plain(self, view: Numbers) -> bool:
+        """Say no."""
+        return False
+
+    def get(self, view: Numbers, index: Any) -> Any:
+        """Return what the elements of a view are now."""
+        return _picked(TracedArray(self.array.node)[self.index], self._places(view, index))
+
+    def put(self, view: Numbers, index: Any, piece: Any) -> None:
+        """Write a value at an index of a view."""
+        now = TracedArray(self.array.node)[self.index]
+        self.array[self.index] = reshape(set_at(_flat(now), self._places(view, index), piece), now.shape)
+
+    def put_numbers(self, view: Numbers, index: Any, value: Any) -> None:
+        """Write plain numbers at an index of a view."""
+        cast = np.empty(view.shape, view.dtype)
+        cast[index] = value
+        self.put(view, index, cast[index])
+
+    def _places(self, view: Numbers, index: Any) -> Numbers:
+        return np.asarray(self._beside(view, np.arange(self.numbers.size))[index])
+
+
+def _in_pieces(given: Numbers) -> Numbers:
+    """Return places in the pieces, also of those elements of which the plain numbers are known."""
+    return np.where(given < NO_PLACE, -2 - given, given)
+
+
+def items(index: Any) -> tuple[Any, ...]:
+    """Return the items of an index."""
+    return index if isinstance(index, tuple) else (index,)
+
+
+def known(index: Any) -> Any:
+    """Return an index with plain numbers for what is known of it."""
+    found = []
+    for item in items(index):
+        now = settled(item)
+        if type(now) is TracedArray and now.dtype.kind in "biu":
+            with suppress(TracingError):  # where it is not known it stays traced
+                now = np.asarray(now._value("the elements of an index"))[()]
+        found.append(now)
+    return tuple(found) if isinstance(index, tuple) else found[0]
+
+
+def is_basic(index: Any) -> bool:
+    """Say whether an index is made of integers, slices, new axes and an ellipsis, so that NumPy gives a view."""
+    return all(
+        item is None or item is Ellipsis or isinstance(item, (slice, np.integer)) or type(item) is int
+        for item in items(index)
+    )
+
+
+def with_dots(index: Any) -> tuple[Any, ...]:
+    """Return a basic index that gives a view, also of a single element."""
+    given = items(index)
+    return given if any(item is Ellipsis for item in given) else (*given, Ellipsis)
+
+
+def _address(array: Numbers) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _flat(piece: TracedArray) -> Any:
+    return piece if piece.ndim == 1 else reshape(piece, (piece.size,))
+
+
+def _picked(piece: TracedArray, at: Numbers) -> Any:
+    """Return the elements of a piece at places in its row."""
+    if not at.size:
+        return getitem(_flat(piece), at)
+    start = int(at.flat[0])
+    steps = [int(at.take(1, axis).flat[0]) - start if n > 1 else 0 for axis, n in enumerate(at.shape)]
+    even = start + sum(
+        (np.arange(n) * step).reshape((-1,) + (1,) * (at.ndim - axis - 1))
+        for axis, (n, step) in enumerate(zip(at.shape, steps, strict=True))
+    )
+    if np.array_equal(even, at):
+        for elements in (piece, _flat(piece)):
+            found = _part(elements, start, steps, at.shape)
+            if found is not None:
+                return found
+    return getitem(_flat(piece), at)
+
+
+def _part(piece: TracedArray, start: int, steps: list[int], shape: tuple[int, ...]) -> TracedArray | None:
+    """Return the elements of a piece that start at a place of its row and go on by steps; None if no slices do that."""
+    own = piece.shape
+    strides = [math.prod(own[axis + 1 :]) for axis in range(len(own))]
+    if shape == own and start == 0 and all(n == 1 or a == b for n, a, b in zip(own, steps, strides, strict=True)):
+        return piece
+    begin = [int(number) for number in np.unravel_index(start, own)] if own else []
+    index: list[Any] = [slice(number, number + 1) for number in begin]
+    order: list[int] = []
+    once = tuple([1 if step == 0 else n for n, step in zip(shape, steps, strict=True)])
+    for n, step in zip(once, steps, strict=True):
+        if n == 1:
+            continue
+        axis = next((a for a, stride in enumerate(strides) if own[a] > 1 and stride <= abs(step)), -1)
+        if axis < 0 or axis in order or step % strides[axis]:
+            return None
+        by = step // strides[axis]
+        end = begin[axis] + by * (n - 1)
+        if not 0 <= end < own[axis]:
+            return None
+        index[axis] = slice(begin[axis], end + by if end + by >= 0 else None, by)
+        order.append(axis)
+    found = getitem(piece, tuple(index))
+    rest = [axis for axis in range(len(own)) if axis not in order]
+    return expand(reshape(transpose(found, [*order, *rest]), once), shape)

@@ -1,0 +1,1 @@
+"""NumPy's functions along axes: sums, statistics, running sums, histograms and signals."""

@@ -1,0 +1,1 @@
+"""NumPy's functions that make, rearrange, index, sort and join arrays."""

@@ -1,0 +1,356 @@
+"""NumPy's indexing of traced arrays, and the functional updates set_at and add_at."""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import IndexShapeError, TracingError
+from primad.ir.node import Params, named
+from primad.numpy.inplace.boolean_index import Chosen, Mask, known_mask
+from primad.numpy.promotion import (
+    any_traced,
+    as_traced,
+    convert,
+    expand,
+    first_traced,
+    implements,
+    normalize_axis,
+    refuse_out,
+)
+from primad.numpy.shapes.shaping import ravel
+from primad.ops.record.primitive import Primitive
+from primad.recording.protocols import METHODS
+from primad.recording.traced_array import TracedArray, bind_each, settled
+
+__all__ = ["add_at", "set_at", "take", "take_along_axis"]
+
+Shape = tuple[int, ...]
+Step = tuple[Primitive, Params]
+"""An op of one operand, and its params."""
+MOST_INDICES = 4096
+"""Indices of numbers and slices, with the shapes that they were of, whose ops are remembered."""
+
+
+def _is_integer(item: Any) -> bool:
+    return isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_))
+
+
+def _plain(index: Any) -> tuple[Any, ...] | None:
+    """Return an index of numbers, slices, new axes and dots as a tuple that can be a key; None for others."""
+    if index.__class__ is int:
+        return (index,)
+    found: list[Any] = []
+    for item in index if index.__class__ is tuple else (index,):
+        if item.__class__ is slice:
+            bounds = item.start, item.stop, item.step
+            if not all(bound is None or bound.__class__ is int for bound in bounds):
+                return None
+            found.append(bounds)
+        elif item.__class__ is int or item is None or item is Ellipsis:
+            found.append(item)
+        else:
+            return None
+    return tuple(found)
+
+
+def _expand_index(index: Any, ndim: int) -> list[Any]:
+    """Write an index out: one entry per axis (None for new axes), booleans as integer arrays."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    result = [_index_of_axis(item) for item in items]
+    used = sum(item.ndim if _is_mask(item) else 0 if item is None or item is Ellipsis else 1 for item in result)
+    if used > ndim:
+        raise IndexShapeError(f"too many indices: {used} for an array with {ndim} axes")
+    dots = [i for i, item in enumerate(result) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexShapeError("an index can have one ellipsis only")
+    fill: list[Any] = [slice(None)] * (ndim - used)
+    place = dots[0] if dots else len(result)
+    return result[:place] + fill + result[place + len(dots) :]
+
+
+def _index_of_axis(item: Any) -> Any:
+    """Return an entry of an index as an integer, a slice, an array of integers or booleans, None or an ellipsis."""
+    if isinstance(item, list):
+        item = np.asarray(item) if item else np.zeros(0, int)
+    item = settled(item)
+    if isinstance(item, TracedArray) and item.dtype.kind == "b":
+        item = item._value("the elements of a boolean index")
+    if isinstance(item, (bool, np.bool_)) or (_is_mask(item) and item.ndim == 0):
+        raise IndexShapeError("a 0-d boolean index is not supported on traced arrays")
+    if isinstance(item, (np.ndarray, TracedArray)):
+        if item.dtype.kind not in "biu":
+            raise IndexShapeError(f"an array of dtype {item.dtype} cannot be an index; use integers or booleans")
+        return item
+    if item is None or item is Ellipsis or isinstance(item, slice) or _is_integer(item):
+        return item
+    if hasattr(item, "__index__"):
+        return operator.index(item)
+    raise IndexShapeError(f"{item!r} of type {type(item).__name__} cannot be an index")
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, np.ndarray) and item.dtype.kind == "b"
+
+
+def getitem(x: TracedArray, index: Any) -> Any:
+    """Index a traced array as NumPy does: integers, slices, new axes, ellipses, integer and boolean arrays."""
+    plain = _plain(index)
+    if plain is not None:
+        return bind_each(x, _steps(x.shape, plain))
+    index = tuple(map(known_mask, index)) if isinstance(index, tuple) else known_mask(index)
+    mask = Mask.of(index, x.shape)
+    if mask is not None:
+        return Chosen(getitem(x, mask.around), mask)
+    entries, shape = _laid_out(x.shape, index)
+    if shape != x.shape:
+        x = ops.reshape(x, shape=shape)
+    arrays = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
+    steps, dropped = _basic(shape, entries, set(arrays))
+    x = bind_each(x, steps)
+    if not arrays:
+        return x
+    # NumPy counts numbers among the arrays: what is indexed leads, unless all of them are neighbours.
+    advanced = [i for i, item in enumerate(entries) if not isinstance(item, slice)]
+    adjacent = advanced == list(range(advanced[0], advanced[0] + len(advanced)))
+    axes = [i - sum(axis < i for axis in dropped) for i in arrays]
+    return _advanced(x, [entries[i] for i in arrays], axes, advanced[0] if adjacent else 0)
+
+
+@lru_cache(maxsize=MOST_INDICES)
+def _steps(shape: Shape, plain: tuple[Any, ...]) -> tuple[Step, ...]:
+    """Return what takes a plain index (see `_plain`) of arrays of a shape."""
+    index = tuple([slice(*item) if item.__class__ is tuple else item for item in plain])
+    entries, long = _laid_out(shape, index)
+    steps, _ = _basic(long, entries, set())
+    return (*([(ops.reshape, named({"shape": long}))] if long != shape else []), *steps)
+
+
+def _laid_out(shape: Shape, index: Any) -> tuple[list[Any], Shape]:
+    """Return an index with an entry for each axis, and the shape with these axes: new ones have length 1."""
+    axis = 0
+    entries: list[Any] = []
+    lengths: list[int] = []
+    for item in _expand_index(index, len(shape)):
+        if item is None:
+            entries.append(slice(None))
+            lengths.append(1)
+            continue
+        if _is_mask(item):
+            if item.shape != shape[axis : axis + item.ndim]:
+                raise IndexShapeError(
+                    f"a boolean index of shape {item.shape} does not fit shape {shape} at axis {axis}"
+                )
+            entries.extend(np.nonzero(item))
+            lengths.extend(item.shape)
+            axis += item.ndim
+            continue
+        entries.append(item)
+        lengths.append(shape[axis])
+        axis += 1
+    return entries, tuple(lengths)
+
+
+def _basic(shape: Shape, entries: list[Any], advanced: set[int]) -> tuple[list[Step], list[int]]:
+    """Return what takes the numbers and slices among the entries, and the axes that are gone then."""
+    start, stop, step, reversed_axes, dropped = [], [], [], [], []
+    for axis, (item, n) in enumerate(zip(entries, shape, strict=True)):
+        if axis in advanced:
+            bounds = (0, n, 1)
+        elif isinstance(item, slice):
+            begin, end, stride = item.indices(n)
+            count = len(range(begin, end, stride))
+            if stride < 0:
+                reversed_axes.append(axis)
+                begin, stride = begin + (count - 1) * stride, -stride
+            bounds = (begin, begin + (count - 1) * stride + 1, stride) if count else (0, 0, 1)
+        else:
+            number = int(item)
+            if not -n <= number < n:
+                raise IndexShapeError(f"index {number} is out of range for axis {axis} of length {n}")
+            number %= n
+            bounds = (number, number + 1, 1)
+            dropped.append(axis)
+        start.append(bounds[0])
+        stop.append(bounds[1])
+        step.append(bounds[2])
+    steps: list[Step] = [(ops.slice_, named({"start": tuple(start), "stop": tuple(stop), "step": tuple(step)}))]
+    if reversed_axes:
+        steps.append((ops.flip, named({"axes": tuple(reversed_axes)})))
+    if dropped:
+        taken = [-(-(b - a) // s) for a, b, s in zip(start, stop, step, strict=True)]
+        left = tuple([n for axis, n in enumerate(taken) if axis not in dropped])
+        steps.append((ops.reshape, named({"shape": left})))
+    return steps, dropped
+
+
+def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -> Any:
+    """Gather at integer arrays: the indexed axes become one, at a place, the arrays one array of flat positions."""
+    lengths = [x.shape[axis] for axis in axes]
+    for position, (item, n) in enumerate(zip(indices, lengths, strict=True)):
+        if not isinstance(item, TracedArray):
+            item = np.asarray(item, np.int64)
+            if item.size and (item.min() < -n or item.max() >= n):
+                raise IndexShapeError(f"an index array is out of range for axis {axes[position]} of length {n}")
+            indices[position] = np.where(item < 0, item + n, item)
+        elif len(axes) > 1:
+            item = convert(item, np.int64)  # flat positions do not fit narrow integers
+            indices[position] = ops.select(item < 0, item + n, item)
+    others = [axis for axis in range(x.ndim) if axis not in axes]
+    order = (*others[:place], *axes, *others[place:])
+    if order != tuple(range(x.ndim)):
+        x = ops.permute(x, order=order)
+    flat = indices[0]
+    if len(axes) > 1:
+        x = ops.reshape(x, shape=(*x.shape[:place], math.prod(lengths), *x.shape[place + len(axes) :]))
+        try:
+            np.broadcast_shapes(*[item.shape for item in indices])
+        except ValueError:
+            shapes = " and ".join(str(item.shape) for item in indices)
+            raise IndexShapeError(f"index arrays of shapes {shapes} do not broadcast together") from None
+        for item, n in zip(indices[1:], lengths[1:], strict=True):
+            flat = flat * n + item
+    return ops.gather(x, as_traced(flat, x), axis=place, batch=0)
+
+
+METHODS["__getitem__"] = getitem
+
+
+@implements(np.take, method="take")
+def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """np.take: elements at integer indices along an axis; modes 'clip' and 'wrap' need indices that are not traced."""
+    refuse_out("take", out)
+    like = first_traced([x, indices])
+    x = as_traced(x if isinstance(x, TracedArray) else np.asarray(x), like)
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = normalize_axis("take", axis, x.ndim)
+    length = x.shape[place]
+    if mode not in ("raise", "clip", "wrap") or (mode != "raise" and isinstance(indices, TracedArray)):
+        raise TracingError(f"np.take with mode={mode!r} is not supported here")
+    if isinstance(indices, TracedArray):
+        return ops.gather(x, indices, axis=place, batch=0)
+    indices = np.asarray(indices)
+    if mode != "raise":
+        indices = np.clip(indices, 0, length - 1) if mode == "clip" else np.mod(indices, length)
+    return getitem(x, (*[slice(None)] * place, indices))
+
+
+@implements(np.take_along_axis)
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
+    """np.take_along_axis; without an axis, of all elements in a row."""
+    like = first_traced([x, indices])
+    x = as_traced(x, like)
+    indices = as_traced(indices, like)
+    if axis is None:
+        x, axis = ops.reshape(x, shape=(x.size,)), 0
+    place = normalize_axis("take_along_axis", axis, x.ndim)
+    order = (*(i for i in range(x.ndim) if i != place), place)
+    back = tuple([order.index(i) for i in range(x.ndim)])
+    picked = ops.gather(
+        ops.permute(x, order=order), ops.permute(indices, order=order), axis=x.ndim - 1, batch=x.ndim - 1
+    )
+    return ops.permute(picked, order=back)
+
+
+def _positions(x: Any, index: Any) -> Any:
+    """Flat positions of the elements that an index names."""
+    shape = tuple(x.shape)
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    items = index if isinstance(index, tuple) else (index,)
+    traced = [item for item in items if isinstance(item, TracedArray)]
+    if not traced:
+        return numbers[index]
+    return getitem(as_traced(numbers, traced[0]), index)
+
+
+def add_at(x: Any, index: Any, value: Any) -> Any:
+    """Return x with `value` added at an index; repeated indices accumulate. Works on traced and plain arrays alike.
+
+    Args:
+        x: an array.
+        index: what could stand in x[index].
+        value: what to add, broadcast to the shape of x[index].
+
+    Returns:
+        a new array; x itself is not changed.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.numpy.add_at(np.zeros(3), [0, 0, 2], 1.0)
+        array([2., 0., 1.])
+    """
+    x, index, value = settled((x, index, value))
+    if not any_traced([x, value, *(index if isinstance(index, tuple) else (index,))]):
+        result = np.array(x)
+        np.add.at(result, index, value)
+        return result
+    like = first_traced([x, value, *(index if isinstance(index, tuple) else (index,))])
+    x = as_traced(x, like)
+    return x + _scatter(x, index, value, like)
+
+
+def _scatter(x: TracedArray, index: Any, value: Any, like: TracedArray) -> Any:
+    positions = as_traced(_positions(x, index), like)
+    updates = expand(convert(as_traced(value, like), x.dtype), positions.shape)
+    flat = ops.scatter_add(
+        ops.reshape(updates, shape=(positions.size,)),
+        ops.reshape(positions, shape=(positions.size,)),
+        axis=0,
+        batch=0,
+        size=x.size,
+    )
+    return ops.reshape(flat, shape=x.shape)
+
+
+def set_at(x: Any, index: Any, value: Any) -> Any:
+    """Return x with x[index] replaced by `value`; where an index repeats, the last value stays.
+
+    For traced and plain arrays.
+
+    Args:
+        x: an array.
+        index: what could stand in x[index]; index arrays with repeated elements must not be traced.
+        value: what to put there, broadcast to the shape of x[index].
+
+    Returns:
+        a new array; x itself is not changed.
+
+    Raises:
+        TracingError: for traced index arrays of more than one element, whose repetitions are not known.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> primad.numpy.set_at(np.zeros(3), 1, 5.0)
+        array([0., 5., 0.])
+    """
+    x, index, value = settled((x, index, value))
+    items = index if isinstance(index, tuple) else (index,)
+    if not any_traced([x, value, *items]):
+        result = np.array(x)
+        result[index] = value
+        return result
+    like = first_traced([x, value, *items])
+    x = as_traced(x, like)
+    positions = _positions(x, index)
+    if isinstance(positions, TracedArray):
+        if any(isinstance(item, TracedArray) and item.size > 1 for item in items):
+            raise TracingError("set_at with a traced index array: its repetitions are not known", fix="use add_at.")
+        hit = expand(as_traced(_scatter(x * 0, index, 1.0, like), like), x.shape) > 0
+        return ops.select(hit, _scatter(x, index, value, like), x)
+    shape = positions.shape
+    flat = positions.ravel()
+    _, last = np.unique(flat[::-1], return_index=True)
+    last = np.sort(flat.size - 1 - last)
+    hit = np.zeros(x.size, bool)
+    hit[flat] = True
+    updates = ravel(expand(convert(as_traced(value, like), x.dtype), shape))
+    if last.size != flat.size:
+        updates = updates[last]
+    placed = ops.scatter_add(updates, as_traced(flat[last], like), axis=0, batch=0, size=x.size)
+    return ops.select(as_traced(hit.reshape(x.shape), like), ops.reshape(placed, shape=x.shape), x)

@@ -1,0 +1,392 @@
+"""NumPy's functions that search, sort and choose by order; what their results' shapes need of values is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import ShapeError, TracingError
+from primad.ir.array_types import is_float
+from primad.numpy.elementwise.logic import isnan
+from primad.numpy.elementwise.ufuncs import where
+from primad.numpy.promotion import (
+    as_traced,
+    convert,
+    implements,
+    joined,
+    normalize_axes,
+    normalize_axis,
+    refuse_out,
+    result_dtype,
+    traced_operands,
+)
+from primad.numpy.reduce.reductions import any, sum
+from primad.numpy.shapes.indexing import take, take_along_axis
+from primad.numpy.shapes.shaping import broadcast_to, concatenate, ravel, reshape
+from primad.ops.record.kinds import composite
+from primad.ops.record.primitive import Primitive
+from primad.recording.protocols import METHODS
+from primad.recording.traced_array import TracedArray
+
+__all__ = [
+    "argpartition", "argsort", "argwhere", "choose", "compress", "count_nonzero", "digitize",
+    "extract", "flatnonzero", "intersect1d", "isin", "lexsort", "nonzero", "partition", "piecewise", "searchsorted",
+    "select", "setdiff1d", "setxor1d", "sort", "trim_zeros", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
+]  # fmt: skip
+
+
+def values_of(x: Any, what: str) -> np.ndarray[Any, Any]:
+    """Return the values of a traced array (an error where they are not known), or a plain array."""
+    return x._value(what) if isinstance(x, TracedArray) else np.asarray(x)
+
+
+# -- sorting -----------------------------------------------------------------------------------------------------------
+
+
+def _sort(x: Any, *, axis: int) -> Any:
+    """A gather at the (stable) order of the elements."""
+    order = (*(i for i in range(x.ndim) if i != axis), axis)
+    moved = ops.permute(x, order=order)
+    indices = ops.argsort(moved, axis=x.ndim - 1)
+    picked = ops.gather(moved, indices, axis=x.ndim - 1, batch=x.ndim - 1)
+    return ops.permute(picked, order=tuple([order.index(i) for i in range(x.ndim)]))
+
+
+sort_: Primitive = composite(
+    "sort", numpy=lambda x, *, axis: np.sort(x, axis=axis, kind="stable"), lower=_sort, doc="Sorted copy."
+)
+
+
+def _falling(x: Any, axis: Any) -> Any:
+    """Return the order from the largest element down, in which equal ones stay as they are."""
+    x, axis = (np.ravel(x), 0) if axis is None else (x, axis)
+    return np.shape(x)[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, stable=True), axis)
+
+
+def _plain_argsort(a: Any, axis: Any = -1, *args: Any, descending: bool = False, **options: Any) -> Any:
+    return _falling(a, axis) if descending else np.argsort(a, axis, *args, **options)
+
+
+def _plain_sort(a: Any, axis: Any = -1, *args: Any, descending: bool = False, **options: Any) -> Any:
+    found = np.sort(a, axis, *args, **options)
+    return np.flip(found, axis or 0) if descending else found
+
+
+def _check_options(name: str, *args: Any, length: int = 0, **options: Any) -> None:
+    """Raise where NumPy refuses options of a sort, which say nothing about values here."""
+    if args or set(options.values()) != {None}:
+        try:
+            getattr(np, name)(np.zeros(length), *args, **options)
+        except (TypeError, ValueError) as error:
+            raise ShapeError(f"{name}: {error}") from None
+
+
+@implements(_plain_argsort, np.argsort, method="argsort")
+def argsort(
+    x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+) -> Any:
+    """np.argsort, stable; it has no derivative. `descending` is of the Array-API standard: the largest is first."""
+    _check_options("sort", kind=kind, order=order, stable=stable)
+    if descending:
+        return _falling(x, axis)
+    if axis is None:
+        x, axis = ravel(x), 0
+    return ops.argsort(x, axis=normalize_axis("argsort", axis, x.ndim))
+
+
+@implements(_plain_sort, np.sort)
+def sort(
+    x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+) -> Any:
+    """np.sort: the derivative is the permutation that sorts; equal elements keep their order.
+
+    `descending` is of the Array-API standard: the largest element is first.
+    """
+    _check_options("sort", kind=kind, order=order, stable=stable)
+    if axis is None:
+        x, axis = ravel(x), 0
+    found = sort_(x, axis=normalize_axis("sort", axis, x.ndim))
+    return np.flip(found, axis) if descending else found
+
+
+# -- searching ---------------------------------------------------------------------------------------------------------
+
+
+def _before(x: Any, y: Any) -> Any:
+    """Say whether x sorts before y: NaN comes last."""
+    return (x < y) | (isnan(y) & ~isnan(x)) if is_float(x.dtype) else x < y
+
+
+@implements(np.searchsorted, method="searchsorted")
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """np.searchsorted: where values would stand in a sorted vector, by bisection; it has no derivative."""
+    if side not in ("left", "right"):
+        raise ShapeError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+    dtype = result_dtype(a, v)
+    a, v = (convert(x, dtype) for x in traced_operands(a, v))
+    if a.ndim != 1:
+        raise ShapeError(f"searchsorted: needs a vector, got shape {a.shape}")
+    a = a if sorter is None else take(a, sorter)
+    n = a.shape[0]
+    place = as_traced(np.zeros(v.shape, np.int64), v)
+    step = 1 << n.bit_length()
+    while n and (step := step >> 1):
+        further = place + step
+        known = ops.gather(a, ops.minimum(further, n) - 1, axis=0, batch=0)
+        passed = _before(known, v) if side == "left" else ~_before(v, known)
+        place = ops.select(passed & (further <= n), further, place)
+    return place
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """np.digitize: the number of the bin of each value; it has no derivative."""
+    edges = values_of(joined(bins), "whether the bins of np.digitize rise")
+    x, bins = traced_operands(x, bins)
+    if np.all(edges[1:] >= edges[:-1]):
+        return searchsorted(bins, x, "left" if right else "right")
+    if not np.all(edges[1:] <= edges[:-1]):
+        raise ShapeError("digitize: bins must rise or fall")
+    return len(edges) - searchsorted(bins[::-1], x, "left" if right else "right")
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """np.count_nonzero."""
+    return sum(convert(a, np.bool_), axis, keepdims=keepdims)
+
+
+@implements(np.nonzero, method="nonzero")
+def nonzero(a: Any) -> Any:
+    """np.nonzero: plain indices, where values are known."""
+    return np.nonzero(values_of(a, "which elements are not 0"))
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    """np.flatnonzero: plain indices, where values are known."""
+    return np.flatnonzero(values_of(a, "which elements are not 0"))
+
+
+@implements(np.argwhere)
+def argwhere(a: Any) -> Any:
+    """np.argwhere: plain indices, where values are known."""
+    return np.argwhere(values_of(a, "which elements are not 0"))
+
+
+# -- sorting -----------------------------------------------------------------------------------------------------------
+
+
+def _along(x: Any, axis: Any) -> int:
+    return int(x.size if axis is None else x.shape[normalize_axis("partition", axis, x.ndim)])
+
+
+@implements(np.partition)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    """np.partition: sorted altogether."""
+    _check_options("partition", kth, length=_along(a, axis), kind=kind, order=order)
+    return sort(a, axis)
+
+
+@implements(np.argpartition, method="argpartition")
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    """np.argpartition: of all elements in order."""
+    _check_options("partition", kth, length=_along(a, axis), kind=kind, order=order)
+    return argsort(a, axis)
+
+
+@implements(np.lexsort, of_arrays=True)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """np.lexsort: the last key counts first; it has no derivative."""
+    keys = traced_operands(*keys)
+    place = normalize_axis("lexsort", axis, keys[0].ndim)
+    order = ops.argsort(keys[0], axis=place)
+    for key in keys[1:]:
+        order = take_along_axis(order, ops.argsort(take_along_axis(key, order, place), axis=place), place)
+    return order
+
+
+# -- sets --------------------------------------------------------------------------------------------------------------
+
+
+@implements(np.isin)
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """np.isin; it has no derivative."""
+    dtype = result_dtype(element, test_elements)
+    x, among = (convert(each, dtype) for each in traced_operands(element, test_elements))
+    found = any(reshape(x, (*x.shape, 1)) == ravel(among), -1)
+    return ~found if invert else found
+
+
+@implements(np.unique)
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
+    *, equal_nan: bool = True, sorted: bool = True,
+) -> Any:  # fmt: skip
+    """np.unique, sorted, where values are known: the elements chosen carry derivatives, places and counts are plain."""
+    values = values_of(ar, "which elements are equal")
+    _, index, inverse, counts = np.unique(values, True, True, True, axis, equal_nan=equal_nan)
+    kept = take(ar, index, axis)
+    asked = ((index, return_index), (inverse, return_inverse), (counts, return_counts))
+    chosen = [found for found, wanted in asked if wanted]
+    return (kept, *chosen) if chosen else kept
+
+
+@implements(np.unique_values)
+def unique_values(x: Any, /) -> Any:
+    """np.unique_values, where values are known."""
+    return unique(x, equal_nan=False)
+
+
+@implements(np.unique_counts)
+def unique_counts(x: Any, /) -> Any:
+    """np.unique_counts, where values are known."""
+    return type(np.unique_counts(np.zeros(0)))(*unique(x, return_counts=True, equal_nan=False))
+
+
+@implements(np.unique_inverse)
+def unique_inverse(x: Any, /) -> Any:
+    """np.unique_inverse, where values are known."""
+    return type(np.unique_inverse(np.zeros(0)))(*unique(x, return_inverse=True, equal_nan=False))
+
+
+@implements(np.unique_all)
+def unique_all(x: Any, /) -> Any:
+    """np.unique_all, where values are known."""
+    return type(np.unique_all(np.zeros(0)))(*unique(x, True, True, True, equal_nan=False))
+
+
+def _both(first: Any, second: Any) -> list[Any]:
+    return [ravel(x) for x in traced_operands(first, second)]
+
+
+@implements(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Any:
+    """np.union1d, where values are known."""
+    return unique(concatenate(_both(ar1, ar2)))
+
+
+@implements(np.intersect1d)
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """np.intersect1d, where values are known; the elements are those of the first array."""
+    first, second = _both(ar1, ar2)
+    values = [values_of(x, "which elements are in both") for x in (first, second)]
+    _, places, others = np.intersect1d(values[0], values[1], assume_unique, True)
+    found = convert(take(first, places), result_dtype(first, second))
+    return (found, places, others) if return_indices else found
+
+
+@implements(np.setdiff1d)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """np.setdiff1d, where values are known."""
+    first, second = _both(ar1, ar2)
+    found = first if assume_unique else unique(first)
+    return found[~isin(found, second)]
+
+
+@implements(np.setxor1d)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """np.setxor1d, where values are known."""
+    first, second = _both(ar1, ar2)
+    return unique(concatenate([setdiff1d(first, second), setdiff1d(second, first)]))
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """np.trim_zeros along some axes or all, where values are known."""
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
+        raise ShapeError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}")
+    filled = np.argwhere(values_of(filt, "which elements are 0"))
+    index = []
+    for place in range(filt.ndim):
+        first, last = (filled[:, place].min(), filled[:, place].max()) if filled.size else (0, -1)
+        both = slice(
+            first if "f" in trim or not filled.size else None, last + 1 if "b" in trim or not filled.size else None
+        )
+        index.append(both if place in normalize_axes("trim_zeros", axis, filt.ndim) else slice(None))
+    return filt[tuple(index)]
+
+
+# -- choosing ----------------------------------------------------------------------------------------------------------
+
+
+@implements(np.select, of_arrays=True)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """np.select: where several conditions hold, the first counts."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ShapeError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+    conditions = [condition if isinstance(condition, TracedArray) else np.asarray(condition) for condition in condlist]
+    if [c for c in conditions if c.dtype != np.bool_]:
+        raise TracingError("select: conditions must be booleans", fix="compare, as in x > 0.")
+    numbers = (int, float, bool)
+    choices = [joined(choice) for choice in choicelist]
+    choices = [c if type(c) in numbers or isinstance(c, TracedArray) else np.asarray(c) for c in choices]
+    dtype = result_dtype(*choices, default)
+    found = default
+    for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
+        found = where(condition, choice, found)
+    return convert(found, dtype) if isinstance(found, TracedArray) else found
+
+
+@implements(np.choose, method="choose")
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """np.choose: each element from the array of its number; for a number out of range an error, clip or wrap."""
+    refuse_out("choose", out)
+    arrays = traced_operands(a, *choices)
+    dtype = np.result_type(*[x.dtype for x in arrays[1:]])
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    number, *arrays = (broadcast_to(x, shape) for x in arrays)
+    n = len(arrays)
+    number = convert(number, np.int64)
+    if mode not in ("raise", "clip", "wrap"):
+        raise ShapeError(f"choose: mode must be 'raise', 'clip' or 'wrap', got {mode!r}")
+    if mode == "raise":
+        number = ops.select(number < 0, ops.add(number * 0, n), number)  # out of range, not counted from the end
+    else:
+        number = number % n if mode == "wrap" else ops.maximum(ops.minimum(number, n - 1), 0)
+    stacked = concatenate([convert(x, dtype)[None] for x in arrays])
+    return take_along_axis(stacked, number[None], 0)[0]
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """np.piecewise; each function is called on the whole array, and counts where its condition holds."""
+    conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
+    if conditions and not isinstance(conditions[0], (list, tuple, np.ndarray, TracedArray)) and x.ndim:
+        conditions = [conditions]
+    conditions = [joined(c) if isinstance(c, (list, tuple, TracedArray)) else np.asarray(c, bool) for c in conditions]
+    conditions = [c if isinstance(c, TracedArray) else np.asarray(c, bool) for c in conditions]
+    count = len(conditions)
+    if len(funclist) not in (count, count + 1):
+        raise ShapeError(f"piecewise: {len(funclist)} functions for {count} conditions")
+    functions = list(funclist) if len(funclist) > count else [*funclist, 0]
+    found = functions[-1](x, *args, **kw) if callable(functions[-1]) else functions[-1]
+    found = where(np.ones(x.shape, bool), found, x).astype(x.dtype)
+    for condition, function in zip(conditions, functions, strict=False):
+        piece = function(x, *args, **kw) if callable(function) else function
+        found = where(condition, piece, found).astype(x.dtype)
+    return found
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    """np.compress, where the condition's values are known."""
+    refuse_out("compress", out)
+    return take(a, np.flatnonzero(values_of(condition, "the condition of np.compress")), axis)
+
+
+METHODS["compress"] = lambda x, condition, axis=None, out=None: compress(condition, x, axis, out)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """np.extract, where the condition's values are known."""
+    (arr,) = traced_operands(arr) if isinstance(arr, TracedArray) else (np.asarray(arr),)
+    return take(arr, np.flatnonzero(values_of(condition, "the condition of np.extract")))
+
+
+COMPOSITES = [sort_]

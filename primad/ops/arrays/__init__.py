@@ -1,0 +1,1 @@
+"""Ops that move, join, index, sum and contract arrays."""

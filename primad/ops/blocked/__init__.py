@@ -1,0 +1,1 @@
+"""Sums and products of large arrays, computed block by block on threads."""

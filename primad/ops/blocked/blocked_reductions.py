@@ -1,0 +1,67 @@
+"""Sums and extrema of large arrays, in pieces that threads may share, and in long loops."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from primad.ops.blocked.pieces import MOST_CHUNKS, Each, in_order
+
+LONG = 1024
+"""Elements that NumPy takes in one loop, at least. Estimated: to begin a loop takes as long as some tens of them. The
+last bits of sums depend on it."""
+FEWEST_LOOPS = 8
+"""Such loops, from which rows are taken side by side. Estimated: what they leave is small beside it. The last bits of
+sums depend on it."""
+PIECE_BYTES = 8 * 1024 * 1024
+"""Bytes of a piece, at least. Estimated: memory brings as much while threads wake. The last bits of sums depend on
+it."""
+FEWEST_ROWS = 8
+"""Rows of a piece, at least. Chosen: what the pieces leave takes no more memory than a share of the array. The last
+bits of sums depend on it."""
+
+
+def reduction(both: np.ufunc, x: Any, *, axes: tuple[int, ...], each: Each = in_order) -> Any:
+    """Return what is left of an array when a function of two elements has gone along axes.
+
+    Args:
+        both: np.add, np.maximum or np.minimum.
+        x: an array.
+        axes: those that are gone after it.
+        each: how pieces are shared; results do not depend on it.
+    """
+    x = np.asarray(x)
+    pieces = min(MOST_CHUNKS, x.nbytes // PIECE_BYTES)
+    if pieces < 2 or 0 not in axes or len(x) < FEWEST_ROWS * pieces:
+        return _at_once(both, x, axes)
+
+    def piece(number: int) -> Any:
+        return _at_once(both, x[number * len(x) // pieces : (number + 1) * len(x) // pieces], axes)
+
+    return reduce(both, each(piece, pieces))
+
+
+def _at_once(both: np.ufunc, x: Any, axes: tuple[int, ...]) -> Any:
+    if x.size >= FEWEST_LOOPS * LONG and _has_short_rows(x, axes):
+        return _side_by_side(both, x, len(axes))
+    return both.reduce(x, axis=axes, dtype=x.dtype)
+
+
+def _has_short_rows(x: Any, axes: tuple[int, ...]) -> bool:
+    """Say whether the first axes are those that go, and few elements lie behind them."""
+    return {*axes} == {*range(len(axes))} and 1 < math.prod(x.shape[len(axes) :]) < LONG and x.flags.c_contiguous
+
+
+def _side_by_side(both: np.ufunc, x: Any, gone: int) -> Any:
+    """Go along the first axes of an array, many rows in one loop."""
+    rest = x.shape[gone:]
+    rows = x.reshape((-1, math.prod(rest)))
+    side = LONG // rows.shape[1]
+    even = len(rows) // side * side
+    wide = rows[:even].reshape((-1, side, rows.shape[1]))
+    parts = [both.reduce(both.reduce(wide, axis=0, dtype=x.dtype), axis=0, dtype=x.dtype)] if even else []
+    parts += [both.reduce(rows[even:], axis=0, dtype=x.dtype)] if even < len(rows) else []
+    return reduce(both, parts).reshape(rest)

@@ -1,0 +1,1 @@
+"""Elementwise ops: arithmetic, powers, elementary functions, conversion, comparisons and choices."""

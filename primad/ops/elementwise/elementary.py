@@ -1,0 +1,88 @@
+"""Elementary functions: exponentials, logarithms, sqrt, sines, hyperbolic sines (tanh with sech²), arctan."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primad.ops.record.kinds import elementwise
+from primad.ops.record.primitive import Primitive
+
+__all__ = [
+    "arctan",
+    "cos",
+    "cosh",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "sech2",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]  # fmt: skip
+
+exp: Primitive = elementwise("exp", numpy=np.exp, partials=[lambda out, x: out], doc="eˣ.")
+expm1: Primitive = elementwise(
+    "expm1", numpy=np.expm1, partials=[lambda out, x: exp(x)], doc="eˣ − 1, accurate near 0."
+)
+log: Primitive = elementwise("log", numpy=np.log, partials=[lambda out, x: 1.0 / x], doc="Natural logarithm.")
+log1p: Primitive = elementwise(
+    "log1p", numpy=np.log1p, partials=[lambda out, x: 1.0 / (1.0 + x)], doc="log(1 + x), accurate near 0."
+)
+exp2: Primitive = elementwise("exp2", numpy=np.exp2, partials=[lambda out, x: math.log(2.0) * out], doc="2ˣ.")
+log2: Primitive = elementwise(
+    "log2", numpy=np.log2, partials=[lambda out, x: (1.0 / x) / math.log(2.0)], doc="Logarithm to base 2."
+)
+log10: Primitive = elementwise(
+    "log10", numpy=np.log10, partials=[lambda out, x: (1.0 / x) / math.log(10.0)], doc="Logarithm to base 10."
+)
+sqrt: Primitive = elementwise(
+    "sqrt", numpy=np.sqrt, partials=[lambda out, x: 0.5 / out], doc="√x; its derivative at 0 is ∞."
+)
+sin: Primitive = elementwise("sin", numpy=np.sin, partials=[lambda out, x: cos(x)], doc="Sine of an angle in radians.")
+cos: Primitive = elementwise(
+    "cos", numpy=np.cos, partials=[lambda out, x: -sin(x)], doc="Cosine of an angle in radians."
+)
+tan: Primitive = elementwise("tan", numpy=np.tan, partials=[lambda out, x: 1.0 + out * out], doc="sin x / cos x.")
+sinh: Primitive = elementwise("sinh", numpy=np.sinh, partials=[lambda out, x: cosh(x)], doc="(eˣ − e⁻ˣ)/2.")
+cosh: Primitive = elementwise("cosh", numpy=np.cosh, partials=[lambda out, x: sinh(x)], doc="(eˣ + e⁻ˣ)/2.")
+
+
+def _sech2(x: Any, out: Any = None) -> Any:
+    """4e/(1 + e)² with e = exp(−2|x|): accurate in the tails, where 1 − tanh²x is 0."""
+    x = np.asarray(x)
+    if x.dtype == np.dtype(object):
+        e = np.exp(-2 * np.absolute(x))
+        return 4 * e / (1 + e) ** 2
+    if not x.ndim and out is None:  # the same operations, on a scalar
+        e = np.exp(-2 * abs(x[()]))
+        d = 1 + e
+        return e * 4 / (d * d)
+    e = np.abs(x, out=np.empty_like(x) if out is None else out)
+    e *= -2
+    np.exp(e, out=e)
+    d = 1 + e
+    d *= d
+    e *= 4
+    e /= d
+    return e
+
+
+tanh: Primitive = elementwise("tanh", numpy=np.tanh, partials=[lambda out, x: sech2(x)], doc="Hyperbolic tangent.")
+sech2: Primitive = elementwise(
+    "sech2",
+    numpy=_sech2,
+    partials=[lambda out, x: -2.0 * (out * tanh(x))],
+    doc="sech²x, the derivative of tanh, accurate in the tails.",
+)
+arctan: Primitive = elementwise(
+    "arctan", numpy=np.arctan, partials=[lambda out, x: 1.0 / (1.0 + x * x)], doc="Inverse tangent."
+)

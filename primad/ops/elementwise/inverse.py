@@ -1,0 +1,71 @@
+"""Inverses of sine, cosine, sinh, cosh, tanh, the cube and erf."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primad.ops.elementwise.elementary import exp, sqrt
+from primad.ops.elementwise.plane import hypot
+from primad.ops.record.kinds import elementwise
+from primad.ops.record.primitive import Primitive, full
+from primad.system.deferred import special
+
+__all__ = ["arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cbrt", "erfinv", "leg"]
+
+
+def _leg(x: Any) -> Any:
+    return np.sqrt((1 - x) * (1 + x))
+
+
+leg: Primitive = elementwise(
+    "leg",
+    numpy=_leg,
+    partials=[lambda out, x: -x / out],
+    doc="√(1 − x²), the other leg of a right triangle with the longest side 1: accurate near ±1, and its derivatives, "
+    "written with its value, near 0.",
+)
+arcsin: Primitive = elementwise(
+    "arcsin",
+    numpy=np.arcsin,
+    partials=[lambda out, x: 1.0 / leg(x)],
+    doc="Inverse sine, of −1 ≤ x ≤ 1; its derivative at ±1 is ∞.",
+)
+arccos: Primitive = elementwise(
+    "arccos",
+    numpy=np.arccos,
+    partials=[lambda out, x: -1.0 / leg(x)],
+    doc="Inverse cosine, of −1 ≤ x ≤ 1; its derivative at ±1 is −∞.",
+)
+arcsinh: Primitive = elementwise(
+    "arcsinh",
+    numpy=np.arcsinh,
+    partials=[lambda out, x: 1.0 / hypot(x, full(1.0, x))],
+    doc="Inverse hyperbolic sine; its derivative 1/√(1 + x²) does not overflow.",
+)
+arccosh: Primitive = elementwise(
+    "arccosh",
+    numpy=np.arccosh,
+    partials=[lambda out, x: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0))],
+    doc="Inverse hyperbolic cosine, of x ≥ 1; its derivative at 1 is ∞.",
+)
+arctanh: Primitive = elementwise(
+    "arctanh",
+    numpy=np.arctanh,
+    partials=[lambda out, x: (1.0 / leg(x)) * (1.0 / leg(x))],
+    doc="Inverse hyperbolic tangent, of −1 < x < 1.",
+)
+cbrt: Primitive = elementwise(
+    "cbrt",
+    numpy=np.cbrt,
+    partials=[lambda out, x: 1.0 / (3.0 * (out * out))],
+    doc="The real cube root; its derivative at 0 is ∞.",
+)
+erfinv: Primitive = elementwise(
+    "erfinv",
+    numpy=special.erfinv,
+    partials=[lambda out, x: exp(out * out) / (2.0 / math.sqrt(math.pi))],
+    doc="Inverse of the error function, of −1 < x < 1.",
+)

@@ -1,0 +1,41 @@
+"""Functions with kinks: abs, maximum, minimum. Ties share the derivative equally."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.ops.elementwise.discrete import sign
+from primad.ops.elementwise.selection import select
+from primad.ops.record.kinds import elementwise, same_type
+from primad.ops.record.primitive import Primitive
+
+__all__ = ["abs", "maximum", "minimum"]
+
+abs: Primitive = elementwise(
+    "abs", numpy=np.absolute, partials=[lambda out, x: sign(x)], infer=same_type, doc="|x|, with |·|′(0) = 0."
+)
+
+maximum: Primitive = elementwise(
+    "maximum",
+    numpy=np.maximum,
+    partials=[lambda out, x, y: _share(y > x, x == y, x), lambda out, x, y: _share(x > y, x == y, x)],
+    infer=same_type,
+    doc="The larger of x and y; at a tie each has half of the derivative, and where one is NaN each has all of it.",
+)
+
+minimum: Primitive = elementwise(
+    "minimum",
+    numpy=np.minimum,
+    partials=[lambda out, x, y: _share(y < x, x == y, x), lambda out, x, y: _share(x < y, x == y, x)],
+    infer=same_type,
+    doc="The smaller of x and y; at a tie each has half of the derivative, and where one is NaN each has all of it.",
+)
+
+
+def _share(loses: Any, ties: Any, like: Any) -> Any:
+    """0 where it loses, 1/2 where it ties, 1 elsewhere: a NaN, which is neither, is not hidden."""
+    trace, type = like.node.trace, like.node.type
+    one, half, zero = (like.__class__(trace.literal(value, type)) for value in (1.0, 0.5, 0.0))
+    return select(loses, zero, select(ties, half, one))

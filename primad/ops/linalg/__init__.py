@@ -1,0 +1,1 @@
+"""Ops on matrices: factorizations, eigenvalues, cofactors and functions of matrices."""

@@ -1,0 +1,1 @@
+"""The record of an op: its class, its kinds, from which rules follow, and how rules are joined."""

@@ -1,0 +1,406 @@
+"""The kinds of primitive. Declare the kind; the rules follow.
+
+- *elementwise*: the output at an index depends on the operands at that index; give the partial derivatives.
+- *linear*: linear in the listed operands together (others are fixed); give the transpose. The JVP is the op itself.
+- *multilinear*: linear in each operand alone; give one transpose per operand. The JVP is the product rule.
+- *piecewise constant*: the derivative is zero wherever it exists; give nothing.
+- *custom*: give one JVP contribution per operand.
+- *composite*: a definition in terms of other ops; differentiating lowers it, unless it brings its own JVP.
+- *program*: holds programs, and its rules are functions of these (see `primad.programs.program_ops`).
+
+Rules never see a zero: the kinds skip absent tangents (`Zero`). The output is an argument of every JVP rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from primad.errors import ShapeError
+from primad.ir.array_types import ArrayType, Zero
+from primad.ir.axes import AxisMap, pointwise, same_params
+from primad.ir.node import Node, named
+from primad.ir.program import Cost, Program
+from primad.ops.record.primitive import DomainOfDefinition, Law, Outermost, Primitive
+from primad.ops.record.rules import Rule, check_arity, sum_of_contributions, tangent_sum, transpose_by_operand
+from primad.recording import tree
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import record
+
+AxisRule = Callable[..., AxisMap] | None
+AdaptRule = Callable[..., dict[str, Any] | None] | None
+
+
+def same_type(*types: ArrayType, **params: Any) -> ArrayType:
+    """Infer the type of a pointwise op: its operands must agree in shape and dtype."""
+    first = types[0]
+    for other in types[1:]:
+        if other is not first and other != first:
+            raise ShapeError(
+                f"a pointwise primitive got operands of types {', '.join(map(str, types))}",
+                why="Primitives neither broadcast nor promote.",
+                fix="call the function of primad.numpy (or the operator), which inserts broadcast and cast.",
+            )
+    return first
+
+
+def _float_type(name: str) -> Callable[..., ArrayType]:
+    def infer(*types: ArrayType, **params: Any) -> ArrayType:
+        type = same_type(*types)
+        if not type.is_float:
+            raise ShapeError(f"{name} needs floating-point operands, got {type}", fix="convert with .astype(float).")
+        return type
+
+    return infer
+
+
+def elementwise(
+    name: str,
+    numpy: Rule,
+    partials: Sequence[Rule],
+    laws: Sequence[Law] = (),
+    infer: Callable[..., ArrayType] | None = None,
+    static_operands: tuple[int, ...] = (),
+    doc: str = "",
+) -> Primitive:
+    """Make an elementwise primitive.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays; it also runs on object arrays, or `primad.verify` is told the symbolic function.
+        partials: one rule `(out, *inputs) -> partial derivative` per operand, written with operators and primitives.
+        laws: constructor identities.
+        infer: output type, by default that of the operands, which must be floats.
+        static_operands: operands whose literal values rules look at (exponents).
+        doc: one line for the reference.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> cube = primad.elementwise("cube", lambda x: x * x * x, partials=[lambda out, x: 3.0 * x * x])
+        >>> primad.grad(cube)(2.0)
+        np.float64(12.0)
+    """
+    if not partials:
+        raise TypeError(f"elementwise primitive {name!r} needs one partial derivative per operand")
+    rules = tuple(partials)
+    check_arity(name, numpy, rules)
+
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        terms = [
+            rules[i](out, *inputs, **params) * tangent
+            for i, tangent in enumerate(tangents)
+            if not isinstance(tangent, Zero)
+        ]
+        return tangent_sum(terms)
+
+    return Primitive(
+        name,
+        "elementwise",
+        numpy,
+        infer or _float_type(name),
+        jvp,
+        None,
+        pointwise,
+        same_params,
+        laws=tuple(laws),
+        pointwise=True,
+        static_operands=static_operands,
+        doc=doc,
+        partials=rules,
+    )
+
+
+def linear(
+    name: str,
+    numpy: Rule,
+    infer: Callable[..., Any],
+    transpose: Rule | Sequence[Rule | None],
+    axes: AxisRule = pointwise,
+    adapt: AdaptRule = same_params,
+    operands: Sequence[int] | None = (0,),
+    laws: Sequence[Law] = (),
+    views: bool = False,
+    flops: Callable[[Node], Cost] | None = None,
+    outermost: Outermost | None = None,
+    domain: DomainOfDefinition | None = None,
+    adds_rows: Callable[..., range] | None = None,
+    takes_rows: Callable[..., int] | None = None,
+    doc: str = "",
+) -> Primitive:
+    """Make a primitive that is linear in the listed operands, jointly.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays; it also runs on object arrays.
+        infer: `(*types, **params) -> ArrayType`, or a `TupleType` for several results, raising ShapeError.
+        transpose: one rule `(cotangent, *inputs, **params)` per operand (None where not linear), or, for ops with any
+            number of operands or several results, a single rule of the same form that returns one cotangent for each.
+        axes: `(*types, **params) -> AxisMap` (see `primad.ir.axes`), None if unknown; pointwise by default.
+        adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
+        operands: positions of the linear operands; None for all.
+        laws: constructor identities.
+        views: whether the result is a view that costs nothing.
+        flops: how to count one application; by default one flop per element.
+        outermost: how it leaves ops that are applied to it (see `primad.ops.record.primitive`).
+        domain: the values for which it is defined, if it raises an error for others.
+        adds_rows: `(*types, **params) -> range`, if it adds rows at indices: the axes of the first operand along which
+            they stand.
+        takes_rows: `(*types, **params) -> int`, if it takes rows of its first operand at the indices in its second:
+            the axis along which they stand.
+        doc: one line for the reference.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> double = primad.linear("double", lambda x: 2 * x, infer=lambda x: x, transpose=[lambda ct, x: double(ct)])
+        >>> primad.grad(lambda x: np.sum(double(x) ** 2))(np.array([1.0, 3.0]))
+        array([ 8., 24.])
+    """
+    linear_operands = None if operands is None else tuple(operands)
+    rule = transpose if callable(transpose) else transpose_by_operand(name, transpose)
+
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        operands = []
+        for i, (tangent, value) in enumerate(zip(tangents, inputs, strict=True)):
+            if linear_operands is not None and i not in linear_operands:
+                operands.append(value)
+            elif isinstance(tangent, Zero):
+                live = next(t for t in tangents if not isinstance(t, Zero))
+                operands.append(TracedArray(live.node.trace.literal(0, tangent.type)))
+            else:
+                operands.append(tangent)
+        return primitive(*operands, **params)
+
+    primitive = Primitive(
+        name,
+        "linear",
+        numpy,
+        infer,
+        jvp,
+        rule,
+        axes,
+        adapt,
+        laws=tuple(laws),
+        pointwise=axes is pointwise,
+        linear_operands=linear_operands,
+        views=views,
+        flops=flops,
+        outermost=outermost,
+        domain=domain,
+        adds_rows=adds_rows,
+        takes_rows=takes_rows,
+        doc=doc,
+    )
+    return primitive
+
+
+def multilinear(
+    name: str,
+    numpy: Rule,
+    infer: Callable[..., ArrayType],
+    transpose: Sequence[Rule],
+    axes: AxisRule = pointwise,
+    adapt: AdaptRule = same_params,
+    laws: Sequence[Law] = (),
+    flops: Callable[[Node], Cost] | None = None,
+    doc: str = "",
+) -> Primitive:
+    """Make a primitive that is linear in each operand alone.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays; it also runs on object arrays.
+        infer: `(*types, **params) -> ArrayType`, raising ShapeError.
+        transpose: one rule `(cotangent, *inputs, **params)` per operand; the operand solved for is a `Linear`.
+        axes: the axis map (see `primad.ir.axes`); pointwise by default.
+        adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
+        laws: constructor identities.
+        flops: how to count one application.
+        doc: one line for the reference.
+    """
+
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        terms = []
+        for i, tangent in enumerate(tangents):
+            if not isinstance(tangent, Zero):
+                operands = list(inputs)
+                operands[i] = tangent
+                terms.append(primitive(*operands, **params))
+        return tangent_sum(terms)
+
+    primitive = Primitive(
+        name,
+        "multilinear",
+        numpy,
+        infer,
+        jvp,
+        transpose_by_operand(name, transpose),
+        axes,
+        adapt,
+        laws=tuple(laws),
+        pointwise=axes is pointwise,
+        linear_operands=None,
+        flops=flops,
+        doc=doc,
+    )
+    return primitive
+
+
+def piecewise_constant(
+    name: str,
+    numpy: Rule,
+    infer: Callable[..., ArrayType] = same_type,
+    axes: AxisRule = pointwise,
+    adapt: AdaptRule = same_params,
+    laws: Sequence[Law] = (),
+    exempt: str = "",
+    views: bool = False,
+    doc: str = "",
+) -> Primitive:
+    """Make a primitive whose derivative is zero wherever it exists.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays.
+        infer: output type, by default that of the operands.
+        axes: the axis map (see `primad.ir.axes`); pointwise by default.
+        adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
+        laws: constructor identities.
+        exempt: why the zero derivative is a decree and not a theorem, where it is one.
+        views: whether the result is a view that costs nothing.
+        doc: one line for the reference.
+    """
+
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        return Zero(out.type)
+
+    return Primitive(
+        name,
+        "piecewise constant",
+        numpy,
+        infer,
+        jvp,
+        None,
+        axes,
+        adapt,
+        laws=tuple(laws),
+        pointwise=axes is pointwise,
+        exempt=exempt,
+        views=views,
+        doc=doc,
+    )
+
+
+def custom(
+    name: str,
+    numpy: Rule,
+    infer: Callable[..., Any],
+    jvp: Sequence[Rule] | Rule,
+    transpose: Sequence[Rule | None] = (),
+    operands: Sequence[int] = (),
+    axes: AxisRule = pointwise,
+    adapt: AdaptRule = same_params,
+    laws: Sequence[Law] = (),
+    flops: Callable[[Node], Cost] | None = None,
+    domain: DomainOfDefinition | None = None,
+    doc: str = "",
+) -> Primitive:
+    """Make a primitive from one JVP contribution `(tangent, out, *inputs, **params)` per operand.
+
+    Args:
+        name: its name in program texts.
+        numpy: the function of arrays.
+        infer: `(*types, **params) -> ArrayType`, or a `TupleType` for several results, raising ShapeError.
+        jvp: one contribution per operand, linear in the tangent; a tuple for an op with several results. Or a function
+            `(tangents, out, *inputs, **params)` of all tangents, with `Zero` for those that are absent.
+        transpose: where it is linear in some operands with the others fixed (as a quotient is in its numerator), one
+            rule `(cotangent, *inputs, **params)` per operand, None elsewhere.
+        operands: positions of those operands.
+        axes: the axis map (see `primad.ir.axes`); pointwise by default.
+        adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
+        laws: constructor identities.
+        flops: how to count one application; by default one flop per element.
+        domain: the values for which it is defined, if it raises an error for others.
+        doc: one line for the reference.
+    """
+    return Primitive(
+        name,
+        "custom",
+        numpy,
+        infer,
+        jvp if callable(jvp) else sum_of_contributions(jvp),
+        transpose_by_operand(name, transpose) if transpose else None,
+        axes,
+        adapt,
+        laws=tuple(laws),
+        pointwise=axes is pointwise,
+        linear_operands=tuple(operands),
+        flops=flops,
+        domain=domain,
+        doc=doc,
+        partials=() if callable(jvp) else tuple(jvp),
+    )
+
+
+def composite(
+    name: str,
+    numpy: Rule,
+    lower: Rule,
+    infer: Callable[..., Any] | None = None,
+    jvp: Sequence[Rule] | None = None,
+    laws: Sequence[Law] = (),
+    flops: Callable[[Node], Cost] | None = None,
+    doc: str = "",
+) -> Primitive:
+    """Make an op whose meaning is a definition in terms of other ops.
+
+    Args:
+        name: its name in program texts.
+        numpy: the reference function of arrays, which `verify` compares the definition with.
+        lower: the definition, `(*inputs, **params) -> output`, written with operators and other ops.
+        infer: output type; by default found by recording the definition.
+        jvp: one contribution `(tangent, out, *inputs, **params)` per operand, linear in the tangent, where it is
+            shorter or more accurate than the derivative of the definition; differentiating then keeps the op.
+        laws: constructor identities.
+        flops: how to count one application; by default by recording the definition.
+        doc: one line for the reference.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> def definition(x):
+        ...     return np.exp(-x * x)
+        >>> bell = primad.composite("bell", numpy=lambda x: np.exp(-x * x), lower=definition)
+        >>> primad.grad(bell)(0.5)
+        np.float64(-0.7788007830714049)
+    """
+
+    @lru_cache(maxsize=4096)
+    def lowered_type(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> ArrayType:
+        return _lowered(types, params).out_types[0]
+
+    @lru_cache(maxsize=256)
+    def lowered_cost(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> Cost:
+        return _lowered(types, params).cost()
+
+    def _lowered(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> Program:
+        _, structure = tree.flatten(tuple(range(len(types))))
+        return record(lambda *inputs: lower(*inputs, **dict(params)), types, structure, recording=False)
+
+    def default_infer(*types: ArrayType, **params: Any) -> ArrayType:
+        return lowered_type(types, named(params))
+
+    return Primitive(
+        name,
+        "composite",
+        numpy,
+        infer or default_infer,
+        sum_of_contributions(jvp) if jvp is not None else None,
+        None,
+        None,
+        None,
+        lower=lower,
+        laws=tuple(laws),
+        flops=flops or (lambda node: lowered_cost(tuple([operand.type for operand in node.inputs]), node.params)),
+        doc=doc,
+        partials=tuple(jvp or ()),
+    )

@@ -1,0 +1,1 @@
+"""Special functions: error functions, gamma and Bessel functions."""

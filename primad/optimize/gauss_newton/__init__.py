@@ -1,0 +1,1 @@
+"""Methods for residuals: Levenberg-Marquardt, Gauss-Newton and Newton with conjugate gradients."""

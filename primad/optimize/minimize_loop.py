@@ -1,0 +1,272 @@
+"""The loop around an optimiser: when to stop, what to show, and what is left where it is interrupted or fails."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from primad.errors import NotFiniteError, ShapeError, TracingError
+from primad.functional.derivatives.first_order import value_and_grad as with_gradient
+from primad.functional.export.distribute import compiler_of
+from primad.optimize.gauss_newton.residual_models import Loss, Residuals, finite
+from primad.optimize.parameter_vectors import Space, Tree, not_finite
+from primad.parallel.job import is_awaited
+from primad.system.quantities import several
+
+__all__ = ["Descent", "DescentState", "Result", "solve"]
+
+
+@dataclass(frozen=True)
+class DescentState:
+    """The state of a first-order rule, and what its last step saw.
+
+    Attributes:
+        step: how many steps were made.
+        value: the loss where the last step began; NaN before the first.
+        gradient: its gradient there, as one float64 vector.
+        inner: the rule's own state.
+        stalled: never; it is there for loops.
+    """
+
+    step: Any
+    value: Any
+    gradient: Any
+    inner: Any
+    stalled: Any
+
+
+@dataclass(frozen=True)
+class Descent:
+    """A first-order rule of `primad.nn` (SGD, Momentum, Adam, AdamW) as an optimiser of this module.
+
+    Attributes:
+        rule: the rule.
+        schedule: the learning rate as a function of the number of steps made; None for the rule's own.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> rule = primad.optimize.Descent(primad.nn.Adam(0.1), schedule=lambda step: 0.1 * 0.99**step)
+        >>> result = primad.optimize.solve(rule, lambda x: np.sum(x**2), np.ones(3), steps=400)
+        >>> bool(np.max(np.abs(result.params)) < 1e-3)
+        True
+    """
+
+    rule: Any
+    schedule: Callable[[int], float] | None = None
+
+    def compile(self, loss: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what `update` takes of a loss: its value and gradient, compiled."""
+        loss, run = compiler_of(loss)
+        return run(with_gradient(loss))
+
+    def init(self, params: Tree) -> DescentState:
+        """Return the state before the first step.
+
+        Raises:
+            ShapeError: if a parameter is not a float array.
+        """
+        size = Space.of(params).size
+        return DescentState(np.int64(0), np.float64(np.nan), np.zeros(size), self.rule.init(params), np.bool_(False))
+
+    def update(
+        self, params: Tree, state: DescentState, value_and_grad: Callable[..., Any], *data: Any
+    ) -> tuple[Tree, DescentState]:
+        """Make one step.
+
+        Raises:
+            ShapeError: if the state belongs to other parameters.
+            NotFiniteError: if the loss or its gradient is NaN or infinite at the parameters.
+        """
+        space = Space.of(params)
+        space.check_state(state.gradient)
+        value, gradient = value_and_grad(params, *data)
+        vector = space.vector(gradient)
+        if not finite(float(value), vector):
+            raise not_finite("Descent", params, data, [("the loss", value), ("the gradient ", gradient)])
+        rate = None if self.schedule is None else self.schedule(int(state.step))
+        params, inner = self.rule.update(params, gradient, state.inner, rate)
+        return params, DescentState(state.step + 1, np.float64(value), vector, inner, np.bool_(False))
+
+
+Reason = Literal["target", "gradient", "stalled", "steps", "interrupted", "diverged", "callback"]
+_WORDS: dict[str, str] = {
+    "target": "the value is as low as asked for",
+    "gradient": "the gradient is as small as asked for",
+    "stalled": "no lower value was found: a minimum, up to rounding",
+    "steps": "all steps were made",
+    "interrupted": "interrupted",
+    "diverged": "a value is not finite",
+    "callback": "the callback asked for it",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What `solve` found.
+
+    Attributes:
+        params: the last good parameters.
+        state: the optimiser's state that belongs to them: give both to `solve` again to go on.
+        value: the function there, as the optimiser's state tells it.
+        values: this after each step.
+        reason: why it ended: "target", "gradient", "stalled", "steps", "interrupted", "diverged" or "callback".
+        message: the reason in words; where it diverged, which value went wrong.
+    """
+
+    params: Tree
+    state: Any
+    value: float
+    values: np.ndarray[Any, Any]
+    reason: Reason
+    message: str
+
+    @property
+    def converged(self) -> bool:
+        """Whether it ended at a minimum, or as low as it was to go."""
+        return self.reason in ("target", "gradient", "stalled")
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result: value {self.value:.6g} after {several(len(self.values), 'step')}, {self.reason}: {self.message}>"
+        )
+
+
+def solve(
+    rule: Any,
+    function: Callable[..., Any],
+    params: Tree,
+    data: Sequence[Any] | Callable[[int], Sequence[Any]] = (),
+    *,
+    steps: int = 1000,
+    state: Any = None,
+    target: float = -math.inf,
+    tolerance: float = 0.0,
+    callback: Callable[[Tree, Any], Any] | None = None,
+    progress: bool = False,
+) -> Result:
+    """Minimise a loss, or a sum of squares of residuals, by steps of an optimiser.
+
+    Args:
+        rule: an optimiser of this module: `LevenbergMarquardt` and `GaussNewtonCG` take residuals, the others losses.
+        function: a function (parameters, *data) of residuals (an array or a tree) or of one number; also a `Residuals`
+            or a `Loss` that was made of it.
+        params: where to start, a tree of float arrays.
+        data: the function's other arguments; or a function of the number of steps made that returns them, for points
+            that are drawn anew. Give the same data for the same number, and a resumed run is the same run.
+        steps: the most steps of this call.
+        state: the optimiser's state to go on from; by default that of a first step.
+        target: end where the value is no larger.
+        tolerance: end where no element of the gradient is larger in absolute value (where the last step began).
+        callback: called after each step with the parameters and the state; what is true ends the search.
+        progress: whether to show a bar with the value.
+
+    Returns:
+        the last good parameters, the state that belongs to them, and why it ended. Ctrl-C ends it, too.
+
+    Raises:
+        ShapeError: if the parameters, the state or the function's result are not what they should be.
+        TracingError: if the rule is none of this module, or the data are no tuple.
+        NotFiniteError: if the function is NaN or infinite at the start: there is no good value to return.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> def rosenbrock(x):
+        ...     return 10.0 * (x[1:] - x[:-1] ** 2), 1.0 - x[:-1]
+        >>> rule = primad.optimize.LevenbergMarquardt()
+        >>> result = primad.optimize.solve(rule, rosenbrock, np.array([-1.2, 1.0]), target=1e-20)
+        >>> result.reason, np.allclose(result.params, 1.0)
+        ('target', True)
+    """
+    _check(rule, data, steps)
+    compiled = function if isinstance(function, (Loss, Residuals)) else rule.compile(function)
+    draws = data if callable(data) else None
+    fixed = () if draws is not None else tuple(data)  # type: ignore[arg-type]
+    last = before = (params, rule.init(params) if state is None else state)
+    values: list[float] = []
+    reason: Reason = "steps"
+    message = ""
+    with _bar(steps) if progress else contextlib.nullcontext(_silent) as show:
+        try:
+            for _ in range(steps):
+                points = fixed if draws is None else tuple(draws(int(last[1].step)))
+                found = rule.update(*last, compiled, *points)
+                before, last = last, found
+                values.append(float(last[1].value))
+                show(values[-1])
+                asked = callback is not None and callback(*last)
+                reason = "callback" if asked else _reason(last[1], target, tolerance, draws is None)
+                if reason != "steps":
+                    break
+        except KeyboardInterrupt:
+            if is_awaited():  # all end
+                raise
+            reason = "interrupted"
+        except NotFiniteError as error:
+            if not values:
+                raise
+            reason, message = "diverged", error.what
+            # A first-order step does not look where it goes: what it found is bad, what it came from was seen.
+            last = before if isinstance(rule, Descent) else last
+    value = float(last[1].value)
+    return Result(*last, value, np.array(values), reason, message or _WORDS[reason])
+
+
+def _reason(state: Any, target: float, tolerance: float, same_data: bool) -> Reason:
+    """Return why a search ends after the step that led to a state; "steps" where it goes on."""
+    if float(state.value) <= target:
+        return "target"
+    if np.max(np.abs(state.gradient)) <= tolerance and (tolerance or same_data):
+        return "gradient"
+    return "stalled" if state.stalled and same_data else "steps"
+
+
+def _check(rule: Any, data: Any, steps: int) -> None:
+    """Raise for arguments of `solve` that would mean something else than they say."""
+    if not isinstance(steps, (int, np.integer)) or steps < 0:
+        raise ShapeError(f"solve: steps must be an integer that is not negative, got {steps!r}")
+    if isinstance(rule, type):
+        raise TracingError(f"solve: {rule.__name__} is a class", fix=f"pass an optimiser: {rule.__name__}().")
+    if not hasattr(rule, "compile"):
+        raise TracingError(
+            f"solve: {type(rule).__name__} is no optimiser of primad.optimize",
+            fix="write solve(optimiser, function, params), and wrap a rule of primad.nn: optimize.Descent(rule).",
+        )
+    if not isinstance(data, (tuple, list)) and not callable(data):
+        raise TracingError(
+            f"solve: data is a tuple of the function's other arguments, got {type(data).__name__}",
+            fix="write data=(x,) for one of them.",
+        )
+
+
+def _silent(value: float) -> None:
+    """Show nothing."""
+
+
+@contextlib.contextmanager
+def _bar(steps: int) -> Iterator[Callable[[float], None]]:
+    """Show a bar of steps on standard error; yield what moves it."""
+    from rich.console import Console  # loads when there is something to show
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("value {task.fields[value]:.3e}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("steps", total=steps, value=math.nan)
+        yield lambda value: bar.update(task, advance=1, value=value)

@@ -1,0 +1,1 @@
+"""SciPy's minimisers, root finders and integrators, with derivatives supplied."""

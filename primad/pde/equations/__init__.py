@@ -1,0 +1,1 @@
+"""Equations by name and by SymPy, and reference solutions."""

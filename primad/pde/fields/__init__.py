@@ -1,0 +1,1 @@
+"""Fields with named derivatives, operators on them, coordinate systems and formulas."""

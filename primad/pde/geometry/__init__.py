@@ -1,0 +1,1 @@
+"""Domains, meshes and points in them."""

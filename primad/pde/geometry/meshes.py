@@ -1,0 +1,213 @@
+"""Domains from files of meshes: triangles in the plane, tetrahedra in space."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ProblemError
+from primad.pde.geometry.domains import Domain, Image, check_names
+from primad.pde.geometry.sampling import Array, Points, in_triangles
+from primad.pde.solve.optional_packages import needed
+
+__all__ = ["Mesh"]
+
+BLOCK = 2**20
+"""Pairs of points and cells that are compared at once."""
+
+
+class Mesh(Domain):
+    """A domain made of triangles in the plane, or tetrahedra in space.
+
+    Args:
+        points: corners, one a row.
+        cells: for each triangle or tetrahedron the numbers of its corners.
+        names: of the coordinates; x, y and z by default.
+        parts: for each named part of the boundary the edges or faces that it consists of, by the numbers of their
+            corners; what is in none is the part "boundary".
+
+    Raises:
+        ProblemError: if there are no cells, they do not fit the points, or a part is not on the boundary.
+
+    Example:
+        >>> from primad import pde
+        >>> corners = [(0, 0), (1, 0), (1, 1), (0, 1)]
+        >>> square = pde.Mesh(corners, [(0, 1, 2), (0, 2, 3)], parts={"floor": [(0, 1)]})
+        >>> print(square.measure, square.parts, square.part_measure("floor"))
+        1.0 ('floor', 'boundary') 1.0
+    """
+
+    def __init__(
+        self,
+        points: Any,
+        cells: Any,
+        names: Sequence[str] | None = None,
+        parts: Mapping[str, Any] | None = None,
+    ) -> None:
+        at, corners = np.asarray(points, np.float64), np.asarray(cells)
+        if at.ndim != 2 or at.shape[1] not in (2, 3) or not np.all(np.isfinite(at)):
+            raise ProblemError(f"a mesh has points in the plane or in space, one a row, got the shape {at.shape}")
+        size = at.shape[1]
+        if corners.ndim != 2 or not corners.size or corners.shape[1] != size + 1 or corners.dtype.kind not in "iu":
+            kind = "triangles" if size == 2 else "tetrahedra"
+            raise ProblemError(f"a mesh consists of {kind}, got cells of the shape {corners.shape}")
+        if corners.min() < 0 or corners.max() >= len(at):
+            raise ProblemError(f"a cell of the mesh has the corner {corners.max()}, and there are {len(at)} points")
+        self.names = ("x", "y", "z")[:size] if names is None else tuple(names)
+        check_names(self.names)
+        if len(self.names) != size:
+            raise ProblemError(f"a mesh with {size} coordinates got {len(self.names)} names")
+        self._cells = at[corners]
+        self._sizes = np.abs(np.linalg.det(self._cells[:, 1:] - self._cells[:, :1])) / (2 if size == 2 else 6)
+        if not np.all(self._sizes > 0):
+            raise ProblemError(f"cell {int(np.argmin(self._sizes))} of the mesh is flat")
+        self.measure, self.spread = float(np.sum(self._sizes)), size + 1
+        used = at[np.unique(corners)]
+        self.bounds = np.stack([used.min(axis=0), used.max(axis=0)], axis=1)
+        self._inverse = np.linalg.inv(self._cells[:, 1:] - self._cells[:, :1])
+        self._facets = self._named_facets(at, corners, parts or {})
+        self.parts = tuple(self._facets)
+
+    def _named_facets(self, at: Array, corners: Array, parts: Mapping[str, Any]) -> dict[str, tuple[Array, Array]]:
+        """Return for each part its edges or faces, and their outward normals."""
+        size = at.shape[1]
+        without = [np.delete(corners, i, axis=1) for i in range(size + 1)]
+        facets, opposite = np.concatenate(without), np.concatenate([corners[:, i] for i in range(size + 1)])
+        ordered = np.sort(facets, axis=1)
+        _, first, times = np.unique(ordered, axis=0, return_index=True, return_counts=True)
+        left = {tuple(ordered[i].tolist()): (facets[i], opposite[i]) for i in first[times == 1]}
+        found: dict[str, tuple[Array, Array]] = {}
+        for name in [*parts, "boundary"]:
+            own = parts.get(name, list(left))
+            keys = [tuple(sorted(int(i) for i in facet)) for facet in own]
+            missing = [key for key in keys if key not in left]
+            if missing or (not keys and name != "boundary"):
+                what = f"corners {missing[0]}" if missing else "nothing"
+                raise ProblemError(f"the part {name!r} of the mesh has {what}: no piece of the boundary that is left")
+            if keys:
+                pieces = [left.pop(key) for key in keys]
+                ends = at[np.array([facet for facet, _ in pieces])]
+                found[name] = (ends, _normals(ends, at[np.array([other for _, other in pieces])]))
+        return found
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> Mesh:
+        """Read a mesh from a file that `meshio` understands (Gmsh, VTK, Abaqus, …), which `primad[mesh]` brings.
+
+        Groups of edges or faces with names in the file (physical groups of Gmsh) are parts of the boundary.
+
+        Args:
+            path: the file.
+            names: of the coordinates.
+
+        Raises:
+            ProblemError: if the file cannot be read, or has no triangles or tetrahedra.
+            ImportError: if meshio is missing.
+        """
+        meshio = needed("meshio", "mesh", "files of meshes")
+        try:
+            found = meshio.read(path)
+        except (OSError, ValueError, KeyError, SystemExit, meshio.ReadError) as error:
+            raise ProblemError(f"the mesh {os.fspath(path)} cannot be read: {error}") from None
+        kinds = {"tetra": ("triangle", 3), "triangle": ("line", 2)}
+        for kind, (facet, size) in kinds.items():
+            cells = [block.data for block in found.cells if block.type == kind]
+            if cells:
+                parts = _groups(found, facet)
+                return cls(np.asarray(found.points)[:, :size], np.concatenate(cells), names, parts)
+        have = ", ".join(sorted({block.type for block in found.cells})) or "none"
+        raise ProblemError(f"the mesh {os.fspath(path)} has no triangles or tetrahedra", why=f"Its cells are {have}.")
+
+    def __repr__(self) -> str:
+        return f"Mesh of {len(self._cells)} cells"
+
+    def contains(self, at: Array) -> Array:
+        """Say which points lie in a cell."""
+        found = np.zeros(len(at), bool)
+        step = max(1, BLOCK // len(self._cells))
+        for start in range(0, len(at), step):
+            moved = at[start : start + step, None] - self._cells[:, 0]
+            s = np.einsum("pci,cij->pcj", moved, self._inverse)
+            inside = np.all(s >= -1e-12, axis=2) & (np.sum(s, axis=2) <= 1 + 1e-12)
+            found[start : start + step] = np.any(inside, axis=1)
+        return found
+
+    def inner(self, unit: Array) -> Image:
+        """Map a cube to the cells, each with its share."""
+        which = _chosen(self._sizes, unit[:, 0])
+        return Image(_inside(self._cells[which], unit[:, 1:]))
+
+    def edge(self, part: str, unit: Array) -> Image:
+        """Map a cube to the edges or faces of a part, each with its share."""
+        ends, normals = self._facets[part]
+        which = _chosen(_areas(ends), unit[:, 0])
+        return Image(_inside(ends[which], unit[:, 1:]), normals[which])
+
+    def quadrature(self, order: int = 20) -> Points:
+        """Return the points and weights of Gauss and Legendre in each triangle; Sobol's points in space."""
+        if self.dimension != 2:
+            return super().quadrature(order)
+        at, weights = in_triangles(self._cells, max(2, math.ceil(order / math.sqrt(len(self._cells)))))
+        return Points(self.names, at, None, weights)
+
+    def edge_spread(self, part: str) -> int:
+        """Return the dimension of the cube that is mapped to a part of the boundary."""
+        return self.dimension
+
+    def part_measure(self, part: str) -> float:
+        """Return the length or area of a part of the boundary."""
+        return float(np.sum(_areas(self._facets[part][0])))
+
+
+def _groups(mesh: Any, facet: str) -> dict[str, Any]:
+    """Return the named groups of edges or faces of a file."""
+    found: dict[str, list[Any]] = {}
+    for name, cells in mesh.cell_sets_dict.items():
+        if facet in cells and not name.startswith("gmsh:"):
+            whole = mesh.cells_dict[facet]
+            found[name] = whole[cells[facet]].tolist()
+    tags = mesh.cell_data_dict.get("gmsh:physical", {}).get(facet)
+    for name, (number, dimension) in (mesh.field_data or {}).items():
+        if tags is not None and name not in found and dimension == (1 if facet == "line" else 2):
+            found[name] = mesh.cells_dict[facet][tags == number].tolist()
+    return {name: facets for name, facets in found.items() if facets}
+
+
+def _chosen(sizes: Array, unit: Array) -> Array:
+    """Return which piece each number of the unit interval falls into, with a chance like the sizes."""
+    shares = np.cumsum(sizes) / np.sum(sizes)
+    found: Array = np.minimum(np.searchsorted(shares, unit, side="right"), len(sizes) - 1)
+    return found
+
+
+def _inside(corners: Array, unit: Array) -> Array:
+    """Map points of a cube to a line, triangle or tetrahedron each, evenly: by gaps between powers of the numbers."""
+    size = corners.shape[1] - 1
+    powers = unit[:, :size] ** (1 / np.arange(size, 0, -1))
+    rest, weights = np.ones(len(unit)), []
+    for i in range(size):
+        weights.append(rest * (1 - powers[:, i]))
+        rest = rest * powers[:, i]
+    return np.asarray(np.einsum("kp,pki->pi", np.stack([*weights, rest]), corners))
+
+
+def _areas(ends: Array) -> Array:
+    """Return lengths of edges, or areas of faces."""
+    if ends.shape[1] == 2:
+        return np.asarray(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))
+    return np.asarray(np.linalg.norm(np.cross(ends[:, 1] - ends[:, 0], ends[:, 2] - ends[:, 0]), axis=1) / 2)
+
+
+def _normals(ends: Array, inside: Array) -> Array:
+    """Return unit normals of edges or faces that point away from corners inside."""
+    along = ends[:, 1] - ends[:, 0]
+    if ends.shape[1] == 2:
+        normal = np.stack([along[:, 1], -along[:, 0]], axis=1)
+    else:
+        normal = np.cross(along, ends[:, 2] - ends[:, 0])
+    away = np.sum(normal * (ends[:, 0] - inside), axis=1, keepdims=True)
+    return np.asarray(np.sign(away) * normal / np.linalg.norm(normal, axis=1, keepdims=True))

@@ -1,0 +1,64 @@
+"""Points as what functions of coordinates get: numbers by name, or all in one array."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from primad.numpy.shapes.shaping import stack
+
+Point = Mapping[str, Any]
+"""The coordinates of one point, by name; traced, where a network is differentiated."""
+FEW = 10
+"""Coordinates up to which functions get each in an argument of its own; more are one array."""
+
+
+class Place(Mapping[str, Any]):
+    """A point, or points, whose coordinates are the last axis of one array, by name.
+
+    Attributes:
+        names: of the coordinates.
+        vector: the array.
+    """
+
+    def __init__(self, names: tuple[str, ...], vector: Any) -> None:
+        self.names, self.vector = names, vector
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.names:
+            raise KeyError(name)
+        return self.vector[..., self.names.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class ConstantValue:
+    """A function of a point that is a number: equal to others of the same number."""
+
+    value: float
+
+    def __call__(self, point: Point) -> float:
+        """Return the number."""
+        return self.value
+
+
+def moved(point: Point, name: str, value: Any) -> Point:
+    """Return a point with another value of one coordinate; nothing is computed of the others."""
+    return ChainMap({name: value}, point)  # type: ignore[arg-type]
+
+
+def as_vector(point: Point, names: tuple[str, ...]) -> Any:
+    """Return coordinates of a point as one array."""
+    if isinstance(point, Place) and names and names[0] in point.names:
+        start = point.names.index(names[0])
+        if point.names[start : start + len(names)] == names:
+            whole = len(names) == len(point.names)
+            return point.vector if whole else point.vector[..., start : start + len(names)]
+    return stack([point[name] for name in names])

@@ -1,0 +1,1 @@
+"""Networks for unknown functions, and conditions that hold by construction."""

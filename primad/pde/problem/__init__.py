@@ -1,0 +1,1 @@
+"""Problems: conditions, statements, terms, weights and settings."""

@@ -1,0 +1,400 @@
+"""What a problem says besides its equations: on the boundary, at the start, at points of data, in the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ProblemError, suggestion
+from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.sampling import Points
+
+__all__ = [
+    "Condition",
+    "Data",
+    "Dirichlet",
+    "Free",
+    "Initial",
+    "Integral",
+    "Interface",
+    "Neumann",
+    "Periodic",
+    "Robin",
+    "Within",
+]
+
+Value = float | Callable[..., Any]
+"""A number, or a function of coordinates by name."""
+
+
+class Condition:
+    """Something that is to be zero on a part of the boundary; also the base of the conditions that have names.
+
+    Args:
+        residual: a function of what it asks for by name (unknowns, coordinates, coefficients, and `n`, the outward
+            normal), that returns what is to be zero, or a tuple of it.
+        on: the part of the boundary, or several; None for all in space.
+        weight: of its mean square among the others; by default 1, or more where data have a noise (see `Data`).
+        name: what it is called in histories.
+
+    Example:
+        >>> from primad import pde
+        >>> radiation = pde.Condition(lambda u, n: n[0] * u.x + n[1] * u.y + 0.1 * u.value**4, on="x+")
+    """
+
+    kind = "condition"
+    unknowns: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        residual: Callable[..., Any],
+        on: str | Sequence[str] | None = None,
+        *,
+        weight: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.residual, self.name = residual, name
+        self._place(on, weight)
+
+    def _place(self, on: str | Sequence[str] | None, weight: float | None) -> None:
+        self.on = (on,) if isinstance(on, str) else None if on is None else tuple(on)
+        if self.on == ():
+            raise ProblemError(f"{self.what} is on no part of the boundary", fix="leave `on` out for all parts.")
+        self.weight = None if weight is None else _positive(weight, f"{self.what}: the weight")
+
+    @property
+    def what(self) -> str:
+        """What to call it in messages."""
+        named = f" of {', '.join(self.unknowns)}" if self.unknowns else ""
+        where = "" if getattr(self, "on", None) is None else f" on {', '.join(map(repr, self.on or ()))}"
+        return f"the {self.kind}{named}{where}"
+
+    def parts(self, domain: Domain) -> tuple[str, ...]:
+        """Return the parts of a domain's boundary that it is on.
+
+        Raises:
+            ProblemError: if the boundary has no such part.
+        """
+        if self.on is None:
+            return tuple([part for part in domain.parts if part != "initial"])
+        for part in self.on:
+            domain.check_part(part)
+        return self.on
+
+
+class _Valued(Condition):
+    """A condition that gives values to unknowns."""
+
+    def __init__(
+        self,
+        on: str | Sequence[str] | None = None,
+        *,
+        hard: bool | None = None,
+        weight: float | None = None,
+        **values: Value,
+    ) -> None:
+        self.values, self.hard, self.name = _checked(values, type(self).__name__), hard, None
+        self.unknowns = tuple(values)
+        self._place(on, weight)
+
+
+class Dirichlet(_Valued):
+    """Unknowns have given values on the boundary: `Dirichlet(u=0)`, `Dirichlet(u=lambda x, t: …, on="x-")`.
+
+    Where the domain allows it (boxes, balls, convex polygons and products of them), the condition holds by
+    construction: what the network returns is multiplied by a function that vanishes there. Functions of coordinates
+    must then be defined inside as well.
+
+    Args:
+        on: the part of the boundary, or several; None for all in space.
+        hard: True to insist on it by construction, False to fit it at points; None for what is possible.
+        weight: of its mean square, where it is fitted.
+        **values: a number, or a function of coordinates by name, for each unknown.
+    """
+
+    kind = "Dirichlet condition"
+
+
+class Neumann(_Valued):
+    """Derivatives of unknowns along the outward normal have given values: `Neumann(u=0, on="x+")`.
+
+    Where the values of the unknown hold by construction as well (a clamped beam or plate), so can these: what the
+    network returns is multiplied by the square of a function that vanishes there.
+
+    Args:
+        on: the part of the boundary, or several; None for all in space.
+        hard: True to insist on it by construction, False to fit it at points; None for what is possible.
+        weight: of its mean square, where it is fitted.
+        **values: a number, or a function of coordinates by name, for each unknown.
+    """
+
+    kind = "Neumann condition"
+
+
+class Robin(_Valued):
+    """a·u + b·∂u/∂n has a given value on the boundary: `Robin(u=0, a=1, b=0.5)`.
+
+    Args:
+        on: the part of the boundary, or several; None for all in space.
+        a: what the unknown is multiplied by: a number, or a function of coordinates.
+        b: what the derivative along the outward normal is multiplied by.
+        weight: of its mean square.
+        **values: a number, or a function of coordinates by name, for each unknown.
+    """
+
+    kind = "Robin condition"
+
+    def __init__(
+        self,
+        on: str | Sequence[str] | None = None,
+        *,
+        a: Value = 1.0,
+        b: Value = 1.0,
+        weight: float | None = None,
+        **values: Value,
+    ) -> None:
+        super().__init__(on, hard=False, weight=weight, **values)
+        self.a, self.b = a, b
+
+
+class Initial(_Valued):
+    """Unknowns, or their derivatives in time, have given values at the start: `Initial(u=…)`, `Initial(u=0, order=1)`.
+
+    Args:
+        order: of the derivative in time: 0 for the values, 1 for the velocities.
+        hard: True to insist on it by construction, False to fit it at points; None for what is possible.
+        weight: of its mean square, where it is fitted.
+        **values: a number, or a function of coordinates by name, for each unknown.
+    """
+
+    kind = "initial condition"
+
+    def __init__(
+        self, *, order: int = 0, hard: bool | None = None, weight: float | None = None, **values: Value
+    ) -> None:
+        if order not in (0, 1):
+            raise ProblemError(f"an initial condition is of order 0 (values) or 1 (velocities), got {order!r}")
+        self.order = order
+        super().__init__("initial", hard=hard, weight=weight, **values)
+        if order:
+            self.kind = "initial velocity"
+
+
+class Periodic(Condition):
+    """Unknowns repeat, with derivatives, at both ends of coordinates: `Periodic("x")`. Networks get cosine and sine.
+
+    Args:
+        *coordinates: of intervals and boxes.
+        unknowns: which unknowns repeat; all by default.
+    """
+
+    kind = "periodic condition"
+
+    def __init__(self, *coordinates: str, unknowns: Sequence[str] | None = None) -> None:
+        if not coordinates or not all(isinstance(name, str) for name in coordinates):
+            raise ProblemError("a periodic condition needs names of coordinates", fix='write Periodic("x").')
+        self.coordinates, self.name = coordinates, None
+        self.unknowns = tuple(unknowns or ())
+        self._place([part for name in coordinates for part in (f"{name}-", f"{name}+")], None)
+
+
+class Free(Condition):
+    """Nothing is said of unknowns on parts of the boundary, on purpose: `Free("p")`, `Free("u", on="x+")`.
+
+    Args:
+        *unknowns: their names.
+        on: the part of the boundary, or several; None for all parts, the initial one included, on which no other
+            condition says anything of them.
+    """
+
+    kind = "freedom"
+
+    def __init__(self, *unknowns: str, on: str | Sequence[str] | None = None) -> None:
+        if not unknowns or not all(isinstance(name, str) for name in unknowns):
+            raise ProblemError("Free needs names of unknowns", fix='write Free("p").')
+        self.unknowns, self.name = unknowns, None
+        self._place(on, None)
+
+    def parts(self, domain: Domain) -> tuple[str, ...]:
+        """Return the parts that it is on: all, if none are named."""
+        return domain.parts if self.on is None else super().parts(domain)
+
+
+class Interface(Condition):
+    """Something is to be zero on the boundary of another domain that lies inside the problem's.
+
+    Args:
+        residual: a function of what it asks for by name, `n` (the normal, out of that domain) included.
+        of: the other domain, with the same coordinates.
+        on: the part of its boundary, or several; None for all.
+        weight: of its mean square.
+        name: what it is called in histories.
+
+    Example:
+        >>> from primad import pde
+        >>> left = pde.Box(x=(0, 0.5), y=(0, 1))
+        >>> jump = pde.Interface(lambda u, v: (u.value - v.value, u.x - 10 * v.x), of=left, on="x+")
+    """
+
+    kind = "interface condition"
+
+    def __init__(
+        self,
+        residual: Callable[..., Any],
+        of: Domain,
+        on: str | Sequence[str] | None = None,
+        *,
+        weight: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(residual, on, weight=weight, name=name or "interface")
+        self.of = of
+
+
+class Integral(Condition):
+    """An integral over the domain, or over a part of its boundary, has a given value.
+
+    Args:
+        integrand: a function of what it asks for by name.
+        value: of the integral.
+        on: the part of the boundary; None for the domain itself.
+        weight: of the square of the difference.
+        order: points for each coordinate.
+        name: what it is called in histories.
+
+    Example:
+        >>> from primad import pde
+        >>> normalised = pde.Integral(lambda u: u.value**2, 1.0)
+    """
+
+    kind = "integral"
+
+    def __init__(
+        self,
+        integrand: Callable[..., Any],
+        value: float,
+        on: str | None = None,
+        *,
+        weight: float | None = None,
+        order: int = 20,
+        name: str | None = None,
+    ) -> None:
+        if not np.isfinite(value):
+            raise ProblemError(f"the value of an integral must be a number, got {value}")
+        if order < 1:
+            raise ProblemError(f"an integral needs at least one point, got order={order}")
+        super().__init__(integrand, on, weight=weight, name=name or "integral")
+        self.value, self.order = float(value), order
+
+    def points(self, domain: Domain) -> Points:
+        """Return the points and weights of the sum that stands for the integral."""
+        if self.on is None:
+            return domain.quadrature(self.order)
+        return domain.boundary_quadrature(self.on[0], self.order)
+
+
+class Data(Condition):
+    """Measured values at points: `Data(x=…, t=…, u=…)`, with arrays of one length.
+
+    With a noise σ, the mean square of the differences, divided by σ, is χ² per value. For the network not to follow the
+    noise rather than the equation, the weight of equations and fitted conditions is then 1/σ², unless it is stated: to
+    miss an equation by σ everywhere costs as much as to miss all data by σ, whatever unit they are in.
+
+    Args:
+        weight: of its mean square; by default 1.
+        name: what it is called in histories.
+        noise: standard deviation of the values, if it is known.
+        **columns: all coordinates and at least one unknown.
+
+    Raises:
+        ProblemError: if arrays have different lengths, are empty, or contain NaN.
+    """
+
+    kind = "data"
+
+    def __init__(
+        self, *, weight: float | None = None, name: str | None = None, noise: float | None = None, **columns: Any
+    ) -> None:
+        if not columns:
+            raise ProblemError("data need coordinates and values", fix="write Data(x=…, u=…).")
+        self.noise = None if noise is None else _positive(noise, "the noise of data")
+        found: dict[str, np.ndarray[Any, Any]] = {}
+        for key, column in columns.items():
+            array = np.asarray(column, np.float64)
+            if array.ndim != 1 or not array.size:
+                raise ProblemError(f"the data {key!r} are an array of one axis with numbers in it, got {array.shape}")
+            bad = np.flatnonzero(~np.isfinite(array))
+            if bad.size:
+                raise ProblemError(
+                    f"the data {key!r} are {array[bad[0]]} at place {bad[0]} ({bad.size} such)",
+                    fix="leave these rows out: keep = np.isfinite(u), and x[keep], u[keep].",
+                )
+            found[key] = array
+        lengths = {key: array.size for key, array in found.items()}
+        if len(set(lengths.values())) > 1:
+            raise ProblemError(
+                "data columns have different lengths: " + ", ".join(f"{key} {n}" for key, n in lengths.items()),
+                fix="for a grid, pass np.meshgrid(…) with every array raveled.",
+            )
+        self.columns, self.name = found, name or "data"
+        self._place(None, weight)
+
+    @property
+    def strictness(self) -> float:
+        """The weight of what must hold beside these data: 1/σ², or 1 if their noise is not known."""
+        return 1.0 if self.noise is None else 1.0 / self.noise**2
+
+    def split(self, coordinates: Sequence[str], unknowns: Sequence[str]) -> tuple[Points, dict[str, Any]]:
+        """Return the points, and the values by unknown.
+
+        Raises:
+            ProblemError: if a coordinate is missing, or a column is neither coordinate nor unknown.
+        """
+        missing = [name for name in coordinates if name not in self.columns]
+        if missing:
+            raise ProblemError(f"the data lack the coordinate {missing[0]!r}", fix=f"pass {missing[0]}=… as well.")
+        values = {name: column for name, column in self.columns.items() if name not in coordinates}
+        for name in values:
+            if name not in unknowns:
+                known = (*coordinates, *unknowns)
+                raise ProblemError(
+                    f"the data column {name!r} is neither a coordinate nor an unknown",
+                    fix=suggestion(name, known) or f"there are {', '.join(known)}.",
+                )
+        if not values:
+            raise ProblemError(f"the data have no values of {', '.join(unknowns)}")
+        at = np.stack([self.columns[name] for name in coordinates], axis=1)
+        return Points(tuple(coordinates), at), values
+
+
+def _positive(value: Any, what: str) -> float:
+    if not (isinstance(value, (int, float, np.number)) and 0 < float(value) < np.inf):
+        raise ProblemError(f"{what} must be a positive number, got {value!r}")
+    return float(value)
+
+
+def _checked(values: Mapping[str, Value], what: str) -> dict[str, Value]:
+    if not values:
+        raise ProblemError(f"{what} says nothing of any unknown", fix=f"write {what}(u=0).")
+    for name, value in values.items():
+        if callable(value):
+            continue
+        if not (isinstance(value, (int, float, np.number)) and np.isfinite(value)):
+            raise ProblemError(f"{what}: the value of {name} is a number or a function of coordinates, got {value!r}")
+    return dict(values)
+
+
+class Within:
+    """An equation that holds in a part of the domain only, as in one of two materials.
+
+    Args:
+        domain: that part, with the coordinates of the problem.
+        equation: a function that returns what is to be zero.
+        weight: of its mean square.
+    """
+
+    def __init__(self, domain: Domain, equation: Callable[..., Any], *, weight: float | None = None) -> None:
+        self.domain, self.equation = domain, equation
+        self.weight = None if weight is None else _positive(weight, "the weight of an equation")

@@ -1,0 +1,352 @@
+"""A problem: equations in a domain, what is known besides, and networks for the unknowns."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ProblemError
+from primad.functional.export.distribute import distribute
+from primad.functional.jit import jit
+from primad.nn.saving import load
+from primad.numpy.shapes.shaping import concatenate, reshape, stack
+from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
+from primad.optimize.gauss_newton.newton_cg import GaussNewtonCG
+from primad.pde.fields.named_fields import TIME, Field, FieldAt
+from primad.pde.fields.problem_formulas import latex_of
+from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.intervals import space_of, time_of
+from primad.pde.geometry.point_arguments import FEW, Place
+from primad.pde.geometry.sampling import Array
+from primad.pde.networks.field_networks import MLP, Inputs, Network
+from primad.pde.networks.hard_constraints import Group, Left, imposed
+from primad.pde.problem.conditions import Condition, Data
+from primad.pde.problem.settings import settings_of
+from primad.pde.problem.statement import Statement, stated
+from primad.pde.problem.terms import Row, Term, condition_terms, equation_term, normal_of
+from primad.pde.report.pages import conditions, equations
+from primad.pde.solve.history import History
+from primad.pde.solve.shared_points import OneProcess, SharedPoints
+from primad.pde.solve.solution import Solution
+from primad.pde.solve.solving import solve
+from primad.recording import tree
+from primad.recording.tracing import trace
+
+__all__ = ["Problem"]
+
+Tree = Any
+DEFAULT = MLP(width=24, depth=2)
+RESIDUAL_RULES = (LevenbergMarquardt, GaussNewtonCG)
+KEPT = 4
+"""Optimisers for which compiled functions are kept."""
+
+
+class Problem:
+    """Equations in a domain with conditions, and networks for the unknowns.
+
+    Functions take what they ask for by name: unknowns (`primad.pde.FieldAt`: derivatives have names), coordinates,
+    coefficients, constants; or for `points`, all coordinates in one array, a point a row. All are arrays over points.
+
+    Args:
+        equations: a function that returns what is to be zero, or a tuple of it; an equation of SymPy (`Eq`, or an
+            expression that is to be zero); or several by name.
+        domain: where.
+        conditions: on the boundary, at the start, at points of data. Each part of the boundary needs one for each
+            unknown, be it `Free`: nothing is assumed.
+        unknowns: names of the unknowns, outputs of one network: `"u"`, `"u v p"`; or a network for each name, or names:
+            `{"u v": MLP(), "k": MLP(10, 2)}`.
+        network: for unknowns that have none of their own.
+        coefficients: numbers to learn, with the values to begin with.
+        constants: numbers that functions may ask for.
+        points_order: the order in which points are drawn: "sobol", "latin", "uniform" or "grid".
+
+    Raises:
+        ProblemError: if something is missing, not known, or contradicts something else.
+
+    Example:
+        >>> import numpy as np
+        >>> from primad import pde
+        >>> def poisson(u, x):
+        ...     return u.xx + np.pi**2 * np.sin(np.pi * x)
+        >>> problem = pde.Problem(poisson, pde.Interval(0, 1), [pde.Dirichlet(u=0)], network=pde.MLP(8, 1))
+        >>> solution = problem.solve(steps=50, points=50, progress=False)
+        >>> error = solution.u(np.linspace(0, 1, 5)) - np.sin(np.pi * np.linspace(0, 1, 5))
+        >>> bool(np.max(np.abs(error)) < 1e-5)
+        True
+    """
+
+    def __init__(
+        self,
+        equations: Any,
+        domain: Domain,
+        conditions: Sequence[Condition] | Condition = (),
+        *,
+        unknowns: str | Sequence[str] | Mapping[str, Network] = "u",
+        network: Network = DEFAULT,
+        coefficients: Mapping[str, Any] | None = None,
+        constants: Mapping[str, Any] | None = None,
+        points_order: str = "sobol",
+    ) -> None:
+        self.domain = domain
+        self.statement: Statement = stated(
+            equations, domain, conditions, unknowns, network, coefficients or {}, constants or {}
+        )
+        self.groups, fitted = self._grouped()
+        self.terms = self._made_terms(fitted, points_order)
+        self.labels = {name: self._labels(term) for name, term in self.terms.items()}
+        self.evaluated = jit(self.values)
+        self._compiled: dict[Any, Any] = {}
+        self._processes: dict[int | None, OneProcess] = {}
+
+    # -- what it consists of -------------------------------------------------------------------------------------------
+
+    @property
+    def unknowns(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        return tuple(self.statement.networks)
+
+    @property
+    def coefficients(self) -> tuple[str, ...]:
+        """Names of the coefficients that are learned."""
+        return tuple(self.statement.coefficients)
+
+    def _grouped(self) -> tuple[list[Group], list[tuple[Condition, list[str]]]]:
+        """Return the networks, and the conditions that are fitted with the unknowns that they are fitted for."""
+        statement, done, by_construction = self.statement, [], {}
+        self.left: list[Left] = []
+        for name in self.unknowns:
+            by_construction[name], used, left = imposed(
+                name, self.domain, statement.conditions, statement.periodic([name])
+            )
+            done += [(condition, name) for condition in used]
+            self.left += left
+        groups = []
+        for names, network in statement.groups:
+            periodic = frozenset(statement.periodic(names))
+            inputs = Inputs(self.domain.names, self.domain.bounds, periodic)
+            groups.append(Group(names, network, inputs, {name: by_construction[name] for name in names}))
+        fitted = []
+        for condition in statement.fitted():
+            others = [name for name in getattr(condition, "values", ()) if (condition, name) not in done]
+            if others or not hasattr(condition, "values"):
+                fitted.append((condition, others or list(self.unknowns)))
+        self.held = done
+        for one in self.left:
+            if one.surprises:
+                warnings.warn(
+                    f"{one.condition.what} cannot hold by construction: for {one.name}, which is periodic, {one.why}; "
+                    "it is fitted at points (pass hard=False to say that this is meant)",
+                    stacklevel=3,
+                )
+        return groups, fitted
+
+    def _made_terms(self, fitted: Sequence[tuple[Condition, list[str]]], order: str) -> dict[str, Term]:
+        found = [
+            equation_term(name, function, domain, weight, order)
+            for name, function, domain, weight, _ in self.statement.equations
+        ]
+        for condition, names in fitted:
+            found += condition_terms(condition, self.domain, names, order)
+        terms: dict[str, Term] = {}
+        for term in found:
+            name, number = term.name, 2
+            while name in terms:
+                name, number = f"{term.name} {number}", number + 1
+            terms[name] = term
+        return terms
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Weights of the terms, unless `solve` is given others: as stated, or 1, or what the noise of data asks for."""
+        strict = max([c.strictness for c in self.statement.conditions if isinstance(c, Data)], default=1.0)
+        chosen = {name: 1.0 if term.kind == "data" else strict for name, term in self.terms.items()}
+        return {name: chosen[name] if term.weight is None else term.weight for name, term in self.terms.items()}
+
+    def latex(self) -> dict[str, list[str]]:
+        """Return the equations in LaTeX, by name: lines, or nothing where an equation has no formula."""
+        numbers = {**self.statement.coefficients, **self.statement.constants}
+        return {
+            one.name: latex_of(one.given, one.function, self.domain, self.unknowns, numbers)
+            for one in self.statement.equations
+        }
+
+    def _repr_latex_(self) -> str | None:
+        lines = [line for found in self.latex().values() for line in found]
+        return "$$\\begin{gathered}" + r" \\ ".join(lines) + "\\end{gathered}$$" if lines else None
+
+    def _repr_html_(self) -> str:
+        return "\n".join([*equations(self), *conditions(self)])
+
+    def __repr__(self) -> str:
+        equations = ", ".join(one.name for one in self.statement.equations)
+        return f"<problem of {', '.join(self.unknowns)}: {equations} in {self.domain!r}>"
+
+    # -- evaluation ----------------------------------------------------------------------------------------------------
+
+    def init(self, seed: int = 0) -> Tree:
+        """Return parameters to begin with: of the networks, and the coefficients.
+
+        Args:
+            seed: decides them.
+        """
+        networks = {group.key: group.init(seed * len(self.groups) + i) for i, group in enumerate(self.groups)}
+        return {"networks": networks, "coefficients": dict(self.statement.coefficients)}
+
+    def points(
+        self, count: int = 1000, boundary: int | None = None, seed: int | Sequence[int] = 0, weights: Any = None
+    ) -> dict[str, dict[str, Array]]:
+        """Draw points for all terms.
+
+        Args:
+            count: how many for each equation.
+            boundary: how many for each condition that is fitted; by default a fifth of those.
+            seed: an integer, or several: the same ones give the same points.
+            weights: of the terms by name; by default those of equations and conditions.
+
+        Returns:
+            for each term its arrays: with `scale`, √(weight/points), half the sum of squares of the residuals is half
+            the weighted sum of mean squares.
+        """
+        found = {}
+        seeds = (seed,) if isinstance(seed, int) else tuple(seed)
+        for place, (name, term) in enumerate(self.terms.items()):
+            many = count if term.kind == "equation" else boundary or max(20, count // 5)
+            arrays = term.draw(many, (*seeds, place))
+            rows = 1 if term.kind == "integral" else len(arrays["at"])
+            weight = (weights or {}).get(name, self.weights[name])
+            found[name] = {**arrays, "scale": np.full((rows, len(self.labels[name])), np.sqrt(weight / rows))}
+        return found
+
+    def residuals(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+        """Return the residuals of all terms, times their scale: what an optimiser of residuals takes.
+
+        Args:
+            params: as `init` returns them.
+            points: as the method `points` returns them, of some or all terms.
+        """
+        return {name: row["scale"] * self._stacked(params, name, row) for name, row in points.items()}
+
+    def values(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+        """Return the residuals of all terms as they are, without their scale."""
+        return {name: self._stacked(params, name, row) for name, row in points.items()}
+
+    def _stacked(self, params: Tree, name: str, row: Row) -> Any:
+        leaves = tree.leaves(self._raw(params, self.terms[name], row))
+        return stack([reshape(_plain(leaf), (-1,)) for leaf in leaves], axis=1)
+
+    def _raw(self, params: Tree, term: Term, row: Row) -> Any:
+        return tree.map(_plain, term.residual(self.known(params, row), row))
+
+    def loss(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> Any:
+        """Return half the sum of squares of the residuals times their scale: what an optimiser of losses takes."""
+        return 0.5 * sum(np.sum(leaf**2) for leaf in self.residuals(params, points).values())
+
+    def compiled(self, rule: Any, chunks: int | None = None) -> Any:
+        """Return what an optimiser's `update` takes, compiled once: of the residuals, or of the loss.
+
+        Args:
+            rule: an optimiser of `primad.optimize`.
+            chunks: as `solve` takes it.
+        """
+        key = rule, chunks is None
+        if key not in self._compiled:
+            while len(self._compiled) >= KEPT:
+                del self._compiled[next(iter(self._compiled))]
+            function = self.residuals if isinstance(rule, RESIDUAL_RULES) else self.loss
+            self._compiled[key] = rule.compile(function if chunks is None else distribute(function))
+        return self._compiled[key]
+
+    def computed_by(self, chunks: int | None) -> OneProcess:
+        """Return who computes at the points: this process, or the processes of a job, at so many chunks of points."""
+        if chunks not in self._processes:
+            self._processes[chunks] = OneProcess(self) if chunks is None else SharedPoints(self, chunks)
+        return self._processes[chunks]
+
+    def known(self, params: Tree, row: Row) -> Mapping[str, Any]:
+        """Return all that functions may ask for by name, at the points of a term."""
+        names, statement = self.domain.names, self.statement
+        found = {**statement.constants, **params["coefficients"], **self.fields(params, row["at"]), "points": row["at"]}
+        if "normal" in row:
+            found["n"] = normal_of(row, names)
+        return ChainMap(found, Place(names, row["at"]))  # type: ignore[arg-type]
+
+    def fields(self, params: Tree, at: Any) -> dict[str, FieldAt]:
+        """Return the unknowns at points.
+
+        Args:
+            params: as `init` returns them.
+            at: the points, one a row.
+        """
+        found: dict[str, FieldAt] = {}
+        for group in self.groups:
+            u = self._at(group, params["networks"][group.key], at)
+            found.update({group.names[0]: u} if len(group.names) == 1 else dict(zip(group.names, u, strict=True)))
+        return {name: found[name] for name in self.unknowns}
+
+    def _at(self, group: Group, params: Tree, at: Any) -> FieldAt:
+        """Return the unknowns of a network at points: of few coordinates; of many those of space are one array."""
+        names, space, time = self.domain.names, space_of(self.domain), time_of(self.domain) or TIME
+        components = None if len(group.names) == 1 else group.names
+        few, count = len(names) <= FEW, len(space)
+        together = 0 if few else count if names[:count] == space else len(names)
+
+        def unknowns(*given: Any) -> Any:
+            if few:
+                return group.at(params, dict(zip(names, given, strict=True)))
+            return group.at(params, Place(names, concatenate([given[0], stack(given[1:])]) if given[1:] else given[0]))
+
+        arguments = ([f"({' '.join(names[:together])})"] if together else []) + [*names[together:]]
+        field = Field(unknowns, " ".join(arguments), components, space=space, time=time)
+        return field.on(at)
+
+    def _labels(self, term: Term) -> tuple[str, ...]:
+        """Return the names of a term's residuals; check that they are one number a point each."""
+        row = term.draw(3, (0,))
+        program = trace(lambda params, row: self._raw(params, term, row))(self.init(), row)
+        rows = 1 if term.kind == "integral" else len(row["at"])
+        for type in program.out_types:
+            if type.shape != ((rows,) if term.kind != "integral" else ()):
+                raise ProblemError(
+                    f"the residual of {term.name!r} has the shape {type.shape} at {rows} points",
+                    why="A residual is one number at each point.",
+                    fix="return a tuple of several residuals; write u.value where an unknown is meant, not its points.",
+                )
+        if not program.out_types:
+            raise ProblemError(f"{term.name!r} returns no residual")
+        if len(program.out_types) == 1:
+            return (term.name,)
+        paths = tree.paths(program.out_tree)
+        return tuple([f"{term.name} {' '.join(str(part) for part in path)}" for path in paths])
+
+    def load(self, path: str | os.PathLike[str]) -> Solution:
+        """Return the solution whose parameters `Solution.save` wrote.
+
+        Args:
+            path: the file.
+
+        Raises:
+            ShapeError: if the file holds something else, or parameters of another problem.
+        """
+        return Solution(
+            self, load(path, self.init()), None, self.points(), History(()), "loaded", f"loaded from {path}"
+        )
+
+    def solve(self, **settings: Any) -> Solution:
+        """Find parameters for which the residuals are small. See `Settings` for the arguments.
+
+        Args:
+            **settings: fields of `primad.pde.Settings`.
+
+        Returns:
+            the solution; also where Ctrl-C, or a value that is not finite, ended the search.
+        """
+        return solve(self, settings_of(settings))
+
+
+def _plain(leaf: Any) -> Any:
+    return leaf.value if isinstance(leaf, FieldAt) else leaf

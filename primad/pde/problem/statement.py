@@ -1,0 +1,354 @@
+"""What a problem says, checked: nothing missing, nothing unknown, nothing said twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primad.errors import ProblemError, TracingError, suggestion
+from primad.pde.equations.symbolic_equations import Equation
+from primad.pde.fields.named_fields import FieldAt
+from primad.pde.fields.problem_formulas import is_symbolic
+from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.intervals import Interval, factors_of
+from primad.pde.networks.field_networks import Network
+from primad.pde.problem.conditions import Condition, Data, Free, Initial, Integral, Interface, Periodic, Robin, Within
+from primad.pde.problem.named_arguments import check_arguments
+
+
+class StatedEquation(NamedTuple):
+    """An equation of a problem.
+
+    Attributes:
+        name: of it.
+        function: of what it asks for by name, that returns what is to be zero.
+        domain: where it holds.
+        weight: of its mean square; None for what is not stated.
+        given: as it was given.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    domain: Domain
+    weight: float | None
+    given: Any
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A problem in a checked form.
+
+    Attributes:
+        domain: where.
+        equations: their names, functions, domains and weights.
+        conditions: all of them.
+        networks: the network of each unknown.
+        groups: unknowns that share a network, and the network.
+        coefficients: numbers to learn.
+        constants: numbers that are known.
+    """
+
+    domain: Domain
+    equations: tuple[StatedEquation, ...]
+    conditions: tuple[Condition, ...]
+    networks: dict[str, Network]
+    groups: tuple[tuple[tuple[str, ...], Network], ...]
+    coefficients: dict[str, Any]
+    constants: dict[str, Any]
+
+    def fitted(self) -> list[Condition]:
+        """Return the conditions that may have residuals."""
+        return [c for c in self.conditions if not isinstance(c, (Free, Periodic))]
+
+    def periodic(self, unknowns: Sequence[str]) -> list[str]:
+        """Return the coordinates in which unknowns repeat."""
+        return [
+            name
+            for condition in self.conditions
+            if isinstance(condition, Periodic) and (not condition.unknowns or unknowns[0] in condition.unknowns)
+            for name in condition.coordinates
+        ]
+
+
+def stated(
+    equations: Any,
+    domain: Domain,
+    conditions: Sequence[Condition] | Condition,
+    unknowns: str | Sequence[str] | Mapping[str, Network],
+    network: Network,
+    coefficients: Mapping[str, Any],
+    constants: Mapping[str, Any],
+) -> Statement:
+    """Check what a problem says.
+
+    Raises:
+        ProblemError: if something is missing, not known, or contradicts something else.
+    """
+    if not isinstance(domain, Domain):
+        raise TracingError(f"a problem needs a domain, got {type(domain).__name__}", fix="pass pde.Box(x=(0, 1), …).")
+    listed = (conditions,) if isinstance(conditions, Condition) else tuple(conditions)
+    for condition in listed:
+        if not isinstance(condition, Condition):
+            raise TracingError(
+                f"a condition of a problem is {type(condition).__name__}", fix="pass pde.Dirichlet(u=0) and others."
+            )
+    groups = _groups(unknowns, network)
+    networks = {name: one for names, one in groups for name in names}
+    numbers = {name: _number(name, value) for name, value in coefficients.items()}
+    known = _known(domain, networks, numbers, constants)
+    found = Statement(domain, _equations(equations, domain), listed, networks, groups, numbers, dict(constants))
+    for name, function, *_ in found.equations:
+        check_arguments(function, known, f"the equation {name!r}")
+    _check_used(found)
+    for condition in listed:
+        _check_condition(condition, domain, networks, known)
+    _check_boundary(found)
+    return found
+
+
+def _groups(
+    unknowns: str | Sequence[str] | Mapping[str, Network], network: Network
+) -> tuple[tuple[tuple[str, ...], Network], ...]:
+    if isinstance(unknowns, Mapping):
+        pairs = [(tuple(names.replace(",", " ").split()), one) for names, one in unknowns.items()]
+    else:
+        names = unknowns.replace(",", " ").split() if isinstance(unknowns, str) else unknowns
+        pairs = [(tuple(names), network)]
+    flat = [name for names, _ in pairs for name in names]
+    if not flat or not all(isinstance(name, str) and name.isidentifier() for name in flat):
+        raise ProblemError(f"unknowns need names that can be arguments of functions, got {unknowns!r}")
+    if len(set(flat)) < len(flat):
+        raise ProblemError(f"unknowns need different names, got {', '.join(flat)}")
+    for _, one in pairs:
+        if not isinstance(one, Network):
+            raise TracingError(
+                f"the network of an unknown is {type(one).__name__}", fix="pass pde.MLP() or another pde.Network."
+            )
+    return tuple(pairs)
+
+
+def _number(name: str, value: Any) -> Any:
+    found = np.asarray(value, np.float64)
+    if not np.all(np.isfinite(found)):
+        raise ProblemError(f"the coefficient {name} begins as {value}", fix="begin with a finite number.")
+    return np.float64(found) if found.ndim == 0 else found
+
+
+def _known(
+    domain: Domain, networks: Mapping[str, Any], coefficients: Mapping[str, Any], constants: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return what functions may ask for, and what kind of thing it is."""
+    found: dict[str, str] = {"points": "points"}
+    kinds = (
+        ("coordinates", domain.names),
+        ("unknowns", networks),
+        ("coefficients", coefficients),
+        ("constants", constants),
+    )
+    for kind, names in kinds:
+        for name in names:
+            if name == "n":
+                raise ProblemError(
+                    f"the name 'n' among the {kind} is taken: conditions ask for the outward normal by it",
+                    fix="choose another name.",
+                )
+            if name in found:
+                raise ProblemError(f"{name!r} is among the {found[name]} and the {kind}", fix="rename one of them.")
+            if kind in ("coordinates", "unknowns") and hasattr(FieldAt, name):
+                raise ProblemError(f"the name {name!r} is taken: fields have an attribute of that name")
+            found[name] = kind
+    return found
+
+
+def _equations(equations: Any, domain: Domain) -> tuple[StatedEquation, ...]:
+    if isinstance(equations, Mapping):
+        named = dict(equations)
+    elif isinstance(equations, (list, tuple)):  # of functions, or of SymPy's equations
+        named = {f"equation {i}" if len(equations) > 1 else "equation": one for i, one in enumerate(equations)}
+    else:
+        named = {"equation": equations}
+    found = []
+    for name, one in named.items():
+        where, function, weight = (
+            (one.domain, one.equation, one.weight) if isinstance(one, Within) else (domain, one, None)
+        )
+        if is_symbolic(function):
+            function = Equation(function, name=name)
+        if isinstance(function, Equation):
+            _check_coordinates(function, domain, name)
+        if not callable(function):
+            raise TracingError(
+                f"the equation {name!r} is a function that returns what is to be zero, got {type(function).__name__}",
+                fix="write def equation(u, x): return u.xx + …",
+            )
+        if where.names != domain.names:
+            raise ProblemError(f"the equation {name!r} holds in a domain with other coordinates than the problem's")
+        found.append(StatedEquation(name, function, where, weight, one.equation if isinstance(one, Within) else one))
+    if not found:
+        raise ProblemError("a problem has at least one equation")
+    return tuple(found)
+
+
+def _check_coordinates(equation: Equation, domain: Domain, name: str) -> None:
+    """Raise if the unknown functions of an equation are functions of something else than coordinates."""
+    for symbol in equation.coordinates:
+        if str(symbol) not in domain.names:
+            raise ProblemError(
+                f"the equation {name!r} has unknown functions of {symbol}, which is no coordinate",
+                why=f"The coordinates are {', '.join(domain.names)}.",
+                fix="name the coordinates of the domain as in the equation.",
+            )
+
+
+def _check_used(statement: Statement) -> None:
+    """Raise for an unknown or a coefficient that no function asks for."""
+    asked: set[str] = set()
+    everything = _everything(statement)
+    for _, function, *_ in statement.equations:
+        asked |= set(check_arguments(function, everything, "an equation"))
+    for condition in statement.conditions:
+        if hasattr(condition, "residual"):
+            asked |= set(check_arguments(condition.residual, everything, condition.what))
+        if isinstance(condition, Data):
+            asked |= set(condition.columns)
+    for name in (*statement.networks, *statement.coefficients):
+        if name not in asked:
+            kind = "unknown" if name in statement.networks else "coefficient"
+            raise ProblemError(
+                f"no equation asks for the {kind} {name!r}",
+                fix=f"give an equation an argument {name}, or leave it out.",
+            )
+
+
+def _check_condition(
+    condition: Condition, domain: Domain, networks: Mapping[str, Any], known: Mapping[str, str]
+) -> None:
+    """Raise for a condition on what the problem does not have."""
+    for name in condition.unknowns:
+        if name not in networks:
+            raise ProblemError(
+                f"{condition.what}: {name!r} is no unknown",
+                fix=suggestion(name, networks) or f"the unknowns are {', '.join(networks)}.",
+            )
+    coordinates = dict.fromkeys(domain.names, "coordinates")
+    for value in [*getattr(condition, "values", {}).values(), *_robin(condition)]:
+        if callable(value):
+            check_arguments(value, coordinates, condition.what)
+    if hasattr(condition, "residual"):
+        check_arguments(condition.residual, {**known, "n": "normal"}, condition.what)
+    if isinstance(condition, Initial) and "initial" not in domain.parts:
+        raise ProblemError(
+            f"{domain!r} has no beginning, and there is {condition.what}",
+            fix="multiply the domain with an interval of time: Interval(-1, 1) * Time(0, 1).",
+        )
+    if isinstance(condition, Data):
+        condition.split(domain.names, list(networks))
+    elif isinstance(condition, Interface):
+        _check_interface(condition, domain)
+    elif isinstance(condition, Periodic):
+        _check_periodic(condition, domain, networks)
+    elif not isinstance(condition, Integral) or condition.on:
+        condition.parts(domain)
+
+
+def _robin(condition: Condition) -> tuple[Any, ...]:
+    return (condition.a, condition.b) if isinstance(condition, Robin) else ()
+
+
+def _check_interface(condition: Interface, domain: Domain) -> None:
+    if condition.of.names != domain.names:
+        raise ProblemError(f"the interface is of {condition.of!r}, which has other coordinates than {domain!r}")
+    for part in condition.on or ():
+        condition.of.check_part(part)
+
+
+def _check_periodic(condition: Periodic, domain: Domain, networks: Mapping[str, Any]) -> None:
+    bounds = dict(zip(domain.names, domain.bounds.tolist(), strict=True))
+    whole = [f for f in factors_of(domain) if type(f) is Interval and [f.low, f.high] == bounds[f.names[0]]]
+    intervals = {factor.names[0] for factor in whole if set(factor.parts) <= set(domain.parts)}
+    for name in condition.coordinates:
+        if name not in intervals:
+            raise ProblemError(
+                f"{name!r} cannot be periodic in {domain!r}",
+                fix=f"coordinates of intervals and boxes can: {', '.join(sorted(intervals)) or 'there are none'}.",
+            )
+    shared = [name for name in networks if name not in condition.unknowns] if condition.unknowns else []
+    for name in shared:
+        for other in condition.unknowns:
+            if networks[name] is networks[other]:
+                raise ProblemError(
+                    f"{other!r} is periodic and {name!r} is not, but one network computes both",
+                    fix='give them networks of their own: unknowns={"u": MLP(), "v": MLP()}.',
+                )
+
+
+def _check_boundary(statement: Statement) -> None:
+    """Raise for a part of the boundary without a condition, or with two that contradict each other."""
+    domain = statement.domain
+    said: dict[tuple[str, str], list[Condition]] = {}
+    for condition in sorted(statement.conditions, key=_is_rest):
+        if isinstance(condition, (Data, Integral, Interface)):
+            continue
+        for name in _concerned(condition, statement):
+            for part in condition.parts(domain):
+                before = said.setdefault((name, part), [])
+                if not (before and _is_rest(condition)):
+                    _check_twice(condition, before, name, part)
+    for part in domain.parts:
+        lacking = [name for name in statement.networks if (name, part) not in said and _lives(statement, name, part)]
+        if lacking:
+            names = ", ".join(lacking)
+            raise ProblemError(
+                f"nothing is said of {names} on the part {part!r} of the boundary",
+                why="Nothing is assumed in silence, neither that it repeats nor that it is free.",
+                fix=f"give a condition, Dirichlet({lacking[0]}=0, on={part!r}) for instance; "
+                f'or say that it has none: Free("{lacking[0]}", on={part!r}).'
+                if part != "initial"
+                else f"give Initial({lacking[0]}=…), or say that there is none: Free(\"{lacking[0]}\", on='initial').",
+            )
+
+
+def _lives(statement: Statement, name: str, part: str) -> bool:
+    """Say whether an unknown has an equation at a part of the boundary: of two materials each has its own."""
+    everything = _everything(statement)
+    asking = [one.domain for one in statement.equations if name in check_arguments(one.function, everything, "")]
+    if not asking or any(domain is statement.domain for domain in asking):
+        return True
+    at = statement.domain.boundary(part, 32).at
+    return any(bool(np.any(domain.contains(at))) for domain in asking)
+
+
+def _everything(statement: Statement) -> dict[str, str]:
+    """Return all that functions may ask for."""
+    names = [*statement.domain.names, *statement.networks, *statement.coefficients, *statement.constants, "n", "points"]
+    return dict.fromkeys(names, "")
+
+
+def _is_rest(condition: Condition) -> bool:
+    """Say whether a condition is on what others leave."""
+    return isinstance(condition, Free) and condition.on is None
+
+
+def _concerned(condition: Condition, statement: Statement) -> Sequence[str]:
+    if condition.unknowns:
+        return condition.unknowns
+    if isinstance(condition, Periodic):
+        return tuple(statement.networks)
+    asked = check_arguments(condition.residual, _everything(statement), condition.what)
+    return [name for name in statement.networks if name in asked]
+
+
+def _check_twice(condition: Condition, before: list[Condition], name: str, part: str) -> None:
+    """Raise if a condition says again, or otherwise, what another one says."""
+    for other in before:
+        alone = (Free, Periodic)
+        if condition.kind == other.kind != "condition" or isinstance(condition, alone) or isinstance(other, alone):
+            what = "is said twice" if condition.kind == other.kind else "contradict each other"
+            first = f"a {other.kind} and a {condition.kind}" if condition.kind != other.kind else f"a {condition.kind}"
+            raise ProblemError(
+                f"{first} of {name} on the part {part!r} of the boundary {what}", fix="leave one of them out."
+            )
+    before.append(condition)

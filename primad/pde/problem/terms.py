@@ -1,0 +1,168 @@
+"""The terms of a problem: residuals at points, one for each equation and each condition that is fitted."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.intervals import clock
+from primad.pde.geometry.sampling import Array, Points, joined
+from primad.pde.problem.conditions import Condition, Data, Initial, Integral, Interface, Neumann, Robin
+from primad.pde.problem.named_arguments import by_name, on_points
+
+Row = Mapping[str, Any]
+"""Arrays of a term, whose first axis are its points: `at`, and what else it needs there."""
+Known = Mapping[str, Any]
+"""What functions may ask for by name."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """Residuals at points.
+
+    Attributes:
+        name: of the term.
+        draw: a function (how many, seed) of the arrays at its points.
+        residual: a function of what is known at points and of the term's arrays, that returns one or several residuals.
+        weight: of the mean square; None for what is not stated.
+        fixed: whether its points are always the same.
+        kind: "equation", "boundary", "data" or "integral".
+        noise: whether residuals are in units of the standard deviation of data.
+    """
+
+    name: str
+    draw: Callable[[int, Sequence[int]], dict[str, Array]]
+    residual: Callable[[Known, Row], Any]
+    weight: float | None
+    fixed: bool
+    kind: str
+    noise: bool = False
+
+
+def equation_term(name: str, function: Callable[..., Any], domain: Domain, weight: float | None, how: str) -> Term:
+    """Return the term of an equation inside."""
+
+    def draw(count: int, seed: Sequence[int]) -> dict[str, Array]:
+        return {"at": domain.interior(count, how, seed).at}
+
+    return Term(name, draw, lambda known, row: by_name(function, known), weight, False, "equation")
+
+
+def condition_terms(condition: Condition, domain: Domain, names: Sequence[str], how: str) -> list[Term]:
+    """Return the terms of a condition that is fitted.
+
+    Args:
+        condition: the condition.
+        domain: of the problem.
+        names: of the unknowns that it is fitted for, of those it gives values to.
+        how: the order in which points are drawn.
+    """
+    if isinstance(condition, Data):
+        return [_data_term(condition, domain, names)]
+    if isinstance(condition, Integral):
+        return [_integral_term(condition, domain)]
+    owner = condition.of if isinstance(condition, Interface) else domain
+    parts = condition.parts(owner) if condition.on or not isinstance(condition, Interface) else owner.parts
+    label = " and ".join(parts) if condition.on else "boundary"
+
+    def points(count: int, seed: Sequence[int]) -> Points:
+        if len(parts) == 1:
+            return owner.boundary(parts[0], count, how, seed)
+        each = max(1, count // len(parts))
+        return joined([owner.boundary(part, each, how, (*seed, i)) for i, part in enumerate(parts)])
+
+    if not hasattr(condition, "values"):
+
+        def draw(count: int, seed: Sequence[int]) -> dict[str, Array]:
+            found = points(count, seed)
+            return {"at": found.at, "normal": np.asarray(found.normals)}
+
+        title = condition.name or f"condition on {label}"
+        return [
+            Term(
+                title, draw, lambda known, row: by_name(condition.residual, known), condition.weight, False, "boundary"
+            )
+        ]
+    return [_valued_term(condition, domain, name, points, label) for name in names]
+
+
+def _valued_term(
+    condition: Any, domain: Domain, name: str, points: Callable[[int, Sequence[int]], Points], label: str
+) -> Term:
+    value = condition.values[name]
+    robin = isinstance(condition, Robin)
+
+    def draw(count: int, seed: Sequence[int]) -> dict[str, Array]:
+        found = points(count, seed)
+        columns = {key: found[key] for key in found.names}
+        arrays = {"at": found.at, "target": on_points(value, columns, len(found), condition.what)}
+        if robin or isinstance(condition, Neumann):
+            arrays["normal"] = np.asarray(found.normals)
+        if robin:
+            arrays["a"] = on_points(condition.a, columns, len(found), condition.what)
+            arrays["b"] = on_points(condition.b, columns, len(found), condition.what)
+        return arrays
+
+    def residual(known: Known, row: Row) -> Any:
+        u = known[name]
+        if robin:
+            return row["a"] * u.value + row["b"] * _along(u, row["normal"], domain.names) - row["target"]
+        if isinstance(condition, Neumann):
+            return _along(u, row["normal"], domain.names) - row["target"]
+        if isinstance(condition, Initial) and condition.order:
+            return u.d(_time(domain)) - row["target"]
+        return u.value - row["target"]
+
+    what = f"d{name}/dn" if isinstance(condition, Neumann) else name
+    if isinstance(condition, Initial) and condition.order:
+        what = f"d{name}/d{_time(domain)}"
+    place = "at the start" if label == "initial" else f"on {label}"
+    return Term(f"{what} {place}", draw, residual, condition.weight, False, "boundary")
+
+
+def _time(domain: Domain) -> str:
+    return clock(domain).names[0]
+
+
+def _along(u: Any, normal: Any, names: Sequence[str]) -> Any:
+    """Return the derivative along normals."""
+    return sum(normal[:, i] * u.d(name) for i, name in enumerate(names) if name in _directions(u))
+
+
+def _directions(u: Any) -> Any:
+    return u.field.coordinates.names
+
+
+def _data_term(condition: Data, domain: Domain, unknowns: Sequence[str]) -> Term:
+    points, values = condition.split(domain.names, unknowns)
+    arrays = {"at": points.at, **{f"of {name}": column for name, column in values.items()}}
+
+    def residual(known: Known, row: Row) -> Any:
+        return tuple([(known[name].value - row[f"of {name}"]) / (condition.noise or 1.0) for name in values])
+
+    name, noisy = condition.name or "data", condition.noise is not None
+    return Term(name, lambda count, seed: dict(arrays), residual, condition.weight, True, "data", noisy)
+
+
+def _integral_term(condition: Integral, domain: Domain) -> Term:
+    points = condition.points(domain)
+    arrays = {"at": points.at, "weights": np.asarray(points.weights)}
+    if points.normals is not None:
+        arrays["normal"] = points.normals
+
+    def residual(known: Known, row: Row) -> Any:
+        return np.sum(row["weights"] * by_name(condition.residual, known)) - condition.value
+
+    return Term(
+        condition.name or "integral", lambda count, seed: dict(arrays), residual, condition.weight, True, "integral"
+    )
+
+
+def normal_of(row: Row, names: Sequence[str]) -> Any:
+    """Return the normals at points, by coordinate."""
+    return namedtuple("Normal", names)(*[row["normal"][:, i] for i in range(len(names))])

@@ -1,0 +1,1 @@
+"""Pictures, summaries and reports of solutions."""

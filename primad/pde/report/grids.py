@@ -1,0 +1,100 @@
+"""Where pictures show functions: grids of one or two coordinates, in the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from primad.errors import ProblemError, suggestion
+from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.intervals import space_of, time_of
+from primad.pde.geometry.sampling import Array
+from primad.pde.problem.named_arguments import by_name
+
+if TYPE_CHECKING:
+    from primad.pde.solve.solution import Solution
+
+Exact = Callable[..., Any]
+POINTS = 201
+"""Points along an axis of a map."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where a picture shows a function: along one or two coordinates, at fixed values of the others.
+
+    Attributes:
+        axes: names of the coordinates that are shown.
+        columns: for each coordinate an array, of one shape.
+        inside: which points lie in the domain.
+        fixed: values of the coordinates that are not shown.
+    """
+
+    axes: tuple[str, ...]
+    columns: dict[str, Array]
+    inside: Array
+    fixed: dict[str, float]
+
+    @property
+    def where(self) -> str:
+        """The fixed coordinates, in words."""
+        return ", ".join(f"{name} = {value:.4g}" for name, value in self.fixed.items())
+
+    def masked(self, values: Any) -> Array:
+        """Return values with NaN outside the domain."""
+        found: Array = np.where(self.inside, np.broadcast_to(np.asarray(values, np.float64), self.inside.shape), np.nan)
+        return found
+
+    def of(self, solution: Solution, unknown: str) -> Array:
+        """Return an unknown, with NaN outside the domain."""
+        at = np.stack([column.ravel() for column in self.columns.values()], axis=1)
+        found = np.full(len(at), np.nan)
+        inside = self.inside.ravel()
+        found[inside] = solution.at(at[inside], unknown)
+        return found.reshape(self.inside.shape)
+
+    def exact(self, function: Exact) -> Array:
+        """Return a function of coordinates by name, with NaN outside the domain."""
+        return self.masked(by_name(function, self.columns))
+
+
+def grid(solution: Solution, axes: Sequence[str] | None, fixed: Mapping[str, float], most: int = 2) -> Grid:
+    """Return where to show a solution.
+
+    Args:
+        solution: of a problem.
+        axes: names of the coordinates to show; by default the first ones that are not fixed.
+        fixed: values of other coordinates; those that are missing are in the middle.
+        most: how many coordinates can be shown.
+
+    Raises:
+        ProblemError: if a coordinate is not known, or both shown and fixed.
+    """
+    domain = solution.problem.domain
+    for name in (*(axes or ()), *fixed):
+        if name not in domain.names:
+            raise ProblemError(f"there is no coordinate {name!r}", fix=suggestion(name, domain.names))
+    shown = _shown([name for name in domain.names if name not in fixed], domain, most) if axes is None else tuple(axes)
+    if not shown or len(shown) > most or set(shown) & set(fixed):
+        known, other = ", ".join(shown) or "no coordinate", ", ".join(fixed) or "none"
+        raise ProblemError(f"there is no picture along {known} with fixed {other}")
+    bounds = dict(zip(domain.names, domain.bounds, strict=True))
+    lines = [np.linspace(bounds[name][0], bounds[name][1], POINTS if len(shown) > 1 else 2 * POINTS) for name in shown]
+    mesh = dict(zip(shown, np.meshgrid(*lines, indexing="ij"), strict=True))
+    rest = {name: float(fixed.get(name, np.mean(bounds[name]))) for name in domain.names if name not in shown}
+    shape = mesh[shown[0]].shape
+    columns = {name: mesh[name] if name in mesh else np.full(shape, rest[name]) for name in domain.names}
+    at = np.stack([column.ravel() for column in columns.values()], axis=1)
+    return Grid(shown, columns, domain.contains(at).reshape(shape), rest)
+
+
+def _shown(left: Sequence[str], domain: Domain, most: int) -> tuple[str, ...]:
+    """Return the coordinates to show by default: no parameters of a family, and time only where there is room."""
+    time = time_of(domain)
+    found = [name for name in left if name == time or name in space_of(domain)] or list(left)
+    if len(found) > most:
+        found = [name for name in found if name != time]
+    return tuple(found[:most])

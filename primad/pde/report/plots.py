@@ -1,0 +1,376 @@
+"""Pictures of solutions and runs, one call each. What is returned are matplotlib's objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from primad.errors import ProblemError, suggestion
+from primad.pde.geometry.sampling import Array
+from primad.pde.problem.named_arguments import check_arguments
+from primad.pde.report.grids import Grid, grid
+from primad.pde.solve.optional_packages import needed
+
+if TYPE_CHECKING:
+    from primad.pde.solve.solution import Solution
+
+__all__ = [
+    "animate",
+    "plot",
+    "plot_coefficients",
+    "plot_error",
+    "plot_losses",
+    "plot_residual",
+    "plot_slices",
+    "plot_surface",
+]
+
+Exact = Callable[..., Any]
+
+
+def _pyplot() -> Any:
+    return needed("matplotlib.pyplot", "plot", "pictures")
+
+
+def chosen(solution: Solution, unknown: str | None) -> str:
+    """Return the unknown to show: the first, if none is named."""
+    names = solution.problem.unknowns
+    if unknown is not None and unknown not in names:
+        raise ProblemError(f"there is no unknown {unknown!r}", fix=suggestion(unknown, names))
+    return unknown or names[0]
+
+
+def coloured(
+    axes: Any, where: Grid, values: Array, *, cmap: str | None = None, norm: Any = None, label: str = ""
+) -> Any:
+    """Draw a map with a bar of colours."""
+    low, high = (float(np.nanmin(values)), float(np.nanmax(values))) if np.any(np.isfinite(values)) else (0.0, 1.0)
+    limits: dict[str, Any] = {}
+    if cmap is None and low < 0 < high:
+        limits = {"vmin": -max(-low, high), "vmax": max(-low, high)}
+    colours = cmap or ("RdBu_r" if limits else "viridis")
+    x, y = (where.columns[name] for name in where.axes)
+    mesh = axes.pcolormesh(x, y, values, cmap=colours, norm=norm, shading="gouraud", rasterized=True, **limits)
+    axes.figure.colorbar(mesh, ax=axes)
+    axes.set(xlabel=where.axes[0], ylabel=where.axes[1])
+    spans = [np.ptp(where.columns[name]) for name in where.axes]
+    if "t" not in where.axes and 0.2 < spans[0] / spans[1] < 5:
+        axes.set_aspect("equal")
+    return mesh
+
+
+def plot(
+    solution: Solution,
+    unknown: str | None = None,
+    *,
+    axes: Any = None,
+    along: Sequence[str] | None = None,
+    exact: Exact | None = None,
+    **fixed: float,
+) -> Any:
+    """Draw an unknown: a line in one dimension, a map in two.
+
+    Args:
+        solution: what to draw.
+        unknown: which unknown; the first by default.
+        axes: matplotlib's axes to draw on; by default those of a new figure.
+        along: names of one or two coordinates; by default two, if there are.
+        exact: a function of coordinates by name, drawn beside a line.
+        **fixed: values of other coordinates; those that are missing are in the middle.
+
+    Returns:
+        the axes.
+    """
+    name, where = chosen(solution, unknown), grid(solution, along, fixed)
+    axes = _axes(axes)
+    values = where.of(solution, name)
+    if len(where.axes) == 1:
+        x = where.columns[where.axes[0]]
+        if exact is not None:
+            axes.plot(x, where.exact(exact), color="C1", linewidth=4, alpha=0.4, label="exact")
+        axes.plot(x, values, color="C0", label=name)
+        axes.set(xlabel=where.axes[0], ylabel=name)
+        if exact is not None:
+            axes.legend(frameon=False)
+    else:
+        coloured(axes, where, values)
+    axes.set_title(", ".join(part for part in (name, where.where) if part))
+    return axes
+
+
+def plot_error(
+    solution: Solution, *, axes: Any = None, along: Sequence[str] | None = None, log: bool = True, **named: Any
+) -> Any:
+    """Draw how far an unknown is from what it should be: `plot_error(solution, u=lambda x, t: …)`.
+
+    Args:
+        solution: what to draw.
+        axes: matplotlib's axes to draw on; by default those of a new figure.
+        along: names of one or two coordinates; by default two, if there are.
+        log: whether colours, or the axis, are logarithmic.
+        **named: an unknown with a function of coordinates by name; values of other coordinates.
+
+    Returns:
+        the axes.
+    """
+    exact = {name: value for name, value in named.items() if name in solution.problem.unknowns}
+    fixed = {name: value for name, value in named.items() if name not in exact}
+    if len(exact) != 1:
+        raise ProblemError("the error is that of one unknown", fix="write plot_error(u=lambda x, t: …).")
+    ((name, function),) = exact.items()
+    check_arguments(function, dict.fromkeys(solution.problem.domain.names, "coordinates"), f"the exact {name}")
+    where = grid(solution, along, fixed)
+    wrong = np.abs(where.of(solution, name) - where.exact(function))
+    return _size(_axes(axes), where, wrong, f"|{name} − exact|", log)
+
+
+def plot_residual(
+    solution: Solution,
+    label: str | None = None,
+    *,
+    axes: Any = None,
+    along: Sequence[str] | None = None,
+    log: bool = True,
+    **fixed: float,
+) -> Any:
+    """Draw the size of the residual of an equation.
+
+    Args:
+        solution: what to draw.
+        label: the residual; the first by default.
+        axes: matplotlib's axes to draw on; by default those of a new figure.
+        along: names of one or two coordinates; by default two, if there are.
+        log: whether colours, or the axis, are logarithmic.
+        **fixed: values of other coordinates; those that are missing are in the middle.
+
+    Returns:
+        the axes.
+    """
+    problem = solution.problem
+    labels = {
+        one: (term, i)
+        for term, names in problem.labels.items()
+        for i, one in enumerate(names)
+        if problem.terms[term].kind == "equation"
+    }
+    label = label or next(iter(labels))
+    if label not in labels:
+        raise ProblemError(f"no equation is called {label!r}", fix=suggestion(label, labels))
+    term, place = labels[label]
+    where = grid(solution, along, fixed)
+    at = np.stack([column.ravel() for column in where.columns.values()], axis=1)
+    values = problem.evaluated(solution.params, {term: {"at": at}})[term][:, place]
+    return _size(_axes(axes), where, where.masked(np.abs(values).reshape(where.inside.shape)), f"|{label}|", log)
+
+
+def _size(axes: Any, where: Grid, values: Array, label: str, log: bool) -> Any:
+    """Draw what is not negative."""
+    top = float(np.nanmax(values))
+    log = log and top > 0
+    if log:
+        values = np.maximum(values, 1e-4 * top)
+    if len(where.axes) == 1:
+        axes.plot(where.columns[where.axes[0]], values)
+        axes.set(xlabel=where.axes[0], ylabel=label, yscale="log" if log else "linear")
+    else:
+        norm = needed("matplotlib.colors", "plot", "pictures").LogNorm(1e-4 * top, top) if log else None
+        coloured(axes, where, values, cmap="magma", norm=norm)
+    axes.set_title(", ".join(part for part in (label, where.where) if part))
+    return axes
+
+
+def plot_slices(
+    solution: Solution,
+    across: str = "t",
+    at: Sequence[float] | None = None,
+    unknown: str | None = None,
+    *,
+    axes: Any = None,
+    along: str | None = None,
+    exact: Exact | None = None,
+    **fixed: float,
+) -> Any:
+    """Draw an unknown along one coordinate at several values of another.
+
+    Args:
+        solution: what to draw.
+        across: the coordinate with several values.
+        at: these values; five by default.
+        unknown: which unknown; the first by default.
+        axes: matplotlib's axes to draw on; by default those of a new figure.
+        along: the coordinate of the horizontal axis; by default the first other one.
+        exact: a function of coordinates by name, drawn as wide lines.
+        **fixed: values of other coordinates; those that are missing are in the middle.
+
+    Returns:
+        the axes.
+    """
+    domain, name, axes = solution.problem.domain, chosen(solution, unknown), _axes(axes)
+    if across not in domain.names:
+        raise ProblemError(f"there is no coordinate {across!r}", fix=suggestion(across, domain.names))
+    low, high = domain.bounds[domain.names.index(across)]
+    values = np.linspace(low, high, 5) if at is None else np.asarray(at, np.float64)
+    along = along or next(other for other in domain.names if other != across and other not in fixed)
+    for i, value in enumerate(values):
+        where = grid(solution, (along,), {**fixed, across: float(value)}, 1)
+        x, colour = where.columns[along], f"C{i % 10}"
+        if exact is not None:
+            axes.plot(x, where.exact(exact), color=colour, linewidth=4, alpha=0.35)
+        axes.plot(x, where.of(solution, name), color=colour, label=f"{across} = {value:.3g}")
+    axes.set(xlabel=along, ylabel=name, title=name if exact is None else f"{name} (thin), exact (wide)")
+    axes.legend(frameon=False)
+    return axes
+
+
+def plot_surface(
+    solution: Solution,
+    unknown: str | None = None,
+    *,
+    axes: Any = None,
+    along: Sequence[str] | None = None,
+    **fixed: float,
+) -> Any:
+    """Draw an unknown as a surface over two coordinates.
+
+    Args:
+        solution: what to draw.
+        unknown: which unknown; the first by default.
+        axes: matplotlib's 3-D axes to draw on; by default those of a new figure.
+        along: names of two coordinates.
+        **fixed: values of other coordinates; those that are missing are in the middle.
+
+    Returns:
+        the axes.
+    """
+    name, where = chosen(solution, unknown), grid(solution, along, fixed)
+    if len(where.axes) != 2:
+        raise ProblemError("a surface needs two coordinates", fix="use plot for a line.")
+    if axes is None:
+        axes = _pyplot().figure(layout="constrained").add_subplot(projection="3d")
+    x, y = (where.columns[axis] for axis in where.axes)
+    axes.plot_surface(
+        x, y, where.of(solution, name), cmap="viridis", rcount=80, ccount=80, linewidth=0, antialiased=False
+    )
+    axes.set(xlabel=where.axes[0], ylabel=where.axes[1], zlabel=name, title=where.where or name)
+    return axes
+
+
+def plot_losses(solution: Solution, *, axes: Any = None, against: str = "step") -> Any:
+    """Draw the mean square of each residual, step by step.
+
+    Args:
+        solution: whose history is drawn.
+        axes: matplotlib's axes to draw on; by default those of a new figure.
+        against: "step" or "seconds".
+
+    Returns:
+        the axes.
+    """
+    history, axes = solution.history, _axes(axes)
+    if against not in ("step", "seconds"):
+        raise ProblemError(f"losses are drawn against step or seconds, not {against!r}")
+    x = np.arange(1, len(history) + 1) if against == "step" else np.array(history.seconds)
+    for name in history.names:
+        axes.semilogy(x, history.of(name), label=name)
+    axes.set(xlabel=against, ylabel="mean square of the residual", title="Losses")
+    if len(history.names) <= 12:
+        axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
+def plot_coefficients(
+    solution: Solution, *, axes: Any = None, exact: Mapping[str, float] | None = None, level: float | None = 0.95
+) -> Any:
+    """Draw the coefficients that are learned, step by step, with the band of confidence where they ended.
+
+    Args:
+        solution: whose history is drawn.
+        axes: matplotlib's axes to draw on; by default those of a new figure.
+        exact: what they should be, by name.
+        level: of the confidence; None for no bands. Bands need data.
+
+    Returns:
+        the axes.
+    """
+    history, axes = solution.history, _axes(axes)
+    traces = {name: np.array(trace) for name, trace in history.coefficients.items() if np.ndim(trace[0]) == 0}
+    if not traces:
+        raise ProblemError("there are no coefficients to draw: the problem learns none that are numbers")
+    bands = solution.confidence(level) if level is not None and solution.has_data else {}
+    for i, (name, trace) in enumerate(traces.items()):
+        axes.plot(np.arange(1, len(trace) + 1), trace, color=f"C{i}", label=f"{name} = {trace[-1]:.5g}")
+        if name in bands:
+            low, high = bands[name]
+            axes.axhspan(float(low), float(high), color=f"C{i}", alpha=0.2, linewidth=0, label=f"{level:.0%} of {name}")
+        if exact and name in exact:
+            axes.axhline(exact[name], color=f"C{i}", linestyle=":", label=f"exact {name}")
+    axes.set(xlabel="step", ylabel="coefficient", title="Coefficients")
+    axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
+def animate(
+    solution: Solution,
+    along: str = "t",
+    unknown: str | None = None,
+    *,
+    frames: int = 60,
+    exact: Exact | None = None,
+    **fixed: float,
+) -> Any:
+    """Animate an unknown as one coordinate goes through its values: a line, or a map.
+
+    Args:
+        solution: what to draw.
+        along: the coordinate that moves.
+        unknown: which unknown; the first by default.
+        frames: how many pictures.
+        exact: a function of coordinates by name, drawn beside a line.
+        **fixed: values of other coordinates; those that are missing are in the middle.
+
+    Returns:
+        a `matplotlib.animation.FuncAnimation`: `save("u.gif")` writes it, `to_jshtml()` shows it in a notebook.
+    """
+    domain, name = solution.problem.domain, chosen(solution, unknown)
+    if along not in domain.names:
+        raise ProblemError(f"there is no coordinate {along!r}", fix=suggestion(along, domain.names))
+    low, high = domain.bounds[domain.names.index(along)]
+    values = np.linspace(low, high, frames)
+    where = [grid(solution, None, {**fixed, along: float(value)}) for value in values]
+    shown = [one.of(solution, name) for one in where]
+    low, high = min(float(np.nanmin(s)) for s in shown), max(float(np.nanmax(s)) for s in shown)
+    figure, axes = _pyplot().subplots(layout="constrained")
+    margin = 0.05 * (high - low or 1.0)
+    if len(where[0].axes) == 1:
+        x = where[0].columns[where[0].axes[0]]
+        right = None
+        if exact is not None:
+            (right,) = axes.plot(x, where[0].exact(exact), color="C1", linewidth=4, alpha=0.4, label="exact")
+        (line,) = axes.plot(x, shown[0], label=name)
+        axes.set(xlabel=where[0].axes[0], ylabel=name, ylim=(low - margin, high + margin))
+    else:
+        mesh = coloured(axes, where[0], shown[0])
+        mesh.set_clim(*((-max(-low, high), max(-low, high)) if low < 0 < high else (low, high)))
+
+    def frame(i: int) -> list[Any]:
+        axes.set_title(f"{name}, {along} = {values[i]:.3g}")
+        if len(where[i].axes) != 1:
+            mesh.set_array(np.ma.masked_invalid(shown[i]))
+            return [mesh]
+        line.set_ydata(shown[i])
+        if right is not None and exact is not None:
+            right.set_ydata(where[i].exact(exact))
+        return [line]
+
+    return needed("matplotlib.animation", "plot", "pictures").FuncAnimation(figure, frame, frames, interval=50)
+
+
+def close(figure: Any) -> None:
+    """Forget a figure."""
+    _pyplot().close(figure)
+
+
+def _axes(axes: Any) -> Any:
+    return _pyplot().subplots(layout="constrained")[1] if axes is None else axes

@@ -1,0 +1,1 @@
+"""The search for parameters: runs, solutions, histories, marching in time."""

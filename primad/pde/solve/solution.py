@@ -1,0 +1,221 @@
+"""What was found: the unknowns as functions, the history of the search, and why it ended."""
+
+from __future__ import annotations
+
+import os
+from collections import ChainMap
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from primad.errors import ProblemError, no_attribute, suggestion
+from primad.functional.jit import jit
+from primad.nn.saving import save
+from primad.optimize.parameter_vectors import Space
+from primad.pde.geometry.point_arguments import Place
+from primad.pde.problem.named_arguments import by_name
+from primad.pde.report import html_report as report
+from primad.pde.report import plots
+from primad.pde.report.pages import results
+from primad.pde.solve.confidence import intervals
+from primad.pde.solve.history import History
+
+if TYPE_CHECKING:
+    from primad.pde.problem.pde_problem import Problem
+    from primad.pde.problem.settings import Settings
+
+__all__ = ["Solution"]
+
+Array = np.ndarray[Any, Any]
+Tree = Any
+MOST_AT_ONCE = 2**15
+"""Points that an unknown is evaluated at in one call."""
+
+
+class Unknown:
+    """An unknown as a function of coordinates, which may be arrays that broadcast, by place or by name."""
+
+    def __init__(self, solution: Solution, name: str, derivative: str = "") -> None:
+        self._solution, self.name, self.derivative = solution, name, derivative
+
+    def __call__(self, *coordinates: Any, **named: Any) -> Any:
+        names = self._solution.problem.domain.names
+        given = dict(zip(names, coordinates, strict=False))
+        if len(coordinates) > len(names) or set(given) & set(named) or {*given, *named} != set(names):
+            raise ProblemError(
+                f"{self.name} is a function of {', '.join(names)}, got {len(coordinates)} and ({', '.join(named)})",
+                fix=f"write {self.name}({', '.join(names)}).",
+            )
+        given.update(named)
+        arrays = np.broadcast_arrays(*[np.asarray(given[name], np.float64) for name in names])
+        at = np.stack([array.ravel() for array in arrays], axis=1)
+        return self._solution.at(at, self.name, self.derivative).reshape(arrays[0].shape)[()]
+
+    def d(self, derivative: str) -> Unknown:
+        """Return a derivative, which is a function as well: `d("xx")`."""
+        return Unknown(self._solution, self.name, derivative)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._solution.problem.domain.names)
+        return f"<{self.name}{'_' + self.derivative if self.derivative else ''}({names})>"
+
+
+class Solution:
+    """What `Problem.solve` found.
+
+    Unknowns are attributes, functions of coordinates: `solution.u(x, t)`, `solution.u.d("xx")(x, t)`. Learned
+    coefficients are in `coefficients`.
+
+    Attributes:
+        problem: the problem.
+        params: the parameters of the networks, and the coefficients.
+        state: the optimiser's state that belongs to them.
+        points: of the last step, with their scales: what `Problem.residuals` takes.
+        history: of the search.
+        reason: why it ended: "target", "stalled", "steps", "seconds", "patience", "plateau", "callback",
+            "interrupted" or "diverged".
+        message: this in words.
+        settings: how it was searched for.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        params: Tree,
+        state: Any,
+        points: Any,
+        history: History,
+        reason: str = "",
+        message: str = "",
+        settings: Settings | None = None,
+    ) -> None:
+        self.problem, self.params, self.state, self.points = problem, params, state, points
+        self.history, self.reason, self.message, self.settings = history, reason, message, settings
+
+    @property
+    def coefficients(self) -> dict[str, Any]:
+        """The coefficients that were learned."""
+        return {name: np.asarray(value)[()] for name, value in self.params["coefficients"].items()}
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        return Space.of(self.params).size
+
+    @property
+    def loss(self) -> float:
+        """Half the weighted sum of mean squares, as the last step left it."""
+        return self.history.values[-1] if self.history.values else float("nan")
+
+    @property
+    def seconds(self) -> float:
+        """How long the search took."""
+        return self.history.seconds[-1] if self.history.seconds else 0.0
+
+    def __getattr__(self, name: str) -> Unknown:
+        if name.startswith("_") or "problem" not in self.__dict__:
+            raise AttributeError(name)
+        if name in self.problem.unknowns:
+            return Unknown(self, name)
+        raise no_attribute("a solution", name, (*dir(self), *self.problem.unknowns))
+
+    def at(self, points: Array, unknown: str, derivative: str = "") -> Array:
+        """Return an unknown, or a derivative of it, at points, one a row."""
+        evaluate = _evaluator(self.problem, unknown, derivative)
+        pieces = [evaluate(self.params, points[i : i + MOST_AT_ONCE]) for i in range(0, len(points), MOST_AT_ONCE)]
+        return np.concatenate([np.asarray(piece) for piece in pieces]) if pieces else np.zeros(0)
+
+    def residuals(self, points: Any = 1000, seed: int = 1) -> dict[str, tuple[Array, Array]]:
+        """Return (points, residuals) of each equation, at points that were not used.
+
+        Args:
+            points: how many.
+            seed: decides them.
+        """
+        found = {}
+        drawn = self.problem.points(points, seed=(seed, 12345))
+        values = self.problem.evaluated(self.params, drawn)
+        for name, labels in self.problem.labels.items():
+            if self.problem.terms[name].kind == "equation":
+                for i, label in enumerate(labels):
+                    found[label] = drawn[name]["at"], values[name][:, i]
+        return found
+
+    def error(self, points: int | Array = 10_000, **exact: Callable[..., Any]) -> float:
+        """Return the relative L2 error of an unknown: `solution.error(u=lambda x, t: …)`.
+
+        Args:
+            points: how many, or the points themselves, one a row.
+            **exact: the unknown, and a function of coordinates by name.
+        """
+        if len(exact) != 1:
+            raise ProblemError(f"the error of one unknown at a time, got {', '.join(exact) or 'none'}")
+        ((name, function),) = exact.items()
+        at = self.problem.domain.interior(points).at if isinstance(points, int) else np.asarray(points)
+        known = ChainMap({"points": at}, Place(self.problem.domain.names, at))  # type: ignore[arg-type]
+        right = np.broadcast_to(by_name(function, known), len(at))
+        return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parameters to a file (safetensors); `Problem.load` reads them.
+
+        Args:
+            path: the file.
+        """
+        if self.writes:
+            save(path, self.params)
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process writes files: of processes that shared the points, the first."""
+        return self.settings is None or self.problem.computed_by(self.settings.chunks).leads
+
+    @property
+    def has_data(self) -> bool:
+        """Whether the problem has data."""
+        return any(term.kind == "data" for term in self.problem.terms.values())
+
+    def confidence(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Return for each learned coefficient the interval that contains it with a probability.
+
+        It comes from the Hessian of Gauss and Newton, where the residuals of each term (data, equations, conditions)
+        are taken as independent errors of the size that they have.
+
+        Args:
+            level: the probability.
+
+        Raises:
+            ProblemError: if there are no coefficients, or no data.
+        """
+        return intervals(self, level)
+
+    report = report.report
+    plot, plot_error, plot_residual = plots.plot, plots.plot_error, plots.plot_residual
+    plot_slices, plot_surface, animate = plots.plot_slices, plots.plot_surface, plots.animate
+    plot_losses, plot_coefficients = plots.plot_losses, plots.plot_coefficients
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>" + "".join(results(self, {}, bands=False))
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.problem.unknowns)
+        ended = f"loss {self.loss:.3g} after {len(self.history)} steps, {self.message or self.reason}"
+        return f"<solution of {names}: {ended}>"
+
+
+def _evaluator(problem: Problem, unknown: str, derivative: str) -> Callable[[Tree, Array], Any]:
+    """Return the compiled function of an unknown, which the problem keeps."""
+    kept = problem.__dict__.setdefault("_evaluators", {})
+    if unknown not in problem.unknowns:
+        raise ProblemError(f"{unknown!r} is no unknown", fix=suggestion(unknown, problem.unknowns))
+    if (unknown, derivative) not in kept:
+
+        def evaluate(params: Tree, at: Any) -> Any:
+            field = problem.fields(params, at)[unknown]
+            return field.d(derivative) if derivative else field.value
+
+        kept[unknown, derivative] = jit(evaluate)
+    found: Callable[[Tree, Array], Any] = kept[unknown, derivative]
+    return found

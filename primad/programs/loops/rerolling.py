@@ -1,0 +1,242 @@
+"""Loops that were written in Python, as loops of the program: code that never heard of `scan` gets its speed.
+
+A `for` loop in plain NumPy is unrolled while it is recorded. Where its steps are equal they become a `scan`, before
+anything is derived: so derivatives, batches and plans are those of a loop. Each step computes what it did before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.node import LITERAL, Node, Trace, literal_value
+from primad.ir.program import Program, carry_lines
+from primad.ir.replay import newest, reapplied, replay
+from primad.native.llvm.compile_limits import BUDGET
+from primad.numpy.shapes.shaping import stack
+from primad.ops.record.primitive import as_tuple
+from primad.programs.loops.closed_bodies import with_scalars
+from primad.programs.loops.periods import Period, period_of, same_value
+from primad.programs.loops.scan import Form
+from primad.programs.loops.scan import scan as scan_
+from primad.recording.traced_array import TracedArray, lift
+from primad.runtime.failure import nearest_line
+from primad.system.quantities import several, size
+
+MOST_ROLLED = 4
+"""Loops, one after the other, that are found in a program. Chosen: each is looked for in what the others leave."""
+
+SMALL = 4096
+"""Bytes that steps carry, above which a run that is not very long stays unrolled. Chosen: larger arrays have axes along
+which tiles are cut and Jacobians need one pullback, which a loop may hide."""
+
+
+def rolled(program: Program) -> Program:
+    """Return a program whose long runs of equal steps are loops; the program itself if it has none.
+
+    Its notes say which runs there are, and why one stays unrolled.
+    """
+    notes: list[str] = []
+    for _ in range(MOST_ROLLED):
+        period = period_of(program)
+        if period is None:
+            break
+        line = nearest_line(program.lines, period.nodes[period.start])
+        at = f" ({line})" if line else ""
+        run = f"{several(period.steps, 'equal step')} of {several(period.length, 'op')}{at}, which Python unrolled,"
+        rolling = _Rolling(program, period)
+        made = rolling.program()
+        if made is None:
+            notes.append(f"{run} stay so: {rolling.refused}")
+            break
+        notes.append(f"{run} are one scan")
+        program = made
+    program.notes = tuple(notes)
+    return program
+
+
+class _Rolling:
+    """A program that is being built again, with a loop.
+
+    Unrolled steps on large arrays run in tiles, which stay in a cache through all of them, as steps of a loop do not.
+    So they stay, unless there are so many that compiling them takes long.
+
+    Values that a step takes from the steps before are carried: a node of the step and how many steps ago it was
+    computed.
+
+    Attributes:
+        refused: why there is no loop.
+    """
+
+    def __init__(self, program: Program, period: Period) -> None:
+        self.source = program
+        self.period = period
+        self.refused = ""
+        self.place = {node: i for i, node in enumerate(period.nodes)}
+        self.first = range(period.start, period.start + period.length)
+        self.carried: dict[tuple[int, int], None] = {}  # (node of the step, steps ago)
+        self.rows: dict[tuple[Node, ...], None] = {}  # of each value from outside that differs, that of every step
+        self.row_of: dict[tuple[int, int], tuple[Node, ...]] = {}  # by the node of the step and its operand
+        self.stacked: dict[int, None] = {}  # nodes of the step that are used outside, in other steps than the last
+
+    def program(self) -> Program | None:
+        """Return the program with the loop; None if it has to stay as it is, or had better."""
+        self._find_operands()
+        users = self._used_outside()
+        carried = [self.period.nodes[self.first[r]] for r, _ in self.carried]
+        stacked = [self.period.nodes[self.first[r]] for r in self.stacked]
+        if any(isinstance(node.type, TupleType) for node in (*carried, *stacked)):
+            self.refused = "a step takes what an op with several results computed in the one before"
+            return None
+        begun = [node.type for node in self._begun()]
+        if begun != [node.type for node in carried]:
+            self.refused = "what was computed before them has another type than what they compute"
+            return None
+        large = sum(node.type.nbytes for node in carried) > SMALL
+        if large and self.period.length * self.period.steps <= BUDGET.put_in_place:
+            self.refused = f"they carry more than {size(SMALL)}, and up to {BUDGET.put_in_place} ops run in tiles"
+            return None
+        source = self.source
+        trace = Trace(origin=source.trace.origin)
+        mapping = {node: trace.input(node.type, weak=bool(node.params)) for node in source.inputs}
+        inputs = list(mapping.values())
+        try:
+            self._replay(mapping, trace, lambda node: self.place.get(node, -1) < self.period.start)
+            found = self._loop(mapping, trace)
+            self._hand_over(found, users, mapping)
+            self._replay(mapping, trace, lambda node: self.place.get(node, -1) >= self.period.end)
+            carry_lines(source, mapping, trace)
+            outputs = [mapping.get(node, node) for node in source.outputs]
+            made = Program(trace, inputs, outputs, source.in_tree, source.out_tree, source.names, source.label)
+            made.lines = trace.lines
+            return made
+        finally:
+            trace.close()
+
+    def _replay(self, mapping: dict[Node, Node], trace: Trace, chosen: Any) -> None:
+        replay([node for node in self.source.nodes if chosen(node)], mapping, trace)
+
+    def _find_operands(self) -> None:
+        """Find out what a step takes from the steps before it, and from outside."""
+        for i in self.first:
+            for k, x in enumerate(self.period.nodes[i].inputs):
+                self._find_operand(i, k, x)
+
+    def _find_operand(self, i: int, k: int, x: Node) -> None:
+        nodes, period, at = self.period.nodes, self.period, self.place.get(x)
+        if at is None:
+            each = tuple([nodes[i + j * period.length].inputs[k] for j in range(period.steps)])
+            if not all(same_value(x, other) for other in each):
+                self.rows[each] = None
+                self.row_of[i - period.start, k] = each
+        elif self._is_carried(i, k, at):
+            ago, r = divmod(at - period.start, period.length)
+            self.carried.update(dict.fromkeys([(r, steps) for steps in range(1, -ago + 1)]))
+
+    def _is_carried(self, i: int, k: int, at: int) -> bool:
+        """Say whether an operand is another value in the next step, from the steps before that one."""
+        nodes, period = self.period.nodes, self.period
+        return at < period.start and nodes[i + period.length].inputs[k] is not nodes[at]
+
+    def _used_outside(self) -> list[tuple[Node, int, int]]:
+        """Return the nodes of the run that are used outside of it: each with its node of the step, and its step."""
+        nodes, period = self.period.nodes, self.period
+        used = dict.fromkeys(self.source.outputs)
+        for node in nodes[period.end :]:
+            used.update(dict.fromkeys(node.inputs))
+        found = []
+        for node in used:
+            at = self.place.get(node, -1)
+            if period.start <= at < period.end:
+                found.append((node, *divmod(at - period.start, period.length)[::-1]))
+        for _, r, step in found:
+            if step < period.steps - 1 and (r, period.steps - step) not in self.carried:
+                self.stacked[r] = None
+        for _, r, step in found:
+            if step == period.steps - 1 and r not in self.stacked:
+                self.carried[r, 1] = None
+        return found
+
+    def _begun(self) -> list[Node]:
+        """Return the values that are carried into the first step."""
+        nodes, period = self.period.nodes, self.period
+        return [nodes[period.start - ago * period.length + r] for r, ago in self.carried]
+
+    def _loop(self, mapping: dict[Node, Node], trace: Trace) -> list[TracedArray]:
+        """Build the loop, and return its results."""
+        period, start = self.period, self._begun()
+        rows = [self._stack([mapping.get(x, x) for x in each], trace) for each in self.rows]
+        body = Trace(origin=trace.origin)
+        carry = {key: body.input(node.type) for key, node in zip(self.carried, start, strict=True)}
+        row = {
+            each: body.input(ArrayType(x.type.shape[1:], x.type.dtype)) for each, x in zip(self.rows, rows, strict=True)
+        }
+        inputs = [*carry.values(), *row.values()]
+        own = self._step(mapping, body, carry, row)
+        after = [own[r] if ago == 1 else carry[r, ago - 1] for r, ago in self.carried]
+        program = Program(body, inputs, [*after, *[own[r] for r in self.stacked]], label=self.source.label)
+        program.lines = body.lines
+        of, sources = with_scalars(program)
+        body.close()
+        given = [TracedArray(mapping[node]) for node in start] + [TracedArray(x) for x in rows]
+        closed = [
+            TracedArray(node if node.op is not LITERAL else trace.literal(literal_value(node), node.type))
+            for node in sources
+        ]
+        form = Form(len(start), len(rows), period.steps, False, False)
+        return list(as_tuple(scan_(*given, *closed, of=of, **form._asdict())))
+
+    def _step(
+        self, mapping: dict[Node, Node], body: Trace, carry: dict[tuple[int, int], Node], row: dict[Any, Node]
+    ) -> list[Node]:
+        """Build a step's nodes."""
+        source = self.source
+        own: list[Node] = []
+
+        def operand(i: int, k: int, x: Node) -> Node:
+            at, start = self.place.get(x), self.period.start
+            if (i - start, k) in self.row_of:
+                given = row[self.row_of[i - start, k]]
+                return given if given.type == x.type else _filled(given, x.type)
+            if at is not None and at >= start:
+                return own[at - start]
+            if at is not None and self._is_carried(i, k, at):
+                ago, place = divmod(at - start, self.period.length)
+                return carry[place, -ago]
+            return body.literal(literal_value(x), x.type) if x.op is LITERAL else mapping.get(x, x)
+
+        for i in self.first:
+            node = self.period.nodes[i]
+            operands = tuple([operand(i, k, x) for k, x in enumerate(node.inputs)])
+            made = reapplied(node, operands, newest(operands, body))
+            own.append(made)
+            if node in source.lines:
+                body.lines.setdefault(made, source.lines[node])
+        return own
+
+    def _stack(self, each: Sequence[Node], trace: Trace) -> Node:
+        """Return the rows of a value from outside: an array of numbers, or a stack of views."""
+        if each[0].op is LITERAL:
+            values = np.array([literal_value(node) for node in each], each[0].type.dtype)
+            return lift(values, trace)
+        found: TracedArray = stack([TracedArray(node) for node in each])
+        return found.node
+
+    def _hand_over(self, found: Sequence[TracedArray], users: Sequence[Any], mapping: dict[Node, Node]) -> None:
+        """Say what became of the nodes of the run that are used outside."""
+        after = dict(zip(self.carried, found, strict=False))
+        stacked = dict(zip(self.stacked, found[len(after) :], strict=True))
+        for node, r, step in users:
+            ago = self.period.steps - step
+            value = after[r, ago] if (r, ago) in after else stacked[r][step]
+            mapping[node] = value.node
+
+
+def _filled(number: Node, type: ArrayType) -> Node:
+    """Return an array of one number."""
+    found: TracedArray = ops.broadcast(TracedArray(number), shape=type.shape, axes=tuple(range(type.ndim)))
+    return found.node

@@ -1,0 +1,118 @@
+"""What NumPy's protocols find on traced arrays, and what they say where they find nothing.
+
+`primad.numpy` fills three tables with what each NumPy name records.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.errors import TracingError
+from primad.system.deferred import special
+
+UFUNCS: dict[Any, Callable[..., Any]] = {}
+"""What a NumPy or SciPy ufunc records."""
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+"""What a NumPy function records."""
+METHODS: dict[str, Callable[..., Any]] = {}
+"""What a method or an indexing of a traced array records."""
+
+REFUSED: dict[Any, str] = {}
+"""Why a function of NumPy's records nothing."""
+
+_HARMLESS: dict[str, Any] = {
+    "where": (True,),
+    "dtype": (None,),
+    "order": ("K", "C", "A", "F"),
+    "subok": (True, False),
+    "signature": (None,),
+    "sig": (None,),
+}
+"""Values of a ufunc's keywords that say nothing about values: traced arrays have no memory layout and no subclasses."""
+
+
+_METHOD_FIXES = {"at": "primad.numpy.add_at(x, i, v) and set_at return a changed copy."}
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    return (value is None or isinstance(value, (bool, str))) and value in _HARMLESS.get(key, ())
+
+
+def called(recorded: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call what a NumPy function records; arguments that it has no parameters for are refused, never dropped."""
+    try:
+        return recorded(*args, **kwargs)
+    except TypeError as error:
+        try:
+            inspect.signature(recorded).bind(*args, **kwargs)
+        except TypeError as unfit:
+            raise TracingError(
+                f"{name} on a traced array: {unfit}",
+                why="Some of NumPy's options are not supported there.",
+                fix="write what it does with other functions; primad.numpy's docstrings say what they take.",
+            ) from None
+        raise error
+
+
+def _recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callable[..., Any] | None:
+    """Return what a NumPy or SciPy function records; SciPy's stand in the tables under deferred names."""
+    found = table.get(function)
+    return found if found is not None else table.get(special.deferred(function))
+
+
+def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call what a ufunc, or a method of one, records, or say why it cannot."""
+    name = ufunc.__name__
+    if "out" in kwargs:
+        raise TracingError(
+            f"np.{name} was asked to write a traced array into an existing array",
+            why="An in-place write (`a += x`, out=) into a NumPy array would lose the derivative.",
+            fix="write `a = a + x`, or a = primad.numpy.array(a) before: what primad.numpy makes may be written to.",
+        )
+    if kwargs.get("where", True) is not True and method != "reduce":
+        raise TracingError(f"np.{name} with where= is not supported on traced arrays", fix="use primad.numpy.where.")
+    if method == "__call__" and not kwargs.keys().isdisjoint(("dtype", "casting")):
+        loop = {key: kwargs[key] for key in ("dtype", "casting") if key in kwargs}
+        kwargs = {key: value for key, value in kwargs.items() if key not in loop}
+        inputs = METHODS["__array_ufunc__"](ufunc, inputs, **loop)
+    kwargs = {key: value for key, value in kwargs.items() if not _says_nothing(key, value)}
+    if method != "__call__":
+        recorded: Callable[..., Any] | None = METHODS.get(f"{name}.{method}")
+        if recorded is None:
+            raise TracingError(
+                f"np.{name}.{method} is not supported on traced arrays", fix=_METHOD_FIXES.get(method, "")
+            )
+        if method == "reduceat":
+            kwargs.pop("indices", None)  # among the inputs; NumPy passes them again where they were given by name
+        return called(recorded, f"np.{name}.{method}", inputs, kwargs)
+    recorded = _recorded_by(UFUNCS, ufunc)
+    if recorded is None:
+        raise TracingError(
+            f"the ufunc {name} has no primitive, so it cannot be traced",
+            why=REFUSED.get(ufunc, ""),
+            fix="build it from supported functions, or make it a primitive with primad.elementwise.",
+        )
+    return called(recorded, f"np.{name}", inputs, kwargs)
+
+
+def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call what a NumPy function records, or say why it cannot."""
+    recorded = _recorded_by(FUNCTIONS, function)
+    if recorded is None:
+        module = str(getattr(function, "__module__", "numpy")).replace("numpy", "np", 1)
+        name = f"{module}.{getattr(function, '__name__', function)}"
+        raise TracingError(
+            f"{name} has no implementation for traced arrays",
+            why=REFUSED.get(function, "primad can differentiate only what it records."),
+            fix="write it with functions that docs/numpy_functions.md lists, or have it called as it is: "
+            "primad.opaque, with a rule by primad.custom_jvp (docs/adding_a_primitive.md).",
+        )
+    if kwargs.get("out") is not None:
+        raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")
+    # What NumPy's own wrappers pass on for an option that was not given, as it was for out=None, says nothing.
+    kwargs = {key: value for key, value in kwargs.items() if key != "out" and value is not np._NoValue}
+    return called(recorded, f"np.{function.__name__}", args, kwargs)

@@ -1,0 +1,428 @@
+"""The traced array.
+
+A `TracedArray` stands for a node while a user's function runs. NumPy reaches it through its own protocols
+(`__array_ufunc__`, `__array_function__`) and the operators (see `primad.recording.protocols`). Operations that would
+lose a derivative silently raise instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from primad.errors import TracingError, no_attribute
+from primad.ir.array_types import ArrayType, array_type, refuse_other_operators
+from primad.ir.node import Constant, Node, Params, Trace, named
+from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
+from primad.recording.refusals import lost
+
+_EQUALITIES = (np.equal, np.not_equal)
+
+
+def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
+    def apply(self: TracedArray, other: Any) -> Any:
+        if type(other) is not TracedArray and not isinstance(other, _OPERANDS):
+            # Nothing is equal to None or a text, element by element, as in NumPy.
+            return np.full(self.shape, ufunc is np.not_equal)[()] if ufunc in _EQUALITIES else NotImplemented
+        return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
+
+    return apply
+
+
+_power_of = _operator(np.power)
+
+
+def _power(self: TracedArray, exponent: Any) -> Any:
+    """Return a power; NumPy's operator, unlike its function, takes the square of booleans for one."""
+    if exponent.__class__ is int and exponent == 2 and self.dtype.kind == "b":
+        return UFUNCS[np.square](self)
+    return _power_of(self, exponent)
+
+
+class TracedArray:
+    """An array that a function is being recorded on: it has a type, and computes nothing.
+
+    The arrays of `primad.numpy.inplace.writable` derive from it: what they hold now, `settled` says.
+
+    Attributes:
+        node: the node of the program that it stands for.
+    """
+
+    __slots__ = ("node",)
+    __array_priority__ = 1000
+    __leaf__ = True
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def type(self) -> ArrayType:
+        """Shape and dtype together."""
+        return self.node.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.node.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the elements."""
+        return self.node.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.node.type.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.node.type.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.node.type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        """Where it is, by the Array-API standard: "cpu", as all arrays of NumPy."""
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: None = None) -> TracedArray:
+        """Return the array itself, which is on the one device that there is."""
+        if device != "cpu" or stream is not None:
+            raise TracingError(f"x.to_device({device!r}, stream={stream!r}) of a traced array", fix='there is "cpu".')
+        return self
+
+    @property
+    def T(self) -> TracedArray:
+        """The array with its axes reversed."""
+        result: TracedArray = METHODS["transpose"](self)
+        return result
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TracingError("len() of a 0-d traced array")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TracingError("iteration over a 0-d traced array")
+        return (self[i] for i in range(self.shape[0]))  # each when it is asked for: it may have been written to
+
+    def __getattr__(self, name: str) -> Any:
+        method = METHODS.get(name)
+        if method is None:
+            if name.startswith("__"):  # what NumPy, copy and notebooks look for
+                raise AttributeError(name)
+            raise no_attribute("a traced array", name, dir(self), _instead_of(name))
+
+        def bound(*args: Any, **kwargs: Any) -> Any:
+            return called(method, f"x.{name}", (self, *args), kwargs)
+
+        return bound
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *(name for name in METHODS if "." not in name)]
+
+    def __getitem__(self, index: Any) -> Any:
+        return METHODS["__getitem__"](self, index)
+
+    @property
+    def mT(self) -> TracedArray:
+        """The array with its last two axes exchanged."""
+        if self.ndim < 2:
+            raise TracingError(f"x.mT of a traced array of type {self.type}", fix="it needs two axes at least.")
+        result: TracedArray = METHODS["swapaxes"](self, -1, -2)
+        return result
+
+    @property
+    def flat(self) -> Any:
+        """All elements in a row."""
+        return METHODS["flat"](self)
+
+    @property
+    def imag(self) -> np.ndarray[Any, Any]:
+        """Plain zeros, to be read, as NumPy's are: traced arrays are real."""
+        return np.broadcast_to(np.zeros((), self.dtype), self.shape)
+
+    @property
+    def real(self) -> TracedArray:
+        """The array itself: traced arrays are real."""
+        return self
+
+    def conj(self) -> TracedArray:
+        """Return the array itself: traced arrays are real."""
+        return self
+
+    conjugate = conj
+
+    # -- operators -----------------------------------------------------------------------------------------------------
+
+    __add__, __radd__ = _operator(np.add), _operator(np.add, True)
+    __sub__, __rsub__ = _operator(np.subtract), _operator(np.subtract, True)
+    __mul__, __rmul__ = _operator(np.multiply), _operator(np.multiply, True)
+    __truediv__, __rtruediv__ = _operator(np.true_divide), _operator(np.true_divide, True)
+    __floordiv__, __rfloordiv__ = _operator(np.floor_divide), _operator(np.floor_divide, True)
+    __mod__, __rmod__ = _operator(np.remainder), _operator(np.remainder, True)
+    __pow__, __rpow__ = _power, _operator(np.power, True)
+    __matmul__, __rmatmul__ = _operator(np.matmul), _operator(np.matmul, True)
+    __and__, __rand__ = _operator(np.bitwise_and), _operator(np.bitwise_and, True)
+    __or__, __ror__ = _operator(np.bitwise_or), _operator(np.bitwise_or, True)
+    __xor__, __rxor__ = _operator(np.bitwise_xor), _operator(np.bitwise_xor, True)
+    __lt__, __le__ = _operator(np.less), _operator(np.less_equal)
+    __gt__, __ge__ = _operator(np.greater), _operator(np.greater_equal)
+    __eq__, __ne__ = _operator(np.equal), _operator(np.not_equal)
+    __hash__ = None  # type: ignore[assignment]
+
+    __lshift__, __rlshift__ = _operator(np.left_shift), _operator(np.left_shift, True)
+    __rshift__, __rrshift__ = _operator(np.right_shift), _operator(np.right_shift, True)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is not None and not self.shape:
+            return METHODS["round"](self, digits)
+        raise TracingError(
+            "round(x) of a traced array",
+            why="Python's is an integer, of one number." if digits is None else "Python's is of one number.",
+            fix=f"np.round(x{f', {digits}' if digits else ''}) rounds; its derivative is 0.",
+        )
+
+    def __neg__(self) -> Any:
+        return UFUNCS[np.negative](self)
+
+    def __pos__(self) -> Any:
+        return UFUNCS[np.positive](self)
+
+    def __abs__(self) -> Any:
+        return UFUNCS[np.absolute](self)
+
+    def __invert__(self) -> Any:
+        return UFUNCS[np.invert](self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
+            recorded = UFUNCS.get(ufunc)
+            if recorded is not None:
+                return recorded(*inputs)
+        return call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return call_function(function, settled(args), kwargs)  # the items of one with a mutable face have no such face
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def _value(self, what: str) -> np.ndarray[Any, Any]:
+        """Compute the value on demand, where the inputs' values are known."""
+        trace = self.node.trace
+        if trace.closed:
+            raise escaped(self.node)
+        if trace.evaluator is None:
+            raise TracingError(
+                f"Python asked for {what} of a traced array of type {self.type}",
+                why="While primad records a function for jit, vmap or trace, arrays have a type but no value, so "
+                "Python cannot branch on them.",
+                fix="use primad.numpy.where to choose, primad.numpy.take to index a plain array with a traced one, "
+                "or make the argument static by closing over it.",
+            )
+        return trace.evaluator(self.node)
+
+    def __bool__(self) -> bool:
+        return bool(self._value("the truth value"))
+
+    def __int__(self) -> int:
+        return int(self._value("the integer value"))
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu":
+            raise TracingError(f"a traced array of dtype {self.dtype} was used as an index")
+        return int(self._value("the integer value"))
+
+    def __repr__(self) -> str:
+        trace = self.node.trace
+        if not trace.closed and trace.evaluator is not None and self.size <= 100:
+            return f"TracedArray({self.type}, value={trace.evaluator(self.node)})"
+        return f"TracedArray({self.type})"
+
+    def __float__(self) -> NoReturn:
+        raise self._lost("float(x)")
+
+    __trunc__ = __floor__ = __ceil__ = __float__
+
+    def __format__(self, spec: str) -> str:
+        return format(np.asarray(self._value("the printed value"))[()], spec) if spec else repr(self)
+
+    def __complex__(self) -> NoReturn:
+        raise self._lost("complex(x)")
+
+    def item(self, *args: Any) -> NoReturn:
+        """Refuse: a Python number has no derivative."""
+        raise self._lost("x.item()")
+
+    def tolist(self) -> NoReturn:
+        """Refuse: a Python list has no derivative."""
+        raise self._lost("x.tolist()")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self.dtype.kind == "f":
+            raise self._lost("np.asarray(x), np.array([x, y]), a[i] = x, or a function that converts its arguments")
+        # Integers and booleans have no derivative to lose: their values may index a plain array.
+        return np.array(self._value("the elements"), dtype)
+
+    def _lost(self, what: str) -> TracingError:
+        refusal = self.node.trace.refusal = lost(what, self.type)
+        return refusal.error()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TracingError(
+            "a traced array was written to in place (x[i] = …)",
+            why="Recorded values are immutable; copies of them are not.",
+            fix="x = primad.numpy.copy(x) before, or x = primad.numpy.set_at(x, i, value), or add_at.",
+        )
+
+    def __copy__(self) -> TracedArray:
+        return self  # recorded values are immutable
+
+    def __deepcopy__(self, memo: Any) -> TracedArray:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TracingError(
+            "a traced array cannot be pickled",
+            why="It stands for a value inside the function that is being recorded.",
+            fix="return it from the function; primad.value(x) is a plain array.",
+        )
+
+
+_OPERANDS = (TracedArray, np.ndarray, np.generic, int, float, complex, list, tuple)
+
+
+def _instead_of(name: str) -> str:
+    """Say what to write for an array's attribute that traced arrays do not have; "" for other names."""
+    if not hasattr(np.ndarray, name):
+        return ""
+    function = getattr(np, name, None)
+    if function in FUNCTIONS or function in UFUNCS:
+        return f"write np.{name}(x)."
+    if name in ("fill", "put"):
+        return "x = primad.numpy.copy(x) before: copies may be written to."
+    return (
+        f"primad.value(x).{name} is that of the plain array, without a derivative; dir(x) lists what traced ones have."
+    )
+
+
+def escaped(node: Node) -> TracingError:
+    """Return the error for a traced array that is used after its trace has ended."""
+    return TracingError(
+        f"a traced array of type {node.type} is used after its trace ended ({node.trace.origin or 'a function'})",
+        why="It was kept (in a global, a list, an attribute) by a function that a transform had recorded.",
+        fix="return it from the function instead.",
+    )
+
+
+def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Apply a primitive: in the newest trace among the operands, or with NumPy where nothing is traced."""
+    if len(operands) == 1 and type(operands[0]) is TracedArray:
+        only = operands[0].node
+        if only.trace.closed:
+            raise escaped(only)
+        return TracedArray(only.trace.build(primitive, (only,), named(params)))
+    trace: Trace | None = None
+    first: Node | None = None
+    inputs: list[Any] = []
+    foreign = False
+    for operand in operands:
+        if type(operand) is TracedArray:
+            node = operand.node
+            inputs.append(node)
+            owner = node.trace
+            if owner is not trace:
+                if owner.closed:
+                    raise escaped(node)
+                first = first or node
+                if trace is None or owner.age > trace.age:
+                    trace = owner
+        else:
+            inputs.append(operand)
+            foreign = True
+    if trace is None or first is None:
+        if any(isinstance(operand, TracedArray) for operand in operands):  # with a mutable face
+            return bind(primitive, settled(operands), params)
+        return primitive.numpy(*operands, **params)
+    if foreign:
+        like = first.type
+        for i, value in enumerate(inputs):
+            kind = value.__class__
+            if kind is float or kind is int or kind is bool:
+                inputs[i] = trace.literal(value, like)
+            elif type(operands[i]) is not TracedArray:
+                inputs[i] = lift(value, trace)
+    return TracedArray(trace.build(primitive, tuple(inputs), named(params)))
+
+
+def bind_each(x: TracedArray, steps: Sequence[tuple[Any, Params]]) -> TracedArray:
+    """Apply primitives of one operand, each to the result of the one before."""
+    node = x.node
+    for primitive, params in steps:
+        if node.trace.closed:
+            raise escaped(node)
+        node = node.trace.build(primitive, (node,), params)
+    return TracedArray(node)
+
+
+def lift(value: Any, trace: Trace) -> Node:
+    """Return the node of an operand: of a traced array, a captured array, or a scalar (a literal)."""
+    if type(value) is TracedArray:
+        if value.node.trace.closed:
+            raise escaped(value.node)
+        return value.node
+    if isinstance(value, Constant):
+        return trace.capture(value)
+    if not isinstance(value, np.ndarray):
+        if isinstance(value, (bool, int, float, np.generic)):
+            array = np.asarray(value)
+            return trace.literal(array.item(), ArrayType((), array.dtype))
+        if isinstance(value, TracedArray):  # with a mutable face
+            return lift(settled(value), trace)
+        value = np.asarray(value)
+    refuse_other_operators(value)
+    array_type(value.shape, value.dtype)
+    if value.dtype.kind == "f" and 0 in value.strides and value.size > 1:
+        return _broadcast(value, trace)
+    return trace.capture(value)
+
+
+def _broadcast(value: np.ndarray[Any, Any], trace: Trace) -> Node:
+    """Capture what `np.broadcast_to` (one direction for all points, say) was given, and record the broadcast."""
+    small = value[tuple([slice(1) if stride == 0 else slice(None) for stride in value.strides])]
+    node: Node = FUNCTIONS[np.broadcast_to](TracedArray(trace.capture(small)), value.shape).node
+    return node
+
+
+def settled(value: Any) -> Any:
+    """Return what an array with a mutable face holds now, a traced or a plain array; in lists and tuples too."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([settled(item) for item in value])
+    return value.__settled__() if kind is not TracedArray and isinstance(value, TracedArray) else value
+
+
+def is_traced(*values: Any) -> bool:
+    """Say whether any value is a traced array."""
+    return any(type(value) is TracedArray for value in values)

@@ -1,0 +1,164 @@
+"""Programs and what they are called with: arguments, captured values, traced operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError, TracingError
+from primad.ir.array_types import ArrayType, in_machine_order
+from primad.ir.node import CAPTURED, LITERAL, Node, Trace, leaf_value, literal_value, param_key
+from primad.ir.program import Program
+from primad.ir.replay import replay
+from primad.ir.signature import Signature
+from primad.recording import tree
+from primad.recording.traced_array import TracedArray, lift
+from primad.recording.tracing import type_of
+from primad.runtime.collection_pause import collector_paused
+from primad.runtime.executors.dispatch import NATIVE, prepared, prepared_function
+from primad.runtime.executors.executor import PLAIN, Executable, Executor, Options
+from primad.runtime.program_cache import kept_program
+from primad.simplify import simplify
+
+_AS_THEY_ARE = (TracedArray, float, int, bool)
+
+
+def in_order(leaves: Sequence[Any]) -> list[Any]:
+    """Return arguments with arrays in the machine's order of bytes."""
+    return [leaf if type(leaf) in _AS_THEY_ARE else _as_array(leaf) for leaf in leaves]
+
+
+def _as_array(leaf: Any) -> Any:
+    if isinstance(leaf, np.ndarray):
+        return leaf if leaf.dtype.isnative else in_machine_order(leaf)
+    if isinstance(leaf, (np.generic, float, int)):
+        return leaf
+    if hasattr(leaf, "__array__"):
+        return in_machine_order(np.asarray(leaf))
+    type_of(leaf)
+    return leaf
+
+
+def arrays(values: Sequence[Any]) -> list[Any]:
+    """Return values as NumPy arrays in the machine's order of bytes."""
+    return [in_machine_order(np.asarray(value)) for value in values]
+
+
+def executable_of(program: Program) -> Executable:
+    """Return what runs a program itself, on its inputs and the values of its sources."""
+    return prepared(program.key, program.hoisted)
+
+
+def run_program(program: Program, values: Sequence[Any]) -> list[Any]:
+    """Run a program itself on arrays."""
+    return executable_of(program).run([*values, *program.source_values])
+
+
+def compiled(
+    program: Program,
+    in_tree: Any,
+    types: Sequence[ArrayType],
+    weak: Sequence[bool],
+    options: Options = PLAIN,
+    executor: Executor = NATIVE,
+    known: Mapping[str, Any] | None = None,
+) -> tuple[Executable, list[Any]]:
+    """Return what runs a program that the user wants compiled, and the inputs that follow the program's own.
+
+    The executable knows the program's scalars, which then need no arrays of their own; each value of them is another.
+
+    Args:
+        program: a recorded program.
+        in_tree: the tree of the tuple of arguments.
+        types: types of its leaves.
+        weak: which of them are Python numbers.
+        options: how it is to run.
+        executor: what is to run it.
+        known: the ops whose names say what they are, if what is derived may be kept between processes.
+    """
+    values = [leaf_value(node) for node in program.sources if node.op is not LITERAL]
+    scalars = tuple([param_key(literal_value(node)) for node in program.sources if node.op is LITERAL])
+    signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), len(values), program.out_tree)
+    key = ("scalars are known", program.key, scalars)
+
+    @cache
+    def derive() -> Program:
+        whole = program.hoisted(scalars=False)
+        if known is None or executor is not NATIVE:
+            return simplify(whole)
+        return kept_program("simplified", whole, known, lambda: simplify(whole))
+
+    def made() -> Executable:
+        found = prepared_function(key, derive, signature, executor, Options(memory=options.memory))
+        return prepared(key, derive, options, executor) if found is None else found
+
+    found: Executable = collector_paused(made)
+    return found, values
+
+
+def traced_operands(values: Sequence[Any]) -> list[TracedArray]:
+    """Lift values (traced arrays, nodes, captured leaves, plain arrays) into the newest trace among them."""
+    newest: Trace | None = None
+    for value in values:
+        node = value.node if type(value) is TracedArray else value if isinstance(value, Node) else None
+        if node is not None and not node.trace.closed and (newest is None or node.trace.age > newest.age):
+            newest = node.trace
+    if newest is None:
+        raise TracingError("a derivative of a function was recorded outside of its trace")
+    operands = []
+    for value in values:
+        if isinstance(value, Node) and value.op is LITERAL:
+            operands.append(TracedArray(newest.literal(literal_value(value), value.type)))
+        elif isinstance(value, Node) and value.op is CAPTURED:
+            operands.append(TracedArray(newest.capture(value.params[0][1])))
+        elif isinstance(value, Node):
+            operands.append(TracedArray(value))
+        else:
+            operands.append(TracedArray(lift(value, newest)))
+    return operands
+
+
+def inlined(program: Program, leaves: Sequence[Any]) -> list[Node]:
+    """Replay a program on arguments of which some are traced, in the trace that they belong to."""
+    operands = traced_operands([*leaves, *program.captured])
+    trace = max((operand.node.trace for operand in operands), key=lambda trace: trace.age)
+    mapping = {node: operand.node for node, operand in zip(program.inputs, operands, strict=False)}
+    replay(program.nodes, mapping, trace)
+    return [mapping.get(node, node) for node in program.outputs]
+
+
+def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a program on arguments shaped as those it was traced with; `program(*args)` comes here.
+
+    Raises:
+        ShapeError: if the arguments' number, structure or types do not fit.
+    """
+    if kwargs:
+        raise ShapeError("a Program takes positional arguments only")
+    leaves, in_tree = tree.flatten(args)
+    if len(leaves) != len(program.inputs) or (program.in_tree is not None and in_tree != program.in_tree):
+        reordered = program.in_tree is not None and set(tree.paths(in_tree)) == set(tree.paths(program.in_tree))
+        raise ShapeError(
+            f"the program takes {program.in_tree or len(program.inputs)} arguments, got {in_tree}",
+            why="The order of keys is part of what was recorded: a function can see it." if reordered else "",
+        )
+    leaves = in_order(leaves)
+    for name, leaf, expected in zip(program.names, leaves, program.in_types, strict=True):
+        found = type_of(leaf)
+        if found.shape != expected.shape or (found != expected and isinstance(leaf, (np.ndarray, TracedArray))):
+            raise ShapeError(f"argument {name} of the program must have type {expected}, got {found}")
+    if any(isinstance(leaf, TracedArray) for leaf in leaves):
+        leaves = [
+            leaf if isinstance(leaf, TracedArray) else np.asarray(leaf, expected.dtype)[()]
+            for leaf, expected in zip(leaves, program.in_types, strict=True)
+        ]
+        results: list[Any] = [TracedArray(node) for node in inlined(program, leaves)]
+    else:
+        values = [np.asarray(leaf, expected.dtype) for leaf, expected in zip(leaves, program.in_types, strict=True)]
+        results = run_program(program, values)
+    if program.out_tree is not None:
+        return tree.unflatten(program.out_tree, results)
+    return results[0] if len(results) == 1 else tuple(results)

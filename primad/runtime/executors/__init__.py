@@ -1,0 +1,1 @@
+"""The executors: native, reference and XLA, and the choice between them."""

@@ -1,0 +1,129 @@
+"""The executors, and the one door to them: programs are derived, prepared and found again here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from primad.errors import TracingError, suggestion
+from primad.ir.program import ClosedProgram, Program
+from primad.ir.signature import Signature
+from primad.runtime.cache import EXECUTABLES
+from primad.runtime.executors.executor import PLAIN, Executable, Executor, Options
+from primad.runtime.executors.reference import TableExecutor, definition
+from primad.runtime.executors.xla_executor import XlaExecutor
+from primad.runtime.plan.compiled_program import compiled_program
+from primad.runtime.plan.native_regions import partitioned
+from primad.runtime.tiling.tiled_plan import make_plan
+from primad.simplify import simplify
+
+
+class _Native(Executor):
+    """Small programs as native functions, large ones in tiles, others step by step with native kernels."""
+
+    name = "native"
+
+    def prepare(self, program: Program, options: Options) -> Executable:
+        """Return a plan."""
+        return make_plan(program, *options)
+
+    def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
+        """Return the program as one native function, or as several with what has no native code between them."""
+        return compiled_program(program, signature, options.memory) or partitioned(program, options)
+
+
+NATIVE: Executor = _Native()
+REFERENCE: Executor = TableExecutor("reference", definition)
+EXECUTORS = {executor.name: executor for executor in (NATIVE, REFERENCE, XlaExecutor())}
+"""All executors. One for another array library is one more, made of a table of that library's functions."""
+
+
+def executor(name: str) -> Executor:
+    """Return an executor by its name.
+
+    Raises:
+        TracingError: if there is none of that name.
+    """
+    found = EXECUTORS.get(name) if isinstance(name, str) else None
+    if found is None:
+        near = suggestion(name, EXECUTORS) if isinstance(name, str) else ""
+        raise TracingError(f"there is no backend {name!r}", fix=near or f"choose from {', '.join(EXECUTORS)}.")
+    return found
+
+
+def prepare(program: Program, options: Options = PLAIN, executor: Executor = NATIVE) -> Executable:
+    """Simplify a program and make it executable; it is not kept."""
+    return executor.prepare(simplify(program), options)
+
+
+def prepared(
+    key: Hashable, derive: Callable[[], Program], options: Options = PLAIN, executor: Executor = NATIVE
+) -> Executable:
+    """Return what runs a program, made if it is not there.
+
+    Args:
+        key: what the program is: equal for equal programs only.
+        derive: makes the program.
+        options: how it is to run.
+        executor: what is to run it.
+    """
+    found: Executable = EXECUTABLES.get((executor.name, key, options), lambda: prepare(derive(), options, executor))
+    return found
+
+
+def prepared_parts(
+    key: Hashable, derive: Callable[[], Sequence[Program]], executor: Executor = NATIVE, known: int | None = None
+) -> Sequence[Executable]:
+    """Return what runs several programs that are derived together, made if it is not there.
+
+    Args:
+        key: what the programs are: equal for equal programs only.
+        derive: makes the programs.
+        executor: what is to run them.
+        known: how many outputs of each are of use outside; the others are for those that run later.
+    """
+
+    def made() -> Sequence[Executable]:
+        programs = derive()
+        return tuple([prepare(x, Options(inner=inner(x, x is programs[-1])), executor) for x in programs])
+
+    def inner(program: Program, last: bool) -> int:
+        return 0 if known is None or last else max(0, len(program.outputs) - known)
+
+    found: Sequence[Executable] = EXECUTABLES.get((executor.name, key), made)
+    return found
+
+
+def prepared_function(
+    key: Hashable,
+    derive: Callable[[], Program],
+    signature: Signature | None = None,
+    executor: Executor = NATIVE,
+    options: Options = PLAIN,
+) -> Executable | None:
+    """Return what runs a program that is called again and again; None where `prepared` is as good.
+
+    Args:
+        key: what the program is: equal for equal programs only.
+        derive: makes the program.
+        signature: how Python calls it, if it does.
+        executor: what is to run it.
+        options: how it is to run.
+    """
+    found: Any = EXECUTABLES.get(
+        (executor.name, key, signature, options), lambda: executor.as_function(simplify(derive()), signature, options)
+    )
+    return found if isinstance(found, Executable) else None
+
+
+def prepared_call(of: ClosedProgram, memory: int | None = None) -> Executable:
+    """Return what runs a program that an op holds.
+
+    Args:
+        of: the program.
+        memory: bytes that its arrays may take, if that is limited.
+    """
+    key = ("called", of.key)
+    options = Options(memory=memory)
+    found = prepared_function(key, lambda: of.hoisted, options=options)
+    return found or prepared(key, lambda: of.hoisted, options)

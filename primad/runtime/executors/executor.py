@@ -1,0 +1,113 @@
+"""What an executor is: it takes a program and options and gives something to run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from primad.ir.program import Program
+from primad.ir.signature import Signature
+from primad.runtime.cost_model import Machine, Prediction
+
+Donated = tuple[tuple[int, int], ...]
+"""Pairs (position of an output, position of the input whose memory it takes), each position in one pair only."""
+Hint = tuple[int, int]
+"""The input, and the axis of it, that tiles are to cut."""
+
+
+class Options(NamedTuple):
+    """How a program is to run; a part of the key under which an executable is found again.
+
+    Attributes:
+        donated: outputs that take the memory of inputs.
+        along: the input's axis that tiles are to cut; by default the largest that can be cut.
+        memory: bytes that arrays may take at once, if that is limited.
+        inner: how many of the outputs, the last ones, are for another executable only: these may be streams.
+    """
+
+    donated: Donated = ()
+    along: Hint | None = None
+    memory: int | None = None
+    inner: int = 0
+
+
+PLAIN = Options()
+
+
+class Executable(ABC):
+    """A program, ready to run.
+
+    Attributes:
+        program: what it computes, after the rewritings that the executor made.
+        is_tiled: whether something of it runs in tiles.
+    """
+
+    program: Program
+    is_tiled: bool = False
+
+    @property
+    @abstractmethod
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most; the arguments not counted."""
+
+    @property
+    @abstractmethod
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs (see `primad.runtime.cache`)."""
+
+    @abstractmethod
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the outputs; each is an array of its own, sharing no memory with arguments or other outputs."""
+
+    @abstractmethod
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """How it runs, in a line."""
+
+    @property
+    def details(self) -> list[str]:
+        """What it consists of, line by line."""
+        return []
+
+    def entry(self, constants: Sequence[Any]) -> Callable[..., Any] | None:
+        """Return a function of Python's arguments that gives the result as its user wants it; None without one.
+
+        It returns NotImplemented for arguments of other types than those that the program was recorded for.
+
+        Args:
+            constants: the program's further inputs.
+        """
+        return None
+
+
+class Executor(ABC):
+    """Makes programs executable. It is given programs of primitives only.
+
+    Attributes:
+        name: what `jit(backend=)` calls it.
+    """
+
+    name: str
+
+    @abstractmethod
+    def prepare(self, program: Program, options: Options) -> Executable:
+        """Return what runs a program.
+
+        Raises:
+            PrimadError: if it cannot be run so: `along` names an axis that cannot be cut, its arrays do not fit.
+        """
+
+    def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
+        """Return what runs a small program that is called again and again; None where `prepare` is as good.
+
+        Args:
+            program: what to compute.
+            signature: how Python calls it, if it does.
+            options: how it is to run; outputs take no memory of inputs then.
+        """
+        return None

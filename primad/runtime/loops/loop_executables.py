@@ -1,0 +1,221 @@
+"""Running loops: small bodies as one native function, loop and all; others by their own executable, step by step."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from primad.ir.program import ClosedProgram, Program
+from primad.native.cpython.object_layout import data_address
+from primad.native.emit.op_table import reason, short_length
+from primad.native.llvm.compile_limits import BUDGET
+from primad.native.llvm.compiler import Kernel, compiler
+from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
+from primad.native.loops.body_programs import most_work, step_program
+from primad.native.loops.step_driver import driver_text
+from primad.native.unrolled.straight_line import loop_text
+from primad.native.unrolled.unrolled_table import failing_in
+from primad.runtime.cache import EXECUTABLES
+from primad.runtime.executors.dispatch import prepared_call
+from primad.runtime.executors.executor import Executable
+from primad.runtime.failure import failure_of
+from primad.runtime.plan.compiled_program import CompiledProgram
+
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+UNINTERRUPTED = BUDGET.uninterrupted
+"""Instructions of a loop between two moments at which Python sees an interrupt."""
+
+
+class Steps(ABC):
+    """A body, ready to be taken step by step.
+
+    Attributes:
+        program: the body: (carried values, rows, the rest) -> (carried values, whether to go on, results).
+        summary: how it runs, in words.
+    """
+
+    program: Program
+    summary: str
+
+    @abstractmethod
+    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
+        """Take steps, and return how many were taken; minus that where the condition still holds.
+
+        Args:
+            state: the carried values, arrays of one's own: what is in them at the end are those after the last step.
+            rows: stacked arrays.
+            fixed: what is the same in all steps.
+            results: stacked results, to be written.
+            steps: how many steps to take at most.
+        """
+
+    @property
+    @abstractmethod
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+
+
+class _NativeLoop(Steps):
+    """A loop that is one native function."""
+
+    summary = "one native function, its carried values in registers"
+
+    def __init__(self, program: Program, text: str, shape: tuple[int, int, bool, bool], length: int) -> None:
+        host = compiler()
+        assert host is not None
+        self.program = program
+        self._kernels: list[Kernel] = host.kernels([text])
+        self._function = _FUNCTION(self._kernels[0].address)
+        self._carry, self._stacked, self._reverse, self._ends = shape
+        self._at_once = max(1, UNINTERRUPTED // max(1, length))
+        self._failing = failing_in(program)
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        return self.program, self._kernels
+
+    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
+        types = self.program.in_types
+        given = [*rows, *fixed]
+        rest = [np.ascontiguousarray(x, type.dtype) for x, type in zip(given, types[self._carry :], strict=True)]
+        rows, fixed = rest[: len(rows)], rest[len(rows) :]
+        said = np.zeros((len(self._failing), 2), np.int64)
+        taken = 0
+        while taken < steps:
+            count = min(steps - taken, self._at_once)
+            place = steps - 1 - taken if self._reverse else taken
+            own = [data_address(x) for x in state]
+            moving = [data_address(x) + place * x.strides[0] for x in rows]
+            out = [data_address(x) + place * x.strides[0] for x in results]
+            table = [*own, *moving, *[data_address(x) for x in fixed], *own, *out, data_address(said)]
+            found: int = self._function((ctypes.c_void_p * len(table))(*table), count)
+            self._raise(said)
+            taken += abs(found)
+            if self._ends and found > 0:
+                return taken
+        return -taken if self._ends else taken
+
+    def _raise(self, said: np.ndarray[Any, Any]) -> None:
+        """Raise the error of the first op that says something, if one does."""
+        for i, (place, value) in enumerate(said.tolist(), 1):
+            if place:
+                raise failure_of(i, place, value, self._failing, self.program.lines).error()
+
+
+_DRIVER = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 4, *[ctypes.c_void_p] * 2)
+
+
+class _Driven(Steps):
+    """A loop of a compiled program, in one native function that calls it."""
+
+    summary = "one native function, which calls that of a step"
+
+    def __init__(self, compiled: CompiledProgram, shape: tuple[int, int, bool, bool]) -> None:
+        host = compiler()
+        assert host is not None
+        self.program = program = compiled.program
+        self._compiled = compiled
+        self._kernels = host.kernels([driver_text()])
+        self._function = _DRIVER(self._kernels[0].address)
+        self._carry, self._stacked, self._reverse, self._ends = shape
+        self._at_once = max(1, UNINTERRUPTED // max(1, most_work(program)))
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        return self._compiled, self._kernels
+
+    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
+        carry, count = self._carry, len(self.program.inputs)
+        given = zip([*rows, *fixed], self.program.in_types[carry:], strict=True)
+        rest = [np.ascontiguousarray(x, type.dtype) for x, type in given]
+        other = [np.empty_like(x) for x in state]
+        go = np.ones(1, np.bool_)
+        first = steps - 1 if self._reverse else 0
+        moved = [*rest[: len(rows)], *results]
+        places = [
+            *range(carry, carry + len(rows)),
+            *range(count + carry + self._ends, count + carry + self._ends + len(results)),
+        ]
+        strides = [-x.strides[0] if self._reverse else x.strides[0] for x in moved]
+        starts = [data_address(x) + first * x.strides[0] for x in moved]
+        inputs = [
+            *(data_address(x) for x in state),
+            *starts[: len(rows)],
+            *(data_address(x) for x in rest[len(rows) :]),
+        ]
+        outputs = [*(data_address(x) for x in other), *[data_address(go)] * self._ends, *starts[len(rows) :]]
+        table = (ctypes.c_void_p * (count + len(outputs)))(*inputs, *outputs)
+        places_, strides_ = ((ctypes.c_int64 * max(1, len(moved)))(*x) for x in (places, strides))
+        scratch = np.empty(self._compiled.scratch + ALIGNMENT, np.uint8)
+        start, taken = aligned(scratch.ctypes.data), ctypes.c_int64(0)
+        address, done = self._compiled.address, 0
+        own = [data_address(x) for x in state]
+        while done < steps and go[0]:
+            at_once = min(steps - done, self._at_once)
+            status = self._function(
+                address, table, start, places_, strides_, len(moved), carry, count, at_once,
+                data_address(go), ctypes.addressof(taken),
+            )  # fmt: skip
+            if status:
+                raise self._compiled.failure(status, start)
+            done += taken.value
+        for i, (x, y) in enumerate(zip(state, other, strict=True)):
+            if table[i] != own[i]:
+                x[...] = y
+        return -done if self._ends and go[0] else done
+
+
+class _OneByOne(Steps):
+    """A loop whose body is run by its own executable, from Python."""
+
+    def __init__(self, executable: Executable, shape: tuple[int, int, bool, bool]) -> None:
+        self._executable = executable
+        self.program = self._executable.program
+        missing = next(filter(None, map(reason, self.program.nodes)), "its steps are large")
+        self.summary = f"step by step from Python, each {executable.summary} ({missing})"
+        self._carry, _, self._reverse, self._ends = shape
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        return (self._executable,)
+
+    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
+        values, found = list(state), []
+        after = self._carry + self._ends
+        taken = 0
+        for i in reversed(range(steps)) if self._reverse else range(steps):
+            found = self._executable.run([*values, *(x[i] for x in rows), *fixed])
+            values = found[: self._carry]
+            for result, value in zip(results, found[after:], strict=True):
+                result[i] = value
+            taken += 1
+            if self._ends and not found[self._carry]:
+                break
+        for place, value in zip(state, values, strict=True):
+            place[...] = value
+        return -taken if self._ends and found[self._carry] else taken
+
+
+def steps_of(
+    of: ClosedProgram, carry: int, stacked: int, reverse: bool, ends: bool, memory: int | None = None
+) -> Steps:
+    """Return what takes the steps of a loop, made if it is not there."""
+    shape = carry, stacked, reverse, ends
+    found: Steps = EXECUTABLES.get(("loop", of.key, shape, memory), lambda: _made(of, shape, memory))
+    return found
+
+
+def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool], memory: int | None) -> Steps:
+    program = step_program(of)
+    length = None if compiler() is None else short_length(program)
+    if length is not None:
+        try:
+            return _NativeLoop(program, loop_text(program, *shape), shape, length)
+        except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
+            warnings.warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+    executable = prepared_call(of, memory)
+    return _Driven(executable, shape) if isinstance(executable, CompiledProgram) else _OneByOne(executable, shape)

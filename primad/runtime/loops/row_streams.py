@@ -1,0 +1,135 @@
+"""Which results of loops a plan passes as streams: those that nothing but loops take, where all would not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.node import Node
+from primad.ops.record.primitive import application
+from primad.runtime.loops.binomial_schedule import Cut, cut
+from primad.runtime.plan.blocking import takes
+from primad.runtime.plan.native_steps import NativeStep
+from primad.system.quantities import several, size
+
+BUDGET = 200_000_000
+"""Bytes that the rows of loops may take which are kept for other loops, where no limit is given. Chosen: what one can
+spare on any machine."""
+
+
+def budget_of(memory: int | None) -> int:
+    """Return the bytes that rows may take where so many are allowed for all arrays."""
+    return BUDGET if memory is None else memory
+
+
+class Streams(NamedTuple):
+    """The streams of a plan.
+
+    Attributes:
+        of: for each loop, which of its stacked results are streams.
+        values: the nodes whose values are streams.
+    """
+
+    of: dict[Node, tuple[int, ...]]
+    values: set[Node]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the streams would take as arrays."""
+        return sum(node.type.nbytes for node in self.values)
+
+
+def streams_of(steps: Sequence[Node | NativeStep], outputs: Sequence[Node], inner: int = 0) -> Streams:
+    """Return the results that can be streams.
+
+    Args:
+        steps: what runs.
+        outputs: the values that are results of the whole.
+        inner: how many of these, the last ones, may be streams.
+    """
+    loops = [node for node in steps if isinstance(node, Node) and node.op.loop is not None]
+    made: dict[Node, tuple[Node, int]] = {}
+    for node in [*loops, *(x for x in steps if isinstance(x, Node) and isinstance(application(x)[0].type, TupleType))]:
+        loop, index = application(node)
+        if loop.op.loop is not None and not isinstance(node.type, TupleType):
+            place = index - loop.op.loop(loop).first_stack
+            if place >= 0:
+                made[node] = loop, place
+    kept = set(outputs[: len(outputs) - inner])
+    for step in steps:
+        taken = step.op.loop(step).row_operands if isinstance(step, Node) and step.op.loop is not None else range(0)
+        kept.update(x for i, x in enumerate(step.inputs) if i not in taken)
+    values = {node for node in made if node not in kept}
+    of: dict[Node, tuple[int, ...]] = {}
+    for loop, place in sorted([made[node] for node in values], key=lambda each: each[1]):
+        of[loop] = (*of.get(loop, ()), place)
+    return Streams(of, values)
+
+
+class KeptStreams(NamedTuple):
+    """What a plan holds of streams.
+
+    Attributes:
+        of: for each loop, which of its stacked results are streams.
+        budget: bytes that all may take.
+        memory: bytes that arrays of the whole may take, if that is limited.
+    """
+
+    of: dict[Node, tuple[int, ...]]
+    budget: int
+    memory: int | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is held."""
+        return self.budget if self.of else 0
+
+    def wanted(self, node: Node, function: Any) -> dict[str, Any]:
+        """Return the arguments that tell an op's definition what may be held."""
+        found: dict[str, Any] = {}
+        if node in self.of:
+            found = {"streams": self.of[node], "budget": self._share}
+        if self.memory is not None and takes(function, "memory"):
+            found["memory"] = self.memory
+        return found
+
+    @property
+    def _share(self) -> int:
+        return self.budget // len(self.of)
+
+    def in_words(self, node: Node) -> str:
+        """Say what is held of a loop's rows, as long as that is planned for the most steps; '' where all is."""
+        held = self._held(node)
+        if held is None:
+            return ""
+        _, rows = _rows(node)
+        again = f"and computed again from {several(held.states, 'state')} that are kept"
+        return f"; of {size(rows)} for other loops what {several(held.block, 'step')} make is held at once, {again}"
+
+    def times(self, node: Node) -> float:
+        """Return how often the steps of a loop are taken, those that are taken again included; of other ops 1."""
+        held = self._held(node)
+        return 1.0 if held is None else 1.0 + held.again / _rows(node)[0]
+
+    def _held(self, node: Node) -> Cut | None:
+        """Return how a loop is gone back through whose rows are not all held; None for others."""
+        if node not in self.of or node.op.loop is None:
+            return None
+        types = _types(node)
+        first = node.op.loop(node).first_stack
+        if sum(types[first + i].nbytes for i in self.of[node]) <= self._share:
+            return None
+        steps, rows = _rows(node)
+        return cut(steps, rows // steps, sum(type.nbytes for type in types[:first]), self._share)
+
+
+def _types(node: Node) -> tuple[ArrayType, ...]:
+    return node.type.types if isinstance(node.type, TupleType) else (node.type,)
+
+
+def _rows(node: Node) -> tuple[int, int]:
+    """Return how many rows a loop's stacked results have, and the bytes of all."""
+    assert node.op.loop is not None
+    stacked = _types(node)[node.op.loop(node).first_stack :]
+    return stacked[0].shape[0], sum(type.nbytes for type in stacked)

@@ -1,0 +1,1 @@
+"""Plans: steps over buffers, native regions, fusion, donation and limits of memory."""

@@ -1,0 +1,86 @@
+"""Large steps in blocks: pointwise ones one block after the other, and others that can on the threads of chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from inspect import signature
+from types import BuiltinFunctionType
+from typing import Any
+
+import numpy as np
+
+from primad.ir.array_types import ArrayType
+from primad.ir.node import Leaf
+from primad.ir.program import Program
+from primad.parallel.threads import run_chunks, single_threaded_blas
+from primad.system.machine import SECOND_CACHE
+from primad.system.process import silently
+
+BLOCK_BYTES = SECOND_CACHE.share(1, 8)
+"""What `in_blocks` computes at once: operands, result and what lies between stay in cache together."""
+FLOPS_FOR_THREADS = 1e8
+"""Flops of a factorization or of a triangular solve, from which BLAS has its threads beside tiles. Estimated: of a
+smaller one they save less than they take from the tiles that follow, while they wait for more. The last bits depend on
+it."""
+
+
+def beside_tiles(program: Program) -> Callable[[Callable[[], Any]], Any]:
+    """Return what runs the work of a program of which a part is in tiles: with BLAS on one thread, but for large steps.
+
+    Threads of BLAS wait for more work on their processors, which threads of tiles need.
+    """
+    steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    costs = [node.op.cost(node) for node in steps if node.op.flops is not None]
+    largest = max([cost.flops for cost in costs if not cost.matmul_flops], default=0)
+    return single_threaded_blas if largest < FLOPS_FOR_THREADS else lambda work: work()
+
+
+def in_chunks(work: Callable[[int], Any], count: int) -> list[Any]:
+    """Call `work` with 0, 1, …, count − 1 on the threads of chunks and return the results in order."""
+
+    def silent(chunk: int, stopped: Callable[[], bool]) -> Any:
+        return silently(work, chunk)  # a plan's setting is its own thread's
+
+    return list(run_chunks(silent, count))
+
+
+def in_blocks(function: Callable[..., Any], type: ArrayType) -> Callable[..., Any]:
+    """Return a pointwise definition that computes a large array of a type block by block.
+
+    What it makes on the way to the result then takes a block's memory, not the array's.
+    """
+    axis = int(np.argmax(type.shape))
+    length = type.shape[axis]
+    step = max(1, BLOCK_BYTES * length // type.nbytes)
+    writes = takes(function, "out")
+
+    def blocks(*operands: Any, out: Any = None, **params: Any) -> Any:
+        result = np.empty(type.shape, type.dtype) if out is None else out
+        for start in range(0, length, step):
+            place = (slice(None),) * axis + (slice(start, start + step),)
+            parts = [np.broadcast_to(x, type.shape)[place] for x in operands]
+            if writes:
+                function(*parts, out=result[place], **params)
+            else:
+                result[place] = function(*parts, **params)
+        return result
+
+    return blocks
+
+
+@lru_cache(maxsize=1024)
+def takes(function: Any, name: str) -> bool:
+    """Say whether a function has a parameter."""
+    try:
+        return name in signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def chunks_for(function: Any) -> dict[str, Any]:
+    """Return the argument that lets a definition share its blocks among threads, if it can."""
+    # Python finds the parameters of built-in functions by reading a text, for which it compiles its tokenizer first.
+    if isinstance(function, (np.ufunc, BuiltinFunctionType)):
+        return {}
+    return {"each": in_chunks} if takes(function, "each") else {}

@@ -1,0 +1,200 @@
+"""A small program as one native function, for calls whose price is otherwise the interpreter's."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from primad.ir.node import Leaf, Node
+from primad.ir.program import ClosedProgram, Program
+from primad.ir.signature import Signature
+from primad.native.cpython.entry_point import CPythonEntry, builtin, is_plain, write_cpython_entry
+from primad.native.cpython.object_layout import data_address
+from primad.native.emit.op_table import short_length
+from primad.native.emit.pointwise import work_of_element
+from primad.native.llvm.compile_limits import BUDGET
+from primad.native.llvm.compiler import compiler
+from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
+from primad.native.loops.batched_while import few_of, member_of
+from primad.native.loops.body_programs import KEPT, bodies_in, form_of, has_body, is_loop, most_work_of, step_program
+from primad.native.module.outlined_text import text_of
+from primad.native.module.program_text import ProgramText, kernel_of
+from primad.native.schedule.stencil_split import in_boxes
+from primad.recording import tree
+from primad.runtime.cost_model import MOST_WORK, Machine, Prediction, as_one_function
+from primad.runtime.executors.executor import Executable
+from primad.runtime.failure import failure_of
+from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
+from primad.simplify.barriers import without_barriers
+from primad.system.quantities import several
+
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class CompiledProgram(Executable):
+    """A program that runs as one native function.
+
+    Attributes:
+        program: what it computes.
+    """
+
+    def __init__(
+        self, program: Program, signature: Signature | None, text: ProgramText, entry: CPythonEntry | None
+    ) -> None:
+        host = compiler()
+        assert host is not None
+        self.program = program
+        self.signature = signature
+        self._scratch = text.scratch
+        self._failing = text.failing, text.lines
+        self._entry = entry
+        texts = [kernel_of(text)] if entry is None else [kernel_of(text), entry.text]
+        self._kernels = host.kernels(texts)
+        self._function = _FUNCTION(self._kernels[0].address)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes."""
+        return self._scratch + sum(node.type.nbytes for node in self.program.outputs)
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.program, self._kernels
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the outputs; each is an array of its own."""
+        given = [
+            np.ascontiguousarray(x, node.type.dtype) for x, node in zip(arguments, self.program.inputs, strict=True)
+        ]
+        results = [np.empty(node.type.shape, node.type.dtype) for node in self.program.outputs]
+        scratch = np.empty(self._scratch + ALIGNMENT, np.uint8)
+        table = (ctypes.c_void_p * (len(given) + len(results)))(*[data_address(x) for x in (*given, *results)])
+        start = aligned(data_address(scratch))
+        status = self._function(table, start)
+        if status:
+            raise self.failure(status, start)
+        return [x if x.ndim else x[()] for x in results]
+
+    @property
+    def address(self) -> int:
+        """Where the function is: of a table of addresses of inputs and outputs, and of scratch memory."""
+        return self._kernels[0].address
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of scratch memory."""
+        return self._scratch
+
+    def failure(self, status: int, scratch: int) -> Exception:
+        """Return the error for what the function returned, with its scratch memory at an address."""
+        place, value = (ctypes.c_int64 * 2).from_address(scratch)
+        return failure_of(status, place, value, *self._failing).error()
+
+    @property
+    def summary(self) -> str:
+        """How it runs, in a line."""
+        return "one native function"
+
+    @property
+    def details(self) -> list[str]:
+        """The loops in it."""
+        return loops_in_words(self.program)
+
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes."""
+        return as_one_function(self.program, machine)
+
+    def entry(self, constants: Sequence[Any]) -> Callable[..., Any] | None:
+        """Return the program as a built-in function, or such a one whose flat result is rebuilt as a tree."""
+        if self._entry is None or self.signature is None:
+            return None
+        body, entry = self._kernels
+        arrays = [np.ascontiguousarray(x) for x in constants]
+        function: Callable[..., Any] = builtin(entry.address, body.address, arrays, self._entry, self._kernels)
+        results = self.signature.results
+        return function if is_plain(results) else _rebuilding(function, results)
+
+
+def loops_in_words(program: Program) -> list[str]:
+    """Say how the loops of a program run that is one native function."""
+    found = []
+    for node in program.nodes:
+        if is_loop(node):
+            form = form_of(node)
+            most = "at most " if form.lead else ""
+            member = member_of(form.of, (True,) * form.carry) if form.separate else None
+            short = short_length(step_program(form.of)) is not None
+            how = "its carried values in registers" if short else "which calls its step"
+            how = how if member is None else few_of(member)
+            found.append(f"a loop of {most}{several(form.length, 'step')}: in the same native function, {how}")
+    return list(dict.fromkeys(found))
+
+
+def _rebuilding(entry: Callable[..., Any], out_tree: Any) -> Callable[..., Any]:
+    """Return a native function whose flat result is rebuilt as a tree."""
+
+    def rebuilt(*args: Any) -> Any:
+        found = entry(*args)
+        return found if found is NotImplemented else tree.unflatten(out_tree, found)
+
+    return rebuilt
+
+
+def compiled_program(
+    program: Program, signature: Signature | None, memory: int | None = None
+) -> CompiledProgram | None:
+    """Return a plan that runs a lowered program as one native function; None where that does not pay or cannot be.
+
+    Args:
+        program: what to compute.
+        signature: how Python calls it, if it does.
+        memory: bytes that its arrays may take, if that is limited: plans hold only some rows of loops then.
+    """
+    if memory is not None and bodies_in(program):
+        return None
+    work = work_of([node for node in program.nodes if not isinstance(node.op, Leaf)])
+    if compiler() is None or work is None:
+        return None
+    text = text_of(in_boxes(without_barriers(program)))
+    if text is None:
+        return None
+    types = [node.type for node in program.outputs]
+    entry = None if signature is None else write_cpython_entry(signature, types, text.scratch, work)
+    try:
+        return CompiledProgram(program, signature, text, entry)
+    except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
+        warnings.warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+def work_of(nodes: Iterable[Node]) -> int | None:
+    """Return a measure of the time that steps take; None if it is too large for programs that run as a whole."""
+    work = size = most = 0
+    for node in nodes:
+        cost = node.op.cost(node)
+        work += cost.matmul_flops // 8 + node.type.size * work_of_element(node)
+        form = form_of(node) if has_body(node) else None
+        if form is not None:
+            most += most_work_of(form)
+            work += 0 if is_loop(node) else _work_of_called(form.of)
+        if form is not None and form.separate:  # its members stay in registers
+            work += cost.flops
+            size += node.type.nbytes
+        else:
+            size += cost.bytes
+        if work > MOST_WORK or size > WORTHWHILE_BYTES or most > BUDGET.uninterrupted:
+            return None
+    return work
+
+
+@lru_cache(maxsize=KEPT)
+def _work_of_called(of: ClosedProgram) -> int:
+    """Return the same measure for a program that is called, more than is allowed where it is too large."""
+    work = work_of([node for node in step_program(of).nodes if not isinstance(node.op, Leaf)])
+    return MOST_WORK + 1 if work is None else work

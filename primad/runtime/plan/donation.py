@@ -1,0 +1,153 @@
+"""Donated arguments: arrays whose memory a plan's outputs take.
+
+An output is computed right into the memory of its argument where nothing needs the argument's old value afterwards, and
+is copied there at the end where something does. All other results are arrays of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.errors import TracingError
+from primad.ir.array_types import ArrayType
+from primad.ir.node import Node
+from primad.ir.program import Program
+from primad.runtime.executors.executor import Donated
+from primad.runtime.plan.native_steps import NativeStep
+
+
+def match(outputs: Sequence[ArrayType], inputs: Sequence[ArrayType], donated: Iterable[int]) -> Donated:
+    """Give each output in order the first donated input of its type that is left."""
+    left = list(donated)
+    found = []
+    for position, type in enumerate(outputs):
+        place = next((i for i in left if inputs[i] == type and type.shape), None)
+        if place is not None:
+            left.remove(place)
+            found.append((position, place))
+    return tuple(found)
+
+
+def check(arrays: Sequence[Any], donated: Iterable[int], names: Sequence[str]) -> None:
+    """Raise unless the donated arrays can be written to, element by element, and overlap no other argument.
+
+    Raises:
+        TracingError: naming the argument.
+    """
+    chosen = {i for i in donated if isinstance(arrays[i], np.ndarray)}
+    spans = []
+    for i, array in enumerate(arrays):
+        if i in chosen and not array.flags.writeable:
+            raise TracingError(
+                f"jit: the donated argument {names[i]} is read-only", fix="pass a copy of it, or do not donate it."
+            )
+        if i in chosen and _overlaps_itself(array):
+            raise TracingError(
+                f"jit: elements of the donated argument {names[i]} share memory with each other",
+                why="It is a view as `sliding_window_view` makes them, in which a result has no room.",
+                fix="pass a copy of it.",
+            )
+        if isinstance(array, np.ndarray) and array.size:
+            spans.append((*np.lib.array_utils.byte_bounds(array), i))
+    end, last = 0, -1
+    for start, stop, i in sorted(spans):
+        if start < end and (i in chosen or last in chosen):
+            raise TracingError(
+                f"jit: the arguments {names[last]} and {names[i]} share memory, and one of them is donated",
+                why="Writing the result into one of them would change the other.",
+                fix="pass a copy of one of them.",
+            )
+        if stop > end:
+            end, last = stop, i
+
+
+def _overlaps_itself(array: np.ndarray[Any, Any]) -> bool:
+    """Say whether an array has elements that lie over each other: axes that do not reach past those inside them."""
+    extent = array.itemsize
+    for stride, length in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < extent:
+            return array.size > 0
+        extent += stride * (length - 1)
+    return False
+
+
+def settle(results: list[Any], arguments: Sequence[Any], donated: Donated) -> list[Any]:
+    """Return the results with donated memory in the places of those that are not there yet."""
+    for position, place in donated:
+        target = arguments[place]
+        if results[position] is not target:
+            target[...] = results[position]
+            results[position] = target
+    return results
+
+
+def own_results(outputs: Sequence[Node], inputs: Sequence[Node], known: Mapping[Node, Any]) -> list[Any]:
+    """Return the outputs of a program, of which all values are known, as arrays of their own."""
+    results: list[Any] = []
+    given = set(inputs)
+    seen: set[Node] = set()
+    for node in outputs:
+        value = known[node]
+        if not node.type.shape:
+            results.append(node.type.dtype.type(value))
+        else:
+            results.append(np.array(value) if node in seen or node in given else value)
+        seen.add(node)
+    return results
+
+
+def direct(
+    program: Program,
+    steps: Sequence[Node | NativeStep],
+    writes_into: Callable[[Node], bool],
+    makes_new_array: Callable[[Node], bool],
+    donated: Donated,
+) -> dict[Node, int]:
+    """Choose the outputs that are computed right into donated memory.
+
+    Args:
+        program: what the plan computes.
+        steps: its steps in order.
+        writes_into: whether the definition of an op can write into given memory.
+        makes_new_array: whether an op's result shares no memory with its operands.
+        donated: which output takes the memory of which input.
+
+    Returns:
+        the input's position for each such value.
+    """
+    owners: dict[Node, set[Node]] = {node: {node} for node in program.inputs}
+    last: dict[Node, int] = {}
+    maker: dict[Node, int] = {}
+    overlapping: set[tuple[int, Node]] = set()
+    for position, step in enumerate(steps):
+        for operand in step.inputs:
+            for owner in owners.get(operand, ()):
+                last[owner] = position
+                if operand is not owner or not _reads_in_place(step, operand):
+                    overlapping.add((position, owner))
+        if isinstance(step, NativeStep):
+            maker.update(dict.fromkeys(step.results, position))
+            continue
+        if writes_into(step):
+            maker[step] = position
+        if not makes_new_array(step):
+            owners[step] = set().union(*(owners.get(operand, set()) for operand in step.inputs))
+    kept = set().union(*(owners.get(node, set()) for node in program.outputs))
+    found: dict[Node, int] = {}
+    for output, place in donated:
+        node, source = program.outputs[output], program.inputs[place]
+        if node not in maker or node in found or source in kept or last.get(source, -1) > maker[node]:
+            continue
+        if (maker[node], source) not in overlapping:
+            found[node] = place
+    return found
+
+
+def _reads_in_place(step: Node | NativeStep, operand: Node) -> bool:
+    """Say whether a step reads each element of an operand only where it then writes that element of its results."""
+    if isinstance(step, NativeStep):
+        return operand in step.in_place
+    return bool(step.op.pointwise)

@@ -1,0 +1,318 @@
+"""The reference interpreter: run each node's NumPy definition, in order, freeing values after their last use."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from primad.errors import PrimadError, TracingError
+from primad.ir.array_types import TupleType
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, leaf_value
+from primad.ir.program import Program
+from primad.parallel.threads import single_threaded_blas
+from primad.recording.traced_array import TracedArray
+from primad.runtime.cost_model import Machine, Prediction, by_steps
+from primad.runtime.executors.executor import Donated, Executable
+from primad.runtime.failure import fail
+from primad.runtime.loops.row_streams import KeptStreams, Streams, budget_of, streams_of
+from primad.runtime.plan.barrier_order import late_order
+from primad.runtime.plan.blocking import BLOCK_BYTES, chunks_for, in_blocks, takes
+from primad.runtime.plan.buffers import BUILT_IN, assign_buffers, last_uses, makes_new_array, peak_bytes, writes_into
+from primad.runtime.plan.donation import direct, settle
+from primad.runtime.plan.fusion import fuse
+from primad.runtime.plan.native_steps import NativePart, NativeStep
+from primad.runtime.plan.workspaces import SPARE_WORKSPACES, NativeCall, Places, Workspace, native_call
+from primad.system.deferred import loaded
+from primad.system.process import silently
+from primad.system.quantities import several, size
+
+Step = tuple[Callable[..., Any] | None, tuple[int, ...], dict[str, Any], int, tuple[int, ...], int]
+
+
+class Plan(Executable):
+    """A lowered program, ready to run: slots for values, one step for each node, and buffers for what dies inside.
+
+    Attributes:
+        program: what it computes.
+        buffers: types of the buffers that the steps write into.
+
+    Args:
+        program: what it computes.
+        fused: pointwise steps on at least so many elements run as native kernels where these can be built; 0 keeps
+            every step's NumPy definition.
+        donated: outputs that take the memory of inputs.
+        units: what runs, in order, where that has been chosen.
+        memory: bytes that arrays may take at once, if that is limited: what loops keep for others follows it.
+        inner: how many of the outputs, the last ones, may be streams.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        fused: float = 0,
+        donated: Donated = (),
+        units: Sequence[Node | NativeStep] | None = None,
+        memory: int | None = None,
+        inner: int = 0,
+    ) -> None:
+        self.program = program
+        slot: dict[Node, int] = {node: i for i, node in enumerate(program.inputs)}
+        self._constants: list[tuple[int, Any]] = []
+        steps: list[Node] = []
+        for node in program.nodes:
+            if node in slot:
+                continue
+            slot[node] = len(slot)
+            if isinstance(node.op, Leaf):
+                found = leaf_value(node)
+                self._constants.append((slot[node], found if found.ndim or node.op is CAPTURED else found[()]))
+            else:
+                steps.append(node)
+        self._size = len(slot)
+        if units is None:
+            steps = late_order(steps, program.outputs)
+            units = fuse(steps, program.outputs, fused) if fused else steps
+        self._units = units
+        freed = last_uses(units, program.outputs)
+        self._donated = donated
+        given = {place for _, place in donated}
+        assigned, taken = self._placed(units, Streams({}, set()), memory)
+        streams = streams_of(units, program.outputs, inner)
+        if streams.values and (streams.nbytes if memory is None else self._peak_bytes) > budget_of(memory):
+            assigned, taken = self._placed(units, streams, memory)
+        self._calls: list[NativeCall] = []
+        places = Places(slot, assigned, taken)
+        self._steps: list[Step] = []
+        for unit in units:
+            last = tuple([place for operand in freed.get(unit, ()) if (place := slot[operand]) not in given])
+            if isinstance(unit, NativeStep):
+                self._steps.append((None, (), {}, len(self._calls), last, -1))
+                self._calls.append(native_call(unit, places))
+            else:
+                operands = tuple([slot[operand] for operand in unit.inputs])
+                place = assigned.get(unit, -2 - taken[unit] if unit in taken else -1)
+                function = loaded(unit.op.numpy)
+                if place == -1 and function in SCALAR_FUNCTIONS and not unit.type.shape and unit.type.is_float:
+                    function = SCALAR_FUNCTIONS[function]
+                params = {**dict(unit.params), **chunks_for(function), **wanted_of(unit, function, slot)}
+                params |= self.streams.wanted(unit, function)
+                if _makes_more_than_its_result(unit) and unit.type.nbytes >= 2 * BLOCK_BYTES:
+                    function = in_blocks(function, unit.type)
+                self._steps.append((function, operands, params, slot[unit], last, place))
+        self._finish = _finish(program, slot)
+        # An op that does not say what it costs multiplies no matrices.
+        alone = [unit for unit in units if not isinstance(unit, NativeStep)]
+        products = [node.op.cost(node).matmul_flops for node in alone if node.op.flops is not None]
+        self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
+        self._spare: list[Workspace] = []
+
+    def _placed(
+        self, units: Sequence[Node | NativeStep], streams: Streams, memory: int | None
+    ) -> tuple[dict[Node, int], dict[Node, int]]:
+        """Choose the buffers, and the outputs that are computed right into donated memory."""
+        outputs = self.program.outputs
+        assigned, self.buffers = assign_buffers(units, outputs, streams.values)
+
+        def is_new(node: Node) -> bool:
+            return makes_new_array(node) and node not in streams.values
+
+        taken = direct(self.program, units, writes_into, is_new, self._donated) if self._donated else {}
+        others = peak_bytes(units, outputs, {*assigned, *taken}, self.buffers, streams.values)
+        self.streams = KeptStreams(streams.of, max(0, budget_of(memory) - (0 if memory is None else others)), memory)
+        self._peak_bytes = others + self.streams.nbytes
+        return assigned, taken
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes, when it is most."""
+        return self._peak_bytes
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.program, [unit.kernel for unit in self._units if isinstance(unit, NativeStep)]
+
+    @property
+    def flops(self) -> int:
+        """Flops of the program."""
+        return self.program.cost().flops
+
+    @property
+    def summary(self) -> str:
+        """How it runs, in a line."""
+        return "step by step, untiled"
+
+    @property
+    def details(self) -> list[str]:
+        """What its steps are, and how those run that run programs."""
+        nodes = [unit for unit in self._units if not isinstance(unit, NativeStep)]
+        how = [node.op.runs(node) + self.streams.in_words(node) for node in nodes if node.op.runs is not None]
+        return [self.steps, *dict.fromkeys(how)]
+
+    @property
+    def steps(self) -> str:
+        """Its steps in words."""
+        parts = sum(isinstance(unit, NativePart) for unit in self._units)
+        kernels = sum(isinstance(unit, NativeStep) for unit in self._units) - parts
+        products = sum(not isinstance(unit, NativeStep) and unit.op.cost(unit).matmul_flops > 0 for unit in self._units)
+        counts = ((products, "matrix product"), (kernels, "kernel"), (parts, "native function"))
+        kinds = [several(n, name) for n, name in counts if n]
+        text = several(len(self._units), "step") + (f" ({', '.join(kinds)})" if kinds else "")
+        if self.buffers:
+            text += f", {several(len(self.buffers), 'buffer')} of {size(sum(type.nbytes for type in self.buffers))}"
+        return text
+
+    def predicted(self, machine: Machine, peak: float | None = None) -> Prediction:
+        """Predict how long a run takes.
+
+        Args:
+            machine: speeds.
+            peak: flops per second of matrix products; by default on all threads.
+        """
+        return by_steps(self._units, machine, peak or machine.peak, self.streams.times)
+
+    @property
+    def units(self) -> Sequence[Node | NativeStep]:
+        """What runs, in order: nodes by their ops' NumPy definitions, and groups of nodes as kernels."""
+        return self._units
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the outputs; each is an array of its own, sharing no memory with arguments or other outputs."""
+        if self._single_threaded:
+            found: list[Any] = single_threaded_blas(lambda: silently(self._run, arguments))
+            return found
+        return silently(self._run, arguments)
+
+    def _run(self, arguments: Sequence[Any]) -> list[Any]:
+        values: list[Any] = [None] * self._size
+        values[: len(arguments)] = arguments
+        for index, constant in self._constants:
+            values[index] = constant
+        workspace = self._take_workspace()
+        buffers = workspace.buffers
+        try:
+            for step in self._steps:
+                function, operands, params, place, freed, buffer = step
+                if function is None:
+                    self._calls[place].run(values, workspace, place)
+                elif buffer != -1:
+                    out = buffers[buffer] if buffer >= 0 else arguments[-2 - buffer]
+                    values[place] = function(*[values[i] for i in operands], out=out, **params)
+                else:
+                    values[place] = function(*[values[i] for i in operands], **params)
+                for index in freed:
+                    values[index] = None
+        except Exception as error:
+            self._fail(error, step, values)
+        results = [
+            dtype.type(values[index]) if scalar else values[index] if fresh else np.array(values[index], dtype)
+            for index, dtype, scalar, fresh in self._finish
+        ]
+        if self.buffers or self._calls:
+            SPARE_WORKSPACES.give(workspace, self._spare)
+        return settle(results, arguments, self._donated)
+
+    def _fail(self, error: Exception, step: Step, values: Sequence[Any]) -> NoReturn:
+        """Raise what an error of an op's own definition, or of memory, means."""
+        if isinstance(error, PrimadError) and error.failure is not None:  # a native part has said it all
+            raise error
+        unit = next(unit for unit, known in zip(self._units, self._steps, strict=True) if known is step)
+        node = unit.results[0] if isinstance(unit, NativeStep) else unit
+        fail(error, node, [values[i] for i in step[1]], self.program.lines)
+
+    def _take_workspace(self) -> Workspace:
+        """Return buffers that no other run holds: those of an earlier run, or new ones."""
+        if not self.buffers and not self._calls:
+            return _NO_BUFFERS
+        return SPARE_WORKSPACES.take(self._spare) or Workspace(self.buffers, self._calls)
+
+
+def _finish(program: Program, slot: Mapping[Node, int]) -> list[tuple[int, Any, bool, bool]]:
+    """Return, for each output: its slot, its dtype, whether it is a scalar, and whether it is an array of its own."""
+    seen: set[Node] = set()
+    found = []
+    for node in program.outputs:
+        found.append((slot[node], node.type.dtype, not node.type.shape, makes_new_array(node) and node not in seen))
+        seen.add(node)
+    return found
+
+
+def wanted_of(node: Node, function: Any, known: Iterable[Node]) -> dict[str, Any]:
+    """Return the argument that tells an op with several results which are used, where it can save the others."""
+    if not isinstance(node.type, TupleType) or not takes(function, "wanted"):
+        return {}
+    used = {other.params[0][1] for other in known if other.inputs and other.inputs[0] is node}
+    return {"wanted": tuple([i in used for i in range(len(node.type.types))])}
+
+
+_NO_BUFFERS = Workspace([], [])
+SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.negative: operator.neg,
+}
+"""Of NumPy's scalars the operators compute the same bits as its functions, ten times as fast."""
+SINGLE_THREADED_FLOPS = 2e4
+"""Flops: matrix products of this size run on one BLAS thread, which makes results independent of the number of threads.
+Given by OpenBLAS, which from about so many on cuts products along their sums. The blocks of large ones are shared among
+chunks."""
+
+
+def _makes_more_than_its_result(node: Node) -> bool:
+    """Say whether a pointwise op is computed in several steps, with an array for what lies between."""
+    return node.op.pointwise and node.op in BUILT_IN and not isinstance(loaded(node.op.numpy), np.ufunc)
+
+
+def evaluate_node(node: Node) -> Any:
+    """Compute one node of an open trace whose inputs' values are known, remembering what was computed.
+
+    Raises:
+        TracingError: if it depends on an input without a value.
+    """
+    stack = [node]
+    while stack:
+        current = stack[-1]
+        values = current.trace.values
+        if current in values and not isinstance(values[current], TracedArray):
+            stack.pop()
+            continue
+        missing = [
+            operand
+            for operand in _sources(current)
+            if operand not in operand.trace.values or isinstance(operand.trace.values[operand], TracedArray)
+        ]
+        if missing:
+            stack.extend(missing)
+            continue
+        values[current] = _compute(current)
+        stack.pop()
+    return node.trace.values[node]
+
+
+def _sources(node: Node) -> Sequence[Node]:
+    value = node.trace.values.get(node)
+    return (value.node,) if isinstance(value, TracedArray) else node.inputs
+
+
+def _compute(node: Node) -> Any:
+    known = node.trace.values.get(node)
+    if isinstance(known, TracedArray):
+        return known.node.trace.values[known.node]
+    if node.op is LITERAL:
+        return leaf_value(node)
+    if isinstance(node.op, Leaf):
+        raise TracingError(
+            f"the value of a traced array is needed, but an argument of type {node.type} has none",
+            why="While primad records a function for jit, vmap or trace, arrays have a type but no value.",
+            fix="use primad.numpy.where, or take the derivative outside of jit.",
+        )
+    operands = [operand.trace.values[operand] for operand in node.inputs]
+    try:
+        return silently(lambda: node.op.numpy(*operands, **dict(node.params)))
+    except Exception as error:
+        fail(error, node, operands, node.trace.lines)

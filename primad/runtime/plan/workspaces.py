@@ -1,0 +1,281 @@
+"""The memory of one run of a plan, and the calls of its kernels on that memory."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import ArrayType
+from primad.ir.node import Node
+from primad.native.cpython.object_layout import data_address
+from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
+from primad.native.schedule.iteration_space import LOOPS
+from primad.parallel.threads import MOST_CHUNKS, run_chunks
+from primad.runtime.failure import failure_of
+from primad.runtime.plan.fusion import FusedStep
+from primad.runtime.plan.native_steps import NativePart, NativeStep
+from primad.system.process import forgets
+
+
+class Places(NamedTuple):
+    """Where a plan has its values.
+
+    Attributes:
+        slot: the place of each value of the plan.
+        assigned: the buffer of each value that has one.
+        taken: the argument whose memory a value takes, for those that do.
+    """
+
+    slot: Mapping[Node, int]
+    assigned: Mapping[Node, int]
+    taken: Mapping[Node, int]
+
+
+class NativeCall(ABC):
+    """A native function with the places of its operands and results in a plan.
+
+    Attributes:
+        fixed: which of its arrays lie in which buffers.
+        count: how many arrays it has.
+        scratch: bytes of memory that it needs beside.
+
+    Args:
+        step: what to run.
+        reads: the operands, in the order in which it takes them.
+        places: where the plan has its values.
+    """
+
+    scratch = 0
+
+    def __init__(self, step: NativeStep, reads: Sequence[Node], places: Places) -> None:
+        slot, assigned, taken = places
+        self._kernel = step.kernel
+        self._loose: list[tuple[int, int, ArrayType]] = []
+        self._fresh: list[tuple[int, int, ArrayType]] = []
+        self._taken: list[tuple[int, int, int]] = []
+        self._placed: list[tuple[int, int]] = []
+        self.fixed: list[tuple[int, int]] = []
+        for i, node in enumerate(reads):
+            # A user's own function may return another array than the buffer that it was given.
+            if node in assigned and ops.BY_NAME.get(node.op.name) is node.op:
+                self.fixed.append((i, assigned[node]))
+            else:
+                self._loose.append((i, slot[node], node.type))
+        for i, node in enumerate(step.results, len(reads)):
+            if node in assigned:
+                self.fixed.append((i, assigned[node]))
+                self._placed.append((slot[node], assigned[node]))
+            elif node in taken:
+                self._taken.append((i, slot[node], taken[node]))
+            else:
+                self._fresh.append((i, slot[node], node.type))
+        self._scalars = [slot[node] for node in step.results if not node.type.shape]
+        self.count = len(reads) + len(step.results)
+
+    def run(self, values: list[Any], workspace: Workspace, index: int) -> None:
+        """Compute the results from `values` and put them there."""
+        pointers = workspace.pointers[index]
+        held = []
+        for i, place, type in self._loose:
+            # Arguments, views and results of functions of any kind: only plain arrays of the full size are read.
+            array = np.ascontiguousarray(values[place], type.dtype)
+            if array.size != type.size:
+                array = np.ascontiguousarray(np.broadcast_to(values[place], type.shape), type.dtype)
+            pointers[i] = data_address(array)
+            held.append(array)
+        for i, place, type in self._fresh:
+            values[place] = array = np.empty(type.shape, type.dtype)
+            pointers[i] = data_address(array)
+        for i, place, argument in self._taken:
+            values[place] = array = values[argument]
+            pointers[i] = data_address(array)
+        self._call(pointers, (values, held, workspace))
+        for place, buffer in self._placed:
+            values[place] = workspace.buffers[buffer]
+        for place in self._scalars:
+            values[place] = values[place][()]
+
+    @abstractmethod
+    def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
+        """Run the function on addresses of its arrays, and of scratch memory; what holds them is given too."""
+
+
+class PartCall(NativeCall):
+    """A part of a plan as one native function."""
+
+    def __init__(self, part: NativePart, places: Places) -> None:
+        super().__init__(part, part.inputs, places)
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(part.kernel.address)
+        self._failing = part.failing, part.lines
+        self.scratch = part.scratch
+
+    def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
+        status = self._function(pointers, pointers[self.count])
+        if status:
+            place, value = (ctypes.c_int64 * 2).from_address(pointers[self.count])
+            raise failure_of(status, place, value, *self._failing).error()
+
+
+class GroupCall(NativeCall):
+    """A kernel."""
+
+    def __init__(self, group: FusedStep, places: Places) -> None:
+        super().__init__(group, [read.source for read in group.reads], places)
+        self._function = group.kernel.function
+        self._loops = group.loops
+        self._pieces = _pieces(group)
+
+    def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
+        """Run the kernel, on several chunks where there is much to do; each element is computed the same in any case.
+
+        Chunks keep the memory behind the pointers alive: a second interrupt may end the wait for them.
+        """
+        if not self._pieces:
+            self._function(pointers, *self._loops)
+            return
+
+        def work(chunk: int, stopped: Callable[[], bool], held: tuple[Any, ...] = memory) -> None:
+            loops, offsets = self._pieces[chunk]
+            moved = (ctypes.c_void_p * self.count)(*[p + offset for p, offset in zip(pointers, offsets, strict=False)])
+            self._function(moved, *loops)
+
+        run_chunks(work, len(self._pieces))
+
+
+def native_call(step: NativeStep, places: Places) -> NativeCall:
+    """Return the call of a native step in a plan."""
+    if isinstance(step, NativePart):
+        return PartCall(step, places)
+    assert isinstance(step, FusedStep)
+    return GroupCall(step, places)
+
+
+WHOLE_VECTORS = ALIGNMENT
+"""Elements, of a byte or more: pieces of a row begin at multiples, so that only the last has a vector that is not
+full."""
+CHUNK_WORK = 1 << 20
+"""Elements times ops of a kernel for one chunk, at least. Estimated: fewer take less time than handing them to a thread
+does."""
+
+
+def _pieces(group: FusedStep) -> list[tuple[tuple[int, ...], list[int]]]:
+    """Cut the outermost loop of a large kernel that sums nothing: the loops and the byte offsets of each piece."""
+    lengths = group.loops
+    count = min(MOST_CHUNKS, group.work // CHUNK_WORK)
+    if count < 2 or any(layout != LOOPS for layout in group.layouts[len(group.reads) :]):
+        return []
+    cut = next(i for i, length in enumerate(lengths) if length > 1)
+    step = WHOLE_VECTORS if cut == len(LOOPS) - 1 else 1
+    units = -(-lengths[cut] // step)
+    edges = [min(chunk * units // count * step, lengths[cut]) for chunk in range(count + 1)]
+    inner = dict(zip(LOOPS[cut + 1 :], lengths[cut + 1 :], strict=True))
+    types = [read.source.type for read in group.reads] + [node.type for node in group.results]
+    strides = []
+    for layout, type in zip(group.layouts, types, strict=True):
+        stride = type.dtype.itemsize * math.prod(length for loop, length in inner.items() if loop in layout)
+        strides.append(stride if LOOPS[cut] in layout else 0)
+    return [
+        ((*lengths[:cut], stop - start, *lengths[cut + 1 :]), [start * stride for stride in strides])
+        for start, stop in itertools.pairwise(edges)
+        if stop > start
+    ]
+
+
+class Workspace:
+    """Buffers for one run at a time, and for each native function the addresses of what it reads and writes there.
+
+    Attributes:
+        buffers: the arrays.
+        pointers: an argument of each native function, and then its scratch memory; addresses outside of the buffers
+            are filled in when it is called.
+        size: bytes of the buffers together.
+    """
+
+    def __init__(self, types: Sequence[ArrayType], calls: Sequence[NativeCall]) -> None:
+        self.buffers = [np.empty(type.shape, type.dtype) for type in types]
+        scratch = max([call.scratch for call in calls], default=0)
+        self._scratch = np.empty(scratch + ALIGNMENT if scratch else 0, np.uint8)
+        self.size = sum(buffer.nbytes for buffer in self.buffers) + self._scratch.nbytes
+        self.pointers: list[Any] = []
+        for call in calls:
+            pointers = (ctypes.c_void_p * (call.count + 1))()
+            pointers[call.count] = aligned(data_address(self._scratch))
+            for i, buffer in call.fixed:
+                pointers[i] = data_address(self.buffers[buffer])
+            self.pointers.append(pointers)
+
+
+class SpareWorkspaces:
+    """Workspaces between two runs, so that memory is not asked for and cleared each time; at most so many bytes in all.
+
+    A plan keeps a list of its own workspaces. Here they stand in the order of their last use, and the oldest go first.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._owners: OrderedDict[Workspace, list[Workspace]] = OrderedDict()
+        self._size = 0
+        self.forget()
+        forgets(self)
+
+    def forget(self) -> None:
+        """Keep the workspaces in a forked child; whoever held the lock is not there."""
+        self._lock = Lock()
+
+    def take(self, own: list[Workspace]) -> Workspace | None:
+        """Return one of a plan's spare workspaces, if it has any."""
+        if not own:
+            return None
+        with self._lock:
+            if not own:
+                return None
+            workspace = own.pop()
+            del self._owners[workspace]
+            self._size -= workspace.size
+            return workspace
+
+    def give(self, workspace: Workspace, own: list[Workspace]) -> None:
+        """Keep a workspace that a run has finished with."""
+        if 2 * workspace.size > self._limit:
+            return
+        with self._lock:
+            self._owners[workspace] = own
+            self._size += workspace.size
+            own.append(workspace)
+            while self._size > self._limit:
+                if not self._owners:  # an interrupt may have come before the size of what was taken was taken off
+                    self._size = 0
+                    return
+                oldest, owner = self._owners.popitem(last=False)
+                if oldest in owner:  # an interrupt may have come when it was taken
+                    owner.remove(oldest)
+                self._size -= oldest.size
+
+
+SPARE_WORKSPACES = SpareWorkspaces(64 * 1024 * 1024)
+"""The spare workspaces of all plans."""
+
+
+def keep_freed_memory() -> None:
+    """Have `malloc` keep the memory of arrays that are freed, for those that come: results, and LAPACK's own arrays.
+
+    The C library of GNU asks the system for each large array, and gives it back. Clearing its pages again takes as long
+    as many an op on it. The library learns: arrays up to the size of the largest one that was freed stay, and twice as
+    much in all, but for those above 32 MB (mallopt(3), M_MMAP_THRESHOLD). This one is freed without being touched. Who
+    sets these limits by hand keeps what was set, and other libraries have their own ways.
+    """
+    np.empty(LARGEST_KEPT, np.uint8)
+
+
+LARGEST_KEPT = 2**25 - 2**14
+"""Bytes. Given by mallopt(3): with its head and whole pages not above 32 MB, from which on nothing is learned."""
+keep_freed_memory()

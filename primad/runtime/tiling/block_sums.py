@@ -1,0 +1,222 @@
+"""Products that sum over the points into a matrix larger than a cache, as the JᵀJ of a least-squares step.
+
+Tiles that fit into a cache would read and write the whole matrix for a few points each, and each chunk would have one
+of its own. Here blocks of points, much longer than tiles, come one after the other: the operands of the product are
+computed for a block (in tiles, on all threads), and the product is added to the one sum, in pieces that threads share,
+half of them where both operands are the same. In memory are the sum and the operands of one block, however many points
+there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import PrimadError
+from primad.ir.node import Leaf, Node
+from primad.ir.program import Program, subprogram
+from primad.ops.arrays.contraction import matrix_form
+from primad.ops.blocked.blocked_sums import add_product, mirror
+from primad.runtime.cost_model import Machine, Prediction
+from primad.runtime.executors.executor import Executable
+from primad.runtime.failure import fail_in_part
+from primad.runtime.plan.blocking import in_chunks
+from primad.runtime.plan.interpreter import Plan
+from primad.runtime.tiling.tile_program import TilePartition
+from primad.system.machine import SECOND_CACHE
+from primad.system.quantities import several
+
+LARGE_SUM = SECOND_CACHE.share(1, 4)
+"""Bytes of a sum that tiles could not keep in a cache beside their values."""
+BLOCK_BYTES = 16 * 1024 * 1024
+"""Bytes of the operands of a block. Tuned with 10 000 points and 1341 columns: fewer make the products slower, more do
+not help. The last bits of results depend on it."""
+
+
+@dataclass(frozen=True)
+class SumForm:
+    """How a contraction is leftᵀ·right of two matrices, whose rows are what is summed over.
+
+    Attributes:
+        left: the axes of the first operand, those that are summed over first.
+        right: those of the second operand.
+        summed: how many are summed over.
+        out: the result's axes among those of the product.
+        symmetric: whether both matrices are one.
+    """
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    summed: int
+    out: tuple[int, ...]
+    symmetric: bool
+
+    def matrix(self, array: Any, axes: tuple[int, ...]) -> Any:
+        """Return an operand as a matrix."""
+        ordered = array.transpose(axes)
+        return ordered.reshape(math.prod(ordered.shape[: self.summed]), -1)
+
+    def result(self, matrix: Any, shape: tuple[int, ...]) -> Any:
+        """Return a sum as an array of the contraction's shape."""
+        if self.symmetric:
+            mirror(matrix)
+        lengths = [shape[self.out.index(axis)] for axis in range(len(shape))]
+        return np.ascontiguousarray(matrix.reshape(lengths).transpose(self.out))
+
+
+def _form(node: Node) -> SumForm | None:
+    """Return the form of a contraction; None if it is no product of two matrices."""
+    found = matrix_form(dict(node.params)["labels"])
+    if found is None or found[2]:
+        return None
+    x_order, y_order, _, rows, summed, out = found
+    left = (*x_order[rows:], *x_order[:rows])
+    return SumForm(left, y_order, summed, out, node.inputs[0] is node.inputs[1] and left == y_order)
+
+
+def _flops(node: Node) -> int:
+    cost: int = node.op.cost(node).flops
+    return cost
+
+
+class BlockTiles:
+    """Blocks of points, one after the other, whose large products are added to one sum each.
+
+    Attributes:
+        partition: what runs.
+        length: indices of a block.
+        count: number of blocks.
+        chunks: one.
+        plan: how the values of a block are computed.
+        last: how those of the last block are.
+
+    Args:
+        partition: what runs.
+        large: the places, among its sums, of those that are large products, and their forms.
+        planned: makes a plan of a program.
+    """
+
+    chunks = 1
+
+    def __init__(
+        self, partition: TilePartition, large: Mapping[int, SumForm], planned: Callable[[Program], Executable]
+    ) -> None:
+        self.partition = partition
+        self._forms = large
+        whole = partition.dimension.length
+        operands = dict.fromkeys([x for i in large for x in partition.sums[i].inputs])
+        least = -(-sum(node.type.nbytes for node in operands) // BLOCK_BYTES)
+        self.length = min(whole, -(-whole // (8 * least)) * 8)
+        self.count = -(-whole // self.length)
+        rest = whole % self.length
+        self._axis: dict[Node, int] = {}
+        self._programs: dict[int, Program] = {}
+        self.plan, self._outputs = self._made(self.length, planned)
+        self.last = self._made(rest, planned)[0] if rest else self.plan
+
+    def _made(self, length: int, planned: Callable[[Program], Executable]) -> tuple[Executable, list[tuple[int, ...]]]:
+        """Return the plan of a block, and where its results have each sum (or a product's operands) and each slice."""
+        program, slices = self.partition.tile(length)
+        wanted = [node.inputs if i in self._forms else (node,) for i, node in enumerate(program.outputs)]
+        made = list(dict.fromkeys([x for nodes in wanted for x in nodes]))
+        places = [tuple([made.index(x) for x in nodes]) for nodes in wanted]
+        became: dict[Node, Node] = {}
+        block = subprogram(program, program.inputs, made, mapping=became)
+        self._axis.update({became[node]: axis for node, axis in slices.axis.items() if node in became})
+        self._programs[length] = block
+        return planned(block), places
+
+    @property
+    def each(self) -> str:
+        """A block in words."""
+        halves = sum(form.symmetric for form in self._forms.values())
+        sums = f"{several(len(self._forms), 'large product')} added to one sum each"
+        return f"{self.plan.summary}; {sums}" + (f", half of {halves} by symmetry" if halves else "")
+
+    @property
+    def details(self) -> list[str]:
+        """What the plan of a block consists of."""
+        return self.plan.details
+
+    def predicted_each(self, machine: Machine) -> Prediction:
+        """Predict how long a block takes."""
+        share = self.length / self.partition.dimension.length
+        flops = sum(_flops(self.partition.sums[i]) // (1 + form.symmetric) for i, form in self._forms.items())
+        return self.plan.predicted(machine) + Prediction(products=share * flops / machine.peak)
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.plan, self.last
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of a run."""
+        totals = sum(node.type.nbytes for node in self.partition.totals)
+        return totals + self.plan.peak_bytes
+
+    def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
+        """Compute all blocks from whole inputs; fill whole outputs and return the totals."""
+        partition = self.partition
+        totals: list[Any] = [None] * len(partition.totals)
+        matrices: dict[tuple[int, SumForm], Any] = {}
+        count = len(partition.sums)
+        for start in range(0, partition.dimension.length, self.length):
+            stop = min(start + self.length, partition.dimension.length)
+            found = self._block(values, start, stop)
+            for i, places in enumerate(self._outputs[:count]):
+                where = partition.total_of[i]
+                if i in self._forms:
+                    self._add(matrices, where, self._forms[i], [found[place] for place in places])
+                else:
+                    totals[where] = found[places[0]] if totals[where] is None else totals[where] + found[places[0]]
+            for target, node, (place,) in zip(full, partition.sliced, self._outputs[count:], strict=True):
+                target[(*(slice(None),) * partition.dimension.axis[node], slice(start, stop))] = found[place]
+        for (where, form), matrix in matrices.items():
+            total = form.result(matrix, partition.totals[where].type.shape)
+            totals[where] = total if totals[where] is None else totals[where] + total
+        return totals
+
+    def _block(self, values: Sequence[Any], start: int, stop: int) -> list[Any]:
+        partition = self.partition
+        pieces = [
+            value if (axis := partition.axis(node)) is None else value[(*(slice(None),) * axis, slice(start, stop))]
+            for value, node in zip(values, partition.inputs, strict=True)
+        ]
+        length = stop - start
+        try:
+            return (self.plan if length == self.length else self.last).run(pieces)
+        except PrimadError:
+            try:  # the block again, untiled: then the error speaks of values whose axes are known
+                Plan(self._programs[length]).run(pieces)
+            except PrimadError as error:
+                fail_in_part(error, self._axis, start)
+            raise
+
+    def _add(self, matrices: dict[tuple[int, SumForm], Any], where: int, form: SumForm, operands: list[Any]) -> None:
+        left = form.matrix(operands[0], form.left)
+        right = left if form.symmetric else form.matrix(operands[1], form.right)
+        if (where, form) not in matrices:
+            matrices[where, form] = np.zeros((left.shape[1], right.shape[1]), left.dtype)
+        add_product(matrices[where, form], left, right, in_chunks)
+
+
+def large_products(partition: TilePartition) -> dict[int, SumForm]:
+    """Return which sums are products that are better added up in blocks: large ones that are most of the work."""
+    axis = partition.dimension.axis
+    found = {
+        i: form
+        for i, node in enumerate(partition.sums)
+        if node.op is ops.contract
+        and node.type.nbytes > LARGE_SUM
+        and all(operand in axis for operand in node.inputs)
+        and (form := _form(node)) is not None
+    }
+    cut = [node for node in partition.program.nodes if node in axis or node in partition.sums]
+    work = sum(_flops(node) for node in cut if not isinstance(node.op, Leaf))
+    return found if 2 * sum(_flops(partition.sums[i]) for i in found) > work else {}

@@ -1,0 +1,284 @@
+"""Running a program on points that processes share: chunks of points, whose sums are added in a tree over the chunks.
+
+The program is cut as for tiles (`primad.runtime.tiling.tile_program`), along the dimension of each Share: what does not
+depend on points is computed by every process, before and after; in between each process computes its chunks, and one
+sum over the processes makes the totals, in the order of the chunks. A chunk is a program like any other, and runs in
+tiles on the threads of its process.
+
+Where totals are used along the points again, the program is cut there and has a sum over the processes for each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from primad.errors import PrimadError, ShapeError
+from primad.ir.array_types import ArrayType
+from primad.ir.node import Leaf, Node
+from primad.ir.program import Program, subprogram
+from primad.parallel.job import checksum, ranks
+from primad.parallel.shares import Chunks, Share, over_ranks
+from primad.parallel.threads import on_threads, thread_count
+from primad.runtime.executors.dispatch import NATIVE
+from primad.runtime.executors.executor import PLAIN, Executable
+from primad.runtime.failure import fail_in_part, nearest_line
+from primad.runtime.plan.donation import own_results
+from primad.runtime.plan.interpreter import Plan
+from primad.runtime.tiling.tile_program import TilePartition, along, partition_of, surroundings
+from primad.runtime.tiling.tileable_axes import as_tileable, hindrances
+from primad.simplify.barriers import without_barriers
+from primad.transforms.dimensions import Dimension, Dimensions
+from primad.transforms.lowering import without_calls
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """What runs in chunks along the points of some Shares.
+
+    Attributes:
+        partition: what runs.
+        chunks: the chunks.
+        source: the input of the program that is a Share of these points.
+        totals: the types of the sums that it ends in.
+        plans: of the chunks, by their length.
+    """
+
+    partition: TilePartition
+    chunks: Chunks
+    source: int
+    plans: dict[int, tuple[Executable, Program, Mapping[Node, int]]] = field(default_factory=dict)
+
+    @property
+    def totals(self) -> list[ArrayType]:
+        """The types of the sums that it ends in."""
+        return [node.type for node in self.partition.totals]
+
+    def run(self, values: Sequence[Any], chunk: int, targets: Sequence[Share]) -> list[Any]:
+        """Compute a chunk: return what it adds to the totals, and write its rows of what is computed at points.
+
+        Args:
+            values: what it reads, Shares or whole arrays.
+            chunk: its number.
+            targets: where to write.
+        """
+        partition = self.partition
+        start, stop = self.chunks.span(chunk)
+        totals: list[Any] = [None] * len(partition.totals)
+        if start == stop:
+            return [np.zeros(type.shape, type.dtype) for type in self.totals]
+        found = self._run(self._rows(values, chunk), start, stop - start)
+        for place, value in zip(partition.total_of, found, strict=False):
+            totals[place] = value if totals[place] is None else totals[place] + value
+        for target, rows in zip(targets, found[len(partition.sums) :], strict=True):
+            target.part[along(target.axis, start - target.start, stop - target.start)] = rows
+        return totals
+
+    def _rows(self, values: Sequence[Any], chunk: int) -> list[Any]:
+        start, stop = self.chunks.span(chunk)
+        found = []
+        for value, node in zip(values, self.partition.inputs, strict=True):
+            axis = self.partition.axis(node)
+            if isinstance(value, Share):
+                found.append(value.chunk(chunk))
+            else:
+                found.append(value if axis is None else np.asarray(value)[along(axis, start, stop)])
+        return found
+
+    def _run(self, rows: Sequence[Any], start: int, length: int) -> list[Any]:
+        if length not in self.plans:
+            program, slices = self.partition.tile(length)
+            self.plans[length] = _prepared(program), program, slices.axis
+        plan, program, axis = self.plans[length]
+        try:
+            return plan.run(rows)
+        except PrimadError:
+            try:  # again, in no tiles: then the error speaks of values whose axes are known
+                Plan(program).run(rows)
+            except PrimadError as error:
+                fail_in_part(error, axis, start)
+            raise
+
+
+class DistributedPlan:
+    """A program of which all processes run their share.
+
+    Attributes:
+        program: what it computes.
+
+    Args:
+        program: a lowered program.
+        cuts: the inputs that are shared, by their positions: the axis of the points, and the number of chunks.
+
+    Raises:
+        ShapeError: if an op mixes the points, or those of two Shares that have nothing to do with each other.
+    """
+
+    def __init__(self, program: Program, cuts: Mapping[int, tuple[int, int]]) -> None:
+        self.program = program = without_barriers(without_calls(program))
+        dimensions = Dimensions(program)
+        shared: dict[Dimension, int] = {}
+        for i, (axis, _) in cuts.items():
+            shared[dimensions.of(program.inputs[i], axis)] = i
+        self._check(list(shared))
+        self._shared = frozenset(cuts)
+        self._whole = [i for i, x in enumerate(program.inputs) if not any(x in d.axis for d in shared)]
+        self._signature = checksum([np.frombuffer(program.text().encode(), np.uint8)])
+        self._first: DistributedPlan | None = None
+        first = self._needed_first(list(shared))
+        if first:
+            self._first = DistributedPlan(subprogram(program, program.inputs, first), cuts)
+            rest = subprogram(program, [*program.inputs, *first], program.outputs)
+            self._rest = DistributedPlan(rest, cuts)
+            return
+        found = [
+            _Cut(partition_of(program, as_tileable(dimension), ()), Chunks(dimension.length, cuts[i][1]), i)
+            for dimension, i in shared.items()
+        ]
+        self._cuts = [cut for cut in found if cut.partition.sums or cut.partition.sliced]
+        around = surroundings(program, [cut.partition for cut in found])
+        own = {program.inputs[i] for i in cuts}
+        self._early, self._late = around.early, around.late
+        self._given = [node for node in program.inputs if node not in own]
+        self._known = [node for node in around.known if node not in own]
+        self._before = _prepared(subprogram(program, self._given, self._early))
+        self._after = _prepared(subprogram(program, self._known, self._late))
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        if self._first is not None:
+            return self.program, self._first, self._rest
+        return self.program, self._before, self._after, *[x for cut in self._cuts for x in cut.plans.values()]
+
+    def _check(self, shared: Sequence[Dimension]) -> None:
+        """Raise unless nothing happens along the points but maps and sums."""
+        bad = {node for dimension in shared for node in hindrances(dimension)}
+        for node in self.program.nodes:
+            if node in bad:
+                raise ShapeError(
+                    f"distribute: {node.op.name} does not keep the points of a Share apart, nor sum over them",
+                    why="Each process has some of the points only, and what is computed at one point cannot wait for "
+                    "others: a sort, a cumulative sum, a maximum over points, differences between neighbours.",
+                    fix="give it the whole array, as an argument that is no Share, or take it out of the function.",
+                    where=nearest_line(self.program.lines, node),
+                )
+            values = [node] if isinstance(node.op, Leaf) else [node, *node.inputs]
+            if sum(any(value in dimension.axis for value in values) for dimension in shared) > 1:
+                raise ShapeError(
+                    f"distribute: {node.op.name} lets the points of one Share meet those of another",
+                    why="They are cut along their own axes, and no process has all pairs.",
+                    fix="share one of the two arrays, and pass the other as a whole.",
+                    where=nearest_line(self.program.lines, node),
+                )
+
+    def _needed_first(self, shared: Sequence[Dimension]) -> list[Node]:
+        """Return the sums over points that others depend on, if there are such: they are computed first."""
+        sums = {node for dimension in shared for node, _ in dimension.summed}
+        axis = {node for dimension in shared for node in dimension.axis}
+        level: dict[Node, int] = {}
+        again = False
+        for node in self.program.nodes:
+            depth = max((level[operand] for operand in node.inputs if operand in level), default=0)
+            again = again or (depth > 0 and (node in axis or node in sums))
+            level[node] = depth + (node in sums)
+        return [node for node in self.program.nodes if node in sums and level[node] == 1] if again else []
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the outputs, together with all other processes: arrays, and Shares of what has the points.
+
+        Args:
+            arguments: arrays that are the same in all processes, and Shares where inputs are shared.
+        """
+        return list(on_threads(min(thread_count(), ranks().threads), lambda: self._run(arguments)))
+
+    def _run(self, arguments: Sequence[Any]) -> list[Any]:
+        if self._first is not None:
+            return self._rest._run([*arguments, *self._first._run(arguments)])
+        program, cuts = self.program, self._cuts
+        known: dict[Node, Any] = dict(zip(program.inputs, arguments, strict=True))
+        same = ranks().agreed([arguments[i] for i in self._whole])
+        known.update(zip([program.inputs[i] for i in self._whole], same, strict=True))
+        failure: Exception | None = None
+        try:
+            known.update(zip(self._early, self._before.run([known[node] for node in self._given]), strict=True))
+        except Exception as error:  # the others wait for this process: they hear of it where they would for the sum
+            failure = error
+        values = [[] if failure else [known[node] for node in cut.partition.inputs] for cut in cuts]
+        shares = [arguments[i] for i in self._shared]
+        targets = [
+            [_target(node, cut.partition.dimension.axis[node], arguments[cut.source]) for node in cut.partition.sliced]
+            for cut in cuts
+        ]
+        joined = _Joined([type for cut in cuts for type in cut.totals])
+
+        def chunk(number: int) -> list[Any]:
+            if failure is not None:
+                raise failure
+            totals: list[Any] = []
+            for cut, read, written in zip(cuts, values, targets, strict=True):
+                totals += cut.run(read, number, written)
+            return joined.part(totals)
+
+        found = over_ranks(
+            shares, chunk, joined.like, {"programs": self._signature, "arguments that are no Shares": checksum(same)}
+        )
+        if failure is not None:  # this process has no points
+            raise failure
+        nodes = [node for cut in cuts for node in cut.partition.totals]
+        known.update(zip(nodes, joined.values(found), strict=True))
+        late = ranks().agreed(self._after.run([known[node] for node in self._known]))
+        known.update(zip(self._late, late, strict=True))
+        for cut, written in zip(cuts, targets, strict=True):
+            known.update(zip(cut.partition.sliced, written, strict=True))
+        whole = [node for node in program.outputs if not isinstance(known[node], Share)]
+        own = iter(own_results(whole, program.inputs, known))
+        return [next(own) if node in whole else known[node] for node in program.outputs]
+
+
+def _prepared(program: Program) -> Executable:
+    """Return what runs a part of a program on this process."""
+    return NATIVE.as_function(program, None) or NATIVE.prepare(program, PLAIN)
+
+
+def _target(node: Node, axis: int, of: Share) -> Share:
+    """Return memory for the rows of a value that a process has of a Share."""
+    shape = list(node.type.shape)
+    shape[axis] = of.part.shape[of.axis]
+    return of.like(np.empty(shape, node.type.dtype), axis)
+
+
+class _Joined:
+    """The totals of a sum as one array for each dtype: few large additions, and one message.
+
+    Args:
+        types: of the totals.
+
+    Attributes:
+        like: arrays of the shapes and dtypes of the sum.
+    """
+
+    def __init__(self, types: Sequence[ArrayType]) -> None:
+        self._types = types
+        dtypes = sorted({type.dtype for type in types}, key=lambda dtype: (-dtype.itemsize, dtype.str))
+        self._places = [[i for i, type in enumerate(types) if type.dtype == dtype] for dtype in dtypes]
+        sizes = [sum(types[i].size for i in places) for places in self._places]
+        self.like = [np.zeros(size, dtype) for size, dtype in zip(sizes, dtypes, strict=True)]
+
+    def part(self, totals: Sequence[Any]) -> list[Any]:
+        """Return totals joined."""
+        return [np.concatenate([np.ravel(totals[i]) for i in places]) for places in self._places]
+
+    def values(self, part: Sequence[Any]) -> list[Any]:
+        """Return the totals."""
+        found: list[Any] = [None] * len(self._types)
+        for array, places in zip(part, self._places, strict=True):
+            start = 0
+            for i in places:
+                type = self._types[i]
+                found[i] = array[start : start + type.size].reshape(type.shape)
+                start += type.size
+        return found

@@ -1,0 +1,119 @@
+"""Tiles that the interpreter runs: the plan of one tile, on slices of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from primad.errors import PrimadError
+from primad.ir.node import Node
+from primad.parallel.threads import MOST_CHUNKS, run_chunks, thread_count
+from primad.runtime.cost_model import Machine, Prediction
+from primad.runtime.failure import fail_in_part
+from primad.runtime.plan.fusion import WORTHWHILE_SIZE
+from primad.runtime.plan.interpreter import Plan
+from primad.runtime.plan.native_regions import Partition
+from primad.runtime.tiling.tile_program import TilePartition, along
+
+
+class InterpretedTiles:
+    """Tiles that run step by step, in slices of the inputs.
+
+    Attributes:
+        partition: what runs.
+        length: indices of a tile.
+        count: number of tiles.
+        chunks: how many independent runs of tiles there are.
+        plan: how a tile runs.
+        last: how the last tile runs.
+
+    Args:
+        partition: what runs.
+        length: indices of a tile.
+        mixed: whether what has native code in a tile is native functions.
+    """
+
+    details: tuple[str, ...] = ()
+
+    def __init__(self, partition: TilePartition, length: int, mixed: bool = False) -> None:
+        self._mixed = mixed
+        self.partition = partition
+        self.length = length
+        self.count = -(-partition.dimension.length // length)
+        self.chunks = min(self.count, MOST_CHUNKS)
+        rest = partition.dimension.length % length
+        self._axis: dict[Node, int] = {}
+        self.plan = self._plan(length)
+        self.last = self._plan(rest) if rest else self.plan
+
+    def _plan(self, length: int) -> Plan:
+        program, slices = self.partition.tile(length)
+        self._axis.update(slices.axis)
+        units = Partition(program).units() if self._mixed else None
+        # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
+        # where tiles end.
+        return Plan(program, WORTHWHILE_SIZE * length / self.length, units=units)
+
+    @property
+    def each(self) -> str:
+        """A tile in words."""
+        return self.plan.steps
+
+    def predicted_each(self, machine: Machine) -> Prediction:
+        """Predict how long a tile takes, on one thread, and others wait while it is in Python's code."""
+        tile = self.plan.predicted(machine, machine.peak_alone)
+        return replace(tile, calls=tile.calls * min(self.chunks, thread_count()))
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.plan, self.last
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of a run, on as many threads as there are now."""
+        sums = self.chunks * sum(node.type.nbytes for node in self.partition.totals)
+        last = 0 if self.last is self.plan else self.last.peak_bytes
+        return sums + min(self.chunks, thread_count()) * self.plan.peak_bytes + last
+
+    def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
+        """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
+
+        def work(chunk: int, stopped: Callable[[], bool]) -> list[Any]:
+            return self._run_chunk(chunk, values, full, stopped)
+
+        first, *others = run_chunks(work, self.chunks)
+        for partial in others:
+            for i, value in enumerate(partial):
+                first[i] += value
+        return list(first)
+
+    def _run_chunk(
+        self, chunk: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]
+    ) -> list[Any]:
+        partition = self.partition
+        totals: list[Any] = [None] * len(partition.totals)
+        count = len(partition.sums)
+        for index in range(chunk * self.count // self.chunks, (chunk + 1) * self.count // self.chunks):
+            if stopped():
+                break
+            start = index * self.length
+            stop = min(start + self.length, partition.dimension.length)
+            plan = self.plan if stop - start == self.length else self.last
+            pieces = [
+                value if (axis := partition.axis(node)) is None else value[along(axis, start, stop)]
+                for value, node in zip(values, partition.inputs, strict=True)
+            ]
+            try:
+                results = plan.run(pieces)
+            except PrimadError as error:
+                fail_in_part(error, self._axis, start)
+            for i, value in zip(partition.total_of, results[:count], strict=True):
+                if totals[i] is None:
+                    totals[i] = value
+                else:
+                    totals[i] += value
+            for target, node, piece in zip(full, partition.sliced, results[count:], strict=True):
+                target[along(partition.dimension.axis[node], start, stop)] = piece
+        return totals

@@ -1,0 +1,234 @@
+"""What the machine is, asked once: its vectors, caches, processors, memory, and what its BLAS library makes of them.
+
+All that primad's choices depend on beside the program stands here, and nothing here is measured: a program has the same
+plan, and its results the same bits, each time it runs on a machine. (The speeds that `primad.explain` predicts with are
+measured, when they are wanted; nothing that runs a program reads them.)
+
+Linux tells the sizes of caches in `/sys`, and through `sysconf` where `/sys` is hidden. Where the system tells nothing
+(macOS, Windows), they are taken to be those of the machine on which the constants that are shares of a cache were
+tuned: 32 kB of first-level and 1 MB of second-level cache for a core. The environment variable `PRIMAD_CACHE_BYTES`
+sets the second-level cache, so that machines make the same choices.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from primad.system.process import made_once
+
+# -- vectors -----------------------------------------------------------------------------------------------------------
+
+
+def _vector_bytes() -> int:
+    if platform.machine().lower() in ("aarch64", "arm64"):
+        return 16
+    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
+    return 64 if all(features.get(f"AVX512{part}") for part in ("F", "DQ", "BW", "VL")) else 32
+
+
+VECTOR_BYTES = _vector_bytes()
+"""How long vectors are: 64 bytes on a processor with AVX-512, 16 on ARM, 32 on others. Twice as long is about twice as
+fast where the processor has them; sums, and functions of the C library, then end in other bits than on processors
+without."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """What a core does in its cycles, as far as the order of loops is chosen by it.
+
+    Attributes:
+        starts: products, or loads, that start in a cycle.
+        latency: cycles until the next sum, or comparison, can use the result of one.
+        chains: sums of products that keep the core busy when they take turns.
+        line: cycles to fetch a line of memory from the second-level cache.
+        far_line: cycles to fetch one from farther away.
+        block: cycles for the beginning and end of a block of a product.
+        run: cycles to go from one place in memory to another.
+        across: cycles to add the lanes of a vector of partial sums.
+        copy: cycles to copy an element to another place.
+    """
+
+    starts: int
+    latency: int
+    chains: int
+    line: int
+    far_line: int
+    block: int
+    run: int
+    across: int
+    copy: int
+
+
+CORE = Core(starts=2, latency=4, chains=10, line=2, far_line=3, block=6, run=2, across=2, copy=1)
+"""What is common to processors with vectors of 256 and of 512 bits. The system does not tell it: the first two are what
+their makers say of sums of products, the others are estimates. Blocks of products are chosen by it, so that the bits of
+sums depend on it."""
+
+
+# -- caches ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DataCache:
+    """A data cache, as one core sees it.
+
+    Attributes:
+        size: bytes for one core.
+        ways: how many lines may share a place.
+        line: bytes of a line.
+        period: the distance of lines that share a place, in bytes.
+    """
+
+    size: int
+    ways: int
+    line: int
+    period: int
+
+    def share(self, numerator: int, denominator: int = 1) -> int:
+        """Return a share of its size, in bytes."""
+        return max(1, self.size * numerator // denominator)
+
+
+ASSUMED = {1: DataCache(32 * 1024, 8, 64, 4 * 1024), 2: DataCache(1024 * 1024, 16, 64, 64 * 1024)}
+"""The caches by level where the system does not tell."""
+_SYSTEM = Path("/sys/devices/system/cpu/cpu0")
+
+
+def cache(level: int, system: Path = _SYSTEM) -> DataCache:
+    """Return the data cache of a level, 1 or 2, of the first processor."""
+    wanted = os.environ.get("PRIMAD_CACHE_BYTES", "")
+    if level == 2 and wanted.isdigit() and int(wanted) > 0:
+        assumed = ASSUMED[2]
+        return DataCache(int(wanted), assumed.ways, assumed.line, max(1, int(wanted) // assumed.ways))
+    return _told_by_files(level, system) or _told_by_sysconf(level) or ASSUMED[level]
+
+
+def _told_by_files(level: int, system: Path) -> DataCache | None:
+    """Read what Linux says in `/sys`; of a cache that several cores share, each has its part."""
+    try:
+        for place in sorted(system.glob("cache/index*")):
+            if _text(place / "level") != str(level) or _text(place / "type") == "Instruction":
+                continue
+            size, scale = _text(place / "size"), {"K": 1024, "M": 1024 * 1024}
+            whole = int(size.rstrip("KM")) * scale.get(size[-1], 1)
+            ways, line, sets = (int(_text(place / name)) for name in _SHAPE)
+            cores = _count(_text(place / "shared_cpu_list"))
+            threads = _count(_text(system / "topology" / "thread_siblings_list"))
+            return _checked(whole * min(threads, cores) // cores, ways, line, sets * line)
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
+
+
+_SHAPE = ("ways_of_associativity", "coherency_line_size", "number_of_sets")
+
+
+def _told_by_sysconf(level: int) -> DataCache | None:
+    """Ask the C library."""
+    name = "SC_LEVEL1_DCACHE" if level == 1 else "SC_LEVEL2_CACHE"
+    try:
+        size, ways, line = (os.sysconf(f"{name}_{part}") for part in ("SIZE", "ASSOC", "LINESIZE"))
+    except (AttributeError, ValueError, OSError):
+        return None
+    return _checked(size, ways, line, size // ways) if ways > 0 else None
+
+
+def _checked(size: int, ways: int, line: int, period: int) -> DataCache | None:
+    return DataCache(size, ways, line, period) if min(size, ways, line, period) > 0 else None
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="ascii").strip()
+
+
+def _count(processors: str) -> int:
+    """Return how many numbers are in a list as `0-3,8-11`."""
+    ends = [part.split("-") for part in processors.split(",")]
+    return sum(int(part[-1]) - int(part[0]) + 1 for part in ends)
+
+
+FIRST_CACHE, SECOND_CACHE = cache(1), cache(2)
+"""The first-level data cache, and the second-level cache, of a core."""
+
+
+# -- processors and memory ---------------------------------------------------------------------------------------------
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Where Linux tells a container how much memory it may take; above it processes are killed, not refused."""
+
+
+@lru_cache(maxsize=1)
+def physical_memory() -> int | None:
+    """Return the bytes of memory that the machine, or the container, has; None where it does not tell."""
+    try:
+        known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    except (AttributeError, ValueError, OSError):
+        known = []
+    return min([*known, *filter(None, map(_limit_in, CONTAINER_LIMITS))], default=None)
+
+
+def _limit_in(path: str) -> int | None:
+    """Return the number of bytes in a file; None where there is no such file, or no limit in it."""
+    try:
+        return int(Path(path).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+# -- BLAS --------------------------------------------------------------------------------------------------------------
+
+
+def blas() -> Any:
+    """Return the control of the loaded BLAS libraries."""
+    return _blas("scipy.linalg" in sys.modules)  # which loads one of its own
+
+
+@made_once()
+def _blas(with_scipys: bool) -> Any:
+    from threadpoolctl import ThreadpoolController  # examines the loaded libraries: only when first needed
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def blas_has_long_vectors() -> bool:
+    """Say whether BLAS uses the 512-bit vectors of a processor that has them.
+
+    OpenBLAS may not know the processor, and take its code for an older one.
+    """
+    found = [library.get("architecture", "") for library in blas().info() if library["internal_api"] == "openblas"]
+    return not found or any(name in LONG_VECTORS for name in found)
+
+
+LONG_VECTORS = ("SkylakeX", "Cooperlake", "SapphireRapids")
+"""The names that OpenBLAS gives to its code for such processors."""
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+def facts_for_bits() -> dict[str, Any]:
+    """Return what of the machine, and of what is installed, the last bits of results depend on."""
+    libraries = sorted({str(library.get("architecture")) for library in blas().info()})
+    return {
+        "vectors": VECTOR_BYTES,
+        "caches": (FIRST_CACHE, SECOND_CACHE),
+        "BLAS": libraries,
+        "NumPy": np.__version__,
+        "native code": os.environ.get("PRIMAD_NATIVE") != "0" and find_spec("llvmlite") is not None,
+    }

@@ -1,0 +1,1 @@
+"""The checks: of rules, axes, laws, consumers and functions of users."""

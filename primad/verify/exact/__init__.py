@@ -1,0 +1,1 @@
+"""Programs on exact numbers: SymPy's expressions and floats of high precision."""

@@ -1,0 +1,99 @@
+"""Numbers of high precision: what a program computes, without the rounding of floats."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+
+from primad.verify.exact.object_arrays import CONSTANTS, recognize
+
+
+class UndefinedError(ArithmeticError):
+    """What is computed has no value at the point."""
+
+
+class Precise:
+    """Real numbers with `digits` decimal digits.
+
+    Attributes:
+        context: the mpmath context, private to this object.
+        margin: the smallest gap of any comparison so far; how far the nearest kink is.
+    """
+
+    def __init__(self, digits: int = 60) -> None:
+        self.context = c = mpmath.MPContext()
+        c.dps = digits
+        self.exp, self.log = c.exp, c.log
+        self.sin, self.cos, self.tanh, self.atan, self.erf, self.erfc = c.sin, c.cos, c.tanh, c.atan, c.erf, c.erfc
+        self.erfinv, self.loggamma, self.polygamma, self.besseli = c.erfinv, c.loggamma, c.psi, c.besseli
+        self.margin = float("inf")
+        self._constants = {
+            "2/√π": 2 / c.sqrt(c.pi),
+            "π": c.pi,
+            "log 2": c.log(2),
+            "log 10": c.log(10),
+            "√½": c.sqrt(c.mpf(1) / 2),
+            "0.044715·√(2/π)": c.mpf("0.044715") * c.sqrt(2 / c.pi),
+            **{name: c.mpf(repr(CONSTANTS[name])) for name in ("SELU scale", "SELU alpha")},
+        }
+
+    def sqrt(self, x: Any) -> Any:
+        """Return the square root, which has a kink at zero."""
+        self._note(x, 0)
+        return self.context.sqrt(x)
+
+    def number(self, value: Any) -> Any:
+        """Return the number that a scalar stands for."""
+        if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+            return self.context.mpf(value)
+        ratio, names = recognize(float(value))
+        result = self.exactly(ratio)
+        for name in names:
+            result = result * self._constants[name]
+        return result
+
+    def exactly(self, ratio: Fraction) -> Any:
+        """Return the number that is a fraction."""
+        return self.context.mpf(ratio.numerator) / ratio.denominator
+
+    def divide(self, x: Any, y: Any) -> Any:
+        """Return x / y; NaN where y is zero."""
+        return self.context.nan if y == 0 else self.context.mpf(x) / y
+
+    def power(self, x: Any, y: Any) -> Any:
+        """Return x to the power y; NaN where that is not a real number."""
+        if (x == 0 and y < 0) or (x < 0 and y != int(y)):
+            return self.context.nan
+        return self.context.mpf(x) ** y
+
+    def less(self, x: Any, y: Any) -> bool:
+        """Decide x < y."""
+        self._note(x, y)
+        return bool(x < y)
+
+    def equal(self, x: Any, y: Any) -> bool:
+        """Decide x = y."""
+        self._note(x, y)
+        return bool(x == y)
+
+    def floor(self, x: Any) -> int:
+        """Return the largest integer not above x.
+
+        Raises:
+            UndefinedError: if x is infinite or not a number.
+        """
+        if not self.context.isfinite(x):
+            raise UndefinedError(f"{x} lies between no integers")
+        result = int(self.context.floor(x))
+        self.margin = min(self.margin, float(x - result), float(result + 1 - x))
+        return result
+
+    def choose(self, condition: Any, x: Any, y: Any) -> Any:
+        """Return x if a condition holds, else y."""
+        return x if condition else y
+
+    def _note(self, x: Any, y: Any) -> None:
+        gap = abs(float(x - y))
+        self.margin = gap if gap < self.margin else self.margin if gap == gap else 0.0

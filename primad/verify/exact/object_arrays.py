@@ -1,0 +1,386 @@
+"""Running programs on object arrays, whose elements are exact: SymPy expressions, or high-precision numbers.
+
+The NumPy definitions of structural, linear and multilinear primitives run unchanged on object arrays. The others have
+one line each here, in terms of the few scalar functions that a number system provides (`Numbers`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache, cmp_to_key
+from itertools import combinations_with_replacement
+from typing import Any, Protocol
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
+from primad.ir.program import Program
+from primad.nn.activations import GELU_CUBIC, SELU_ALPHA, SELU_SCALE
+from primad.ops.record.primitive import Primitive, one_or_all
+from primad.recording.tracing import trace
+from primad.transforms import lower
+from primad.verify.exact import exact_matrices
+from primad.verify.exact.exact_philox import draw
+
+Array = np.ndarray[Any, Any]
+Definition = Callable[..., Any]
+
+
+class Numbers(Protocol):
+    """A number system: how to make a number, the elementary functions, and how to compare."""
+
+    exp: Callable[[Any], Any]
+    log: Callable[[Any], Any]
+    sin: Callable[[Any], Any]
+    cos: Callable[[Any], Any]
+    tanh: Callable[[Any], Any]
+    atan: Callable[[Any], Any]
+    erf: Callable[[Any], Any]
+    erfc: Callable[[Any], Any]
+    erfinv: Callable[[Any], Any]
+    loggamma: Callable[[Any], Any]
+    polygamma: Callable[[int, Any], Any]
+    besseli: Callable[[int, Any], Any]
+
+    def sqrt(self, x: Any) -> Any:
+        """Return the square root."""
+
+    def number(self, value: Any) -> Any:
+        """Return the exact number that a Python scalar stands for."""
+
+    def divide(self, x: Any, y: Any) -> Any:
+        """Return x / y, where x / 0 is no error."""
+
+    def power(self, x: Any, y: Any) -> Any:
+        """Return x to the power y."""
+
+    def less(self, x: Any, y: Any) -> bool:
+        """Decide x < y."""
+
+    def equal(self, x: Any, y: Any) -> bool:
+        """Decide x = y."""
+
+    def floor(self, x: Any) -> int:
+        """Return the largest integer not above x."""
+
+    def choose(self, condition: Any, x: Any, y: Any) -> Any:
+        """Return x where a condition (of `less`, `equal`) holds, else y."""
+
+
+# -- literals ----------------------------------------------------------------------------------------------------------
+
+CONSTANTS = {
+    "2/√π": 2.0 / math.sqrt(math.pi),
+    "π": math.pi,
+    "log 2": math.log(2.0),
+    "log 10": math.log(10.0),
+    "√½": math.sqrt(0.5),
+    "0.044715·√(2/π)": GELU_CUBIC,
+    "SELU scale": SELU_SCALE,
+    "SELU alpha": SELU_ALPHA,
+}
+"""Numbers that rules contain as floats and that no float is; a proof needs the number that was meant."""
+
+
+@cache
+def _products() -> dict[tuple[str, ...], float]:
+    names = [*((name,) for name in CONSTANTS), *combinations_with_replacement(CONSTANTS, 2)]
+    return {product: math.prod(CONSTANTS[name] for name in product) for product in names}
+
+
+@cache
+def recognize(value: float) -> tuple[Fraction, tuple[str, ...]]:
+    """Split the float of a literal into a rational factor and the irrational constants it was computed from.
+
+    Laws multiply literals in floating point, so a product of known constants and a simple fraction is recognized up to
+    rounding. Other floats are taken for exactly what they are.
+    """
+    exact = Fraction(value)
+    if exact.denominator <= 2**20:
+        return exact, ()
+    for names, constant in _products().items():
+        ratio = Fraction(value / constant).limit_denominator(1024)
+        if ratio and abs(float(ratio) * constant - value) <= 4e-16 * abs(value):
+            return ratio, names
+    return exact, ()
+
+
+# -- definitions -------------------------------------------------------------------------------------------------------
+
+
+def pointwise(function: Callable[..., Any], dtype: Any = object) -> Definition:
+    """Lift a function `(numbers, *elements, **params)` to arrays."""
+
+    def definition(numbers: Numbers, *arrays: Any, **params: Any) -> Array:
+        out = np.empty(np.shape(arrays[0]), dtype)
+        for index in np.ndindex(out.shape):
+            out[index] = function(numbers, *(array[index] for array in arrays), **params)
+        return out
+
+    return definition
+
+
+def _sign(n: Numbers, x: Any) -> Any:
+    return n.number(-1 if n.less(x, 0) else 0 if n.equal(x, 0) else 1)
+
+
+def _truncate(n: Numbers, x: Any, dtype: str) -> Any:
+    if isinstance(x, (bool, np.bool_, int, np.integer)):
+        return np.dtype(dtype).type(x)
+    if dtype == "bool":
+        return not n.equal(x, 0)
+    return -n.floor(-x) if n.less(x, 0) else n.floor(x)
+
+
+def _fmod(n: Numbers, x: Any, y: Any) -> Any:
+    quotient = n.divide(x, y)
+    return x - y * (-n.floor(-quotient) if n.less(quotient, 0) else n.floor(quotient))
+
+
+def _angle(n: Numbers, y: Any, x: Any) -> Any:
+    """Twice the angle at the circumference, measured from the axis that the point does not lie on."""
+    return 2 * n.atan(n.divide(y, n.sqrt(x * x + y * y) + x))
+
+
+def extremum(better: Callable[[Numbers, Any, Any], bool]) -> Definition:
+    """Return the reduction to the best element along axes."""
+
+    def best(numbers: Numbers, x: Array, *, axes: tuple[int, ...]) -> Array:
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        moved = x.transpose((*kept, *axes)).reshape((*[x.shape[axis] for axis in kept], -1))
+        out = np.empty(moved.shape[:-1], object)
+        for index in np.ndindex(out.shape):
+            found = moved[index][0]
+            for element in moved[index][1:]:
+                if better(numbers, element, found):
+                    found = element
+            out[index] = found
+        return out
+
+    return best
+
+
+def order_along(numbers: Numbers, x: Array, *, axis: int) -> Array:
+    """Return the indices that sort along an axis."""
+
+    def compare(a: Any, b: Any) -> int:
+        return -1 if numbers.less(a, b) else 1 if numbers.less(b, a) else 0
+
+    def order(row: Array) -> Array:
+        def by_value(i: int, j: int) -> int:
+            return compare(row[i], row[j])
+
+        return np.array(sorted(range(len(row)), key=cmp_to_key(by_value)), np.int64)
+
+    return np.apply_along_axis(order, axis, x).astype(np.int64) if x.size else np.zeros(x.shape, np.int64)
+
+
+def first_largest(
+    numbers: Numbers,
+    x: Array,
+    *,
+    axes: tuple[int, ...],
+    count: tuple[int, ...],
+    size: tuple[int, ...],
+    step: tuple[int, ...],
+    dilation: tuple[int, ...],
+    low: tuple[int, ...],
+) -> Array:
+    """Return where windows have their first largest element, in row-major order over the axes of the windows."""
+    length = [x.shape[axis] for axis in axes]
+    shape = list(x.shape)
+    for axis, n in zip(axes, count, strict=True):
+        shape[axis] = n
+    out = np.empty(shape, np.int64)
+    for index in np.ndindex(out.shape):
+        best: tuple[Any, int] | None = None
+        for element in np.ndindex(size):
+            entries = zip(axes, element, step, dilation, low, strict=True)
+            at = [index[axis] * s + p * d - before for axis, p, s, d, before in entries]
+            if any(not 0 <= i < n for i, n in zip(at, length, strict=True)):
+                continue
+            place = list(index)
+            for axis, i in zip(axes, at, strict=True):
+                place[axis] = i
+            value = x[tuple(place)]
+            if best is None or numbers.less(best[0], value):
+                best = value, int(np.ravel_multi_index(at, length))
+        assert best is not None
+        out[index] = best[1]
+    return out
+
+
+def _numbers(n: Numbers, values: Any) -> Array:
+    """Turn numbers of NumPy into numbers of the number system."""
+    values = np.asarray(values)
+    out = np.empty(values.shape, object)
+    for index in np.ndindex(values.shape):
+        value = values[index]
+        out[index] = n.number(value.item()) if isinstance(value, np.generic) else value
+    return out
+
+
+def _direction(n: Numbers, x: Any, y: Any) -> Any:
+    length = n.sqrt(x * x + y * y)
+    return length if n.equal(length, 0) else n.divide(x, length)
+
+
+DEFINITIONS: dict[Primitive, Definition] = {
+    ops.div: pointwise(lambda n, x, y: n.divide(x, y)),
+    ops.power: pointwise(lambda n, x, y: n.power(x, y)),
+    ops.abs: pointwise(lambda n, x: -x if n.less(x, 0) else x),
+    ops.maximum: pointwise(lambda n, x, y: y if n.less(x, y) else x),
+    ops.minimum: pointwise(lambda n, x, y: y if n.less(y, x) else x),
+    ops.exp: pointwise(lambda n, x: n.exp(x)),
+    ops.expm1: pointwise(lambda n, x: n.exp(x) - 1),
+    ops.log: pointwise(lambda n, x: n.log(x)),
+    ops.log1p: pointwise(lambda n, x: n.log(1 + x)),
+    ops.exp2: pointwise(lambda n, x: n.exp(n.log(n.number(2)) * x)),
+    ops.log2: pointwise(lambda n, x: n.log(x) / n.log(n.number(2))),
+    ops.log10: pointwise(lambda n, x: n.log(x) / n.log(n.number(10))),
+    ops.sqrt: pointwise(lambda n, x: n.sqrt(x)),
+    ops.sin: pointwise(lambda n, x: n.sin(x)),
+    ops.cos: pointwise(lambda n, x: n.cos(x)),
+    ops.tan: pointwise(lambda n, x: n.sin(x) / n.cos(x)),
+    ops.sinh: pointwise(lambda n, x: (n.exp(x) - n.exp(-x)) / 2),
+    ops.cosh: pointwise(lambda n, x: (n.exp(x) + n.exp(-x)) / 2),
+    ops.tanh: pointwise(lambda n, x: n.tanh(x)),
+    ops.sech2: pointwise(lambda n, x: 4 / (n.exp(x) + n.exp(-x)) ** 2),
+    ops.arctan: pointwise(lambda n, x: n.atan(x)),
+    ops.hypot: pointwise(lambda n, x, y: n.sqrt(x * x + y * y)),
+    ops.arctan2: pointwise(_angle),
+    ops.direction: pointwise(_direction),
+    ops.erf: pointwise(lambda n, x: n.erf(x)),
+    ops.erfc: pointwise(lambda n, x: n.erfc(x)),
+    ops.arcsin: pointwise(lambda n, x: n.atan(n.divide(x, n.sqrt(1 - x * x)))),
+    ops.arccos: pointwise(lambda n, x: n.number(math.pi) / 2 - n.atan(n.divide(x, n.sqrt(1 - x * x)))),
+    ops.arcsinh: pointwise(lambda n, x: n.log(x + n.sqrt(1 + x * x))),
+    ops.arccosh: pointwise(lambda n, x: n.log(x + n.sqrt(x * x - 1))),
+    ops.arctanh: pointwise(lambda n, x: n.divide(n.log(n.divide(1 + x, 1 - x)), 2)),
+    ops.leg: pointwise(lambda n, x: n.sqrt(1 - x * x)),
+    ops.cbrt: pointwise(lambda n, x: -n.power(-x, n.divide(1, 3)) if n.less(x, 0) else n.power(x, n.divide(1, 3))),
+    ops.erfinv: pointwise(lambda n, x: n.erfinv(x)),
+    ops.gammaln: pointwise(lambda n, x: n.loggamma(x)),
+    ops.polygamma: lambda numbers, x, *, n: pointwise(lambda m, y: m.polygamma(n, y))(numbers, x),
+    ops.bessel_i: lambda numbers, x, *, n: pointwise(lambda m, y: m.besseli(n, y))(numbers, x),
+    ops.logistic: pointwise(lambda n, x: 1 / (1 + n.exp(-x))),
+    ops.softplus: pointwise(lambda n, x: n.log(1 + n.exp(x))),
+    ops.sign: pointwise(_sign),
+    ops.floor: pointwise(lambda n, x: n.number(n.floor(x))),
+    ops.floor_divide: pointwise(lambda n, x, y: n.number(n.floor(n.divide(x, y)))),
+    ops.remainder: pointwise(lambda n, x, y: x - y * n.floor(n.divide(x, y))),
+    ops.fmod: pointwise(_fmod),
+    ops.less: pointwise(lambda n, x, y: n.less(x, y), bool),
+    ops.less_equal: pointwise(lambda n, x, y: not n.less(y, x), bool),
+    ops.equal: pointwise(lambda n, x, y: n.equal(x, y), bool),
+    ops.logical_and: pointwise(lambda n, x, y: bool(x) and bool(y), bool),
+    ops.logical_or: pointwise(lambda n, x, y: bool(x) or bool(y), bool),
+    ops.logical_not: pointwise(lambda n, x: not x, bool),
+    ops.stop_gradient: lambda n, x: x,
+    ops.barrier: lambda n, x: x,
+    ops.truncate: pointwise(_truncate),
+    ops.eye: lambda numbers, /, *, n, dtype: _numbers(numbers, [[int(i == j) for j in range(n)] for i in range(n)]),
+    ops.iota: lambda numbers, /, *, n, dtype: _numbers(numbers, list(range(n))),
+    ops.draw: draw,
+    ops.cast: lambda n, x, *, dtype: _numbers(n, x),
+    ops.argsort: order_along,
+    ops.reduce_max: extremum(lambda n, x, y: n.less(y, x)),
+    ops.reduce_min: extremum(lambda n, x, y: n.less(x, y)),
+    ops.window_argmax: first_largest,
+    ops.project: lambda n, several, *, index: several[index],
+    ops.solve_triangular: exact_matrices.solve_triangular,
+    ops.qr: exact_matrices.qr,
+    ops.lu: exact_matrices.lu,
+    ops.cholesky: exact_matrices.cholesky,
+    ops.cofactors: exact_matrices.cofactors,
+    ops.cofactors_along: exact_matrices.cofactors_along,
+    ops.eigh: exact_matrices.eigh,
+    ops.svd: exact_matrices.svd,
+    ops.expm: exact_matrices.expm,
+    ops.expm_frechet: exact_matrices.expm_frechet,
+    ops.solve_sylvester: exact_matrices.solve_sylvester,
+    ops.sqrtm: exact_matrices.sqrtm,
+    ops.gaps: exact_matrices.gaps,
+    ops.slopes: lambda n, s, x, **params: np.diagonal(s, axis1=-2, axis2=-1).copy(),
+    ops.spread: lambda n, ct, x, **params: np.where(np.eye(x.shape[-1], dtype=bool), ct[..., None, :], n.number(0)),
+}
+"""What primitives mean where their NumPy function does not run on object arrays."""
+
+
+class Evaluator:
+    """Runs programs on a number system.
+
+    Args:
+        numbers: the number system.
+        definitions: meanings of further ops, `(numbers, *arrays, **params) -> array`.
+    """
+
+    def __init__(self, numbers: Numbers, definitions: Mapping[Primitive, Definition] | None = None) -> None:
+        self.numbers = numbers
+        self.definitions = {**DEFINITIONS, **(definitions or {})}
+
+    def run(self, program: Program, arguments: Sequence[Any], frozen: dict[Node, Any] | None = None) -> list[Any]:
+        """Compute the outputs: object arrays where they are floats, else plain arrays.
+
+        Args:
+            program: any program without captured nodes of open traces.
+            arguments: one array per input.
+            frozen: values of `stop_gradient` nodes: used where present, noted where not. A difference quotient with the
+                same `frozen` at both points sees what differentiation sees.
+        """
+        values: dict[Node, Any] = {}
+        for node, argument in zip(program.inputs, arguments, strict=True):
+            values[node] = self.array(argument, node.type)
+        for node in program.nodes:
+            if node not in values:
+                values[node] = self._compute(node, values, frozen)
+        return [values[node] for node in program.outputs]
+
+    def _compute(self, node: Node, values: Mapping[Node, Any], frozen: dict[Node, Any] | None) -> Any:
+        if node.op is INPUT:
+            raise ValueError("the program has an input of another trace")
+        if node.op is LITERAL:
+            value = literal_value(node)
+            return self.array(np.broadcast_to(np.asarray(value, node.type.dtype), node.type.shape), node.type)
+        if node.op is CAPTURED:
+            return self.array(node.params[0][1].array, node.type)
+        if frozen is not None and node.op is ops.stop_gradient:
+            return frozen.setdefault(node, values[node.inputs[0]])
+        return self.apply(node.op, [values[operand] for operand in node.inputs], dict(node.params), node.type)
+
+    def apply(self, op: Primitive, operands: Sequence[Any], params: dict[str, Any], type: Any) -> Any:
+        """Apply one op; several results are a tuple."""
+        definition = self.definitions.get(op)
+        if definition is not None:
+            return self.array(definition(self.numbers, *operands, **params), type)
+        if not type.is_float and all(operand.dtype != object for operand in operands):
+            return self.array(op.numpy(*operands, **params), type)
+        if op.build is not None:
+            (held,) = op.programs
+            options = {name: value for name, value in params.items() if name != held}
+            return one_or_all(self.run(lower(op.build(params[held].hoisted, **options)), operands))
+        try:
+            return self.array(op.numpy(*operands, **params), type)
+        except (TypeError, AttributeError):
+            # NumPy's transcendental functions do not know the elements; they, or the op's definition, can be recorded.
+            types = [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
+            return self.run(trace(lambda *arrays: (op.lower or op.numpy)(*arrays, **params))(*types), operands)[0]
+
+    def array(self, value: Any, type: Any) -> Any:
+        """Return a value as an array of exact numbers (floats) or a plain array (integers, booleans).
+
+        Of the results of an op that has several, each as its own.
+        """
+        if isinstance(type, TupleType):
+            return tuple([self.array(part, each) for part, each in zip(value, type.types, strict=True)])
+        if not type.is_float:
+            return np.asarray(value).astype(type.dtype)
+        if not isinstance(value, np.ndarray):
+            out = np.empty((), object)
+            out[()] = self.numbers.number(value.item()) if isinstance(value, np.generic) else value
+            return out
+        return value if value.dtype == object else _numbers(self.numbers, value)

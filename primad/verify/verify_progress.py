@@ -1,0 +1,38 @@
+"""How far a verification has come, shown on the error stream where that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from primad.verify.verdicts import Row
+
+
+@contextmanager
+def shown(total: int) -> Iterator[tuple[Callable[[Row], None] | None, Callable[[], None] | None]]:
+    """Show a bar while a verification runs.
+
+    Args:
+        total: how many ops and laws are verified.
+
+    Yields:
+        what to call with each row, and after each op or law; None where nobody looks on.
+    """
+    if not sys.stderr.isatty():
+        yield None, None
+        return
+    from rich.console import Console  # a terminal library, loaded only where there is a terminal
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("verifying", total=total)
+
+        def on_row(row: Row) -> None:
+            progress.update(task, description=f"{row.name}: {row.what}")
+
+        def on_subject() -> None:
+            progress.advance(task)
+
+        yield on_row, on_subject

@@ -1,0 +1,188 @@
+"""Domains: points lie inside, boundaries separate in from out, sums approximate integrals, factors vanish."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from primad import pde
+from primad.errors import ProblemError
+from primad.pde.geometry.sampling import Sequences
+
+SQUARE = pde.Box(x=(0, 2), y=(-1, 1))
+L_SHAPE = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
+GRID = [(i, j) for i in range(3) for j in range(3)]
+CELLS = [
+    cell for i in (0, 1) for j in (0, 1)
+    for cell in ((3 * i + j, 3 * i + j + 3, 3 * i + j + 4), (3 * i + j, 3 * i + j + 4, 3 * i + j + 1))
+]  # fmt: skip
+CUBE = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+TETRAHEDRA = [(0, 1, 3, 7), (0, 1, 5, 7), (0, 2, 3, 7), (0, 2, 6, 7), (0, 4, 5, 7), (0, 4, 6, 7)]
+DOMAINS = {
+    "interval": (pde.Interval(-1, 3), 4.0, 2.0),
+    "box": (pde.Box(x=(0, 1), y=(0, 2), z=(0, 3)), 6.0, 22.0),
+    "disk": (pde.Disk((1, 1), 2), 4 * np.pi, 4 * np.pi),
+    "ball": (pde.Ball((0, 0, 1), 2), 32 * np.pi / 3, 16 * np.pi),
+    "ball of one dimension": (pde.Ball((1,), 2), 4.0, 2.0),
+    "ball of five dimensions": (pde.Ball((0,) * 5, 1), 8 * np.pi**2 / 15, 8 * np.pi**2 / 3),
+    "polygon": (pde.Polygon(L_SHAPE), 3.0, 8.0),
+    "polygon the other way round": (pde.Polygon(L_SHAPE[::-1]), 3.0, 8.0),
+    "L of boxes": (pde.Box(x=(0, 2), y=(0, 2)) - pde.Box(x=(1, 2), y=(1, 2)), 3.0, 8.0),
+    "room with a column": (SQUARE - pde.Disk((1, 0), 0.5), 4 - np.pi / 4, 8 + np.pi),
+    "two boxes that touch": (pde.Box(x=(0, 1), y=(0, 1)) | pde.Box(x=(1, 2), y=(0, 1)), 2.0, 6.0),
+    "frame": (SQUARE - pde.Box(x=(0.5, 1), y=(-0.5, 0.5)), 3.5, 11.0),
+    "a bite": (SQUARE - pde.Disk((0, 0), 0.5), 4 - np.pi / 8, 7 + np.pi / 2),
+    "half of a disk": (pde.Disk() & pde.Box(x=(-2, 2), y=(0, 2)), np.pi / 2, np.pi + 2),
+    "in time": ((SQUARE - pde.Disk((1, 0), 0.5)) * pde.Time(0, 3), 12 - 3 * np.pi / 4, None),
+    "a family": (pde.Interval(0, 1) * pde.Time(0, 1) * pde.Parameters(nu=(1, 2)), 1.0, 3.0),
+    "a mesh": (pde.Mesh(GRID, CELLS, parts={"left": [(0, 1), (1, 2)]}), 4.0, 8.0),
+    "a mesh in space": (pde.Mesh(CUBE, TETRAHEDRA), 1.0, 6.0),
+    "with names": (SQUARE.named(inlet=lambda x, y: (x == 0) & (y > 0), walls=lambda y: abs(y) == 1), 4.0, 8.0),
+}
+
+
+@pytest.mark.parametrize("how", Sequences)
+@pytest.mark.parametrize("name", DOMAINS)
+def test_points_lie_inside_and_fill_the_domain(name: str, how: str) -> None:
+    domain, measure, _ = DOMAINS[name]
+    assert domain.measure == pytest.approx(measure, rel=5e-3)
+    points = domain.interior(300, how, seed=3)
+    assert len(points) >= 300 if how == "grid" else len(points) == 300
+    assert np.all(domain.contains(points.at))
+    assert np.all((points.at >= domain.bounds[:, 0]) & (points.at <= domain.bounds[:, 1]))
+    again = domain.interior(300, how, seed=3)
+    assert np.array_equal(points.at, again.at)
+    if how in ("sobol", "latin", "uniform"):
+        assert not np.array_equal(points.at, domain.interior(300, how, seed=4).at)
+    for i, column in enumerate(domain.names):
+        assert np.array_equal(points[column], points.at[:, i])
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_a_boundary_separates_in_from_out(name: str) -> None:
+    domain, _, area = DOMAINS[name]
+    total = sum(domain.part_measure(part) for part in domain.parts)
+    if area is not None:
+        assert total == pytest.approx(area, rel=2e-2)
+    for part in domain.parts:
+        for how in ("sobol", "grid"):
+            points = domain.boundary(part, 50, how)
+            normals = points.normals
+            assert np.allclose(np.linalg.norm(normals, axis=1), 1)
+            step = 1e-5 * normals
+            if part != "initial" and "nu" not in domain.names and "t" not in domain.names:
+                assert not np.any(domain.contains(points.at + step))
+                assert np.all(domain.contains(points.at - step))
+    assert {"initial"} & set(domain.parts) == ({"initial"} if "t" in domain.names else set())
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_the_divergence_theorem_holds(name: str) -> None:
+    """∫ div F = ∫ F·n over all parts, for F = (x², xy, …): quadrature, normals and measures in one."""
+    domain, *_ = DOMAINS[name]
+    if "t" in domain.names:
+        return
+    exact = name in ("interval", "box", "disk", "polygon", "polygon the other way round", "a mesh")
+    inside = domain.quadrature(12 if exact else 64 if domain.dimension < 4 else 9)
+    x = inside.at[:, 0]
+    volume = np.sum(inside.weights * (2 * x + (domain.dimension - 1) * x))
+    flux = 0.0
+    for part in domain.parts:
+        edge = domain.boundary_quadrature(part, 64 if domain.dimension < 4 else 9)
+        flow = np.concatenate([edge.at[:, :1] ** 2, edge.at[:, :1] * edge.at[:, 1:]], axis=1)
+        flux += np.sum(edge.weights * np.sum(flow * edge.normals, axis=1))
+    smooth = exact and name != "a mesh"  # whose edges have no map without kinks
+    assert flux == pytest.approx(volume, abs=(1e-10 if smooth else 2e-2) * domain.measure)
+
+
+def test_product_rules_integrate_polynomials_exactly() -> None:
+    box = pde.Box(x=(0, 1), y=(1, 3)) * pde.Time(0, 2)
+    points = box.quadrature(4)
+    found = np.sum(points.weights * points["x"] ** 5 * points["y"] ** 3 * points["t"])
+    assert found == pytest.approx((1 / 6) * 20 * 2, rel=1e-13)
+    disk = pde.Disk((0, 0), 2).quadrature(6)
+    assert np.sum(disk.weights * disk["x"] ** 4) == pytest.approx(np.pi * 2**6 / 8, rel=1e-13)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
+    domain, *_ = DOMAINS[name]
+    for parts in [domain.parts, *[[part] for part in domain.parts]]:
+        inside = [dict(zip(domain.names, row, strict=True)) for row in domain.interior(200).at]
+        if domain.vanishing(parts, inside[0]) is None:
+            assert name in ("polygon", "polygon the other way round", "L of boxes", "frame", "two boxes that touch",
+                            "with names", "a mesh", "a mesh in space")  # fmt: skip
+            continue
+        assert {bool(domain.vanishing(parts, point) > 0) for point in inside} == {True}
+        for part in domain.parts:
+            edge = [dict(zip(domain.names, row, strict=True)) for row in domain.boundary(part, 8).at]
+            zero = [abs(domain.vanishing(parts, point)) < 1e-12 for point in edge]
+            assert all(zero) if part in parts else not any(zero)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: pde.Interval(2, 1), "is empty"),
+        (lambda: pde.Interval(0, np.inf), "has no end"),
+        (lambda: pde.Box(), "needs coordinates"),
+        (lambda: pde.Box(x=1), "is a pair"),
+        (lambda: pde.Disk(radius=0), "is empty"),
+        (lambda: pde.Disk((0, 0, 0)), "has 3 coordinates"),
+        (lambda: pde.Ball((0, np.nan), 1), "is a point"),
+        (lambda: pde.Polygon([(0, 0), (1, 1)]), "three corners"),
+        (lambda: pde.Polygon([(0, 0), (1, 1), (2, 2)]), "is empty"),
+        (lambda: pde.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)]), "area|line|cross"),
+        (lambda: pde.Polygon([(0, 0), (2, 2), (2, 0), (0, 1)]), "cross"),
+        (lambda: pde.Interval(0, 1) * pde.Interval(0, 1), "different names"),
+        (lambda: pde.Interval(0, 1) - pde.Disk(), "have no union, difference or intersection"),
+        (lambda: SQUARE.named(inlet=lambda x: x > 5), "is empty"),
+        (lambda: SQUARE.named(inlet=lambda z: z > 5), "asks for 'z'"),
+        (lambda: SQUARE.boundary("top"), "no part 'top'"),
+        (lambda: SQUARE.interior(0), "at least one point"),
+        (lambda: SQUARE.interior(5, "halton"), "cannot be drawn in the order 'halton'"),
+        (lambda: pde.Interval(0, 1, "x y"), "a name that can be an argument"),
+        (lambda: pde.Mesh(GRID, np.zeros((0, 3), int)), "consists of triangles"),
+        (lambda: pde.Mesh(GRID, [(0, 1, 9)]), "the corner 9"),
+        (lambda: pde.Mesh(GRID, [(0, 1, 2)]), "is flat"),
+        (lambda: pde.Mesh(GRID, CELLS, parts={"left": [(0, 4)]}), "no piece of the boundary"),
+        (lambda: pde.Mesh([(0.0, np.nan)], [(0, 0, 0)]), "in the plane or in space"),
+        (lambda: SQUARE.interior(3)["z"], "no coordinate 'z'"),
+    ],
+)
+def test_what_is_no_domain_is_named(make, words: str) -> None:
+    with pytest.raises(ProblemError, match=words):
+        make()
+
+
+def test_a_mesh_is_read_from_a_file_with_its_named_parts(tmp_path) -> None:
+    meshio = pytest.importorskip("meshio")
+    lines = [(0, 1), (1, 2), (6, 7)]
+    meshio.Mesh(
+        [(*point, 0.0) for point in GRID],
+        [("line", lines), ("triangle", CELLS)],
+        cell_data={
+            "gmsh:physical": [np.array([1, 1, 2]), np.full(8, 3)],
+            "gmsh:geometrical": [np.ones(3, int), np.ones(8, int)],
+        },
+        field_data={"inlet": np.array([1, 1]), "outlet": np.array([2, 1]), "fluid": np.array([3, 2])},
+    ).write(tmp_path / "square.msh", file_format="gmsh22")
+    mesh = pde.Mesh.read(tmp_path / "square.msh")
+    assert mesh.parts == ("inlet", "outlet", "boundary")
+    assert [mesh.part_measure(part) for part in mesh.parts] == [2, 1, 5]
+    assert np.all(mesh.boundary("inlet", 9).normals == [-1, 0])
+    (tmp_path / "bad.msh").write_text("no mesh")
+    for name in ("bad.msh", "missing.vtk"):
+        with pytest.raises(ProblemError, match="cannot be read"):
+            pde.Mesh.read(tmp_path / name)
+    meshio.Mesh(GRID, [("line", lines)]).write(tmp_path / "lines.vtk")
+    with pytest.raises(ProblemError, match="no triangles or tetrahedra"):
+        pde.Mesh.read(tmp_path / "lines.vtk")
+
+
+def test_without_meshio_the_extra_is_named(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "meshio", None)
+    with pytest.raises(ImportError, match=r"primad\[mesh\]"):
+        pde.Mesh.read("square.msh")

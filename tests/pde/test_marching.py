@@ -1,0 +1,164 @@
+"""Marching in time: windows meet, the interpolant is exact, and what does not fit is refused."""
+
+import numpy as np
+import pytest
+
+import primad
+from primad import pde
+from primad.errors import ProblemError
+from primad.pde.report.interpolation import ChebyshevBasis, TrigonometricBasis, near, through
+
+
+@pytest.mark.parametrize("count", [8, 9, 64])
+def test_the_interpolant_reproduces_trigonometric_polynomials(count):
+    x = np.linspace(-1, 3, count, endpoint=False)
+
+    def wave(x):
+        return 0.3 + np.sin(np.pi * x / 2) - 0.5 * np.cos(3 * np.pi * x / 2 + 0.2)
+
+    found = pde.trigonometric(wave(x), -1, 3)
+    at = np.linspace(-1, 3, 17)
+    np.testing.assert_allclose(found(at), wave(at), atol=1e-13)
+    np.testing.assert_allclose(primad.vmap(primad.derivative(found, 3))(at), primad.derivative(wave, 3)(at), atol=1e-11)
+
+
+@pytest.mark.parametrize("count", [8, 9, 40])
+def test_the_polynomial_reproduces_polynomials(count):
+    x = 1 + 2 * np.cos(np.linspace(0, np.pi, count))
+
+    def shape(x):
+        return 0.3 + x - 0.5 * x**3 + 0.01 * x**7
+
+    found = pde.chebyshev(shape(x), -1, 3)
+    at = np.linspace(-1, 3, 17)
+    np.testing.assert_allclose(found(at), shape(at), atol=1e-11)
+    np.testing.assert_allclose(primad.vmap(primad.derivative(found, 3))(at), primad.derivative(shape, 3)(at), atol=1e-8)
+
+
+def heat(u):
+    return u.t - 0.1 * u.xx
+
+
+def window(time, initial):
+    conditions = [pde.Periodic("x"), pde.Initial(**initial)]
+    return pde.Problem(heat, pde.Interval(0, 1) * time, conditions, network=pde.MLP(8, 1))
+
+
+START = {"u": lambda x: np.sin(2 * np.pi * x)}
+
+
+def test_windows_meet_and_are_the_solution():
+    found = pde.march(window, START, [0.0, 0.1, 0.3], points=300, nodes=64, steps=40, seed=0, progress=False)
+    x, t = np.linspace(0, 1, 9)[:, None], np.linspace(0, 0.3, 7)
+    right = np.exp(-0.1 * (2 * np.pi) ** 2 * t) * np.sin(2 * np.pi * x)
+    np.testing.assert_allclose(found.u(x, t), right, atol=1e-3)
+    first, second = found.solutions
+    np.testing.assert_allclose(first.u(x, 0.1), second.u(x, 0.1), atol=1e-9)
+    assert len(found.solutions) == 2 and found.u(0.25, 0.0) == pytest.approx(1.0)
+
+
+def test_windows_meet_without_a_period_and_a_march_goes_on_from_its_checkpoints(tmp_path):
+    def window(time, initial):
+        conditions = [pde.Dirichlet(u=0), pde.Initial(**initial)]
+        return pde.Problem(heat, pde.Interval(0, 1) * time, conditions, network=pde.MLP(8, 1))
+
+    start = {"u": lambda x: np.sin(np.pi * x)}
+    settings = {"points": 40, "steps": 25, "progress": False, "checkpoint": tmp_path}
+    pde.march(window, start, [0.0, 0.2], **settings)
+    found = pde.march(window, start, [0.0, 0.2, 0.5], **settings)
+    x, t = np.linspace(0, 1, 9)[:, None], np.linspace(0, 0.5, 7)
+    np.testing.assert_allclose(found.u(x, t), np.exp(-0.1 * np.pi**2 * t) * np.sin(np.pi * x), atol=1e-4)
+    assert all(list(one.problem.labels) == ["equation"] for one in found.solutions)
+    assert {path.name for path in tmp_path.iterdir()} == {"window 0", "window 1"}
+
+
+def test_an_interrupted_march_keeps_what_it_has():
+    def stop(solution):
+        if solution.problem.domain.bounds[1][0] > 0:
+            raise KeyboardInterrupt
+
+    found = pde.march(window, START, [0.0, 0.1, 0.2, 0.3], steps=2, progress=False, callback=stop)
+    assert [one.reason for one in found.solutions] == ["steps", "interrupted"]
+    assert found.times.tolist() == [0.0, 0.1, 0.2]
+
+
+def decaying(domain, conditions):
+    """March the heat equation in two windows from a product of waves that decays; return the largest error."""
+    rate = 0.1 * 2 * np.pi**2
+
+    def exact(x, y, t):
+        return np.exp(-rate * t) * np.sin(np.pi * x) * np.sin(np.pi * y)
+
+    def window(time, initial):
+        given = [each(exact) for each in conditions]
+        return pde.Problem(
+            lambda u: u.t - 0.1 * pde.laplacian(u), domain * time, [*given, pde.Initial(**initial)],
+            network=pde.MLP(12, 1),
+        )  # fmt: skip
+
+    start = {"u": lambda x, y: exact(x, y, 0.0)}
+    found = pde.march(window, start, [0.0, 0.2, 0.5], points=120, steps=25, progress=False)
+    at = found.solutions[0].problem.domain.interior(200).at
+    t = 2.5 * at[:, 2]
+    return found, np.max(np.abs(found.u(at[:, 0], at[:, 1], t=t) - exact(at[:, 0], at[:, 1], t)))
+
+
+PLANES = {
+    "a box": (pde.Box(x=(0, 1), y=(0, 1)), [lambda exact: pde.Dirichlet(u=0)]),
+    "with a period": (
+        pde.Box(x=(-1, 1), y=(0, 1)),
+        [lambda exact: pde.Periodic("x"), lambda exact: pde.Dirichlet(u=0, on=["y-", "y+"])],
+    ),
+    "a disk": (pde.Disk((0.5, 0.5), 0.5), [lambda exact: pde.Dirichlet(u=exact)]),
+}
+
+
+@pytest.mark.parametrize("name", PLANES)
+def test_windows_of_the_plane_meet_and_are_the_solution(name):
+    domain, conditions = PLANES[name]
+    found, error = decaying(domain, conditions)
+    assert error < 2e-3
+    first, second = found.solutions
+    at = domain.interior(50).at.T
+    np.testing.assert_allclose(first.u(*at, 0.2), second.u(*at, 0.2), atol=1e-8)
+    assert list(second.problem.labels) == ["equation"]  # the start holds by construction, also at the boundary
+    with pytest.raises(ProblemError, match="is a function of x, y, t"):
+        found.u(0.5, 0.5)
+
+
+@pytest.mark.parametrize("names", ["a", "a b", "a b c"])
+def test_functions_through_values_are_the_functions(names):
+    """In one to three coordinates, some with a period, by products of nodes and by points in part of the box."""
+    names, shape = names.split(), np.array([1.0, -0.7, 0.4])
+
+    def right(*at):
+        return np.sin(2 * np.pi * at[0]) * np.exp(sum(c * x for c, x in zip(shape[1:], at[1:], strict=False)))
+
+    bases = [TrigonometricBasis(0.0, 1.0), ChebyshevBasis(-1.0, 2.0), ChebyshevBasis(0.0, 1.0)][: len(names)]
+    nodes = np.meshgrid(*[basis.nodes(19) for basis in bases], indexing="ij")
+    rng = np.random.default_rng(0)
+    at = [rng.uniform(basis.low, basis.high, 2000) for basis in bases]
+    counts = [3, 13, 11][: len(names)]
+    half = np.stack(at, axis=1)[at[-1] < (0.6 if len(names) > 1 else 2.0)]
+    for found in (
+        through(names, bases, right(*nodes), 1e-14),
+        near(names, bases, half, right(*half.T), counts, 1e-14),
+    ):
+        some = half[:20].T
+        np.testing.assert_allclose(found(*some), right(*some), atol=1e-9)
+        one = tuple(float(x) for x in some[:, 0])
+        slope = primad.grad(found, len(names) - 1)(*one)
+        np.testing.assert_allclose(slope, primad.grad(right, len(names) - 1)(*one), atol=1e-7)
+        np.testing.assert_allclose(primad.vmap(found)(*some), right(*some), atol=1e-9)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ProblemError, match="increasing"):
+        pde.march(window, START, [0.0, 0.0])
+
+    def many(time, initial):
+        conditions = [pde.Free("u", on=["boundary"]), pde.Initial(**initial)]
+        return pde.Problem(lambda u: u.t - pde.laplacian(u), pde.Ball((0,) * 4, 1) * time, conditions)
+
+    with pytest.raises(ProblemError, match="one to three coordinates of space"):
+        pde.march(many, {"u": 0.0}, [0.0, 1.0])

@@ -1,0 +1,185 @@
+"""Pictures: one call each, on a grid that knows the domain, as matplotlib's objects."""
+
+from __future__ import annotations
+
+import io
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from primad import optimize, pde
+from primad.errors import ProblemError
+from primad.pde.report import grids
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+ROOM = (pde.Box(x=(0, 1), y=(0, 1)) - pde.Disk((0.5, 0.5), 0.2)) * pde.Time(0, 1)
+
+
+@pytest.fixture(scope="module")
+def flat() -> pde.Solution:
+    x, t = np.linspace(-1, 1, 30), np.linspace(0, 1, 30)
+    data = pde.Data(x=x, t=t, u=np.exp(-t) * np.sin(np.pi * x))
+    conditions = [pde.Dirichlet(u=0), pde.Free("u", on="initial"), data]
+    domain = pde.Interval(-1, 1) * pde.Time(0, 1)
+    problem = pde.Problem(
+        lambda u, k: u.t - k * u.xx, domain, conditions, coefficients={"k": 0.1}, network=pde.MLP(4, 1)
+    )
+    return problem.solve(steps=3, points=30, progress=False)
+
+
+@pytest.fixture(scope="module")
+def room() -> pde.Solution:
+    problem = pde.Problem(
+        {"heat": lambda u: u.t - u.xx - u.yy, "other": lambda u, v: u.x - v.value},
+        ROOM,
+        [pde.Dirichlet(u=0, hard=False), pde.Initial(u=1, hard=False), pde.Free("v")],
+        unknowns="u v",
+        network=pde.MLP(4, 1),
+    )
+    return problem.solve(steps=2, points=40, progress=False)
+
+
+@pytest.fixture(autouse=True)
+def coarse_and_closed(monkeypatch):
+    monkeypatch.setattr(grids, "POINTS", 41)
+    yield
+    plt.close("all")
+
+
+def exact(x, t):
+    return np.exp(-t) * np.sin(np.pi * x)
+
+
+CALLS = {
+    "map": lambda s: s.plot(),
+    "line": lambda s: s.plot(along=["x"], t=0.5, exact=exact),
+    "error": lambda s: s.plot_error(u=exact),
+    "error of a line": lambda s: s.plot_error(u=exact, t=0.2, log=False),
+    "residual": lambda s: s.plot_residual(),
+    "slices": lambda s: s.plot_slices(at=[0, 0.5], exact=exact),
+    "surface": lambda s: s.plot_surface(),
+    "losses": lambda s: s.plot_losses(against="seconds"),
+    "coefficients": lambda s: s.plot_coefficients(exact={"k": 0.1}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_picture_is_axes_with_something_on_them(name: str, flat: pde.Solution) -> None:
+    axes = CALLS[name](flat)
+    assert axes.lines or axes.collections
+    assert axes.get_xlabel() and axes.get_title()
+    axes.figure.savefig(io.BytesIO(), format="png")
+    _, own = plt.subplots()
+    if name != "surface":
+        assert flat.plot(axes=own) is own
+
+
+def test_a_map_shows_the_solution_and_nothing_outside(room: pde.Solution) -> None:
+    mesh = room.plot("u", t=0.25).collections[0]
+    values = np.ma.filled(mesh.get_array(), np.nan).reshape(41, 41)
+    assert np.isnan(values[20, 20]) and np.isfinite(values[1, 1])
+    x = np.linspace(0, 1, 41)
+    assert values[4, 30] == pytest.approx(room.u(x[4], x[30], 0.25), rel=1e-12)
+    assert room.plot_residual("other", y=0.1).get_xlabel() == "x"
+    assert room.plot_slices(unknown="v", along="y", x=0.1).get_ylabel() == "v"
+
+
+def test_animations_have_frames(flat: pde.Solution, room: pde.Solution, tmp_path) -> None:
+    for animation in (flat.animate(frames=2, exact=exact), room.animate(frames=2, unknown="v")):
+        animation.save(tmp_path / "u.gif", writer="pillow")
+        assert (tmp_path / "u.gif").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda s: s.plot("w"), "no unknown 'w'"),
+        (lambda s: s.plot(z=0.1), "no coordinate 'z'"),
+        (lambda s: s.plot(along=["x"], x=0.1), "no picture along x"),
+        (lambda s: s.plot_error(x=0.1), "one unknown"),
+        (lambda s: s.plot_error(u=lambda z: z), "asks for 'z'"),
+        (lambda s: s.plot_residual("heat"), "no equation is called 'heat'"),
+        (lambda s: s.plot_slices("z"), "no coordinate 'z'"),
+        (lambda s: s.plot_losses(against="hours"), "step or seconds"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(call, words: str, flat: pde.Solution) -> None:
+    with pytest.raises(ProblemError, match=words):
+        call(flat)
+
+
+class Page(HTMLParser):
+    """What a page shows, and what it would load from elsewhere."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.text: list[str] = []
+        self.links: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append(tag)
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+        self.links += [value for key, value in attrs if key in ("src", "href") and not value.startswith("data:")]
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        self.text.append(data)
+
+
+def test_a_report_is_one_page_that_needs_nothing_else(flat: pde.Solution, room: pde.Solution, tmp_path) -> None:
+    _, own = plt.subplots()
+    file = flat.report(tmp_path / "run.html", exact={"u": exact}, pictures={"mine & <yours>": own}, title="A <rod>")
+    page = Page(file.read_text(encoding="utf-8"))
+    assert not page.links
+    assert page.tags.count("math") == 1 and page.tags.count("img") == 6
+    shown = " ".join(page.text)
+    for word in ("A <rod>", "mine & <yours>", "by construction", "LevenbergMarquardt", "relative error of u",
+                 "95 % confidence", "numpy", "MLP(width=4, depth=1)", "all steps were made"):  # fmt: skip
+        assert word in shown, word
+    assert not [other for other in tmp_path.iterdir() if other != file]
+    other = Page(room.report(tmp_path / "room.html").read_text(encoding="utf-8"))
+    assert other.tags.count("img") == 5 and "u at the start" in " ".join(other.text)
+    assert other.tags.count("math") == 2
+    assert plt.get_fignums() == [own.figure.number]
+
+
+def test_without_matplotlib_the_extra_is_named(flat: pde.Solution, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"primad\[plot\]"):
+        flat.plot()
+
+
+def test_bands_of_confidence_contain_the_truth_as_often_as_they_say() -> None:
+    """Of eight draws of errors the intervals for 80 % contain the coefficient in most."""
+    rng = np.random.default_rng(0)
+    x, t = rng.uniform(-1, 1, 100), rng.uniform(0, 1, 100)
+    conditions = [pde.Dirichlet(u=0), pde.Initial(u=lambda x: np.sin(np.pi * x))]
+    data = pde.Data(x=x, t=t, u=exact(x, t * 0.3 * np.pi**2))
+    domain = pde.Interval(-1, 1) * pde.Time(0, 1)
+    problem = pde.Problem(
+        lambda u, k: u.t - k * u.xx, domain, [*conditions, data], coefficients={"k": 1.0}, network=pde.MLP(8, 2)
+    )
+    rule, points = optimize.LevenbergMarquardt(), problem.points(100)
+    start, clean, inside, widths = problem.init(), points["data"]["of u"], 0, []
+    for _ in range(8):
+        points["data"]["of u"] = clean + 0.05 * rng.normal(size=100)
+        found = optimize.solve(rule, problem.compiled(rule), start, (points,), steps=40)
+        start = found.params
+        solution = pde.Solution(problem, found.params, found.state, points, pde.History(()))
+        low, high = solution.confidence(0.8)["k"]
+        inside += int(low < 0.3 < high)
+        widths.append(high - low)
+    assert 4 <= inside <= 8
+    assert 0.001 < np.mean(widths) < 0.05

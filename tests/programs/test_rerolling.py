@@ -1,0 +1,273 @@
+"""Loops that were written in Python become loops of the program, whose values and derivatives are the unrolled ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+import primad
+from primad.ir.node import leaf_value
+from primad.programs.loops import periods
+from primad.programs.loops.rerolling import rolled
+from primad.runtime.executors.dispatch import REFERENCE, prepare
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short loops count."""
+    monkeypatch.setattr(periods, "FEWEST_NODES", 40)
+    monkeypatch.setattr(periods, "WINDOW", 6)
+
+
+def scans(program: primad.Program) -> list[dict[str, Any]]:
+    return [dict(node.params) for node in program.nodes if node.op.name == "scan"]
+
+
+def unrolled(function: Any) -> Any:
+    """Return the function whose loops stay as they are."""
+
+    def run(*arguments: Any) -> Any:
+        fewest, periods.FEWEST_NODES = periods.FEWEST_NODES, 10**9
+        try:
+            return function(*arguments)
+        finally:
+            periods.FEWEST_NODES = fewest
+
+    return run
+
+
+def by_definition(program: primad.Program, values: list[Any]) -> list[Any]:
+    return prepare(program.hoisted(), executor=REFERENCE).run([*values, *map(leaf_value, program.sources)])
+
+
+def check(f: Any, *arguments: Any, loops: int = 1) -> list[dict[str, Any]]:
+    """Check a function whose arguments are all differentiated; return the params of the loops that were found."""
+    plain = primad.trace(f)(*arguments)
+    found = rolled(plain).check()
+    assert len(scans(found)) == loops, str(found)
+    values = [np.asarray(x) for x in primad.recording.tree.leaves(arguments)]
+    for x, y in zip(by_definition(found, values), by_definition(plain, values), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-13)  # a loop may round a product and a sum at once
+    assert primad.recording.tree.flatten(f(*arguments))[1] == found.out_tree
+
+    def loss(*arguments: Any) -> Any:
+        return sum(np.sum(np.sin(leaf)) for leaf in primad.recording.tree.leaves(f(*arguments)))
+
+    every = tuple(range(len(arguments)))
+    for make in (primad.grad, lambda g, n: primad.jit(primad.grad(g, n)), lambda g, n: primad.jit(primad.jacfwd(g, n))):
+        got, wanted = make(loss, every)(*arguments), unrolled(make(loss, every))(*arguments)
+        for x, y in zip(primad.recording.tree.leaves(got), primad.recording.tree.leaves(wanted), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10 * np.max(np.abs(y), initial=1.0))
+    return scans(found)
+
+
+def test_steps_of_a_simulation() -> None:
+    """A state, an invariant that is computed before, and numbers that differ from step to step."""
+
+    def simulate(rate: Any, y: Any) -> Any:
+        strength = np.exp(-rate)
+        for k in range(12):
+            y = y + 0.01 * (np.sin(y) * strength - 0.3 * y * np.cos(0.1 * k + 0.05))
+        return y
+
+    (form,) = check(simulate, 0.4, np.array([1.0, 2.0, 3.0]))
+    assert form["carry"] == 1 and form["stacked"] == 1 and form["length"] >= 9
+
+
+def test_rows_and_trajectories() -> None:
+    """Rows of arrays become one array of the loop, what is kept of each step one result."""
+
+    def filtered(x: Any, w: Any) -> Any:
+        h, kept = np.zeros(2), []
+        for t in range(16):
+            h = np.tanh(w @ h + x[t] * x[t, 0])
+            kept.append(h * 2.0)
+        return np.stack(kept), h
+
+    rng = np.random.default_rng(0)
+    (form,) = check(filtered, rng.normal(size=(16, 2)), rng.normal(size=(2, 2)))
+    assert (form["carry"], form["stacked"]) == (1, 2)
+    program = rolled(primad.trace(filtered)(np.ones((16, 2)), np.ones((2, 2))))
+    rows = [node for node in program.nodes if node.op.name == "concatenate"]
+    assert all(len(node.inputs) < 16 for node in rows), str(program)
+
+
+def test_what_steps_before_the_last_computed() -> None:
+    def recurrence(a: Any) -> Any:
+        x, y, z = a, 2 * a, a * a
+        for _ in range(24):
+            x, y, z = y, z, np.sin(x) + 0.1 * y * z - 0.5 * x
+        return x + y * z
+
+    assert check(recurrence, 0.3)[0]["carry"] >= 3
+
+
+@pytest.mark.parametrize("delay", [1, 2, 3, 5, 12, 30])
+def test_delays_with_a_constant_history(delay: int) -> None:
+    """A value from before is the same in the first steps, and moves with the others: these are two loops."""
+
+    def delayed(p: Any) -> Any:
+        xs = [np.tanh(p)]
+        for i in range(60):
+            xs.append(np.sin(xs[-1]) * xs[max(0, i - delay)] + np.cos(xs[-1]))
+        return np.sum(xs[-1])
+
+    def frozen(p: Any) -> Any:
+        xs = [np.tanh(p)]
+        for i in range(60):
+            xs.append(np.sin(xs[-1]) * xs[min(i, 60 - delay)] + np.cos(xs[-1]))
+        return np.sum(xs[-1])
+
+    p = np.array([0.3, 0.7, 1.1])
+    for f in (delayed, frozen):
+        for make in (lambda f: primad.jit(f), primad.grad, lambda f: primad.jit(primad.hessian(f))):
+            got, wanted = make(f)(p), unrolled(make(f))(p)
+            np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-8, atol=1e-10)
+
+
+def test_two_loops_and_what_is_between() -> None:
+    def both(a: Any) -> Any:
+        for _ in range(40):
+            a = a - 0.1 * np.sin(a) * a
+        b = np.sum(a**2) + a
+        for _ in range(40):
+            b = np.tanh(b) + 0.2 * np.cos(b)
+        return b
+
+    check(both, np.array([0.3, 0.4]), loops=2)
+
+
+def test_exponents_and_types_stay() -> None:
+    """What rules look at is no row; without equal steps a program is what it was."""
+
+    def powers(x: Any) -> Any:
+        total = x * 0.0
+        for k in range(2, 30):
+            total = total + np.sin(x) ** k
+        return total
+
+    check(powers, 0.7, loops=0)
+
+    def growing(x: Any) -> Any:
+        for _ in range(20):
+            x = np.concatenate([np.sin(x), np.cos(x[:1])])
+        return np.sum(x)
+
+    check(growing, np.ones(2), loops=0)
+
+
+def test_ops_with_several_results_and_integers() -> None:
+    def iterated(a: Any) -> Any:
+        count = np.zeros(3, int)
+        for _ in range(14):
+            q, r = np.linalg.qr(a)
+            a = r @ q + 0.01 * np.eye(3)
+            count = count + (np.diagonal(a) > 1.0)
+        return a, count
+
+    plain = primad.trace(iterated)(np.diag([3.0, 2.0, 1.0]) + 0.1)
+    found = rolled(plain).check()
+    assert len(scans(found)) == 1
+    for x, y in zip(found(np.diag([3.0, 2.0, 1.0]) + 0.1), plain(np.diag([3.0, 2.0, 1.0]) + 0.1), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_inside_of_derivatives_and_other_loops() -> None:
+    """A loop in a function that closes over what another one traces."""
+
+    def outer(a: Any) -> Any:
+        def inner(b: Any) -> Any:
+            for k in range(20):
+                b = np.sin(b) * a + 0.1 * b + 0.01 * k
+            return np.sum(b)
+
+        return primad.grad(inner)(a * 2.0) @ a
+
+    a = np.array([0.3, 0.7])
+    for make in (primad.grad, primad.hessian, lambda f: primad.jit(primad.hessian(f)), lambda f: primad.vmap(f)):
+        given = np.stack([a, -a]) if make(outer).__name__ == "vmap" else a
+        try:
+            got, wanted = make(outer)(given), unrolled(make(outer))(given)
+        except primad.errors.ShapeError:
+            got, wanted = make(outer)(np.stack([a, -a])), unrolled(make(outer))(np.stack([a, -a]))
+        np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-9, atol=1e-12)
+
+
+def test_what_is_rolled_is_explained() -> None:
+    """A loop inside of a derivative is named with its line; so is one that stays, with the reason."""
+
+    def loss(a: Any) -> Any:
+        for _ in range(30):
+            a = a + 0.1 * np.sin(a) * a
+        return np.sum(a)
+
+    for a, said in ((np.ones(3), "are one scan"), (np.ones(1000), "stay so: they carry more than")):
+        text = str(primad.explain(primad.grad(loss), a))
+        assert "equal steps of 4 ops" in text and "test_rerolling.py:" in text and said in text, text
+
+
+def test_long_elementwise_loops_are_elementwise() -> None:
+    def repeated(x: Any) -> Any:
+        for _ in range(30):
+            x = np.sin(x) + 0.5 * x
+        return x
+
+    x = np.linspace(0.0, 1.0, 5)
+    np.testing.assert_allclose(primad.derivative(repeated)(x), np.diagonal(primad.jacobian(repeated)(x)), rtol=1e-12)
+
+
+STEPS = [
+    lambda s, c: (s[1], s[0] + 0.1 * np.sin(s[1])),
+    lambda s, c: (s[0] * 0.9 + c["invariant"], s[1] - 0.2 * s[0] * s[1]),
+    lambda s, c: (np.where(s[0] > 0.0, s[0] * 0.5, s[1]), s[0] + 0.3 * c["row"]),
+    lambda s, c: (s[0] + c["time"] * 0.01, np.tanh(s[1] + c["row"] * c["time"])),
+    lambda s, c: (s[0] - 0.1 * np.sum(s[1]) * c["weights"], s[1] * np.cos(c["invariant"])),
+    lambda s, c: (s[0], np.maximum(s[1], s[0]) * 0.7),
+    lambda s, c: (np.sin(s[0]) * c["delayed"] + 0.1 * np.cos(s[1]), s[1]),
+    lambda s, c: (s[0], np.tanh(s[1] * c["frozen"]) + 0.1 * s[0]),
+]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_random_loops(data: st.DataObject) -> None:
+    """Any steps one after the other, of arrays and numbers, with values kept of some steps."""
+    steps = data.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4))
+    count = data.draw(st.integers(9, 30))
+    shape = data.draw(st.sampled_from([(), (3,), (2, 2)]))
+    kept, delay = data.draw(st.sampled_from(["none", "all", "some"])), data.draw(st.integers(1, 6))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+
+    def f(a: Any, xs: Any, weights: Any) -> Any:
+        state, found, past = (np.tanh(a), a * 0.5), [], [np.tanh(a)]
+        invariant = np.exp(-weights)
+        for k in range(count):
+            for step in steps:
+                known = {"invariant": invariant, "row": xs[k], "time": 0.1 * k + 1.0, "weights": weights}
+                known |= {"delayed": past[max(0, k - delay)], "frozen": past[min(k, count - delay)]}
+                state = step(state, known)
+            past.append(state[0])
+            if kept == "all" or (kept == "some" and k % 4 == 2):
+                found.append(state[1])
+        return state, found
+
+    arguments = rng.normal(size=shape), rng.normal(size=(count, *shape)), rng.normal(size=shape)
+    plain = primad.trace(f)(*arguments)
+    found = rolled(plain).check()
+    # Where squares of a state have grown, every step has doubled the relative error.
+    assume(all(np.max(np.abs(leaf), initial=0.0) < 100.0 for leaf in primad.recording.tree.leaves(plain(*arguments))))
+    for x, y in zip(
+        primad.recording.tree.leaves(found(*arguments)), primad.recording.tree.leaves(plain(*arguments)), strict=True
+    ):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+
+    def loss(*arguments: Any) -> Any:
+        return sum(np.sum(np.sin(leaf)) for leaf in primad.recording.tree.leaves(f(*arguments)))
+
+    got, wanted = primad.grad(loss, (0, 1, 2))(*arguments), unrolled(primad.grad(loss, (0, 1, 2)))(*arguments)
+    for x, y in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)

@@ -1,0 +1,202 @@
+"""Imports point down only, and nothing imports inside functions except where listed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from primad import ops
+from primad.numpy import COMPOSITES
+from primad.numpy.linalg import products
+from primad.ops.record.primitive import Primitive
+
+PACKAGE = Path(__file__).parents[2] / "primad"
+ORDER = [
+    "errors", "system", "ir", "parallel", "recording", "ops", "numpy", "scipy", "nn", "transforms", "simplify",
+    "native", "xla", "runtime", "programs", "functional", "integrate", "optimize", "explanation", "verify",
+    "symbolic", "pde", "compat", "cli",
+]  # fmt: skip
+HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
+LAZY = {
+    ("ir/program.py", "primad.runtime.calling"): "a program can be called; what runs it lies above",
+    (
+        "ir/program.py",
+        "primad.symbolic.program_formulas",
+    ): "a program has formulas; SymPy is loaded when they are asked for",
+    (
+        "numpy/reduce/scans.py",
+        "primad.functional.control.user_loops",
+    ): "a long running product is a loop, whose derivatives lie above",
+    (
+        "pde/geometry/domains.py",
+        "primad.pde.geometry.constructive",
+    ): "operators on domains make domains of classes that derive from theirs",
+}
+"""Imports inside functions that are meant, within primad, and why; nothing else may import what lies above it."""
+FORBIDDEN = {("functional", "native"): "executors choose how programs run"}
+"""Layers that lie below and yet are not for every layer above them, and what is between."""
+
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if "demos" not in path.parts)
+
+
+def module_of(path: Path) -> str:
+    return ".".join(("primad", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+MODULES = {module_of(path) for path in FILES}
+
+
+def layer_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else None
+
+
+def imports(path: Path) -> list[tuple[str, int, bool]]:
+    """Return (module, line, inside a function) of each import of a module of primad that runs."""
+    found: list[tuple[str, int, bool]] = []
+
+    def visit(node: ast.AST, inside: bool) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            return
+        if isinstance(node, ast.Import):
+            found.extend(
+                (alias.name, node.lineno, inside) for alias in node.names if alias.name.split(".")[0] == "primad"
+            )
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: write absolute imports"
+            if node.module and node.module.split(".")[0] == "primad":
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    found.append((whole if whole in MODULES else node.module, node.lineno, inside))
+        deeper = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for child in ast.iter_child_nodes(node):
+            visit(child, deeper)
+
+    visit(ast.parse(path.read_text()), False)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    own = layer_of(module_of(path))
+    if own is None or own == "__main__":
+        return
+    assert own in HEIGHT, f"{own} is in no layer: add it to the list, and to docs/design.md"
+    for module, line, inside in imports(path):
+        if inside and (str(path.relative_to(PACKAGE)), module) in LAZY:
+            continue
+        target = layer_of(module)
+        if own == "cli" and target is None:
+            continue  # the command line uses what users see
+        assert target is not None, f"{path}:{line}: import from the module that defines it, not from primad"
+        assert HEIGHT[target] <= HEIGHT[own], f"{path}:{line}: {own} imports {target}, which lies above it"
+        assert (own, target) not in FORBIDDEN, f"{path}:{line}: {own} imports {target}: {FORBIDDEN[own, target]}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_imports_inside_functions(path: Path) -> None:
+    place = str(path.relative_to(PACKAGE))
+    if layer_of(module_of(path)) in ("cli", "verify"):
+        return  # these load what they need when they are first used
+    for module, line, inside in imports(path):
+        assert not inside or (place, module) in LAZY, f"{place}:{line}: {module} is imported inside a function"
+
+
+def test_one_builder_writes_the_control_of_llvm_text() -> None:
+    """Blocks, branches, calls, declarations and memory of a function's own are written in one file."""
+    control = re.compile(r"(^|\s)(br|phi|call|define|declare|alloca|switch) ")
+    for path in sorted((PACKAGE / "native").rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        found = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+            if control.search(node.value)
+        ]
+        assert bool(found) == (path.name == "builder.py"), f"{path.name} writes {found}"
+
+
+def test_no_cycles() -> None:
+    graph = {
+        module_of(path): {module for module, _, inside in imports(path) if not inside and module in MODULES}
+        for path in FILES
+    }
+    graph.pop("primad")
+    # A package's __init__ only gathers its modules; importing a module inside it does not need its names.
+    done: set[str] = set()
+    while graph:
+        ready = [module for module, needs in graph.items() if not {need for need in needs if need in graph} - {module}]
+        assert ready, f"modules import each other in a cycle: {sorted(graph)}"
+        for module in ready:
+            done.add(module)
+            graph.pop(module)
+
+
+def test_importing_loads_no_more_than_it_must() -> None:
+    """What is loaded when it is first needed takes longer to import than all the rest."""
+    code = "import sys, primad; print(*[name for name in sys.modules if name.split('.')[0] in sys.argv[1:]])"
+    late = [
+        "scipy",
+        "sympy",
+        "mpmath",
+        "llvmlite",
+        "threadpoolctl",
+        "safetensors",
+        "matplotlib",
+        "rich",
+        "typer",
+        "concurrent",
+    ]
+    found = subprocess.run([sys.executable, "-c", code, *late], capture_output=True, text=True, check=True).stdout
+    assert not found.strip(), f"import primad loads {found}"
+
+
+KNOWS_NO_OP = [
+    path
+    for path in FILES
+    if layer_of(module_of(path)) in ("ir", "recording", "transforms") or "record" in path.parts
+    if path.name != "refusals.py"  # it names what users write, `floor` and others
+]
+"""What works on every op by its record: recording, kinds and transforms."""
+
+
+@pytest.mark.parametrize("path", KNOWS_NO_OP, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_op_is_known_by_name(path: Path) -> None:
+    """No name of an op is compared with, no record of one is imported (`project` stands for results, as leaves do)."""
+    names = set(ops.BY_NAME) - {"project"}
+    records = {name for name, value in vars(ops).items() if isinstance(value, Primitive)} - {"project"}
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("primad"):
+            imported = {alias.name for alias in node.names}
+            assert not imported & records and "ops" not in imported, f"{path}:{line}: imports {imported}"
+        if isinstance(node, (ast.Compare, ast.Set, ast.Tuple, ast.List, ast.Dict)):
+            texts = {child.value for child in ast.walk(node) if isinstance(child, ast.Constant)}
+            known = {text for text in texts if isinstance(text, str)} & names
+            assert not known, f"{path}:{line}: knows {known}"
+
+
+ASKS_NO_OP = [path for path in FILES if layer_of(module_of(path)) in ("programs", "functional", "explanation")]
+"""What applies or describes ops, but leaves what to do with them to their records and to laws."""
+
+
+@pytest.mark.parametrize("path", ASKS_NO_OP, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_node_is_asked_for_its_op(path: Path) -> None:
+    """No op of a node is compared with a record or a name: how an op is consumed is a law of what it consumes."""
+    names = set(ops.BY_NAME) | {composite.name for composite in COMPOSITES}
+    records = {name for name, value in vars(ops).items() if isinstance(value, Primitive)}
+    composites = {name for name, value in vars(products).items() if isinstance(value, Primitive)}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Compare):
+            inside = list(ast.walk(node))
+            found = {child.attr for child in inside if isinstance(child, ast.Attribute)} & records
+            found |= {child.id for child in inside if isinstance(child, ast.Name)} & composites
+            found |= {child.value for child in inside if isinstance(child, ast.Constant)} & names
+            assert not found, f"{path}:{node.lineno}: knows {found}"

@@ -1,0 +1,158 @@
+"""Donated arguments: results in their memory, equal to what an ordinary call returns, whatever the data flow."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad import nn
+from primad import numpy as pnp
+from primad.errors import ShapeError
+from primad.native.llvm.compiler import compiler
+from primad.runtime.cache import Cache
+
+RNG = np.random.default_rng(3)
+SHAPES = {"tiny": (3,), "whole": (100, 64), "large": (700, 1000)}
+
+
+def arrays(shape: tuple[int, ...], count: int) -> list[Any]:
+    return [RNG.uniform(0.5, 1.5, shape) for _ in range(count)]
+
+
+FLOWS: dict[str, Callable[..., Any]] = {
+    "in place": lambda x, y: x - 0.1 * y,
+    "old value needed after": lambda x, y: (x + y, pnp.cumsum(x, axis=0)),
+    "old value needed before": lambda x, y: x + pnp.sum(x) * y,
+    "swapped": lambda x, y: (y, x),
+    "swapped and changed": lambda x, y: (pnp.sin(y), pnp.cos(x)),
+    "the argument itself": lambda x, y: (x, x + y),
+    "a view of the argument": lambda x, y: (x * y, pnp.reshape(x, (-1,)) + 1.0, pnp.transpose(x)),
+    "read in another order": lambda x, y: x + pnp.flip(x, 0) * y,
+    "one result twice": lambda x, y: [x * y] * 2,
+    "not elementwise": lambda x, y: pnp.sort(x, axis=0) * y,
+    "a gradient step": lambda x, y: x - 0.1 * primad.grad(lambda v: pnp.mean(pnp.sin(v) ** 2 * y))(x),
+    "a constant": lambda x, y: (pnp.ones_like(x), y * 2.0),
+}
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("size", SHAPES)
+@pytest.mark.parametrize("flow", FLOWS)
+def test_every_data_flow(flow: str, size: str, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("primad.runtime.executors.dispatch.EXECUTABLES", Cache(8))
+    if not native:
+        monkeypatch.setattr("primad.runtime.plan.fusion.compiler", lambda: None)
+        monkeypatch.setattr("primad.native.llvm.compiler.compiler", lambda: None)
+        monkeypatch.setattr("primad.runtime.tiling.tile_choice.compiler", lambda: None)
+    function = FLOWS[flow]
+    x, y = arrays(SHAPES[size], 2)
+    expected = [np.array(leaf) for leaf in primad.recording.tree.leaves(function(x.copy(), y.copy()))]
+    given = [x.copy(), y.copy()]
+    found = primad.recording.tree.leaves(primad.jit(function, donate=(0, 1))(*given))
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-12)
+    places = [leaf for leaf in found if any(leaf is array for array in given)]
+    fitting = sum(leaf.shape == x.shape for leaf in found)
+    assert len(places) == min(fitting, 2)
+    for i, a in enumerate(found):
+        assert not any(np.shares_memory(a, b) for b in found[i + 1 :])
+
+
+def test_only_chosen_arguments_are_written() -> None:
+    x, y = arrays((50, 40), 2)
+    kept = y.copy()
+    out = primad.jit(lambda x, y: (y + x, y * x), donate=0)(x, y)
+    assert out[0] is x and np.array_equal(y, kept)
+    assert primad.jit(lambda p, scale: p["w"] * scale, donate=-2)({"w": y}, 2.0) is y
+    np.testing.assert_array_equal(y, 2 * kept)
+
+
+@pytest.mark.parametrize("donate", [1, -2, "x", 0.0])
+def test_positions_that_name_no_argument(donate: Any) -> None:
+    with pytest.raises(ShapeError, match="donate"):
+        primad.jit(lambda x: x + 1.0, donate=(donate,))(np.ones(3))
+
+
+def test_arguments_that_cannot_be_donated() -> None:
+    double = primad.jit(lambda x, y: x * 2 + y, donate=0)
+    x = np.ones((30, 30))
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(primad.TracingError, match="argument x is read-only"):
+        double(frozen, x)
+    with pytest.raises(primad.TracingError, match="x and y share memory"):
+        double(x[:20], x[10:])
+    strided = np.ones((30, 60))[:, ::2]
+    assert double(strided, x) is strided
+    np.testing.assert_array_equal(strided, 3.0)
+    with pytest.raises(primad.TracingError, match="x share memory with each other"):
+        double(np.lib.stride_tricks.sliding_window_view(np.arange(10.0), 3, writeable=True), 1.0)
+    assert double(2.0, 1.0) == 5.0
+    nothing = np.ones((0, 3))  # all steps of an array without elements are 0
+    assert double(nothing, 1.0) is nothing
+    with pytest.raises(primad.TracingError, match="x_w and scale share"):
+        primad.jit(lambda x, scale: x["w"] * scale, donate=0)({"w": x}, scale=x)
+
+
+def test_a_large_update_allocates_next_to_nothing_and_does_not_depend_on_threads() -> None:
+    rule = nn.Adam(0.1)
+    shapes = {"w": (1200, 500), "v": (300, 1001), "b": (1000,)}
+    params = {name: RNG.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    gradients = {name: RNG.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    expected, expected_state = params, rule.init(params)
+    for _ in range(2):
+        expected, expected_state = rule.update(expected, gradients, expected_state)
+    threads = primad.get_num_threads()
+    found = []
+    for count in (1, 3):
+        primad.set_num_threads(count)
+        step = primad.jit(rule.update, donate=(0, 2))
+        own, state = primad.recording.tree.map(np.copy, params), rule.init(params)
+        new, state = step(own, gradients, state)
+        tracemalloc.start()
+        new, state = step(own, gradients, state)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert new["w"] is own["w"]
+        # Kernels keep what lies between steps in registers; NumPy needs two arrays of each shape for it.
+        assert peak < (0.1 * params["w"].nbytes if compiler() else 2.1 * sum(array.nbytes for array in params.values()))
+        found.append(new)
+    primad.set_num_threads(threads)
+    for name in shapes:
+        assert np.array_equal(found[0][name], found[1][name])
+        np.testing.assert_allclose(found[0][name], expected[name], rtol=2e-6)
+
+
+def test_a_training_step_updates_in_place() -> None:
+    rule = nn.Momentum(0.1)
+    x = RNG.normal(size=(256, 300))
+
+    def step(params: Any, state: Any) -> Any:
+        value, gradient = primad.value_and_grad(lambda w: pnp.mean(pnp.tanh(x @ w) ** 2))(params)
+        return value, *rule.update(params, gradient, state)
+
+    params = RNG.normal(size=(300, 200)) / 20
+    plain, state = params.copy(), rule.init(params)
+    fast, fast_state = params.copy(), rule.init(params)
+    compiled = primad.jit(step, donate=(0, 1))
+    for _ in range(3):
+        value, plain, state = step(plain, state)
+        other, new, fast_state = compiled(fast, fast_state)
+        assert new is fast
+        np.testing.assert_allclose(other, value, rtol=1e-12)
+    np.testing.assert_allclose(fast, plain, rtol=1e-10)
+
+
+@pytest.mark.parametrize("rows", [3, 100_000])
+def test_memory_that_is_not_as_programs_have_it_takes_the_result_in_the_end(rows):
+    x = np.linspace(-1.0, 1.0, 6 * rows).reshape(rows, 6)
+    for given in (x.astype(">f8"), np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2]):
+        found, total = primad.jit(lambda x: (np.tanh(x) * 2.0, np.sum(np.exp(x), axis=0)), donate=0)(given)
+        assert found is given
+        np.testing.assert_allclose(found, np.tanh(x) * 2.0, rtol=1e-14)
+        np.testing.assert_allclose(total, np.sum(np.exp(x), axis=0), rtol=1e-12)

@@ -1,0 +1,374 @@
+"""primad.scipy.linalg against SciPy: values, shapes, derivatives, structure that is read, and what errors name."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import hypothesis
+import mpmath
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import strategies as st
+
+import primad
+import primad.scipy.linalg as mirror
+from primad.recording.refusals import _OF_SCIPY_LINALG
+
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=(4, 4)) + 4.0 * np.eye(4)
+S = A @ A.T
+B = RNG.normal(size=(4, 2))
+V, W = RNG.normal(size=4), RNG.normal(size=5)
+BANDS = RNG.normal(size=(4, 5)) + 5.0 * np.eye(4)[2][:, None]
+HALF = np.array([[0.0, 0.3, 0.2, 0.1, 0.5], [3.0, 4.0, 5.0, 4.0, 3.0]])
+Function = Callable[..., Any]
+
+
+def either(name: str, *given: Any, **options: Any) -> Function:
+    """Return a function of (module, *arrays) that calls a name with further arguments."""
+    return lambda linalg, *arrays: getattr(linalg, name)(*given, *arrays, **options)
+
+
+CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
+    **{f"{name} {i}": (either(name), arrays)
+       for name, calls in {
+           "solve": [(A, V), (A, B)], "solve_triangular": [(A, V), (A, B)], "cholesky": [(S,)], "inv": [(A,)],
+           "det": [(A,)], "norm": [(A,), (V,)], "lu": [(A,)], "qr": [(A,)], "eigvalsh": [(S,)], "svdvals": [(A,), (B,)],
+           "pinv": [(A,), (B,)], "block_diag": [(A, B, V)], "toeplitz": [(V,), (V, W)],
+           "hankel": [(V,), (V, W)], "circulant": [(V,)], "solve_toeplitz": [(V, W[:4])],
+           "solve_circulant": [(V, W[:4])], "solveh_banded": [(HALF, W)],
+       }.items() for i, arrays in enumerate(calls)},
+    **{f"solve, {kind}": (either("solve", assume_a=kind, lower=True), (matrix, B))
+       for kind, matrix in (("gen", A), ("sym", A), ("pos", S), ("upper triangular", A), ("lower triangular", A))},
+    "solve, transposed": (either("solve", transposed=True), (A, V)),
+    "solve, upper half": (either("solve", assume_a="pos"), (S, V)),
+    **{f"solve_triangular, {options}": (either("solve_triangular", **options), (A, V))
+       for options in ({"lower": True}, {"trans": 1}, {"trans": "T", "lower": True, "unit_diagonal": True})},
+    "cholesky, lower": (either("cholesky", lower=True), (S,)),
+    "eigvalsh, upper": (either("eigvalsh", lower=False), (S,)),
+    "eigh, squared vectors": (lambda linalg, a: linalg.eigh(a)[1] ** 2, (S,)),
+    "svd, values": (lambda linalg, a: linalg.svd(a, full_matrices=False)[1], (B,)),
+    "qr, economic": (lambda linalg, a: linalg.qr(a, mode="economic"), (B,)),
+    "qr, r": (either("qr", mode="r"), (B,)),
+    "lu, permuted": (either("lu", permute_l=True), (A,)),
+    "lu, indices": (lambda linalg, a: linalg.lu(a, p_indices=True)[1:], (A,)),
+    "lu_solve": (lambda linalg, a, b: linalg.lu_solve(linalg.lu_factor(a), b), (A, B)),
+    "lu_solve, transposed": (lambda linalg, a, b: linalg.lu_solve(linalg.lu_factor(a), b, 1), (A, V)),
+    "cho_solve": (lambda linalg, a, b: linalg.cho_solve(linalg.cho_factor(a), b), (S, B)),
+    "cho_solve, lower": (lambda linalg, a, b: linalg.cho_solve(linalg.cho_factor(a, True), b), (S, V)),
+    "solve_banded": (either("solve_banded", (1, 2)), (BANDS, W)),
+    "solveh_banded, lower": (either("solveh_banded", lower=True), (HALF[::-1].copy(), W)),
+    "sqrtm": (either("sqrtm"), (A + 4.0 * np.eye(4),)),
+    "sqrtm of a sum": (lambda linalg, a: linalg.sqrtm(a + a.T), (S,)),
+    "expm": (either("expm"), (A / 4.0,)),
+    "expm of a large matrix": (lambda linalg, a: linalg.expm(5.0 * (a - a.T)), (A,)),
+    "expm_frechet": (either("expm_frechet"), (A / 4.0, S)),
+    "expm_frechet alone": (either("expm_frechet", compute_expm=False), (A / 4.0, 1e-9 * S)),
+    "solve_sylvester": (either("solve_sylvester"), (A, S[:2, :2], B)),
+    "solve_continuous_lyapunov": (either("solve_continuous_lyapunov"), (A, S)),
+    "solve_discrete_lyapunov": (either("solve_discrete_lyapunov"), (A / 8.0, S)),
+    "solve_discrete_lyapunov, direct": (either("solve_discrete_lyapunov", method="direct"), (A, S)),
+    "norm, order 1": (either("norm", ord=1), (A,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_derivatives_are_right(name: str) -> None:
+    function, arrays = CASES[name]
+    expected, _ = primad.recording.tree.flatten(function(scipy.linalg, *arrays))
+    plain = primad.recording.tree.leaves(function(mirror, *arrays))
+    assert all(np.array_equal(x, y) for x, y in zip(plain, expected, strict=True))
+    found = primad.recording.tree.leaves(primad.jit(lambda *xs: function(mirror, *xs))(*arrays))
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10)
+        assert np.shape(x) == np.shape(y)
+    bounded = lambda *xs: primad.recording.tree.map(np.sin, function(mirror, *xs))  # noqa: E731
+    primad.check_grads(bounded, arrays, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_single_precision_stays(name: str) -> None:
+    function, arrays = CASES[name]
+    arrays = tuple([np.float32(x) for x in arrays])
+    found = [
+        np.asarray(x) for x in primad.recording.tree.leaves(primad.jit(lambda *xs: function(mirror, *xs))(*arrays))
+    ]
+    assert {x.dtype for x in found if x.dtype.kind == "f"} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("name", mirror.__all__)
+def test_arrays_with_a_mutable_face_are_taken_by_name(name: str) -> None:
+    """As by position: for the first call of each function in the cases above, with every array given by its name."""
+    whole = [(f, xs) for case, (f, xs) in CASES.items() if case.split(",")[0].split(" ")[0] == name]
+    if name == "block_diag" or not whole:
+        pytest.skip("it takes its arrays by position, or is called in pairs")
+    function, arrays = whole[0]
+
+    class Named:
+        """The mirror, of which a function is given everything by name."""
+
+        def __getattr__(self, called: str) -> Any:
+            plain = getattr(mirror, called)
+            names = list(inspect.signature(plain).parameters)
+            return lambda *args, **options: plain(**dict(zip(names, args, strict=False)), **options)
+
+    def of_writable(*xs: Any) -> Any:
+        return function(Named(), *[primad.numpy.array(x) for x in xs])
+
+    for found in (primad.jit(of_writable)(*arrays), primad.vjp(of_writable, *arrays)[0]):
+        for x, y in zip(
+            primad.recording.tree.leaves(found), primad.recording.tree.leaves(function(mirror, *arrays)), strict=True
+        ):
+            np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10)
+
+
+def test_every_function_has_a_case_and_scipys_parameters() -> None:
+    text = inspect.getsource(inspect.getmodule(test_values_and_derivatives_are_right))  # type: ignore[arg-type]
+    assert set(mirror.__all__) == set(_OF_SCIPY_LINALG)
+    for name in mirror.__all__:
+        assert name in text
+        theirs = inspect.signature(getattr(scipy.linalg, name)).parameters
+        ours = inspect.signature(getattr(mirror, name)).parameters
+        shared = list(theirs)[: len(ours)] if "options" not in ours else [*list(theirs)[:3], "options"]
+        assert [p for p in ours if p not in theirs and p != "options"] == [], (name, shared)
+
+
+# -- a grid of shapes, batches, structures and options -----------------------------------------------------------------
+
+
+def well(*shape: int) -> Any:
+    """Draw matrices far from singular, with eigenvalues right of the imaginary axis."""
+    return 0.5 * RNG.normal(size=shape) + 3.0 * np.eye(*shape[-2:])
+
+
+SQUARE = [well(*shape) for shape in ((1, 1), (4, 4), (2, 3, 3), (2, 1, 2, 2), (0, 0), (4, 2), (3,))]
+RECTANGULAR = [*SQUARE[:3], *(well(*shape) for shape in ((4, 2), (2, 4), (2, 4, 2), (3, 0)))]
+VECTORS = [RNG.normal(size=shape) + 4.0 * (np.arange(*shape[-1:] or (1,)) == 0).reshape(shape[-1:] and (-1,))
+           for shape in ((1,), (4,), (2, 3), (2, 1, 3), (3, 1), ())]  # fmt: skip
+STRUCTURES = [
+    None, "general", "diagonal", "tridiagonal", "banded", "upper triangular", "lower triangular", "symmetric",
+    "positive definite",
+]  # fmt: skip
+WHOLE_BAND = np.stack([BANDS, BANDS + 0.1])
+WHOLE_HALF = np.stack([HALF, HALF + 0.1])
+
+
+def right_hand_sides(a: Any) -> list[Any]:
+    n = a.shape[-1]
+    return [RNG.normal(size=shape) for shape in ((n,), (n, 2), (*a.shape[:-2], n, 2), (n + 1,))]
+
+
+def symmetric(a: Any) -> Any:
+    return a @ np.swapaxes(a, -1, -2) + np.eye(a.shape[-2]) if a.ndim > 1 else a
+
+
+def options(**values: Sequence[Any]) -> list[dict[str, Any]]:
+    return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())]
+
+
+EITHER = (False, True)
+SYSTEMS = [(a, b) for a in SQUARE for b in right_hand_sides(a)]
+OF_SQUARE = [(a,) for a in SQUARE]
+OF_SYMMETRIC = [(symmetric(a),) for a in SQUARE]
+OF_ANY = [(a,) for a in RECTANGULAR]
+FORMS = [(c,) for c in VECTORS] + list(itertools.product(VECTORS, VECTORS))
+OF_FORMS = list(itertools.product(VECTORS, [RNG.normal(size=shape) for shape in ((4,), (3,), (3, 2), (2, 3), (1,))]))
+BANDED = list(itertools.product((BANDS, WHOLE_BAND), [RNG.normal(size=shape) for shape in ((5,), (5, 2), (4,))]))
+PAIRS = [(a, a + 1.0) for a in SQUARE] + [(A, B), (A, np.stack([A, A]))]
+GRID: dict[str, list[tuple[Sequence[Any], Sequence[tuple[Any, ...]], list[dict[str, Any]]]]] = {
+    "block_diag": [((), [(A, B), (V,), (V[0], A), (SQUARE[2], A), (SQUARE[4], A)], [{}])],
+    "cholesky": [((), OF_SYMMETRIC, options(lower=EITHER))],
+    "circulant": [((), FORMS[: len(VECTORS)], [{}])],
+    "det": [((), OF_SQUARE, [{}])],
+    "eigvalsh": [((), OF_SQUARE, options(lower=EITHER))],
+    "eigh": [((), OF_SQUARE, options(lower=EITHER, eigvals_only=[True]))],
+    "expm": [((), OF_SQUARE, [{}])],
+    "expm_frechet": [((), PAIRS, options(compute_expm=EITHER, method=[None, "SPS", "blockEnlarge", "other"]))],
+    "hankel": [((), FORMS, [{}])],
+    "inv": [((), OF_SQUARE, [{}])],
+    "lu": [((), OF_SQUARE, options(permute_l=EITHER, p_indices=EITHER))],
+    "norm": [((), OF_ANY[1::2], options(ord=[None, 1, 2, -2, np.inf, "fro", "nuc"], axis=[None, -1, (-2, -1)]))],
+    "pinv": [((), OF_ANY, options(rtol=[None, 0.5]))],
+    "qr": [((), OF_ANY, options(mode=["full", "r", "economic", "raw"], pivoting=EITHER))],
+    "solve": [((), SYSTEMS, options(assume_a=[None, "diagonal", "upper triangular"])),
+              ((), SYSTEMS[5:7], options(assume_a=STRUCTURES, lower=EITHER, transposed=EITHER))],
+    "solve_triangular": [((), SYSTEMS, [{}]),
+                         ((), SYSTEMS[5:7], options(lower=EITHER, trans=[0, "T"], unit_diagonal=EITHER))],
+    "solve_toeplitz": [((), OF_FORMS, [{}])],
+    "solve_circulant": [((), OF_FORMS, [{}])],
+    "solve_banded": [(((below, above),), BANDED, [{}]) for below, above in ((1, 2), (2, 1), (1, 1), (3, 0))],
+    "solveh_banded": [((), [(WHOLE_HALF[0], b) for _, b in BANDED] + [(WHOLE_HALF, W)], [{}]),
+                      ((), [(HALF[::-1].copy(), W)], options(lower=[True]))],
+    "solve_continuous_lyapunov": [((), PAIRS, [{}])],
+    "solve_discrete_lyapunov": [((), PAIRS, options(method=[None, "direct", "bilinear", "other"]))],
+    "solve_sylvester": [((), [(a, a, a) for a in SQUARE] + [(A, S[:2, :2], B), (A, S, B)], [{}])],
+    "sqrtm": [((), [*OF_SQUARE, *OF_SYMMETRIC, (-A,), (np.ones((2, 2)),)], [{}])],
+    "svd": [((), OF_ANY, options(full_matrices=EITHER, compute_uv=[False]))],
+    "svdvals": [((), OF_ANY, [{}])],
+    "toeplitz": [((), FORMS, [{}])],
+    "cho_factor": [], "cho_solve": [], "lu_factor": [], "lu_solve": [],  # what passes between them is not SciPy's
+}  # fmt: skip
+REFUSED = {
+    "block_diag": "takes matrices", "hankel": "takes vectors", "lu": "square", "norm": "empty axis|out of range",
+    "qr": "no derivative", "solve": r"shape \(1, 1\) and right-hand", "solve_toeplitz": "takes vectors",
+    "solve_circulant": "takes vectors", "solve_banded": "but shape", "solveh_banded": "bands of one matrix",
+    "sqrtm": "no real principal", "solve_triangular": r"shape \(1, 1\) and right-hand",
+}  # fmt: skip
+"""What traced arrays are refused that SciPy takes, by what the error says."""
+
+
+def outcome(function: Callable[[], Any]) -> list[Any] | Exception:
+    """Return the arrays that a function gives, or its error."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return [np.asarray(leaf) for leaf in primad.recording.tree.leaves(function())]
+        except Exception as error:
+            return error
+
+
+def test_every_function_is_in_the_grid() -> None:
+    assert set(GRID) == set(mirror.__all__)
+
+
+@pytest.mark.parametrize("name", [name for name, calls in GRID.items() if calls])
+def test_traced_arrays_give_what_scipy_gives(name: str) -> None:
+    agreed = 0
+    for given, arguments, settings in GRID[name]:
+        for arrays, chosen in itertools.product(arguments, settings):
+            theirs, ours = (partial(getattr(linalg, name), *given, **chosen) for linalg in (scipy.linalg, mirror))
+            expected, found = outcome(partial(theirs, *arrays)), outcome(partial(primad.jit(ours), *arrays))
+            call = name, given, [np.shape(x) for x in arrays], chosen
+            if isinstance(found, Exception):
+                assert isinstance(found, primad.errors.PrimadError), (call, found)
+                refused = name in REFUSED and re.search(REFUSED[name], str(found))
+                assert isinstance(expected, Exception) or refused, (call, found)
+                continue
+            assert not isinstance(expected, Exception), (call, expected)
+            assert [x.shape for x in found] == [x.shape for x in expected], call
+            for x, y in zip(found, expected, strict=True):
+                assert x.dtype.kind == y.dtype.kind, call
+                np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-9, err_msg=str(call))
+            agreed += 1
+    assert agreed > 0
+
+
+def test_what_is_not_read_has_no_derivative() -> None:
+    for kind, width in (("diagonal", 0), ("tridiagonal", 1)):
+        slope = primad.grad(lambda a, kind=kind: np.sum(mirror.solve(a, V, assume_a=kind)))(A)
+        apart = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
+        assert np.array_equal(slope != 0, apart <= width)
+
+
+def test_matrices_without_a_root_or_a_single_solution_are_refused() -> None:
+    with pytest.raises(np.linalg.LinAlgError, match=r"no real principal square root.*at \[1\] of the stack"):
+        primad.jit(mirror.sqrtm)(np.stack([A, -A]))
+    with pytest.raises(np.linalg.LinAlgError, match="no single solution"):
+        primad.grad(lambda x: np.sum(mirror.sqrtm(x)))(np.diag([1.0, 0.0]))
+    for solve in (lambda q: mirror.solve_sylvester(A, -A, q), lambda q: mirror.solve_discrete_lyapunov(np.eye(4), q)):
+        with pytest.raises(np.linalg.LinAlgError, match="no single solution"):
+            primad.jit(solve)(S)
+    assert np.isnan(primad.jit(mirror.expm)(np.full((2, 2), np.nan))).all()
+    assert np.isnan(primad.jit(mirror.sqrtm)(np.full((2, 2), np.inf))).all()
+
+
+def test_exponentials_have_derivatives_of_every_order() -> None:
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    for order in range(5):
+        found = primad.derivative(lambda t: mirror.expm(t * turn)[1, 0], order)(0.3)
+        np.testing.assert_allclose(found, np.sin(0.3 + order * np.pi / 2), rtol=1e-13)
+    jordan = np.array([[1.0, 1.0], [0.0, 1.0]])  # not diagonalizable
+    primad.check_grads(mirror.expm, (jordan,), order=3)
+    primad.check_grads(lambda a: mirror.sqrtm(a @ a.T), (jordan,), order=2)
+    stack = np.stack([jordan, 2.0 * turn, np.zeros((2, 2))])
+    slope = primad.vmap(primad.grad(lambda a: mirror.expm(a)[0, 1]))(stack)
+    each = [primad.grad(lambda a: mirror.expm(a)[0, 1])(a) for a in stack]
+    np.testing.assert_allclose(slope, each, rtol=1e-12, atol=1e-14)
+
+
+def exactly(a: Any, e: Any) -> tuple[Any, Any]:
+    """Return the exponential of a matrix and its derivative along another one, to 200 digits, as floats."""
+    context, n = mpmath.MPContext(), len(a)
+    context.dps = 200
+    found = context.expm(context.matrix(np.block([[a, e], [np.zeros_like(a), a]]).tolist()))
+    whole = np.array([[float(found[i, j]) for j in range(2 * n)] for i in range(n)])
+    return whole[:, :n], whole[:, n:]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exponentials_of_triangular_matrices_have_derivatives_where_powers_overflow(seed: int) -> None:
+    """They themselves do not; small elements beside large ones count, in every order."""
+    rng = np.random.default_rng(seed)
+    n = 2 + seed % 2
+    order = rng.permutation(n)
+    diagonal = np.append(-1e60, rng.choice([-1e45, -3.0, -1.0, 0.0], n - 1))
+    above = np.triu(10.0 ** rng.uniform(-3, 60, (n, n)), 1)
+    a, most = (np.diag(diagonal) + above * sign for sign in (np.triu(rng.choice([-1.0, 0.0, 1.0], (n, n))), 1.0))
+    a, most = (x[order][:, order] for x in (a, most))
+    e = rng.normal(size=(n, n))
+    ours = (*primad.jvp(mirror.expm, (a,), (e,)), primad.grad(lambda a: np.sum(mirror.expm(a) * e))(a))
+    sizes = (*exactly(most, np.abs(e)), exactly(most.T, np.abs(e))[1])  # what rounding errors are measured by
+    for found, expected, size in zip(ours, (*exactly(a, e), exactly(a.T, e)[1]), sizes, strict=True):
+        np.testing.assert_array_less(np.abs(found - expected), 1e-11 * size + 1e-300)
+
+
+def test_exponentials_that_are_nothing_have_no_derivative() -> None:
+    full = -1e200 * np.array([[3.0, 1.0, -1.0], [0.5, 2.0, 1.0], [1.0, 1.0, 4.0]])
+    value, along = primad.jvp(mirror.expm, (np.stack([full, np.zeros((3, 3))]),), (np.ones((2, 3, 3)),))
+    np.testing.assert_array_equal(value, [np.zeros((3, 3)), np.eye(3)])
+    np.testing.assert_array_equal(along, [np.zeros((3, 3)), np.ones((3, 3))])
+
+
+POWERS = st.floats(-300.0, 300.0)
+
+
+@pytest.mark.parametrize("backend", ["native", "jax"])
+@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.given(st.integers(0, 2**32 - 1), POWERS, POWERS, st.floats(-700.0, 709.0))
+def test_derivatives_of_exponentials_are_linear_at_every_size(
+    backend: str, seed: int, size: float, small: float, shift: float
+) -> None:
+    """Along what commutes with a the derivative is a product; of a stack each is its own, and none is lost or inf."""
+    if backend == "jax":
+        pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
+    draw = np.random.default_rng(seed)
+    turned = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    a = np.stack([10.0 ** min(size, 1.0) * draw.normal() * turned, np.diag([shift, shift]) + 0.1 * turned, np.eye(2)])
+    e = draw.normal(size=(3, 1, 1)) * np.eye(2) + draw.normal(size=(3, 1, 1)) * turned
+    expected = e @ mirror.expm(a)
+    scales = 10.0 ** np.array([size, small, -size])[:, None, None]
+    with np.errstate(all="ignore"):
+        wanted, found = expected * scales, ALONG[backend](a, e * scales)
+        norms = np.max(np.abs(wanted), axis=(-2, -1), keepdims=True)
+        kept = (norms < 1e307) & (norms > 1e-300)  # what is beyond is no number, or has fewer digits
+        assert np.all(np.where(kept, np.abs(found - wanted) <= 1e-10 * norms, True)), (scales, shift)
+
+
+ALONG = {name: primad.jit(partial(mirror.expm_frechet, compute_expm=False), backend=name) for name in ("native", "jax")}
+
+
+def test_what_is_not_supported_says_so() -> None:
+    refused: dict[str, Function] = {
+        "pivoting": lambda a: mirror.qr(a, pivoting=True),
+        "mode": lambda a: mirror.qr(a[:, :2]),
+        "generalized": lambda a: mirror.eigh(a, S),
+        "subset_by_index": lambda a: mirror.eigh(a, subset_by_index=[0, 1]),
+        "return_rank": lambda a: mirror.pinv(a, return_rank=True),
+        "assume_a": lambda a: mirror.solve(a, V, assume_a="odd"),
+        "trans must": lambda a: mirror.solve_triangular(a, V, trans=7),
+        "plain factors": lambda a: mirror.lu_solve(scipy.linalg.lu_factor(A), a),
+        "bands": lambda a: mirror.solve_banded((1, 1), a, V),
+        "square": lambda a: mirror.lu(a[:, :2]),
+        "method": lambda a: mirror.expm_frechet(a, a, "other"),
+        "disp": lambda a: mirror.sqrtm(a, disp=False),
+    }
+    for said, function in refused.items():
+        with pytest.raises(primad.errors.PrimadError, match=said):
+            primad.trace(function)(S)

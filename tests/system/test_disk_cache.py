@@ -1,0 +1,284 @@
+"""What is kept between processes: found again, never trusted if others could have touched it, never too large."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad import ops
+from primad.functional.parsing import known_ops
+from primad.ir.fingerprint import fingerprint
+from primad.ir.json_form import packed
+from primad.ir.law_families import LOCAL, without
+from primad.native.llvm import text_cache
+from primad.native.llvm.compiler import compiler
+from primad.runtime import program_cache
+from primad.system import disk_cache
+from primad.system.disk_cache import DiskCache
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="this system has no such folders")
+SCRIPT = """
+import numpy as np
+import primad
+from primad.native.llvm import compiler; from primad.native.module import program_text
+from primad.runtime import calling as programs
+
+made, written, derived = [], [], []
+derive = programs.simplify
+programs.simplify = lambda program: derived.append(program) or derive(program)
+write = program_text.ProgramWriter.write
+program_text.ProgramWriter.write = lambda self: written.append(self) or write(self)
+class Machine:
+    def __init__(self, machine):
+        self.machine = machine
+    def emit_object(self, module):
+        made.append(module)
+        return self.machine.emit_object(module)
+host = compiler.compiler()
+host._machine = Machine(host._machine)
+
+def loss(w, x):
+    return np.mean(np.tanh(x @ w["first"]) ** 2) * w["scale"]
+
+w = {"first": np.linspace(-1.0, 1.0, 64).reshape(4, 16), "scale": 2.0}
+for n in (8, 6000):
+    found = primad.jit(primad.value_and_grad(loss))(w, np.linspace(0.0, 1.0, 4 * n).reshape(n, 4))
+    print(np.asarray(found[0]).tobytes().hex(), found[1]["first"].tobytes().hex())
+try:
+    primad.jit(lambda a: np.linalg.cholesky(a) @ np.ones(40))(-np.eye(40))
+except primad.errors.PrimadError as error:
+    print(str(error).replace("\\n", " "))
+print(len(made), len(written), len(derived))
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> DiskCache:
+    return DiskCache(tmp_path / "kept")
+
+
+def files(cache: DiskCache) -> list[Path]:
+    return sorted(cache.path.iterdir())
+
+
+def run(script: str, folder: Path) -> list[str]:
+    environment = os.environ | {"PRIMAD_CACHE": str(folder)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    """It derives nothing and writes no text. Values are the same bits, errors say the same; damage is made good."""
+    folder = tmp_path / "kept"
+    *first, compiled = run(SCRIPT, folder)
+    assert all(int(count) >= 3 for count in compiled.split()) and len(first) == 3
+    assert run(SCRIPT, folder) == [*first, "0 0 0"]
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert run(SCRIPT, folder) == [*first, compiled]
+    assert run(SCRIPT, folder) == [*first, "0 0 0"]
+    folder.chmod(0o755)
+    assert run(SCRIPT, folder) == [*first, compiled]
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+@pytest.mark.parametrize("name", ["numpy", "scipy", "llvmlite"])
+def test_what_machine_code_depends_on(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code of one version of what it calls, or was made by, does not run beside another."""
+    import llvmlite.binding as llvm
+
+    from primad.native.llvm.compiler import _about
+
+    before = _about(llvm)
+    monkeypatch.setattr(f"{name}.__version__", "0.0")
+    assert _about(llvm) != before
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+def test_what_is_kept_depends_on_versions_and_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = compiler()
+    assert host is not None
+    found = [text_cache.key_of("kind", "said"), text_cache.key_of("other", "said"), text_cache.key_of("kind", "else")]
+    for name in ("BUDGET", "CORE"):
+        field, value = next((k, v) for k, v in vars(getattr(text_cache, name)).items() if isinstance(v, int))
+        with monkeypatch.context() as patch:
+            patch.setattr(text_cache, name, replace(getattr(text_cache, name), **{field: value + 1}))
+            found.append(text_cache.key_of("kind", "said"))
+    for i in range(len(host.about)):
+        with monkeypatch.context() as patch:
+            patch.setattr(host, "about", (*host.about[:i], "other", *host.about[i + 1 :]))
+            found.append(text_cache.key_of("kind", "said"))
+    assert None not in found and len(set(found)) == len(found)
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+def test_derived_programs_that_do_not_fit_are_derived_again(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damage with a right sum, a program of other inputs, an op of the user's own: none of them is used."""
+    monkeypatch.setattr(program_cache, "disk_cache", lambda: cache)
+    source = primad.trace(primad.grad(lambda x: np.sum(np.sin(x) ** 2)))(np.ones(3))
+    made: list[primad.Program] = []
+
+    def found(source: primad.Program) -> primad.Program:
+        return program_cache.kept_program(
+            "derived", source, known_ops(), lambda: made.append(source) or primad.simplify(source)
+        )
+
+    first = found(source)
+    assert str(found(source)) == str(first) and len(made) == 1
+    key = text_cache.key_of("derived", json.dumps(packed(source, known_ops(), program_cache._sum)))
+    assert key is not None and cache.count == 1
+    other = packed(primad.trace(np.sin)(np.ones(2)), known_ops())
+    for count, body in enumerate((b"", b"[", b"[]", b"[[]]", b'"a"', b"[" * 100_000, json.dumps(other).encode()), 2):
+        cache.put(key, body)
+        assert str(found(source)) == str(first) and len(made) == count
+        assert str(found(source)) == str(first) and len(made) == count
+    with without(LOCAL):
+        assert len(found(source).nodes) >= len(first.nodes) and made[-1] is source
+    own = primad.elementwise("own", np.sin, [lambda out, x: np.cos(x)])
+    mine = primad.trace(primad.grad(lambda x: np.sum(own(x))))(np.ones(3))
+    assert found(mine) is not found(mine) and made[-2:] == [mine, mine] and cache.count == 1
+
+
+def test_fingerprints_tell_programs_apart() -> None:
+    """By ops, params, types, scalars to the sign of zero, captured arrays and order; not by who recorded them."""
+
+    def of(f: Any, *arguments: Any) -> str | None:
+        return fingerprint(primad.lower(primad.trace(f)(*arguments)), ops.BY_NAME)
+
+    own = primad.elementwise("sin", np.sin, [lambda out, x: np.cos(x)])
+    x, y = np.ones((2, 2)), np.ones((2, 2), np.float32)
+    different = [
+        of(np.sin, x), of(np.cos, x), of(np.sin, y), of(np.sin, x[0]), of(lambda x: np.sum(x, 0), x),
+        of(lambda x: np.sum(x, 1), x), of(lambda x: x * 2.0, x), of(lambda x: x * 3.0, x), of(lambda x: x + 0.5, x),
+        of(lambda x: x @ np.eye(2), x), of(lambda x: x @ (2 * np.eye(2)), x), of(lambda x, y: np.sin(x), x, x),
+        of(lambda x, y: np.sin(y), x, x), of(lambda x: (np.sin(x), x), x), of(lambda x: (x, np.sin(x)), x),
+        of(lambda x: x[:1], x), of(lambda x: x[1:], x),
+        of(lambda x: np.arctan2(x, 0.0), x), of(lambda x: np.arctan2(x, -0.0), x),
+    ]  # fmt: skip
+    assert None not in different and len(set(different)) == len(different)
+    assert of(lambda z: np.sin(z), x) == different[0]
+    assert of(own, x) is None
+
+
+def test_keys_are_texts_and_their_bounds(cache: DiskCache) -> None:
+    cache.put(("a", "bc"), b"one")
+    cache.put(("ab", "c"), b"two")
+    assert [cache.get(key) for key in (("a", "bc"), ("ab", "c"), ("abc",))] == [b"one", b"two", None]
+    assert cache.count == 2 and cache.size == sum(path.stat().st_size for path in files(cache))
+    cache.clear()
+    assert cache.count == cache.size == 0 and cache.get(("ab", "c")) is None
+
+
+def test_a_folder_that_others_could_have_touched_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = DiskCache(tmp_path / "own")
+    own.put(("key",), b"code")
+    (tmp_path / "link").symlink_to(own.path)
+    (tmp_path / "file").write_bytes(b"")
+    wide = tmp_path / "wide"
+    wide.mkdir()
+    wide.chmod(0o770)
+    for name, why in (("link", "cannot be opened"), ("file", "cannot be opened"), ("wide", "770")):
+        refused = DiskCache(tmp_path / name)
+        assert why in refused.refused
+        refused.put(("key",), b"other")
+        assert refused.get(("key",)) is None and refused.count == 0
+        refused.clear()
+    assert own.get(("key",)) == b"code" and not list(wide.iterdir())
+    monkeypatch.setattr(os, "geteuid", lambda: own.path.stat().st_uid + 1)
+    assert "another user" in DiskCache(own.path).refused
+    assert own.get(("key",)) is None  # what was the user's own when it was opened, is asked again of each file
+
+
+def test_a_file_that_others_could_have_touched_is_not_read(cache: DiskCache, tmp_path: Path) -> None:
+    cache.put(("key",), b"code")
+    (path,) = files(cache)
+    whole = path.read_bytes()
+
+    for damage in (whole[:-1], whole + b"?", whole[1:], b"", whole[:40] + b"?" + whole[41:]):
+        path.write_bytes(damage)
+        assert cache.get(("key",)) is None
+    path.write_bytes(whole)
+    assert cache.get(("key",)) == b"code"
+    path.chmod(0o620)
+    assert cache.get(("key",)) is None
+    path.chmod(0o600)
+    (tmp_path / "other").hardlink_to(path)
+    assert cache.get(("key",)) is None
+    path.unlink()
+    path.symlink_to(tmp_path / "other")
+    assert cache.get(("key",)) is None
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    assert cache.get(("key",)) is None
+    cache.put(("key",), b"code")
+    assert cache.get(("key",)) == b"code"
+
+
+def test_what_is_kept_is_bounded(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was used last stays."""
+    monkeypatch.setattr(disk_cache, "LARGEST", 10_000)
+    for k in range(40):
+        cache.put((str(k),), bytes(1000))
+        assert cache.get(("0",)) == bytes(1000)
+        assert cache.size <= 11_100
+        time.sleep(0.002)
+    assert cache.get(("39",)) is not None and cache.get(("20",)) is None
+    again = DiskCache(cache.path)
+    again.put(("own",), bytes(9000))
+    assert again.size <= 10_000
+
+
+def test_a_full_disk_loses_nothing(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*names: Any, **folders: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        cache.put(("key",), b"code")
+    assert cache.get(("key",)) is None and not files(cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "utime", full)
+        cache.put(("key",), b"code")
+        assert cache.get(("key",)) == b"code"
+
+
+def test_several_processes_write_the_same_file(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from primad.system.disk_cache import DiskCache
+cache = DiskCache(Path(sys.argv[1]))
+body = bytes(range(256)) * 400
+for _ in range(200):
+    cache.put(("key",), body)
+    assert cache.get(("key",)) == body
+"""
+    code = [sys.executable, "-c", script, str(tmp_path / "kept")]
+    running = [subprocess.Popen(code, stderr=subprocess.PIPE) for _ in range(3)]
+    assert [each.communicate(timeout=120)[1] for each in running] == [b""] * 3
+    assert DiskCache(tmp_path / "kept").count == 1
+
+
+def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PRIMAD_CACHE", "0")
+    assert disk_cache.folder() is None and disk_cache.disk_cache() is None
+    monkeypatch.setenv("PRIMAD_CACHE", str(tmp_path / "named"))
+    assert disk_cache.folder() == tmp_path / "named"
+    monkeypatch.delenv("PRIMAD_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert disk_cache.folder() == tmp_path / "primad"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert disk_cache.folder() == tmp_path / "home" / ".cache" / "primad"

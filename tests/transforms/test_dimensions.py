@@ -1,0 +1,111 @@
+"""Which axes of a program are one index, and what happens along them: by dependence, never by equal lengths."""
+
+import numpy as np
+import pytest
+
+import primad
+from primad import ops
+from primad.runtime.plan.interpreter import Plan
+from primad.transforms import lower, vjp
+from primad.transforms.dimensions import Dimensions, result_axes
+from primad.verify.cases.drawn_cases import Seeded
+from primad.verify.random_programs import draw_program
+
+POINTS = np.linspace(-1.0, 1.0, 5)
+SQUARE = np.linspace(-1.0, 1.0, 25).reshape(5, 5)
+
+
+def axes_of(function, *args):
+    """Return what the axes of a function's result are, for what depends on its first argument."""
+    program = lower(primad.trace(function)(*args))
+    return result_axes(program, [i == 0 for i in range(len(program.inputs))])[0]
+
+
+def test_the_points_of_residuals_are_an_axis_along_which_nothing_happens():
+    def residuals(weights, points):
+        return np.tanh(points[:, None] * weights[None, :] + (points - np.mean(points))[:, None]) @ weights
+
+    (axis,) = axes_of(residuals, np.ones(5), POINTS)
+    assert axis.inputs == {1: 0}
+    assert not axis.happens
+
+
+@pytest.mark.parametrize(
+    ("residuals", "happens"),
+    [
+        (lambda w, points: points * np.sum(w * points), {"summed"}),
+        (lambda w, points: np.cumsum(w * points), {"mixed"}),
+        (lambda w, points: np.sort(w * points) + points, {"mixed"}),
+        (lambda w, points: SQUARE @ (w * points) + points, {"summed"}),
+        (lambda w, points: (w * points)[::-1] + points, {"mixed"}),
+        (lambda w, points: np.sum(w * SQUARE, axis=1) + points, set()),
+        (lambda w, points: w * np.cumsum(points), set()),
+        (lambda w, points: np.reshape(np.reshape(w * points, (5, 1)), (1, 5))[0], set()),
+    ],
+)
+def test_what_happens_to_values_that_depend_on_the_parameter(residuals, happens):
+    (axis,) = axes_of(residuals, 2.0, POINTS)
+    assert axis.happens == happens
+
+
+def test_an_index_that_stands_for_two_axes_of_a_value_is_mixed():
+    (axis,) = axes_of(lambda w, x: np.sum(w * x, axis=0) + np.sum(w * x, axis=1), 2.0, SQUARE)
+    assert axis.happens == {"summed", "mixed"}
+
+
+def test_axes_are_not_one_for_being_equally_long():
+    first, second = axes_of(lambda w, x, y: w * x[:, None] * y[None, :], 2.0, POINTS, POINTS)
+    assert first.inputs == {1: 0} and second.inputs == {2: 0}
+    program = primad.trace(lambda x: x[:, None] * x[None, :])(POINTS)
+    dimensions = Dimensions(program)
+    assert dimensions.of(program.outputs[0], 0) is dimensions.of(program.outputs[0], 1)
+    assert program.outputs[0] in dimensions.of(program.outputs[0], 0).twice
+
+
+def test_merged_axes_are_those_that_they_are_made_of():
+    x = primad.ArrayType((2, 3, 4), float)
+    merged = ops.reshape.axes(x, shape=(6, 4))
+    first, second = merged.operands[0][:2]
+    assert merged.results[0][0].names == (first, second)
+    assert merged.results[0][0].lengths == (2, 3)
+    assert merged.role(merged.results[0][1]) == "mapped"
+    assert ops.reshape.axes(primad.ArrayType((4, 6), float), shape=(6, 4)).results == ((None, None),)
+    both = ops.reshape.axes(primad.ArrayType((2, 6), float), shape=(4, 3))
+    assert both.operands[0][1].names[1:] == both.results[0][1:]  # the 6 is 2 outer times 3 inner
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_depend_on_inputs_as_their_axes_say(seed):
+    program = lower(draw_program(Seeded(seed)))
+    if seed % 2 and any(type.is_float for type in program.out_types):
+        program = lower(vjp(program))
+    rng = np.random.default_rng(seed)
+    values = [rng.uniform(0.25, 0.75, type.shape) for type in program.in_types]
+    plan = Plan(program)
+    with np.errstate(all="ignore"):
+        expected = plan.run(values)
+        for place, type in enumerate(program.in_types):
+            found = result_axes(program, [i == place for i in range(len(values))])
+            for output, axes in enumerate(found):
+                for axis, known in enumerate(axes):
+                    if place not in known.inputs or known.happens:
+                        continue
+                    index = int(rng.integers(type.shape[known.inputs[place]]))
+                    changed = np.moveaxis(rng.uniform(0.25, 0.75, type.shape), known.inputs[place], 0)
+                    changed[index] = np.moveaxis(values[place], known.inputs[place], 0)[index]
+                    others = list(values)
+                    others[place] = np.moveaxis(changed, 0, known.inputs[place])
+                    got = plan.run(others)[output]
+                    np.testing.assert_array_equal(np.take(got, index, axis), np.take(expected[output], index, axis))
+
+
+def test_each_of_several_results_has_its_axes():
+    def factors(x):
+        q, r = ops.qr(x)
+        return q, np.sum(r, axis=(1, 2))
+
+    program = lower(primad.trace(factors)(primad.ArrayType((5, 3, 2), float)))
+    of_q, of_r = result_axes(program, [True])
+    assert [axis.inputs for axis in of_q] == [{0: 0}, {}, {}]
+    assert of_r[0].inputs == {0: 0} and not of_r[0].happens
+    assert of_q[1].happens == {"mixed"}
