@@ -410,3 +410,33 @@ def test_custom_rules_inside_transforms() -> None:
     cube = primad.elementwise("cube_of_test", lambda x: x * x * x, partials=[lambda out, x: 3.0 * x * x])
     assert primad.grad(primad.grad(cube))(2.0) == 12.0
     np.testing.assert_array_equal(primad.vmap(primad.grad(cube))(X), 3 * X * X)
+
+
+@pytest.mark.parametrize("c", [np.array([3.0, 5.0]), 0.3], ids=["array", "scalar"])
+def test_linear_parts_of_arguments_are_not_those_of_constants(c: Any) -> None:
+    """What is closed over and what is an argument are inputs of one program alike; only some of them are active."""
+    x = np.array([1.0, 2.0])
+    one, two = np.ones(2), np.ones_like(c)
+    for _ in range(2):  # whichever comes first is in the cache
+        np.testing.assert_array_equal(primad.linearize(lambda a: a * c, x)[1](one), c * one)
+        np.testing.assert_array_equal(primad.linearize(lambda a, b: a * b, x, c)[1](one, two), c + x)
+        np.testing.assert_array_equal(primad.linearize(lambda b: x * b, c)[1](two), x)
+        np.testing.assert_array_equal(primad.vjp(lambda a: a * c, x)[1](one)[0], c * one)
+        first, second = primad.vjp(lambda a, b: a * b, x, c)[1](one)
+        np.testing.assert_array_equal(first, c * one)
+        np.testing.assert_array_equal(second, x if np.ndim(c) else x.sum())
+        assert len(primad.vjp(lambda b: x * b, c)[1](one)) == 1
+
+
+def test_a_layer_with_weights_as_arguments_is_not_one_that_closes_over_them() -> None:
+    rng = np.random.default_rng(0)
+    w, b, x = rng.normal(size=(3, 2)), rng.normal(size=3), rng.normal(size=2)
+    ct = np.ones(3)
+    assert len(primad.vjp(lambda x: np.tanh(w @ x + b), x)[1](ct)) == 1
+    slope = 1 - np.tanh(w @ x + b) ** 2
+    for found, expected in zip(
+        primad.vjp(lambda w, b, x: np.tanh(w @ x + b), w, b, x)[1](ct),
+        (np.outer(slope, x), slope, w.T @ slope),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

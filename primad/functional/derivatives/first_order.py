@@ -113,7 +113,8 @@ class _Linear:
 def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
     """Run the part of a jvp or vjp that needs the primals only; return outputs and the rest as a linear function."""
     of = ClosedProgram(call.program)
-    active = [*[True] * len(call.leaves), *[False] * len(call.program.sources)]
+    # Arguments and captured values are all inputs of the closed program, whose key does not say which are active.
+    active = (*[True] * len(call.leaves), *[False] * len(call.program.sources))
 
     def derive() -> tuple[Program, Program]:
         pushed = transform == "jvp"
@@ -126,7 +127,7 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
         return split(program, late, [i >= outs for i in range(len(program.outputs))])
 
     n = len(call.program.outputs)
-    early, rest = prepared_parts(("linear part", transform, of.key), derive, known=n)
+    early, rest = prepared_parts(("linear part", transform, active, of.key), derive, known=n)
     results = early.run([*map(np.asarray, call.leaves), *call.program.source_values])
     return results[:n], _Linear(rest, results[n:])
 
