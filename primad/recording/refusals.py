@@ -16,7 +16,6 @@ from types import CodeType, FrameType
 from typing import Any
 
 from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users, users_frame
-from primad.recording.foreign import more_than_elements
 
 LONGEST = 60
 """Characters of an expression that are shown."""
@@ -163,43 +162,15 @@ def lost(what: str, type: object) -> Refusal:
     """
     frame = users_frame()
     now = doing(frame)
-    where = None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-    asking = _asking(frame, now.text)
-    if asking is not None:
-        return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), asking, where)
     named = f"{now.text} = {now.assigned or '…'}" if now.stores else now.text or what
     message = (
         f"{named} needs the numbers of a traced array of type {type}",
         "A plain number would silently lose the derivative.",
         _way_out(now),
     )
-    return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), message, where)
-
-
-def _asking(users: FrameType | None, text: str) -> tuple[str, str, str] | None:
-    """Return the message for an array that is more than its elements, if one of its methods asks for the numbers."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        found = _met(frame, text)
-        if found is not None or frame is users:
-            return found
-        frame = frame.f_back
-    return None
-
-
-def _met(frame: FrameType, text: str) -> tuple[str, str, str] | None:
-    """Return the message for an array that is more than its elements, if a frame runs one of its methods.
-
-    Args:
-        frame: what runs.
-        text: the user's expression.
-    """
-    owner = None if frame.f_code.co_filename.startswith(PACKAGE) else frame.f_locals.get("self")
-    found = more_than_elements(owner)
-    return found and (
-        f"{text and text + ': '}a value of type {type(owner).__name__} cannot meet a traced array",
-        *found,
-    )
+    if frame is None:
+        return Refusal(None, message, None)
+    return Refusal((frame.f_code, frame.f_lasti), message, f"{frame.f_code.co_filename}:{frame.f_lineno}")
 
 
 def _way_out(now: Doing) -> str:
@@ -208,10 +179,12 @@ def _way_out(now: Doing) -> str:
     if now.node is None:
         return _ANYWHERE
     if not isinstance(now.node, ast.Call):
-        return f"{_READ}; {_JOIN}."
+        return _sparse(now) if now.module.startswith("scipy.sparse") else f"{_READ}; {_JOIN}."
     module, name = now.module, now.called.rpartition(".")[2]
     if module in ("math", "cmath"):
         return _of_math(name)
+    if module.startswith("scipy.sparse"):
+        return _sparse(now)
     if name in ("array", "asarray", "asanyarray", "ascontiguousarray", "fromiter", "float64", "float32", "require"):
         return _converted(now)
     if name in ("float", "int", "complex", "item", "tolist"):
@@ -278,6 +251,11 @@ def _is_list(now: Doing, node: ast.expr) -> bool:
     return isinstance(node, literal) or isinstance(now.value(node), (list, tuple))
 
 
+def _sparse(now: Doing) -> str:
+    left = ast.unparse(now.node.left) if isinstance(now.node, ast.BinOp) else "A"
+    return f"use the dense array, {left}.toarray(), or make the product an op of your own with primad.linear; {_READ}."
+
+
 # -- errors that others raise ------------------------------------------------------------------------------------------
 
 
@@ -308,10 +286,6 @@ def explained(error: Exception, arguments: Any, refusal: Refusal | None) -> Prim
         return None
     where = f"{frame.f_code.co_filename}:{line}" if frame is not None else None
     now = doing(frame, instruction) if frame is not None else Doing()
-    for later, _, _ in steps[max(place, 0) :]:
-        met = _met(later, now.text) if any(hasattr(value, "node") for value in later.f_locals.values()) else None
-        if met is not None:
-            return TracingError(*met, where=where)
     text = str(error) or type(error).__name__
     inside = any(later.f_code.co_filename.startswith(PACKAGE) for later, _, _ in steps[max(place, 0) + 1 :])
     listed = _listed(arguments)

@@ -236,9 +236,11 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a sparse matrix": (
         lambda x: S @ x,
-        "S @ x: a value of type csr_array cannot meet a traced array\n"
-        "  It is sparse: zeros are not among its elements.\n"
-        "  Fix: use the dense array, A.toarray(), or make the product an op of your own with primad.linear.",
+        needs(
+            "S @ x",
+            "float64[3]",
+            f"use the dense array, S.toarray(), or make the product an op of your own with primad.linear; {READ}",
+        ),
         lambda x: S.toarray() @ x,
     ),
     "a distribution": (
@@ -332,8 +334,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "an operator that Python lacks": (
         lambda x: "a" + x,
-        "an operator between a traced array of type float64[3] and a text, 'a'\n"
-        "  Fix: convert it: float(text), or np.array(texts).astype(float).",
+        """'a' + x, on a traced array: can only concatenate str (not "a traced array") to str""",
         lambda x: x,
     ),
 }  # fmt: skip

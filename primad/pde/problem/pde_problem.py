@@ -236,10 +236,11 @@ class Problem:
         return {name: self._stacked(params, name, row) for name, row in points.items()}
 
     def _stacked(self, params: Tree, name: str, row: Row) -> Any:
-        leaves = tree.leaves(self._raw(params, self.terms[name], row))
+        leaves = tree.leaves(self.raw(params, self.terms[name], row))
         return stack([reshape(_plain(leaf), (-1,)) for leaf in leaves], axis=1)
 
-    def _raw(self, params: Tree, term: Term, row: Row) -> Any:
+    def raw(self, params: Tree, term: Term, row: Row) -> Any:
+        """Return the residuals of a term, in the tree that its function returns."""
         return tree.map(_plain, term.residual(self.known(params, row), row))
 
     def loss(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> Any:
@@ -307,7 +308,7 @@ class Problem:
     def _labels(self, term: Term) -> tuple[str, ...]:
         """Return the names of a term's residuals; check that they are one number a point each."""
         row = term.draw(3, (0,))
-        program = trace(lambda params, row: self._raw(params, term, row))(self.init(), row)
+        program = trace(lambda params, row: self.raw(params, term, row))(self.init(), row)
         rows = 1 if term.kind == "integral" else len(row["at"])
         for type in program.out_types:
             if type.shape != ((rows,) if term.kind != "integral" else ()):

@@ -12,6 +12,7 @@ from primad.pde.fields.problem_formulas import mathml_of
 from primad.pde.geometry.intervals import time_of
 from primad.pde.problem.conditions import Condition, Initial, Neumann, Robin
 from primad.pde.report.summary import brief
+from primad.pde.solve.confidence import confidence
 from primad.system.quantities import seconds
 
 if TYPE_CHECKING:
@@ -102,12 +103,14 @@ def results(solution: Solution, exact: Mapping[str, Callable[..., Any]], bands: 
         losses = [(name, len(row["at"]), value) for name, row, value in _by_label(solution)]
         parts.append(table(losses, ("residual", "points", "mean square")))
     if problem.coefficients:
-        edges = solution.confidence() if bands and solution.has_data else {}
+        known = confidence(solution) if bands and solution.has_data else None
+        edges = known.intervals(0.95) if known and not known.doubts else {}
         learned = []
         for name, value in solution.coefficients.items():
             band = " to ".join(f"{edge:.6g}" for edge in edges[name]) if name in edges and np.ndim(value) == 0 else ""
             learned.append((name, value if np.ndim(value) == 0 else value.tolist(), band))
         parts.append(table(learned, ("coefficient", "value", "95 % confidence")))
+        parts += [f"<p>No confidence: {escape(doubt)}.</p>" for doubt in (known.doubts if known else ())]
     return parts
 
 

@@ -11,6 +11,7 @@ from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import check_arguments
 from primad.pde.report.grids import Grid, grid
+from primad.pde.solve.confidence import confidence
 from primad.pde.solve.optional_packages import needed
 
 if TYPE_CHECKING:
@@ -289,7 +290,7 @@ def plot_coefficients(
         solution: whose history is drawn.
         axes: matplotlib's axes to draw on; by default those of a new figure.
         exact: what they should be, by name.
-        level: of the confidence; None for no bands. Bands need data.
+        level: of the confidence; None for no bands. Bands need data that the model fits; without, the title says so.
 
     Returns:
         the axes.
@@ -298,15 +299,17 @@ def plot_coefficients(
     traces = {name: np.array(trace) for name, trace in history.coefficients.items() if np.ndim(trace[0]) == 0}
     if not traces:
         raise ProblemError("there are no coefficients to draw: the problem learns none that are numbers")
-    bands = solution.confidence(level) if level is not None and solution.has_data else {}
+    known = confidence(solution) if level is not None and solution.has_data else None
+    bands = known.intervals(level) if level is not None and known and not known.doubts else {}
     for i, (name, trace) in enumerate(traces.items()):
         axes.plot(np.arange(1, len(trace) + 1), trace, color=f"C{i}", label=f"{name} = {trace[-1]:.5g}")
-        if name in bands:
+        if name in bands and np.all(np.isfinite(bands[name])):
             low, high = bands[name]
             axes.axhspan(float(low), float(high), color=f"C{i}", alpha=0.2, linewidth=0, label=f"{level:.0%} of {name}")
         if exact and name in exact:
             axes.axhline(exact[name], color=f"C{i}", linestyle=":", label=f"exact {name}")
-    axes.set(xlabel="step", ylabel="coefficient", title="Coefficients")
+    title = "Coefficients" + (" (no intervals: the model does not fit)" if known and known.doubts else "")
+    axes.set(xlabel="step", ylabel="coefficient", title=title)
     axes.legend(frameon=False, fontsize="small")
     return axes
 

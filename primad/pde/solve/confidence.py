@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,24 +14,64 @@ from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.residual_models import Residuals
 from primad.optimize.parameter_vectors import Space
 from primad.pde.geometry.sampling import Array
+from primad.pde.solve.misfit import Residual, alike, misfits, residuals_of
 
 if TYPE_CHECKING:
     from primad.pde.solve.solution import Solution
 
 MOST = 8000
 """Parameters for which the Hessian is made."""
+STRICTEST = 1e8
+"""How much more than data, in JᵀJ/σ², equations and conditions count at most: beyond, they are as good as exact."""
+NEAR = 2.0
+"""Standard deviations that a coefficient may still have to go."""
+UNDETERMINED = 1e-3
+"""Which part of a coefficient's direction may be without curvature."""
 
 
-def deviations(solution: Solution) -> dict[str, Array]:
-    """Return the standard deviations of the coefficients.
+@dataclass(frozen=True)
+class Confidence:
+    """What data say of coefficients.
 
-    The residuals of each term are taken as independent errors of the variance that they have: the inverse of the sum of
-    JᵀJ/σ² of the terms, with the networks' parameters among the unknown ones, is the covariance.
+    Attributes:
+        values: the coefficients.
+        deviations: the standard deviation of each; infinite where data do not determine it.
+        freedom: how many independent values the data have beyond the parameters that they determine.
+        doubts: in words, why the deviations mean nothing; empty if they do.
+    """
+
+    values: dict[str, Any]
+    deviations: dict[str, Array]
+    freedom: float
+    doubts: tuple[str, ...]
+
+    def intervals(self, level: float) -> dict[str, tuple[Any, Any]]:
+        """Return for each coefficient the interval that contains it with a probability; NaN where there are doubts.
+
+        Raises:
+            ProblemError: if the level is no probability.
+        """
+        if not 0 < level < 1:
+            raise ProblemError(f"the level of confidence is a probability, got {level}")
+        from scipy.special import stdtrit  # loads when intervals are asked for
+
+        factor = np.nan if self.doubts else float(stdtrit(self.freedom, 0.5 + level / 2))
+        pairs = [(name, value, factor * self.deviations[name]) for name, value in self.values.items()]
+        return {name: (value - half, value + half) for name, value, half in pairs}
+
+
+def confidence(solution: Solution) -> Confidence:
+    """Return what data say of the coefficients.
+
+    Residuals of data are taken as errors of one variance: their square sum, over their number less the parameters that
+    they determine. Where neighbours are off alike, fewer of them are independent. Equations and conditions count by
+    their mean squares. The inverse of the sum of JᵀJ/σ², with the networks' parameters among the unknown ones, is the
+    covariance.
 
     Raises:
         ProblemError: if there are no coefficients or no data, or too many parameters for the Hessian.
     """
-    problem, params, points = solution.problem, solution.params, solution.points
+    problem, params = solution.problem, solution.params
     space = Space.of(params)
     if not problem.coefficients:
         raise ProblemError("no coefficient is learned: there is nothing to be confident of")
@@ -40,39 +82,111 @@ def deviations(solution: Solution) -> dict[str, Array]:
         )
     if space.size > MOST:
         raise ProblemError(f"the Hessian of {space.size} parameters is too large", fix="use a smaller network.")
-    model: Residuals = problem.compiled(LevenbergMarquardt())
-    square = np.zeros((space.size, space.size))
-    for name, row in points.items():
-        plain = {**row, "scale": np.ones_like(row["scale"])}
-        values = problem.evaluated(params, {name: plain})[name]
-        variance = np.maximum(np.mean(values**2, axis=0), 1e-24)
-        if len(values) > 1:  # as an unbiased estimate; a single residual tells nothing more
-            variance = variance * len(values) / max(len(values) - len(problem.coefficients), 1)
-        plain["scale"] = np.broadcast_to(1 / np.sqrt(variance), row["scale"].shape).copy()
-        for _, rows in model.rows(params, {name: plain}):
-            square += rows.T @ rows
-    return _named(solution, space, np.sqrt(np.diag(_inverse(square))))
+    found = _Hessian(solution, space)
+    inverse = found.inverse()[0]
+    free = found.free(inverse)
+    inverse, lost, step = found.inverse()
+    deviations = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    deviations[lost > UNDETERMINED] = np.inf
+    doubts = misfits(problem, params, solution.points)
+    if free < 1 and not doubts:
+        doubts.append("there are hardly more data than parameters that they determine, and nothing tells their errors")
+    chosen = np.flatnonzero(_coefficients(space) & (lost <= UNDETERMINED))
+    far = float(np.max(np.abs(step[chosen]) / deviations[chosen], initial=0.0))
+    if far > NEAR:
+        doubts.append(f"the search is not at its end: a coefficient is {far:.1f} standard deviations away from it")
+    named: dict[str, Any] = space.tree(deviations)["coefficients"]
+    deviating = {name: np.asarray(value)[()] for name, value in named.items()}
+    return Confidence(solution.coefficients, deviating, max(free, 1.0), tuple(doubts))
 
 
-def _inverse(square: Array) -> Array:
-    """Return the pseudo-inverse of a matrix that is not negative; directions of no curvature are left out."""
-    scale = np.sqrt(np.maximum(np.diag(square), np.max(np.diag(square)) * 1e-30))
-    values, vectors = np.linalg.eigh(square / np.outer(scale, scale))
-    kept = values > 1e-14 * values[-1]
-    half = vectors[:, kept] / np.sqrt(values[kept]) / scale[:, None]
-    found: Array = half @ half.T
+class _Hessian:
+    """The Hessian of Gauss and Newton of a solution.
+
+    Attributes:
+        residuals: of the problem.
+        correlated: for each residual, how many of its values count as one.
+        variances: of each.
+    """
+
+    def __init__(self, solution: Solution, space: Space) -> None:
+        problem = solution.problem
+        self.solution, self.space = solution, space
+        self.model: Residuals = problem.compiled(LevenbergMarquardt())
+        self.residuals = list(residuals_of(problem, solution.params, solution.points))
+        self.correlated, self.variances = list[float](), list[float]()
+        for one in self.residuals:
+            together = alike(one, problem.domain.bounds) if one.kind == "data" else 0.0
+            many = ((1 + together) / max(1 - together, 1e-3)) ** problem.domain.dimension
+            self.correlated.append(min(many, float(len(one.values))))
+            given = 0.0 if one.given is None else float(np.mean(one.given**2))
+            self.variances.append(max(float(np.mean(one.values**2)), 1e-24 * given, 1e-300))
+        self._bound()
+
+    def _bound(self) -> None:
+        """Let nothing be so much stricter than data that the inverse has no digits for these."""
+        sizes = [sum(float(np.sum(rows**2)) for _, rows in self._rows(one, 1.0)) for one in self.residuals]
+        of = list(zip(self.residuals, sizes, self.variances, strict=True))
+        most = STRICTEST * sum(size / variance for one, size, variance in of if one.kind == "data")
+        self.variances = [v if one.kind == "data" or not most else max(v, size / most) for one, size, v in of]
+
+    def _rows(self, one: Residual, scale: float) -> Iterator[tuple[Array, Array]]:
+        """Yield the values of a residual, and the rows of the Jacobian that belong to them, times a scale."""
+        row = self.solution.points[one.term]
+        scales = np.zeros_like(row["scale"])
+        scales[:, one.place] = scale
+        return self.model.rows(self.solution.params, {one.term: {**row, "scale": scales}})
+
+    def free(self, inverse: Array) -> float:
+        """Make variances of data those of errors, with the parameters counted that they determine.
+
+        Where neighbours are off alike, the variance counts as that of fewer values.
+
+        Returns:
+            how many values are left over.
+        """
+        left = 0.0
+        for place, one in enumerate(self.residuals):
+            if one.kind == "data":
+                scaled = self._rows(one, 1 / float(np.sqrt(self.variances[place])))
+                determined = sum(float(np.sum((rows @ inverse) * rows)) for _, rows in scaled)
+                free = len(one.values) - determined
+                self.variances[place] *= len(one.values) / max(free, 1.0) * self.correlated[place]
+                left += free
+        return left
+
+    def inverse(self) -> tuple[Array, Array, Array]:
+        """Return the pseudo-inverse, which part of each direction it leaves out, and the step of Gauss and Newton."""
+        size = self.space.size
+        square, slope = np.zeros((size, size)), np.zeros(size)
+        for one, variance in zip(self.residuals, self.variances, strict=True):
+            for values, rows in self._rows(one, 1 / float(np.sqrt(variance))):
+                square += rows.T @ rows
+                slope += rows.T @ np.ravel(values)
+        scale = np.sqrt(np.maximum(np.diag(square), np.max(np.diag(square)) * 1e-30))
+        curvatures, vectors = np.linalg.eigh(square / np.outer(scale, scale))
+        kept = curvatures > 1e-14 * curvatures[-1]
+        half = vectors[:, kept] / np.sqrt(curvatures[kept]) / scale[:, None]
+        found: Array = half @ half.T
+        return found, np.sum(vectors[:, ~kept] ** 2, axis=1), -(found @ slope)
+
+
+def _coefficients(space: Space) -> Array:
+    """Return which parameters are coefficients."""
+    marked = space.tree(np.arange(space.size, dtype=np.float64))["coefficients"]
+    found = np.zeros(space.size, bool)
+    for places in marked.values():
+        found[np.ravel(places).astype(int)] = True
     return found
 
 
-def _named(solution: Solution, space: Space, vector: Array) -> dict[str, Array]:
-    found: dict[str, Any] = space.tree(vector)["coefficients"]
-    return {name: np.asarray(value)[()] for name, value in found.items()}
-
-
 def intervals(solution: Solution, level: float) -> dict[str, tuple[Any, Any]]:
-    """Return for each coefficient the interval that contains it with a probability."""
-    if not 0 < level < 1:
-        raise ProblemError(f"the level of confidence is a probability, got {level}")
-    factor = NormalDist().inv_cdf(0.5 + level / 2)
-    values = solution.coefficients
-    return {name: (values[name] - factor * s, values[name] + factor * s) for name, s in deviations(solution).items()}
+    """Return for each coefficient the interval that contains it with a probability; warn where there is none."""
+    found = confidence(solution)
+    if found.doubts:
+        warnings.warn(
+            f"there are no intervals of confidence: {'; '.join(found.doubts)}. Make more steps, give data more weight "
+            '(weights={"data": 100}, say), or mend the model.',
+            stacklevel=3,
+        )
+    return found.intervals(level)

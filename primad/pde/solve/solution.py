@@ -21,7 +21,6 @@ from primad.pde.report import plots
 from primad.pde.report.pages import results
 from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
-from primad.recording.foreign import plain
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -50,7 +49,7 @@ class Unknown:
                 fix=f"write {self.name}({', '.join(names)}).",
             )
         given.update(named)
-        arrays = np.broadcast_arrays(*[plain(given[name], np.float64) for name in names])
+        arrays = np.broadcast_arrays(*[np.asarray(given[name], np.float64) for name in names])
         at = np.stack([array.ravel() for array in arrays], axis=1)
         return self._solution.at(at, self.name, self.derivative).reshape(arrays[0].shape)[()]
 
@@ -154,7 +153,7 @@ class Solution:
         if len(exact) != 1:
             raise ProblemError(f"the error of one unknown at a time, got {', '.join(exact) or 'none'}")
         ((name, function),) = exact.items()
-        at = self.problem.domain.interior(points).at if isinstance(points, int) else plain(points)
+        at = self.problem.domain.interior(points).at if isinstance(points, int) else np.asarray(points)
         known = ChainMap({"points": at}, Place(self.problem.domain.names, at))  # type: ignore[arg-type]
         right = np.broadcast_to(by_name(function, known), len(at))
         return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
@@ -182,10 +181,16 @@ class Solution:
         """Return for each learned coefficient the interval that contains it with a probability.
 
         It comes from the Hessian of Gauss and Newton, where the residuals of each term (data, equations, conditions)
-        are taken as independent errors of the size that they have.
+        are taken as errors of the size that they have, with Student's distribution. Of residuals of data whose
+        neighbours are off alike, fewer count as independent.
 
         Args:
             level: the probability.
+
+        Returns:
+            for each coefficient the lowest and the highest value: infinite ones where data do not determine it, NaN,
+            with a warning that says why, where the model does not fit: what is left of data is no noise, what is left
+            of an equation is a good part of its terms, or the search is not at its end.
 
         Raises:
             ProblemError: if there are no coefficients, or no data.

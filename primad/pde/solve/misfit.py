@@ -1,0 +1,134 @@
+"""Whether a model fits: what is left of data beside noise, and of equations beside their terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from primad.ir.node import Node
+from primad.ir.program import Program
+from primad.pde.geometry.sampling import Array
+from primad.recording import tree
+from primad.recording.tracing import trace
+
+if TYPE_CHECKING:
+    from primad.pde.problem.pde_problem import Problem
+
+Tree = Any
+LARGE = 0.1
+"""How large what is left may be beside how far data vary, or beside the terms of an equation."""
+CERTAIN = 4.0
+"""Standard deviations by which neighbours are off alike, from which on it is no chance."""
+FEWEST = 8
+"""Points from which on neighbours tell something."""
+
+
+class Residual(NamedTuple):
+    """One residual of a problem, at the points of its term.
+
+    Attributes:
+        term: name of the term.
+        place: which of the term's residuals.
+        label: its name.
+        kind: of the term.
+        at: the points.
+        values: at the points, without scale.
+        given: the data, in the same unit; None of others.
+    """
+
+    term: str
+    place: int
+    label: str
+    kind: str
+    at: Array
+    values: Array
+    given: Array | None
+
+
+def residuals_of(problem: Problem, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> Iterator[Residual]:
+    """Yield the residuals of all terms."""
+    values = problem.evaluated(params, points)
+    for name, labels in problem.labels.items():
+        term, row = problem.terms[name], points[name]
+        for place, label in enumerate(labels):
+            given = None
+            if term.kind == "data":
+                key = [key for key in row if key.startswith("of ")][place]
+                given = row[key] / (term.noise or 1.0)
+            yield Residual(name, place, label, term.kind, row["at"], np.asarray(values[name])[:, place], given)
+
+
+def alike(residual: Residual, bounds: Array) -> float:
+    """Return the correlation of residuals with those of nearest neighbours, or 0 if it may be chance."""
+    count = len(residual.values)
+    square = float(np.sum(residual.values**2))
+    if count < FEWEST or not square:
+        return 0.0
+    from scipy.spatial import cKDTree  # loads when residuals are looked at
+
+    at = (residual.at - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0])
+    nearest = cKDTree(at).query(at, 2)[1]
+    other = np.where(nearest[:, 0] == np.arange(count), nearest[:, 1], nearest[:, 0])
+    found = float(np.sum(residual.values * residual.values[other])) / square
+    # Most pairs count from both sides, which makes the variance of a sum of independent ones 1.5 to 2 times as large.
+    return found if found > CERTAIN * np.sqrt(1.5 / count) else 0.0
+
+
+def misfits(problem: Problem, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> list[str]:
+    """Return in words which data and equations a solution does not fit, though their residuals are counted as errors.
+
+    Data are not fitted where neighbours are off alike by a good part of how far the data vary; equations where what is
+    left of them is a good part of their terms.
+    """
+    found, terms = [], dict[str, list[float]]()
+    for one in residuals_of(problem, params, points):
+        size = float(np.sqrt(np.mean(one.values**2)))
+        if one.given is not None and alike(one, problem.domain.bounds):
+            spread = float(np.std(one.given))
+            if size > LARGE * spread:
+                found.append(
+                    f"what is left of {one.label!r} is no noise: neighbours are off alike, by {_share(size, spread)} "
+                    "of how far the data vary"
+                )
+        elif one.kind == "equation":
+            if one.term not in terms:
+                terms[one.term] = _sizes(problem, params, one.term, points[one.term])
+            whole = terms[one.term][one.place]
+            if whole and size > LARGE * whole:
+                found.append(f"what is left of {one.label!r} is {_share(size, whole)} of its terms")
+    return found
+
+
+def _share(size: float, of: float) -> str:
+    return f"{size / of:.0%}" if of and size < 10 * of else "many times"
+
+
+def _sizes(problem: Problem, params: Tree, name: str, row: Mapping[str, Array]) -> list[float]:
+    """Return how large the terms of an equation are, for each of its residuals; 0 where nothing is added up."""
+    program = trace(lambda params, row: tree.leaves(problem.raw(params, problem.terms[name], row)))(params, row)
+    inner: dict[Node, None] = {}
+    stack = list(program.outputs)
+    while stack:
+        node = stack.pop()
+        if node not in inner:
+            inner[node] = None
+            if node.op.name in ("add", "sub", "neg", "mul"):
+                stack += node.inputs
+    nodes = list(inner)
+    values = dict(zip(nodes, Program(program.trace, program.inputs, nodes, program.in_tree)(params, row), strict=True))
+    known: dict[Node, Array] = {}
+    for node in [node for node in program.nodes if node in inner]:
+        sides = [known[operand] for operand in node.inputs if operand in known]
+        if node.op.name in ("add", "sub"):
+            known[node] = sides[0] + sides[1]
+        elif node.op.name == "mul":
+            known[node] = sides[0] * sides[1]
+        else:
+            known[node] = np.abs(np.asarray(values[node]))
+    found = []
+    for node in program.outputs:
+        whole, left = (float(np.sqrt(np.mean(np.square(a)))) for a in (known[node], np.asarray(values[node])))
+        found.append(whole if whole > (1 + 1e-9) * left else 0.0)
+    return found
