@@ -86,23 +86,30 @@ def _together(taken: Wants, wants: Wants) -> Wants:
     return tuple([want if own is None else own for own, want in zip(taken, wants, strict=True)])
 
 
-def _passing(node: Node) -> list[bool]:
-    """Say along which axes of a value less of it is the op of less of its operands.
+def _passing(node: Node, wants: Wants) -> Wants:
+    """Return the demands, of those of a node's result, that its operands can meet; None where the op is applied to all.
 
-    An op that can fail is applied to all: its error must not be lost.
+    An op that can fail is applied to all: its error must not be lost. Neither must that of indices out of range, so
+    rows go on only along an axis that an operand has: one that the op makes has no length to compare them with.
     """
     taken = _taken(node)
     if taken is not None:
-        return [own is None for own in taken]
+        return tuple([want if own is None else None for own, want in zip(taken, wants, strict=True)])
     if isinstance(node.op, Leaf):
-        return [node.op is LITERAL] * node.type.ndim
+        return tuple([want if node.op is LITERAL and isinstance(want, tuple) else None for want in wants])
     several = any(isinstance(x.type, TupleType) for x in (node, *node.inputs))
     unknown = several or node.op.called or (not node.op.pointwise and node.op.adapt is None)
     if unknown or node.op.domain is not None:
-        return [False] * len(_all(node))
+        return _all(node)
     map = axis_map(node)
     (after,) = map.results
-    return [is_name(label) and after.count(label) == 1 and map.role(label) != "mixed" for label in after]
+    held = {label for labels in map.operands for label in labels}
+
+    def met(label: Hashable, want: Want) -> bool:
+        alone = is_name(label) and after.count(label) == 1 and map.role(label) != "mixed"
+        return alone and (label in held or not isinstance(want, Node))
+
+    return tuple([want if met(label, want) else None for label, want in zip(after, wants, strict=True)])
 
 
 def _length(want: Want, length: int) -> int:
@@ -161,7 +168,7 @@ class _Taking:
         """Return what is computed of a value, of which a part is needed: all where that is not much less."""
         if _is_whole(wants) or not _pays(node, wants, self._smallest, self._rows):
             return _all(node)
-        possible = tuple([want if on else None for want, on in zip(wants, _passing(node), strict=True)])
+        possible = _passing(node, wants)
         return possible if _pays(node, possible, self._smallest, self._rows) else _all(node)
 
     def _of_operands(self, node: Node) -> Iterator[tuple[Node, Wants]]:

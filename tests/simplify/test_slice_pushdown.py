@@ -134,6 +134,59 @@ def test_an_index_out_of_range_is_named_as_where_it_was_written():
     assert messages[0] == messages[1]
 
 
+MADE = {
+    "broadcast": lambda x: np.broadcast_to(x[0], (6000,)),
+    "tiled": lambda x: np.tile(x[:1] * 2, 6000),
+    "repeated": lambda x: np.repeat(x[:1] * 3, 6000),
+    "zeros": lambda x: np.zeros(6000) * x[0],
+    "full": lambda x: np.full(6000, 2.0) + x,
+    "counted": lambda x: np.arange(6000) * x[0],
+    "padded": lambda x: np.pad(x[:20] * 2, (10, 5970)),
+    "joined": lambda x: np.concatenate([x[:10] * 2, x[:5990] * 3]),
+    "of an outer sum": lambda x: np.add.outer(x[:3], np.broadcast_to(x[0], (6000,)))[1],
+    "turned": lambda x: np.roll(x[::-1], 3),
+    "added up": lambda x: np.cumsum(x),
+}
+TAKEN = {
+    "indexed": lambda y, i: y[i],
+    "taken": lambda y, i: np.take(y, i),
+    "taken along": lambda y, i: np.take_along_axis(y, i, 0),
+    "of a slice": lambda y, i: y[:5990][i],
+    "of columns": lambda y, i: (y[None, :] + np.ones((3, 1)))[:, i],
+}
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+@pytest.mark.parametrize("made", MADE)
+def test_an_index_out_of_range_is_never_lost(made, taken):
+    def f(x, where):
+        return np.sum(TAKEN[taken](np.sin(MADE[made](x) * 2.0), where))
+
+    for run in (primad.jit(f), primad.jit(f, backend="reference"), primad.grad(f)):
+        with pytest.raises(primad.PrimadError, match="7000"):
+            run(POINTS[:6000, 0], np.array([0, 7000]))
+
+
+@pytest.mark.parametrize("start", range(0, 40, 20))
+def test_random_programs_keep_the_error_of_an_index_out_of_range(start):
+    """Whatever is between what makes a value and what takes rows of it."""
+    for seed in range(start, start + 20):
+        f, arguments = draw(Seeded(seed))
+        leaves, in_tree = flatten(tuple(arguments))
+        types = record(f, [type_of(leaf) for leaf in leaves], in_tree).out_types
+        for which, axis in [(i, seed % t.ndim) for i, t in enumerate(types) if t.size and t.ndim]:
+
+            def read(where, *xs, f=f, which=which, axis=axis):
+                return np.take(f(*xs)[which], where, axis=axis)
+
+            leaves, in_tree = flatten((np.array([0, 10**6]), *arguments))
+            recorded = record(read, [type_of(leaf) for leaf in leaves], in_tree)
+            program = expand(recorded.hoisted())
+            for each in (program, take_early(program, smallest=1, rows=1), simplify(program)):
+                with pytest.raises(primad.PrimadError, match="1000000"):
+                    Plan(lower(each)).run([*map(np.asarray, leaves), *recorded.source_values])
+
+
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_random_programs(start):
     """Values and derivatives are those of the program from which everything is read."""
