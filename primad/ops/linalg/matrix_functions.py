@@ -213,10 +213,35 @@ def _expm(a: Any) -> Any:
 
     finite = _finite(a)
     with np.errstate(all="ignore"):
-        found = np.asarray(exponential(a if finite.all() else np.where(finite[..., None, None], a, a.dtype.type(0))))
+        mean = _mean_to_take_off(a)
+        centred = np.where(finite[..., None, None], a, a.dtype.type(0)) - mean * np.eye(a.shape[-1], dtype=a.dtype)
+        found = np.asarray(exponential(centred) * np.exp(mean))
         for place in map(tuple, np.argwhere(finite & ~_finite(found))):
             found[place] = _expm_of_large(exponential, a[place], found[place])
     return found if finite.all() else np.where(finite[..., None, None], found, a.dtype.type(np.nan))
+
+
+def _mean_to_take_off(a: Any) -> Any:
+    """Return the means of the diagonals where the matrix is at least twice as large as without, and 0 elsewhere.
+
+    Each squaring doubles the error, and less of it is then to be done. What is left is at most half as large as an
+    exponent that overflows, so that nothing underflows on the way.
+
+    Source: N. J. Higham, Functions of Matrices (2008), 10.7.3.
+
+    Returns:
+        shape (…, 1, 1).
+    """
+    if not a.size:
+        return np.zeros((*a.shape[:-2], 1, 1), a.dtype)
+    mean = np.mean(np.diagonal(a, axis1=-2, axis2=-1), axis=-1)[..., None, None]
+    norm, rest = (
+        np.max(np.sum(np.abs(x), axis=-2, keepdims=True), axis=-1, keepdims=True)
+        for x in (a, a - mean * np.eye(a.shape[-1], dtype=a.dtype))
+    )
+    factor = np.exp(mean)
+    safe = np.isfinite(factor) & (factor >= np.finfo(a.dtype).tiny)
+    return np.where(safe & (2 * rest <= norm), mean, a.dtype.type(0))
 
 
 def _expm_of_large(exponential: Callable[[Any], Any], a: Any, found: Any) -> Any:
