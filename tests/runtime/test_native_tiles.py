@@ -10,7 +10,7 @@ import pytest
 
 import primad
 from primad import ops
-from primad.ir.array_types import TupleType
+from primad.ir.array_types import ArrayType, TupleType
 from primad.native.llvm import compiler as native
 from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.blocked import blocked_products, blocked_sums
