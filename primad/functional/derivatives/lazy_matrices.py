@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ParamSpec
@@ -9,7 +10,7 @@ from typing import Any, ParamSpec
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from primad.errors import ShapeError, TracingError, no_attribute
+from primad.errors import PrimadError, ShapeError, TracingError, no_attribute
 from primad.functional.derived_calls import Call, Selected, check_differentiable, run_once
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
@@ -25,6 +26,8 @@ Function = Callable[..., Any]
 P = ParamSpec("P")
 
 _LAZY_FUNCTIONS = (np.trace, np.diagonal, np.diag, np.dot, np.einsum, np.tensordot, np.inner, np.vdot)
+SHOWN = 100
+"""Of a matrix with so many elements at most the numbers are shown, and computed for it."""
 _LAZY_METHODS = ("trace", "diagonal", "dot")
 _IN_PLACE = ("byteswap", "fill", "partition", "put", "resize", "setfield", "setflags", "sort", "view")
 """Methods of an array that would change it, or its memory."""
@@ -41,7 +44,7 @@ class LazyMatrix(NDArrayOperatorsMixin):
 
     Indexing computes rows, columns or blocks; `@`, `np.dot`, `np.trace`, `np.diagonal` and `np.einsum` use derivative
     products, and so do SciPy's iterative solvers (`cg`, `eigsh`, `svds`, `lsqr`), which take a matrix as a linear
-    operator. Showing it, looking up an attribute and copying it compute nothing. Anything else (`np.asarray(J)`,
+    operator. Looking up an attribute, copying it, and showing it unless it is small, compute nothing. Anything else (`np.asarray(J)`,
     arithmetic) computes the whole array, once, and shares it read-only; `np.array(J)` is a copy.
     """
 
@@ -197,6 +200,10 @@ class LazyMatrix(NDArrayOperatorsMixin):
         return type(self).__name__
 
     def __repr__(self) -> str:
+        """Show the numbers where they are few, and say of others only whether they are computed."""
+        if self.size <= SHOWN:
+            with contextlib.suppress(PrimadError):  # looking at an object fails nowhere
+                return f"<{self._title} {self._type}\n{np.asarray(self)}>"
         state = "computed" if self._array is not None else "not computed"
         return f"<{self._title} {self._type}, {state}>"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,15 +66,20 @@ def _derivative_alone(derived: Program) -> Program:
 
 def _seeds(trace: Trace, type: ArrayType, block: Block) -> TracedArray:
     """Return the standard basis directions of a block of an array, one along the leading axis each."""
-    eye = TracedArray(trace.build(ops.eye, (), (("dtype", str(type.dtype)), ("n", type.size))))
-    seeds = ops.reshape(eye, shape=(*type.shape, *type.shape))
     shape = block_shape(block)
-    chosen = take_block(seeds, (*block, *whole(type.shape)))
-    count = 1
-    for n in shape:
-        count *= n
-    result: TracedArray = ops.reshape(chosen, shape=(count, *type.shape))
-    return result
+    count = math.prod(shape)
+    eye = TracedArray(trace.build(ops.eye, (), (("dtype", str(type.dtype)), ("n", count))))
+    seeds: TracedArray = ops.reshape(eye, shape=(count, *shape))
+    if block == whole(type.shape):
+        return seeds
+    last = [range(*bounds)[-1] for bounds in block]
+    around: TracedArray = ops.pad(
+        seeds,
+        low=(0, *[start for start, _, _ in block]),
+        high=(0, *[n - 1 - end for n, end in zip(type.shape, last, strict=True)]),
+        interior=(0, *[step - 1 for _, _, step in block]),
+    )
+    return around
 
 
 def _only(program: Program, argument: int) -> list[bool]:
