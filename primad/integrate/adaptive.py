@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad import numpy as pnp
+from primad.errors import StepsError
 from primad.functional.control.mapping import vmap
 from primad.functional.control.user_loops import scan
 from primad.functional.control.while_loops import while_rows
@@ -48,6 +50,19 @@ class Path(NamedTuple):
     last: Any
 
 
+@dataclass
+class Piece:
+    """A part of a path that is handed over when it is complete, so that the whole is never held.
+
+    Attributes:
+        length: the most steps of it, refused ones included.
+        state: what is carried from step to step, where the next piece begins; None at the beginning.
+    """
+
+    length: int
+    state: dict[str, Any] | None = None
+
+
 def adaptive(
     fun: Function,
     start: Any,
@@ -58,6 +73,7 @@ def adaptive(
     atol: float,
     first: Any,
     options: tuple[float, int, Function],
+    piece: Piece | None = None,
 ) -> Path:
     """Take steps whose errors stay below the tolerances.
 
@@ -74,20 +90,26 @@ def adaptive(
         first: length of the first step; None to estimate it.
         options: length of the longest step, the most steps, and (t, y, t after a step, y after it) -> whether an event
             ends the path in this step.
+        piece: where to begin, and how many steps to take at most before the path is handed over. None: all of them.
     """
     longest, most, ends = options
     direction = stop_gradient(np.sign(stop - start))
-    slope = fun(start, y0)
-    if first is None:
-        first = first_step(fun, start, y0, slope, stop - start, method.order, atol, rtol, longest)
-    begun = {
-        "t": start, "y": y0, "slope": slope, "h": np.minimum(first, longest),
-        "refused": np.bool_(False), "status": np.where(np.all(np.isfinite(slope)), 0, -1),
-        "component": _first_bad(slope),
-    }  # fmt: skip
+    begun = None if piece is None else piece.state
+    if begun is None:
+        slope = fun(start, y0)
+        if first is None:
+            first = first_step(fun, start, y0, slope, stop - start, method.order, atol, rtol, longest)
+        begun = {
+            "t": start, "y": y0, "slope": slope, "h": np.minimum(first, longest),
+            "refused": np.bool_(False), "status": np.where(np.all(np.isfinite(slope)), 0, -1),
+            "component": _first_bad(slope),
+        }  # fmt: skip
+    if piece is not None:
+        begun = {**begun, "left": np.int64(piece.length)}
 
     def goes_on(state: Any) -> Any:
-        return (direction * (stop - state["t"]) > 0) & (state["status"] == 0)
+        unfinished = (direction * (stop - state["t"]) > 0) & (state["status"] == 0)
+        return unfinished if piece is None else unfinished & (state["left"] > 0)
 
     def step(state: Any) -> Any:
         t, y, h = state["t"], state["y"], state["h"]
@@ -117,10 +139,58 @@ def adaptive(
             "status": status,
             "component": stop_gradient(component),
         }
+        if piece is not None:
+            after["left"] = state["left"] - 1
         return after, (t, np.where(good, end - t, 0.0), after["t"], y, found.inside)
 
-    count, state, (t, h, end, y, inside) = while_rows(goes_on, step, begun, most)
+    longest_piece = most if piece is None else piece.length
+    count, state, (t, h, end, y, inside) = while_rows(goes_on, step, begun, longest_piece)
+    if piece is not None:
+        piece.state = state
     return Path(count, state["status"], state["component"], state["t"], t, h, end, y, inside, state["y"])
+
+
+def values_by_pieces(
+    path_of: Callable[[Piece], Path], method: str, stop: Any, times: Any, size: int, most: int
+) -> tuple[Path, int, Any]:
+    """Take steps piece by piece, and keep of each the values at times that lie within it.
+
+    Args:
+        path_of: takes the steps of a piece.
+        method: the method's name.
+        stop: the time at which to end.
+        times: at which values are wanted.
+        size: how many numbers a value has.
+        most: the most steps of all pieces.
+
+    Returns:
+        the last piece, how many steps were taken, and the values, a row for each time; NaN where the path ends before.
+
+    Raises:
+        StepsError: if the end is not reached in so many steps.
+    """
+    found, missing = np.full((len(times), size), np.nan), np.ones(len(times), bool)
+    piece, count = Piece(max(FEWEST_STEPS, NUMBERS // size)), 0
+    while True:
+        piece.length = min(piece.length, most - count)
+        path = path_of(piece)
+        count += int(path.count)
+        direction = np.sign(stop - path.t[0]) if path.count else 0.0
+        wanted = np.flatnonzero(missing & (direction * (times - path.stop) <= 0))
+        if path.count and len(wanted):
+            found[wanted], inside = values(path, method, times[wanted], direction)
+            missing[wanted] = ~inside
+        if path.status != 0 or direction * (stop - path.stop) <= 0:
+            return path, count, found
+        if count == most:
+            raise StepsError(
+                f"solve_ivp: t = {stop:.16g} is not reached in {most} steps; the last ends at {path.stop:.16g}",
+                fix="take a method for stiff systems ('RODAS4'), larger tolerances, or pass max_steps=100_000.",
+            )
+
+
+FEWEST_STEPS, NUMBERS = 64, 2**18
+"""A piece has so many steps, or as many as have values of so many numbers, which is 2 MB, if these are more."""
 
 
 def _first_bad(values: Any) -> Any:
@@ -162,7 +232,7 @@ def values(path: Path, method: str, times: Any, direction: Any) -> tuple[Any, An
     def at(time: Any) -> Any:
         before = done & (direction * (path.end - time) < 0)
         k = stop_gradient(np.sum(before * 1.0)).astype(np.int64)
-        inside = k < path.count
+        inside = (k < path.count) & (direction * (time - path.t[0]) >= 0)
         k = np.minimum(k, np.maximum(path.count - 1, 0))
         return np.where(inside, within(path, method, k, time), np.nan), inside
 

@@ -19,6 +19,8 @@ from primad.functional.control.user_loops import fori_loop, scan
 from primad.functional.derivatives.first_order import jvp
 from primad.functional.recorded_values import stop_gradient
 from primad.integrate.adaptive import Path, within
+from primad.integrate.run_checks import single
+from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
 
 Function = Callable[..., Any]
@@ -88,14 +90,18 @@ def is_end(events: Sequence[Event]) -> Function:
     return ends
 
 
-def found_events(event: Event, path: Path, method: str, most: int) -> tuple[Any, Any]:
+def found_events(event: Event, path: Path, method: str, most: int | None) -> tuple[Any, Any]:
     """Return the times of the first events, and the values there; NaN where there are fewer.
 
     Args:
         event: which.
         path: of the integration.
         method: its method's name.
-        most: how many times to return.
+        most: how many times to return. None: all that there are; inside of a transform, where shapes cannot depend on
+            values, the only one.
+
+    Raises:
+        StepsError: inside of a transform, if there are several and `most` does not say how many to return.
     """
     rows = path.t.shape[0]
     taken = np.arange(rows) < path.count
@@ -106,6 +112,10 @@ def found_events(event: Event, path: Path, method: str, most: int) -> tuple[Any,
     hits = taken & (path.h != 0) & event.happens(first, later)
     hits = hits & ~_found_before(path.h != 0, hits, first == 0)
     number = np.cumsum(hits * 1.0)  # counts events up to each step
+    if most is None and isinstance(number, TracedArray):
+        most, hits = 1, hits & single(number[-1])
+    elif most is None:
+        most = 1 << int(np.max(number, initial=1.0) - 1).bit_length()  # few lengths, so that programs are found again
 
     def one(i: Any) -> tuple[Any, Any]:
         is_it = hits & (number == i + 1.0)

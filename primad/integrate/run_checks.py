@@ -49,6 +49,22 @@ def stopped(t: float, component: int) -> str:
     return f"Required step size is too small {at}: component {component} changes fastest."
 
 
+@opaque(result=TRUTH, name="single")
+def single(count: Any) -> Any:
+    """Return True if there is one event at most.
+
+    Raises:
+        StepsError: with the number of events.
+    """
+    if count <= 1:
+        return np.True_
+    raise StepsError(
+        f"solve_ivp: an event happens {int(count)} times, and inside of a transform only one of them would be returned",
+        why="Shapes of results do not depend on values there.",
+        fix=f"pass max_events={int(count)} (times that do not happen are NaN), or max_events=1 for the first.",
+    )
+
+
 @opaque(result=TRUTH, name="converged")
 def converged(error: Any, allowed: Any, left: Any, right: Any, limit: Any) -> Any:
     """Return True if the estimate of an integral's error is small enough.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.integrate
 
 import primad
+from primad import numpy as pnp
 from primad.integrate import quad, solve_ivp
 
 ALL: dict[str, dict[str, Any]] = {
@@ -353,3 +355,108 @@ def test_integrals_that_do_not_converge_are_errors() -> None:
         quad(lambda x: np.stack([x, x]), 0.0, 1.0)
     with pytest.raises(primad.ShapeError, match="limit"):
         quad(np.sin, 0.0, 1.0, limit=0)
+
+
+# -- in SciPy's words ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.stack])
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "ROS23", "RODAS4", "RK4"])
+def test_slopes_and_values_are_lists_and_tuples_as_well(method: str, kind: Any) -> None:
+    options: dict[str, Any] = {"steps": 200} if method == "RK4" else {"rtol": 1e-8, "atol": 1e-8}
+
+    def last(rate: Any) -> Any:
+        def slope(t: Any, y: Any) -> Any:
+            return kind([rate * y[1], -rate * y[0]])
+
+        return solve_ivp(slope, [0.0, 1.0], kind([1.0, 0.0 * rate]), method, t_eval=[1.0], **options).y[0, 0]
+
+    assert last(1.0) == pytest.approx(np.cos(1.0), abs=1e-5)
+    assert primad.grad(last)(1.0) == pytest.approx(-np.sin(1.0), abs=1e-5)
+
+
+@pytest.mark.parametrize("times", [1, 3, 10])
+def test_all_events_are_found_as_scipy_finds_them(times: int) -> None:
+    import scipy.integrate
+
+    def passes(t: Any, y: Any) -> Any:
+        return y[0]
+
+    span = (0.0, times * np.pi - 0.1)
+    ours = solve_ivp(oscillate, span, [1.0, 0.0], events=passes, t_eval=[span[1]], rtol=1e-8)
+    theirs = scipy.integrate.solve_ivp(lambda t, y: [y[1], -y[0]], span, [1.0, 0.0], events=passes, rtol=1e-8)
+    np.testing.assert_allclose(ours.t_events[0], theirs.t_events[0], atol=1e-5)
+    assert len(ours.t_events[0]) == times
+
+
+def test_an_event_that_happens_again_is_not_lost_in_a_transform() -> None:
+    def first(rate: Any, **options: Any) -> Any:
+        found = solve_ivp(
+            lambda t, y: [rate * y[1], -rate * y[0]], (0.0, 9.0), [1.0, 0.0], events=lambda t, y: y[0], t_eval=[9.0],
+            rtol=1e-8, **options,
+        )  # fmt: skip
+        return found.t_events[0][0]
+
+    with pytest.raises(primad.StepsError, match=r"happens 3 times(?s:.)*max_events=3"):
+        primad.grad(first)(1.0)
+    for most in (1, 3, 4):
+        assert primad.grad(lambda rate, most=most: first(rate, max_events=most))(1.0) == pytest.approx(-np.pi / 2, 1e-5)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("method", ["RK45", "ROS23"])
+def test_a_path_that_is_not_kept_has_the_same_values(
+    method: str, backwards: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In pieces of few steps, from times at ends of steps and between, out of order, twice, at both ends."""
+    monkeypatch.setattr("primad.integrate.adaptive.FEWEST_STEPS", 3)
+    monkeypatch.setattr("primad.integrate.adaptive.NUMBERS", 1)
+    span = (5.0, 0.0) if backwards else (0.0, 5.0)
+    steps = solve_ivp(oscillate, span, [1.0, 0.5], method, rtol=1e-6)
+    times = np.concatenate([steps.t[::-1], np.random.default_rng(0).uniform(0.0, 5.0, 30), [0.0, 5.0, 5.0]])
+    kept = solve_ivp(oscillate, span, [1.0, 0.5], method, t_eval=times, dense_output=True, rtol=1e-6)
+    pieces = solve_ivp(oscillate, span, [1.0, 0.5], method, t_eval=times, rtol=1e-6)
+    assert len(steps.t) > 9
+    np.testing.assert_allclose(pieces.y, kept.y, rtol=1e-13, atol=1e-13)
+    assert (pieces.nfev, pieces.status, pieces.message) == (kept.nfev, kept.status, kept.message)
+    with pytest.raises(primad.StepsError):
+        solve_ivp(oscillate, span, [1.0, 0.5], method, t_eval=times, rtol=1e-6, max_steps=len(steps.t) - 4)
+
+
+def test_memory_of_a_path_that_is_not_kept_does_not_grow_with_time() -> None:
+    peaks = []
+    for stop in (5.0, 50.0):
+        tracemalloc.start()
+        solve_ivp(lambda t, y: -y * np.arange(1.0, 2001.0), (0.0, stop), np.ones(2000), t_eval=[stop], max_steps=10**6)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0], peaks
+
+
+@pytest.mark.parametrize(
+    ("said", "options"),
+    {
+        "t_eval lies outside": {"t_eval": [0.5, 1.5]},
+        "-0.1 in t_eval": {"t_eval": [-0.1]},
+        "nan in t_eval": {"t_eval": [np.nan]},
+        "t_eval must have one axis": {"t_eval": 1.0},
+        "rtol must be zero or more": {"rtol": -1.0},
+        "atol must be": {"atol": np.nan},
+        "both 0": {"rtol": 0.0, "atol": 0.0},
+        "max_step must be positive": {"max_step": 0.0},
+        "first_step must be positive": {"first_step": -1.0},
+        "t_span must be finite": {"t_span": (0.0, np.inf)},
+        "t_span must be two times": {"t_span": (0.0, 1.0, 2.0)},
+        "y0 is empty": {"y0": []},
+    }.items(),
+)
+def test_what_no_integration_can_meet_is_refused(said: str, options: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"t_span": (0.0, 1.0), "y0": [1.0, 0.0], **options}
+    with pytest.raises(primad.ShapeError, match=said):
+        solve_ivp(oscillate, **given)
+
+
+@pytest.mark.parametrize("time", [-0.5, 1.5])
+def test_a_time_outside_is_refused_in_transforms_too(time: float) -> None:
+    with pytest.raises(primad.StepsError, match="outside of t_span"):
+        primad.grad(lambda t: solve_ivp(oscillate, (0.0, 1.0), [1.0, 0.0], t_eval=pnp.array([t])).y[0, 0])(time)
