@@ -44,8 +44,8 @@ class LazyMatrix(NDArrayOperatorsMixin):
 
     Indexing computes rows, columns or blocks; `@`, `np.dot`, `np.trace`, `np.diagonal` and `np.einsum` use derivative
     products, and so do SciPy's iterative solvers (`cg`, `eigsh`, `svds`, `lsqr`), which take a matrix as a linear
-    operator. Looking up an attribute, copying it, and showing it unless it is small, compute nothing. Anything else (`np.asarray(J)`,
-    arithmetic) computes the whole array, once, and shares it read-only; `np.array(J)` is a copy.
+    operator. Looking up an attribute, copying it, and showing it unless it is small, compute nothing. Anything else
+    (`np.asarray(J)`, arithmetic) computes the whole array, once, and shares it read-only; `np.array(J)` is a copy.
     """
 
     __array_priority__ = 900
