@@ -27,7 +27,7 @@ P = ParamSpec("P")
 
 _LAZY_FUNCTIONS = (np.trace, np.diagonal, np.diag, np.dot, np.einsum, np.tensordot, np.inner, np.vdot)
 SHOWN = 100
-"""Of a matrix with so many elements at most the numbers are shown, and computed for it."""
+"""The `repr` of a matrix of at most this number of elements computes and shows them. Chosen: they fill one screen."""
 _LAZY_METHODS = ("trace", "diagonal", "dot")
 _IN_PLACE = ("byteswap", "fill", "partition", "put", "resize", "setfield", "setflags", "sort", "view")
 """Methods of an array that would change it, or its memory."""
