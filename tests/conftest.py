@@ -1,8 +1,11 @@
 """Fixtures that several files use."""
 
+import atexit
 import gc
 import os
+import shutil
 import signal
+import tempfile
 
 import pytest
 
@@ -19,6 +22,12 @@ gc.set_threshold(20_000, 20, 50)
 
 # No test depends on what earlier runs left.
 os.environ["PRIMAD_CACHE"] = "0"
+
+# Where the shell asks for no bytecode, every process that a test starts would compile the whole package, which takes a
+# second. All of them, and the workers of a run, share a folder that goes with the run.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="primad-tests-")
+    atexit.register(shutil.rmtree, os.environ["PYTHONPYCACHEPREFIX"], ignore_errors=True)
 
 
 @pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
