@@ -96,6 +96,81 @@ def test_rows_and_trajectories() -> None:
     assert all(len(node.inputs) < 16 for node in rows), str(program)
 
 
+ROWS = {
+    "in order": lambda x, n: x[n],
+    "backwards": lambda x, n: x[-1 - n],
+    "every third": lambda x, n: x[3 * n],
+    "in any order": lambda x, n: x[7 * n % 48],
+    "few of them": lambda x, n: x[n % 3],
+    "columns": lambda x, n: x.T[:, n],
+    "parts of rows": lambda x, n: np.concatenate([x[n, 1:], x[n, :1]]),
+    "turned rows": lambda x, n: x[n][::-1],
+    "elements": lambda x, n: x[n, 1],
+    "elements of a diagonal": lambda x, n: x[n % 3 + 4, n % 3],
+    "windows": lambda x, n: np.sum(x[n : n + 3], axis=0),
+    "two rows": lambda x, n: x[n] * x[n + 1],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        *[("computed", rows) for rows in ROWS],
+        ("captured", "two rows"),
+        ("argument", "backwards"),
+        ("argument", "columns"),
+    ],
+)
+def test_rows_of_what_was_there_before(kind: str, rows: str) -> None:
+    """Rows of a plain array, of an argument and of an array that was computed before are rows of the loop."""
+    data = np.random.default_rng(1).normal(size=(48, 3))
+
+    def fitted(p: Any, x: Any) -> Any:
+        source = {"captured": data, "argument": x, "computed": np.sin(x) * p}[kind]
+        y, total = np.zeros(3), 0.0
+        for n in range(16):
+            y = 0.9 * y + p * np.tanh(ROWS[rows](source, n) - y)
+            total = total + np.sum(y * y)
+        return total
+
+    check(fitted, 0.3, data)
+
+
+def test_values_of_two_runs() -> None:
+    """The values that one loop appends are what the next one takes, from its end."""
+
+    def solved(a: Any, d: Any) -> Any:
+        upper, right = [a[0]], [d[0]]
+        for i in range(1, 40):
+            m = 3.0 - a[i] * upper[i - 1]
+            upper.append(a[i] / m)
+            right.append((d[i] - a[i] * right[i - 1]) / m)
+        x = [right[-1]]
+        for i in range(38, -1, -1):
+            x.append(right[i] - upper[i] * x[-1])
+        return np.stack(x)
+
+    rng = np.random.default_rng(2)
+    check(solved, rng.normal(size=40), rng.normal(size=40), loops=2)
+
+
+def test_large_arrays_stay_in_tiles_only_where_they_can() -> None:
+    """Steps along an axis that nothing mixes run in tiles; those whose elements meet are a loop."""
+    start = np.linspace(0.0, 1.0, 1600).reshape(40, 40)
+
+    def simulated(mixed: bool) -> Any:
+        def run(p: Any) -> Any:
+            y = start * p
+            for _ in range(20):
+                y = y + 0.1 * np.sin(y) * p + (0.01 * (np.roll(y, 1, 0) + np.roll(y, 1, 1)) if mixed else 0.02 * y * y)
+            return np.sum(y)
+
+        return run
+
+    check(simulated(True), 0.4)
+    check(simulated(False), 0.4, loops=0)
+
+
 def test_what_steps_before_the_last_computed() -> None:
     def recurrence(a: Any) -> Any:
         x, y, z = a, 2 * a, a * a
@@ -229,25 +304,29 @@ STEPS = [
     lambda s, c: (s[0], np.maximum(s[1], s[0]) * 0.7),
     lambda s, c: (np.sin(s[0]) * c["delayed"] + 0.1 * np.cos(s[1]), s[1]),
     lambda s, c: (s[0], np.tanh(s[1] * c["frozen"]) + 0.1 * s[0]),
+    lambda s, c: (s[0] + 0.1 * c["data"], s[1] * np.cos(c["back"])),
+    lambda s, c: (s[0] * np.cos(c["picked"]), s[1] + 0.1 * np.sin(c["data"] - s[1])),
 ]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_random_loops(data: st.DataObject) -> None:
+@given(draws=st.data())
+def test_random_loops(draws: st.DataObject) -> None:
     """Any steps one after the other, of arrays and numbers, with values kept of some steps."""
-    steps = data.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4))
-    count = data.draw(st.integers(9, 30))
-    shape = data.draw(st.sampled_from([(), (3,), (2, 2)]))
-    kept, delay = data.draw(st.sampled_from(["none", "all", "some"])), data.draw(st.integers(1, 6))
-    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    steps = draws.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4))
+    count = draws.draw(st.integers(9, 30))
+    shape = draws.draw(st.sampled_from([(), (3,), (2, 2)]))
+    kept, delay = draws.draw(st.sampled_from(["none", "all", "some"])), draws.draw(st.integers(1, 6))
+    rng = np.random.default_rng(draws.draw(st.integers(0, 99)))
+    data, order = rng.normal(size=(count, *shape)), rng.integers(0, count, count)
 
     def f(a: Any, xs: Any, weights: Any) -> Any:
         state, found, past = (np.tanh(a), a * 0.5), [], [np.tanh(a)]
-        invariant = np.exp(-weights)
+        invariant, made = np.exp(-weights), np.sin(xs) * weights
         for k in range(count):
             for step in steps:
                 known = {"invariant": invariant, "row": xs[k], "time": 0.1 * k + 1.0, "weights": weights}
+                known |= {"data": data[k], "back": made[count - 1 - k], "picked": made[order[k]]}
                 known |= {"delayed": past[max(0, k - delay)], "frozen": past[min(k, count - delay)]}
                 state = step(state, known)
             past.append(state[0])

@@ -2,20 +2,23 @@
 
 Nodes stand in the order in which they were made. Two of them match, a period apart, if they are the same op on operands
 that match too: the results of nodes a period apart, or the same value from before the run in all steps, or values that
-are no results of the run (numbers, rows of an array that was there before). The first step of a loop often differs from
-the others (it meets what was there before, and numbers for which laws hold); the run begins where it ends.
+are no results of the run (numbers, captured arrays, rows of an array that was there before). The first step of a loop
+often differs from the others (it meets what was there before, and numbers for which laws hold); the run begins where it
+ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from primad.ir.node import LITERAL, Leaf, Node, literal_value, param_key, params_key
+from primad.ir.array_types import TupleType
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value, param_key, params_key
 from primad.ir.program import Program
 
 FEWEST_NODES = 1000
@@ -73,16 +76,20 @@ class _Numbers(dict[Node, int]):
 class _Sequence:
     """The nodes of a program in order, in arrays of numbers.
 
+    Args:
+        program: the program.
+        sources: computed values whose rows are no nodes of the sequence, as those of leaves.
+
     Attributes:
-        nodes: those that are neither leaves nor rows of them.
+        nodes: those that are neither leaves nor rows of them or of the sources.
         kinds: the same number for the same op of as many operands, with equal params and a result of the same type.
         count: how many operands each has.
         operands: where these were made, a negative number for one from outside; those of all nodes in a row.
         first: where those of each node begin.
     """
 
-    def __init__(self, program: Program) -> None:
-        outside: set[Node] = set()
+    def __init__(self, program: Program, sources: Collection[Node]) -> None:
+        outside: set[Node] = set(sources)
         self.nodes: list[Node] = []
         for node in sorted(program.nodes, key=attrgetter("index")):
             if isinstance(node.op, Leaf) or (node.op.views and outside.issuperset(node.inputs)):
@@ -151,17 +158,18 @@ def _kinds(nodes: Sequence[Node]) -> list[int]:
 
 
 def _alike(x: Node, y: Node) -> bool:
-    """Say whether two values from outside can be rows of one array: numbers, or views of the same array."""
+    """Say whether two values from outside can be rows of one array: numbers, captured arrays, or views of one array."""
     if x.type != y.type:
         return False
-    if x.op is LITERAL or y.op is LITERAL:
+    if x.op in (LITERAL, CAPTURED) or y.op in (LITERAL, CAPTURED):
         return x.op is y.op
-    return x.op is y.op and bool(x.inputs) and _root(x) is _root(y)
+    return x.op is y.op and bool(x.inputs) and root_of(x) is root_of(y)
 
 
-def _root(node: Node) -> Node:
-    while node.inputs:
-        node = node.inputs[0]
+def root_of(node: Node) -> Node:
+    """Return the array whose elements a value shows."""
+    while not isinstance(node.op, Leaf) and node.op.views and not isinstance(node.inputs[0].type, TupleType):
+        (node,) = node.inputs
     return node
 
 
@@ -169,7 +177,38 @@ def period_of(program: Program) -> Period | None:
     """Return the longest run of equal steps of a program; None if there is none worth a loop."""
     if len(program.nodes) < FEWEST_NODES:
         return None
-    sequence = _Sequence(program)
+    sources = _sources(program)
+    while True:
+        found = _longest_run(_Sequence(program, sources))
+        if not sources:
+            return found
+        if found is None:
+            sources = set()
+            continue
+        before = set(found.nodes[: found.start])
+        if sources <= before:
+            return found
+        sources &= before
+
+
+def _sources(program: Program) -> set[Node]:
+    """Return the computed arrays whose rows are used often enough, over enough of the program, to be those of steps."""
+    uses: Counter[Node] = Counter()
+    first: dict[Node, int] = {}
+    last: dict[Node, int] = {}
+    for node in program.nodes:
+        if not isinstance(node.op, Leaf) and not node.op.views:
+            for x in node.inputs:
+                root = root_of(x)
+                if root is not x and not isinstance(root.op, Leaf):
+                    uses[root] += 1
+                    first.setdefault(root, node.index)
+                    last[root] = node.index
+    far = FEWEST_NODES // 2
+    return {root for root, count in uses.items() if count > FEWEST_STEPS and last[root] - first[root] > far}
+
+
+def _longest_run(sequence: _Sequence) -> Period | None:
     nodes = sequence.nodes
     best = 0, 0, 1
     for middle in sorted(range(0, len(nodes), max(1, len(nodes) // ANCHORS)), key=lambda i: abs(2 * i - len(nodes))):

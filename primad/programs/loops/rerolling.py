@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import LITERAL, Node, Trace, literal_value
-from primad.ir.program import Program, carry_lines
+from primad.ir.program import Program, carry_lines, subprogram
 from primad.ir.replay import newest, reapplied, replay
 from primad.native.llvm.compile_limits import BUDGET
-from primad.numpy.shapes.shaping import stack
 from primad.ops.record.primitive import as_tuple
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.loops.periods import Period, period_of, same_value
 from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_
-from primad.recording.traced_array import TracedArray, lift
+from primad.programs.loops.stacked_rows import stacked_rows
+from primad.recording.traced_array import TracedArray
 from primad.runtime.failure import nearest_line
+from primad.runtime.tiling.tileable_axes import tileable_dimensions
 from primad.system.quantities import several, size
+from primad.transforms.lowering import lower
 
 MOST_ROLLED = 4
 """Loops, one after the other, that are found in a program. Chosen: each is looked for in what the others leave."""
 
 SMALL = 4096
-"""Bytes that steps carry, above which a run that is not very long stays unrolled. Chosen: larger arrays have axes along
-which tiles are cut and Jacobians need one pullback, which a loop may hide."""
+"""Bytes that steps carry, above which a run that is not very long stays unrolled where an axis goes through all steps.
+Chosen: tiles along it are cut, and Jacobians need one pullback, which a loop may hide."""
 
 
 def rolled(program: Program) -> Program:
@@ -62,8 +62,8 @@ def rolled(program: Program) -> Program:
 class _Rolling:
     """A program that is being built again, with a loop.
 
-    Unrolled steps on large arrays run in tiles, which stay in a cache through all of them, as steps of a loop do not.
-    So they stay, unless there are so many that compiling them takes long.
+    Unrolled steps on large arrays that are only mapped over run in tiles, which stay in a cache through all of them, as
+    steps of a loop do not. So they stay, unless there are so many that compiling them takes long.
 
     Values that a step takes from the steps before are carried: a node of the step and how many steps ago it was
     computed.
@@ -97,7 +97,7 @@ class _Rolling:
             self.refused = "what was computed before them has another type than what they compute"
             return None
         large = sum(node.type.nbytes for node in carried) > SMALL
-        if large and self.period.length * self.period.steps <= BUDGET.put_in_place:
+        if large and self.period.length * self.period.steps <= BUDGET.put_in_place and self._run_in_tiles():
             self.refused = f"they carry more than {size(SMALL)}, and up to {BUDGET.put_in_place} ops run in tiles"
             return None
         source = self.source
@@ -116,6 +116,16 @@ class _Rolling:
             return made
         finally:
             trace.close()
+
+    def _run_in_tiles(self) -> bool:
+        """Say whether an axis that can be cut goes through two steps, and all that is carried but for small values."""
+        steps = self.period.nodes[self.period.start : self.period.start + 2 * self.period.length]
+        given = dict.fromkeys(x for node in steps for x in node.inputs)
+        given = {x: None for x in given if x not in set(steps)}
+        second = [steps[self.period.length + r] for r, _ in self.carried]
+        large = [node for node in second if node.type.nbytes * len(second) > SMALL]
+        two = lower(subprogram(self.source, list(given), large))
+        return any(all(node in axis.axis for node in two.outputs) for axis in tileable_dimensions(two))
 
     def _replay(self, mapping: dict[Node, Node], trace: Trace, chosen: Any) -> None:
         replay([node for node in self.source.nodes if chosen(node)], mapping, trace)
@@ -169,7 +179,7 @@ class _Rolling:
     def _loop(self, mapping: dict[Node, Node], trace: Trace) -> list[TracedArray]:
         """Build the loop, and return its results."""
         period, start = self.period, self._begun()
-        rows = [self._stack([mapping.get(x, x) for x in each], trace) for each in self.rows]
+        rows = [stacked_rows([mapping.get(x, x) for x in each], trace) for each in self.rows]
         body = Trace(origin=trace.origin)
         carry = {key: body.input(node.type) for key, node in zip(self.carried, start, strict=True)}
         row = {
@@ -217,14 +227,6 @@ class _Rolling:
             if node in source.lines:
                 body.lines.setdefault(made, source.lines[node])
         return own
-
-    def _stack(self, each: Sequence[Node], trace: Trace) -> Node:
-        """Return the rows of a value from outside: an array of numbers, or a stack of views."""
-        if each[0].op is LITERAL:
-            values = np.array([literal_value(node) for node in each], each[0].type.dtype)
-            return lift(values, trace)
-        found: TracedArray = stack([TracedArray(node) for node in each])
-        return found.node
 
     def _hand_over(self, found: Sequence[TracedArray], users: Sequence[Any], mapping: dict[Node, Node]) -> None:
         """Say what became of the nodes of the run that are used outside."""

@@ -1,0 +1,132 @@
+"""The rows that the steps of a loop take, as one array: of numbers, of captured arrays, or of parts of one array.
+
+Python takes part after part (`x[n]`, `x[:, k]`, `A[i, j]`). Which elements of the array a part shows is the same
+question for NumPy's own views: the views are applied to memory that nobody touches, and the address of what comes out
+and its strides tell. Where parts lie one behind the other along an axis they are a slice of the array, where they jump
+they are gathered, and neither makes a node for each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import TupleType
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value, literal_value
+from primad.numpy.shapes.shaping import moveaxis, reshape, stack
+from primad.recording.traced_array import TracedArray, lift
+
+Array = np.ndarray[Any, Any]
+
+
+def stacked_rows(each: Sequence[Node], trace: Trace) -> Node:
+    """Return an array whose rows are values of equal types: numbers, captured arrays, or computed ones."""
+    if each[0].op is LITERAL:
+        return lift(np.array([literal_value(node) for node in each], each[0].type.dtype), trace)
+    if all(node.op is CAPTURED for node in each):
+        return lift(np.stack([leaf_value(node) for node in each]), trace)
+    parts = _parts_of(each)
+    found: TracedArray | None = None if parts is None else parts.joined(trace)
+    if found is None:
+        found = stack([TracedArray(node) for node in each])
+    return found.node
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Parts of one array that have the same shape and strides.
+
+    Attributes:
+        source: the array.
+        shape, strides: of each part; strides in elements of the source, which lies in row-major order.
+        places: the element of the source with which each part begins, as its indices along the axes.
+    """
+
+    source: Node
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    places: Array
+
+    def joined(self, trace: Trace) -> TracedArray | None:
+        """Return the parts as rows of one array; None if they are no plain slices, or jump along several axes."""
+        moving = np.flatnonzero((self.places != self.places[0]).any(0))
+        if len(moving) != 1:
+            return None
+        axis = int(moving[0])
+        first = self.places[0]
+        last = first + self._reach()
+        if last[axis] != first[axis] or not self._is_slice(first, last + 1):
+            return None
+        source, along = TracedArray(self.source), self.places[:, axis]
+        start, stop = list(map(int, first)), list(map(int, last + 1))
+        jumps = np.diff(along)
+        if (jumps == jumps[0]).all():
+            start[axis], stop[axis] = int(along.min()), int(along.max()) + 1
+            step = [1] * len(start)
+            step[axis] = abs(int(jumps[0]))
+            taken = ops.slice_(source, start=tuple(start), stop=tuple(stop), step=tuple(step))
+            taken = ops.flip(taken, axes=(axis,)) if jumps[0] < 0 else taken
+        else:
+            start[axis], stop[axis] = 0, self.source.type.shape[axis]
+            whole = ops.slice_(source, start=tuple(start), stop=tuple(stop), step=(1,) * len(start))
+            taken = ops.gather(whole, TracedArray(lift(along, trace)), axis=axis, batch=0)
+        found: TracedArray = reshape(moveaxis(taken, axis, 0), (len(along), *self.shape))
+        return found
+
+    def _reach(self) -> Array:
+        """Return how far the last element of a part is from its first, along each axis of the source."""
+        flat = sum((n - 1) * stride for n, stride in zip(self.shape, self.strides, strict=True))
+        return np.array(np.unravel_index(flat, self.source.type.shape)) if flat >= 0 else np.array([-1])
+
+    def _is_slice(self, start: Array, stop: Array) -> bool:
+        """Say whether a part is a slice with steps of 1, in another shape."""
+        if len(start) != len(stop) or (stop > self.source.type.shape).any():
+            return False
+        whole = np.empty(self.source.type.shape, np.int8)
+        part = whole[tuple([slice(*ends) for ends in zip(start, stop, strict=True)])]
+        if part.size != np.prod(self.shape, dtype=int):
+            return False
+        part = part.reshape(self.shape)
+        return np.may_share_memory(part, whole) and _steps(part) == self.strides
+
+
+def _steps(part: Array) -> tuple[int, ...]:
+    """Return the strides of an array of bytes; along axes of length 1 they say nothing, and are 0."""
+    return tuple([stride if n > 1 else 0 for n, stride in zip(part.shape, part.strides, strict=True)])
+
+
+def _parts_of(each: Sequence[Node]) -> _Parts | None:
+    """Return values as parts of one array; None if they are not."""
+    chains = [_views(node) for node in each]
+    source = chains[0][0]
+    if not source.type.size or any(root is not source or not views for root, views in chains):
+        return None
+    whole = np.empty(source.type.shape, np.int8)
+    begin, shape = whole.__array_interface__["data"][0], each[0].type.shape
+    strides, offsets = None, []
+    for _, views in chains:
+        part = whole
+        for view in views:
+            part = view.op.numpy(part, **dict(view.params))
+        if not np.may_share_memory(part, whole) or part.shape != shape or (strides or _steps(part)) != _steps(part):
+            return None
+        strides = _steps(part)
+        offsets.append(part.__array_interface__["data"][0] - begin)
+    assert strides is not None
+    return _Parts(source, shape, strides, np.stack(np.unravel_index(offsets, source.type.shape), axis=-1))
+
+
+def _views(node: Node) -> tuple[Node, list[Node]]:
+    """Return the array whose elements a value is made of, and the linear views that lead from it to the value."""
+    views: list[Node] = []
+    while not isinstance(node.op, Leaf) and node.op.views and node.op.kind == "linear":
+        (inner,) = node.inputs
+        if isinstance(inner.type, TupleType):
+            break
+        views.append(node)
+        node = inner
+    return node, views[::-1]
