@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -92,8 +93,17 @@ def vanishes(expression: Any, symbols: Symbols) -> bool:
         expression = expression.rewrite(sympy.exp)
     if expression.has(sympy.erfc):
         expression = expression.rewrite(sympy.erf)
-    signs = {x: sympy.Dummy(str(x), positive=True) * sympy.sign(symbols.sample[x]) for x in expression.free_symbols}
-    expression = expression.xreplace(signs)
+    # The elements of an array have the same expression of other symbols: what is shown of one holds for all of them.
+    # A polynomial is the same for all signs, such as one in tangents.
+    signs = {}
+    for i, x in enumerate(sorted(expression.free_symbols, key=str)):
+        plain = expression.is_polynomial(x)
+        signs[x] = sympy.Symbol(f"s{i}", positive=True) * (1 if plain else sympy.sign(symbols.sample[x]))
+    return _vanishes(expression.xreplace(signs))
+
+
+@lru_cache(maxsize=1024)
+def _vanishes(expression: Any) -> bool:
     attempts = [_numerator]
     if expression.has(sympy.log):
         attempts.append(_exponential)
