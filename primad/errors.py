@@ -15,16 +15,13 @@ from numpy.linalg import LinAlgError
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMOS = PACKAGE + "demos" + os.sep
 _PYTHON = os.path.dirname(os.__file__) + os.sep
-_PLUMBING = (
-    *(f"-packages{os.sep}{name}{os.sep}" for name in ("numpy", "scipy", "optree", "typer", "click")),
-    "<frozen",
-    "<__array_function__",
-)
+_LIBRARIES = ("astropy", "click", "numpy", "optree", "pandas", "pint", "scipy", "typer", "unyt", "xarray")
+_PLUMBING = (*(f"-packages{os.sep}{name}{os.sep}" for name in _LIBRARIES), "<frozen", "<__array_function__")
 
 
 @lru_cache(maxsize=4096)
 def is_users(filename: str) -> bool:
-    """Say whether a file is the user's own code: not primad's, NumPy's, SciPy's or Python's."""
+    """Say whether a file is the user's own code: not primad's, Python's, or of a library that asks for numbers."""
     if filename.startswith(PACKAGE) and not filename.startswith(_DEMOS):
         return False
     if filename.startswith(_PYTHON) and "-packages" not in filename:

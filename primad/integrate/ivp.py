@@ -17,6 +17,7 @@ from primad.integrate.events import before, end_of, events_of, found_events, is_
 from primad.integrate.methods import METHODS
 from primad.integrate.run_checks import reached, stopped
 from primad.recording import tree
+from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
 
@@ -103,7 +104,7 @@ def solve_ivp(
     def slope(t: Any, y: Any) -> Any:
         found = fun(t, y, *(args or ()))
         found = pnp.array(found) if isinstance(found, (list, tuple)) else found
-        found = found if isinstance(found, TracedArray) else np.asarray(found, np.float64)
+        found = found if isinstance(found, TracedArray) else plain(found, np.float64)
         if found.shape != y.shape:
             raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
         return found
@@ -188,9 +189,9 @@ def _by_pieces(
 def _checked(t_span: Sequence[Any], y0: Any) -> tuple[Any, Any, Any]:
     if len(t_span) != 2:
         raise ShapeError(f"solve_ivp: t_span must be two times, got {len(t_span)}", fix="pass further times as t_eval.")
-    start, stop = (t if isinstance(t, TracedArray) else np.float64(t) for t in t_span)
+    start, stop = (t if isinstance(t, TracedArray) else plain(t, np.float64)[()] for t in t_span)
     y0 = pnp.array(y0) if isinstance(y0, (list, tuple)) else y0
-    y0 = y0 if isinstance(y0, TracedArray) else np.asarray(y0, np.float64)
+    y0 = y0 if isinstance(y0, TracedArray) else plain(y0, np.float64)
     if len(y0.shape) != 1:
         raise ShapeError(f"solve_ivp: y0 must have one axis, its shape is {y0.shape}", fix="np.ravel joins its axes.")
     if not y0.size:
@@ -244,12 +245,12 @@ def _result(
         return found, inside
 
     def sol(t: Any) -> Any:
-        times = t if isinstance(t, TracedArray) else np.asarray(t, np.float64)
+        times = t if isinstance(t, TracedArray) else plain(t, np.float64)
         found, _ = known(times.reshape(-1))
         return found[0] if not times.shape else found.T
 
     if t_eval is not None:
-        times = t_eval if isinstance(t_eval, TracedArray) else np.asarray(t_eval, np.float64)
+        times = t_eval if isinstance(t_eval, TracedArray) else plain(t_eval, np.float64)
         y, inside = known(times)
         y = y.T
         if not traced and path.status == 1:

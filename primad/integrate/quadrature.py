@@ -16,6 +16,7 @@ from primad.functional.control.mapping import vmap
 from primad.functional.control.while_loops import while_rows
 from primad.functional.recorded_values import stop_gradient
 from primad.integrate.run_checks import converged
+from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
 
@@ -68,7 +69,7 @@ def quad(
     limit = operator.index(limit)
     if limit < 1:
         raise ShapeError(f"quad: limit must be at least 1, got {limit}")
-    start, stop = (x if isinstance(x, TracedArray) else np.float64(x) for x in (a, b))
+    start, stop = (x if isinstance(x, TracedArray) else plain(x, np.float64)[()] for x in (a, b))
 
     def value(x: Any) -> Any:
         found = func(x, *args)

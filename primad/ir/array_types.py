@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,20 @@ MAX_BYTES = 2**46
 """An array type larger than this (64 TiB) is a mistake in a shape, and is refused when it is built."""
 
 _KINDS = "biuf"
+_INSTEAD = MappingProxyType(
+    {
+        "f": "x.astype(np.float64) has the numbers in 64 bits.",
+        "c": "split complex arrays into real and imaginary parts: x.real, x.imag.",
+        "M": "count the time in a unit: (t - t[0]) / np.timedelta64(1, 's').",
+        "m": "count the time in a unit: t / np.timedelta64(1, 's').",
+        "U": "texts of numbers become numbers by np.array(x).astype(float).",
+        "S": "texts of numbers become numbers by np.array(x).astype(float).",
+        "V": "pass the fields: x[name], of each name in x.dtype.names.",
+        "O": "give plain numbers their dtype, np.array(x, float); traced values are joined by primad.numpy.array "
+        "(import primad.numpy as np), not by np.array.",
+    }
+)
+"""What to write instead of arrays of a kind of dtype that primad does not compute with."""
 _KNOWN = frozenset(np.dtype(name) for name in ("float64", "float32", "int64", "bool"))
 
 
@@ -31,8 +46,7 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
         raise TracingError(
             f"arrays of dtype {found} are not supported",
             why="primad computes with booleans, integers and real floats of 16, 32 or 64 bits.",
-            fix="split complex arrays into real and imaginary parts; build numeric arrays with an explicit dtype, "
-            "and join traced values with primad.numpy.stack instead of np.array.",
+            fix=_INSTEAD.get(found.kind, "pass an array of numbers: np.asarray(x, float)."),
         )
     native: np.dtype[Any] = found.newbyteorder("=")
     return native
@@ -105,18 +119,6 @@ class ArrayType:
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
-
-
-def refuse_other_operators(value: Any) -> None:
-    """Raise an error for NumPy's arrays whose operators mean something else: matrices and masked arrays."""
-    if type(value) is np.ndarray or not isinstance(value, np.ndarray):
-        return
-    if isinstance(value, (np.ma.MaskedArray, np.matrix)):  # the first look at np.ma imports it, which takes a while
-        raise TracingError(
-            f"an argument of type {type(value).__name__} cannot be traced",
-            why="Its operators mean something else than an array's.",
-            fix="pass a plain array: np.asarray(x), or x.filled(…) for a masked array.",
-        )
 
 
 @lru_cache(maxsize=4096)

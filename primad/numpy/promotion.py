@@ -16,6 +16,7 @@ from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import ArrayType, check_dtype, is_float
 from primad.ir.node import INPUT
+from primad.recording.foreign import plain
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, called
 from primad.recording.traced_array import TracedArray, lift, settled
 from primad.system.deferred import Deferred
@@ -140,7 +141,7 @@ def traced_operands(*values: Any) -> list[TracedArray]:
     """Return traced arrays for operands, at least one of which is, or holds, one; others are arrays as NumPy's."""
     values = tuple([joined(value) for value in values])
     like = first_traced(values)
-    return [as_traced(value if isinstance(value, TracedArray) else np.asarray(value), like) for value in values]
+    return [as_traced(value if isinstance(value, TracedArray) else plain(value), like) for value in values]
 
 
 def _promotes_as(value: Any) -> Any:
@@ -155,7 +156,7 @@ def _promotes_as(value: Any) -> Any:
         return node.type.dtype
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return value
-    return check_dtype(np.asarray(value).dtype)
+    return check_dtype(plain(value).dtype)
 
 
 def result_dtype(*values: Any) -> np.dtype[Any]:

@@ -14,6 +14,7 @@ from primad.ir.array_types import ArrayType
 from primad.parallel.job import ranks
 from primad.parallel.shares import Share, shares_in
 from primad.recording import tree
+from primad.recording.foreign import plain
 from primad.recording.tracing import type_of
 
 Tree = Any
@@ -110,7 +111,7 @@ def first_bad(what: str, values: Tree) -> str | None:
     leaves, structure = tree.flatten(values)
     found = None
     for path, leaf in zip(tree.paths(structure), leaves, strict=True):
-        array = leaf.part if isinstance(leaf, Share) else np.asarray(leaf)
+        array = leaf.part if isinstance(leaf, Share) else plain(leaf)
         if array.dtype.kind != "f" or np.all(np.isfinite(array)):
             continue
         index = np.argwhere(~np.isfinite(array))[0].tolist()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import TracingError
+from primad.recording.foreign import refuse_among
 from primad.system.deferred import special
 
 UFUNCS: dict[Any, Callable[..., Any]] = {}
@@ -43,7 +44,12 @@ def _says_nothing(key: str, value: Any) -> bool:
 
 
 def called(recorded: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Call what a NumPy function records; arguments that it has no parameters for are refused, never dropped."""
+    """Call what a NumPy function records; arguments that it has no parameters for are refused, never dropped.
+
+    So are arrays that are more than their elements.
+    """
+    refuse_among(args)
+    refuse_among(kwargs.values())
     try:
         return recorded(*args, **kwargs)
     except TypeError as error:

@@ -16,6 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users, users_frame
+from primad.recording.foreign import more_than_elements
 
 LONGEST = 60
 """Characters of an expression that are shown."""
@@ -162,15 +163,35 @@ def lost(what: str, type: object) -> Refusal:
     """
     frame = users_frame()
     now = doing(frame)
+    where = None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    asking = _asking(frame)
+    if asking is not None:
+        return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), asking, where)
     named = f"{now.text} = {now.assigned or '…'}" if now.stores else now.text or what
     message = (
         f"{named} needs the numbers of a traced array of type {type}",
         "A plain number would silently lose the derivative.",
         _way_out(now),
     )
-    if frame is None:
-        return Refusal(None, message, None)
-    return Refusal((frame.f_code, frame.f_lasti), message, f"{frame.f_code.co_filename}:{frame.f_lineno}")
+    return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), message, where)
+
+
+def _asking(users: FrameType | None) -> tuple[str, str, str] | None:
+    """Return the message for an array that is more than its elements, if one of its methods asks for the numbers."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        found = _met(frame)
+        if found is not None or frame is users:
+            return found
+        frame = frame.f_back
+    return None
+
+
+def _met(frame: FrameType) -> tuple[str, str, str] | None:
+    """Return the message for an array that is more than its elements, if a frame runs one of its methods."""
+    owner = None if frame.f_code.co_filename.startswith(PACKAGE) else frame.f_locals.get("self")
+    found = more_than_elements(owner)
+    return found and (f"a value of type {type(owner).__name__} cannot meet a traced array", *found)
 
 
 def _way_out(now: Doing) -> str:
@@ -285,6 +306,10 @@ def explained(error: Exception, arguments: Any, refusal: Refusal | None) -> Prim
     if kind is None:
         return None
     where = f"{frame.f_code.co_filename}:{line}" if frame is not None else None
+    for later, _, _ in steps[max(place, 0) :]:
+        met = _met(later) if any(hasattr(value, "node") for value in later.f_locals.values()) else None
+        if met is not None:
+            return TracingError(*met, where=where)
     now = doing(frame, instruction) if frame is not None else Doing()
     text = str(error) or type(error).__name__
     inside = any(later.f_code.co_filename.startswith(PACKAGE) for later, _, _ in steps[max(place, 0) + 1 :])

@@ -7,14 +7,16 @@ lose a derivative silently raise instead.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from primad.errors import TracingError, no_attribute
-from primad.ir.array_types import ArrayType, array_type, refuse_other_operators
+from primad.ir.array_types import ArrayType, array_type
 from primad.ir.node import Constant, Node, Params, Trace, named
+from primad.recording.foreign import plain, refuse_foreign
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
 from primad.recording.refusals import lost
 
@@ -24,11 +26,31 @@ _EQUALITIES = (np.equal, np.not_equal)
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
     def apply(self: TracedArray, other: Any) -> Any:
         if type(other) is not TracedArray and not isinstance(other, _OPERANDS):
-            # Nothing is equal to None or a text, element by element, as in NumPy.
-            return np.full(self.shape, ufunc is np.not_equal)[()] if ufunc in _EQUALITIES else NotImplemented
+            if ufunc in _EQUALITIES:  # nothing is equal to None or a text, element by element, as in NumPy
+                return np.full(self.shape, ufunc is np.not_equal)[()]
+            refuse_operand(self.type, other)
+            return NotImplemented
         return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
 
     return apply
+
+
+def refuse_operand(type: ArrayType, other: Any) -> None:
+    """Raise for what would otherwise be asked for operators of its own: arrays with units, say, texts, Decimals.
+
+    A text repeats itself as often as an index says, and would ask the traced array for one.
+    """
+    refuse_foreign(other)
+    if isinstance(other, (str, bytes)):
+        raise TracingError(
+            f"an operator between a traced array of type {type} and a text, {other!r}",
+            fix="convert it: float(text), or np.array(texts).astype(float).",
+        )
+    if isinstance(other, numbers.Number):
+        raise TracingError(
+            f"an operator between a traced array of type {type} and a number of type {other.__class__.__name__}",
+            fix="convert it: float(number).",
+        )
 
 
 _power_of = _operator(np.power)
@@ -400,8 +422,9 @@ def lift(value: Any, trace: Trace) -> Node:
             return trace.literal(array.item(), ArrayType((), array.dtype))
         if isinstance(value, TracedArray):  # with a mutable face
             return lift(settled(value), trace)
-        value = np.asarray(value)
-    refuse_other_operators(value)
+        value = plain(value)
+    elif type(value) is not np.ndarray:
+        refuse_foreign(value)
     array_type(value.shape, value.dtype)
     if value.dtype.kind == "f" and 0 in value.strides and value.size > 1:
         return _broadcast(value, trace)

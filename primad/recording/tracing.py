@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from primad.errors import PrimadError, TracingError
-from primad.ir.array_types import ArrayType, array_type, refuse_other_operators
+from primad.ir.array_types import ArrayType, array_type
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import FLOAT64, INPUT, WEAK, Node, Trace
 from primad.ir.program import Program
 from primad.ir.replay import newest
 from primad.parallel.shares import Share
 from primad.recording import tree
+from primad.recording.foreign import refuse_foreign
 from primad.recording.refusals import explained
 from primad.recording.traced_array import TracedArray, escaped, lift
 
@@ -44,13 +45,13 @@ def type_of(value: Any) -> ArrayType:
         return value
     if isinstance(value, TracedArray):
         return value.type
-    refuse_other_operators(value)
+    refuse_foreign(value)
     if isinstance(value, Share):
         return value.type
     if not isinstance(value, (np.ndarray, np.generic, bool, int, float)) and not hasattr(value, "__array__"):
         raise TracingError(
             f"an argument of type {type(value).__name__} cannot be traced",
-            fix="pass arrays, numbers, or trees of them.",
+            fix="pass float(x)." if hasattr(value, "__float__") else "pass arrays, numbers, or trees of them.",
         )
     if type(value) is int and not -(2**63) <= value < 2**63:
         raise TracingError(

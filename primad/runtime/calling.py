@@ -15,6 +15,7 @@ from primad.ir.program import Program
 from primad.ir.replay import replay
 from primad.ir.signature import Signature
 from primad.recording import tree
+from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import type_of
 from primad.runtime.collection_pause import collector_paused
@@ -32,12 +33,12 @@ def in_order(leaves: Sequence[Any]) -> list[Any]:
 
 
 def _as_array(leaf: Any) -> Any:
-    if isinstance(leaf, np.ndarray):
+    if type(leaf) is np.ndarray:
         return leaf if leaf.dtype.isnative else in_machine_order(leaf)
     if isinstance(leaf, (np.generic, float, int)):
         return leaf
     if hasattr(leaf, "__array__"):
-        return in_machine_order(np.asarray(leaf))
+        return in_machine_order(plain(leaf))
     type_of(leaf)
     return leaf
 

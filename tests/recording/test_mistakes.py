@@ -236,11 +236,8 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a sparse matrix": (
         lambda x: S @ x,
-        needs(
-            "S @ x",
-            "float64[3]",
-            f"use the dense array, S.toarray(), or make the product an op of your own with primad.linear; {READ}",
-        ),
+        "a value of type csr_array cannot meet a traced array\n  It is sparse: zeros are not among its elements.\n"
+        "  Fix: use the dense array, A.toarray(), or make the product an op of your own with primad.linear.",
         lambda x: S.toarray() @ x,
     ),
     "a distribution": (
@@ -334,7 +331,8 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "an operator that Python lacks": (
         lambda x: "a" + x,
-        """'a' + x, on a traced array: can only concatenate str (not "a traced array") to str""",
+        "an operator between a traced array of type float64[3] and a text, 'a'\n"
+        "  Fix: convert it: float(text), or np.array(texts).astype(float).",
         lambda x: x,
     ),
 }  # fmt: skip

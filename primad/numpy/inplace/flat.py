@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad.numpy.promotion import any_traced, joined
+from primad.recording.foreign import plain
 from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray, settled
 
@@ -36,7 +37,7 @@ class Flat:
         if not hasattr(self._array, "mark"):
             self._array[index] = value  # which says what to write instead
         value = settled(value)
-        value = joined(value) if any_traced([value]) else np.asarray(value)
+        value = joined(value) if any_traced([value]) else plain(value)
         numbers = np.arange(value.size).reshape(value.shape)
 
         def write(marks: np.ndarray[Any, Any]) -> None:

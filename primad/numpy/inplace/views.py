@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from primad.errors import IndexShapeError, ShapeError, TracingError
-from primad.ir.array_types import ArrayType
+from primad.ir.array_types import ArrayType, check_dtype
 from primad.numpy.inplace.boolean_index import Chosen, Mask
 from primad.numpy.inplace.buffer_contents import ArrayMemory, ChosenMemory, Numbers, is_basic, items, known, with_dots
 from primad.numpy.inplace.flat import Flat
 from primad.numpy.promotion import any_traced, convert, joined
 from primad.numpy.shapes.indexing import set_at
+from primad.recording.foreign import refuse_among
 from primad.recording.traced_array import TracedArray, lift, settled
 from primad.recording.tracing import RECORDING
 
@@ -203,6 +204,9 @@ class ArrayView(TracedArray):
         elif any_traced([value]):
             self.memory.put(self._view, index, convert(joined(value), self.dtype))
         else:
+            if type(value) not in (float, int, bool):
+                refuse_among((value,))
+                check_dtype(np.asarray(value).dtype)
             self.memory.put_numbers(self._view, index, value)
 
     def _is_of(self, array: ArrayView, index: Any) -> bool:

@@ -16,6 +16,7 @@ from primad.numpy.inplace.buffer_contents import Numbers, known
 from primad.numpy.inplace.views import ArrayView
 from primad.numpy.promotion import any_traced, as_traced, convert, joined
 from primad.numpy.shapes.indexing import add_at, set_at
+from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray, settled
 
 _VIEWS = frozenset((
@@ -192,7 +193,7 @@ class WritableArray(ArrayView):
         place, name = _WRITING[function]
         args, kwargs = list(known(tuple(args))), {key: known(item) for key, item in kwargs.items()}
         value = settled(args[place - 1] if len(args) >= place else kwargs[name])
-        value = joined(value) if any_traced([value]) else np.asarray(value)
+        value = joined(value) if any_traced([value]) else plain(value)
         self.check_cast(function.__name__, value.dtype, kwargs.pop("casting", _CASTING.get(function, "unsafe")))
         mask = _mask_of(function, args, kwargs)
         if type(mask) is TracedArray:

@@ -21,6 +21,7 @@ from primad.ir.program import Program
 from primad.numpy.shapes.shaping import concatenate, reshape
 from primad.parallel.shares import Share
 from primad.recording import tree
+from primad.recording.foreign import plain
 from primad.recording.tracing import trace, type_of
 from primad.transforms.dimensions import dependents, result_axes
 from primad.transforms.lowering import lower, without_calls
@@ -267,7 +268,10 @@ def components(leaves: Sequence[Any]) -> list[Any]:
 
 def data_leaves(data: Sequence[Any]) -> list[Any]:
     """Return the leaves of the data as arrays, so that blocks are views, and Shares."""
-    return [leaf if isinstance(leaf, (np.ndarray, Share)) else np.asarray(leaf) for leaf in tree.leaves(tuple(data))]
+    return [
+        leaf if type(leaf) is np.ndarray or isinstance(leaf, Share) else plain(leaf)
+        for leaf in tree.leaves(tuple(data))
+    ]
 
 
 def types_of(args: Sequence[Any]) -> tuple[tuple[ArrayType, ...], Any]:

@@ -13,6 +13,7 @@ from primad.functional.jit import jit
 from primad.numpy.shapes.shaping import concatenate, reshape
 from primad.optimize.parameter_vectors import Space, Tree, Vector
 from primad.recording import tree
+from primad.recording.foreign import plain
 from primad.recording.tracing import check_function
 
 Function = Callable[..., Any]
@@ -94,7 +95,7 @@ class Plain:
                 raise ShapeError(f"{self.what}: a bound of shape {np.shape(leaf)} for a leaf of shape {type.shape}")
         return np.concatenate(
             [
-                np.ravel(np.broadcast_to(np.asarray(leaf, np.float64), type.shape))
+                np.ravel(np.broadcast_to(plain(leaf, np.float64), type.shape))
                 for leaf, type in zip(leaves, self.space.types, strict=True)
             ]
         )

@@ -13,6 +13,7 @@ from primad.errors import ProblemError
 from primad.pde.geometry.domains import Domain, Image, check_names
 from primad.pde.geometry.sampling import Array, Points, in_triangles
 from primad.pde.solve.optional_packages import needed
+from primad.recording.foreign import plain
 
 __all__ = ["Mesh"]
 
@@ -48,7 +49,7 @@ class Mesh(Domain):
         names: Sequence[str] | None = None,
         parts: Mapping[str, Any] | None = None,
     ) -> None:
-        at, corners = np.asarray(points, np.float64), np.asarray(cells)
+        at, corners = plain(points, np.float64), plain(cells)
         if at.ndim != 2 or at.shape[1] not in (2, 3) or not np.all(np.isfinite(at)):
             raise ProblemError(f"a mesh has points in the plane or in space, one a row, got the shape {at.shape}")
         size = at.shape[1]

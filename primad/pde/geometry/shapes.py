@@ -12,6 +12,7 @@ from primad.errors import ProblemError
 from primad.pde.geometry.domains import Domain, Image, check_names
 from primad.pde.geometry.point_arguments import Point, as_vector
 from primad.pde.geometry.sampling import Array, Points, in_triangles
+from primad.recording.foreign import plain
 
 __all__ = ["Ball", "Disk", "Polygon"]
 
@@ -38,7 +39,7 @@ class Ball(Domain):
     vanishes_alone = True
 
     def __init__(self, center: Sequence[float], radius: float, names: Sequence[str] | None = None) -> None:
-        self.center, self.radius = np.asarray(center, np.float64), float(radius)
+        self.center, self.radius = plain(center, np.float64), float(radius)
         if self.center.ndim != 1 or not self.center.size or not np.all(np.isfinite(self.center)):
             raise ProblemError(f"the centre of a ball is a point, got {center!r}")
         if not (self.radius > 0 and math.isfinite(self.radius)):
@@ -148,7 +149,7 @@ class Polygon(Domain):
     spread = 3
 
     def __init__(self, corners: Sequence[Sequence[float]], names: Sequence[str] = ("x", "y")) -> None:
-        at = np.asarray(corners, np.float64)
+        at = plain(corners, np.float64)
         if at.ndim != 2 or at.shape[1] != 2 or len(at) < 3 or not np.all(np.isfinite(at)):
             raise ProblemError(f"a polygon has three corners (x, y) or more, got an array of shape {at.shape}")
         check_names(names)

@@ -10,6 +10,7 @@ import numpy as np
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.sampling import Points
+from primad.recording.foreign import plain
 
 __all__ = [
     "Condition",
@@ -322,7 +323,7 @@ class Data(Condition):
         self.noise = None if noise is None else _positive(noise, "the noise of data")
         found: dict[str, np.ndarray[Any, Any]] = {}
         for key, column in columns.items():
-            array = np.asarray(column, np.float64)
+            array = plain(column, np.float64)
             if array.ndim != 1 or not array.size:
                 raise ProblemError(f"the data {key!r} are an array of one axis with numbers in it, got {array.shape}")
             bad = np.flatnonzero(~np.isfinite(array))

@@ -17,6 +17,7 @@ from primad.pde.geometry.intervals import Interval, factors_of
 from primad.pde.networks.field_networks import Network
 from primad.pde.problem.conditions import Condition, Data, Free, Initial, Integral, Interface, Periodic, Robin, Within
 from primad.pde.problem.named_arguments import check_arguments
+from primad.recording.foreign import plain
 
 
 class StatedEquation(NamedTuple):
@@ -131,7 +132,7 @@ def _groups(
 
 
 def _number(name: str, value: Any) -> Any:
-    found = np.asarray(value, np.float64)
+    found = plain(value, np.float64)
     if not np.all(np.isfinite(found)):
         raise ProblemError(f"the coefficient {name} begins as {value}", fix="begin with a finite number.")
     return np.float64(found) if found.ndim == 0 else found

@@ -13,6 +13,7 @@ import numpy as np
 
 from primad.numpy.shapes.shaping import concatenate, expand_dims, reshape
 from primad.pde.geometry.sampling import Array
+from primad.recording.foreign import plain
 
 __all__ = ["chebyshev", "trigonometric"]
 
@@ -129,7 +130,7 @@ class Interpolant:
 
 def through(names: Sequence[str], bases: Sequence[Basis], values: Array, accuracy: float) -> Interpolant:
     """Return the function that has given values at all combinations of the nodes of bases."""
-    found = np.asarray(values, np.float64)
+    found = plain(values, np.float64)
     for axis, basis in enumerate(bases):
         found = np.moveaxis(basis.coefficients(np.moveaxis(found, axis, 0)), 0, axis)
     return Interpolant(names, bases, found, accuracy)

@@ -15,6 +15,7 @@ from primad.pde.geometry.intervals import Time, time_of
 from primad.pde.problem.pde_problem import Problem
 from primad.pde.report.interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
 from primad.pde.solve.solution import Solution
+from primad.recording.foreign import plain
 
 __all__ = ["Marched", "march"]
 
@@ -53,7 +54,7 @@ class Marched:
             given = [*coordinates, *[named[name] for name in domain.names[len(coordinates) :] if name in named]]
             if len(given) != len(domain.names) or len(coordinates) + len(named) != len(given):
                 raise ProblemError(f"{name} is a function of {', '.join(domain.names)}", fix="pass each of them once.")
-            arrays = np.broadcast_arrays(*[np.asarray(each, np.float64) for each in given])
+            arrays = np.broadcast_arrays(*[plain(each, np.float64) for each in given])
             t = arrays[place]
             window = np.clip(np.searchsorted(self.times, t, side="left") - 1, 0, len(parts) - 1)
             found = np.full(t.shape, np.nan)
@@ -96,7 +97,7 @@ def march(
     Raises:
         ProblemError: if the times do not increase, or the problem has no time or more coordinates.
     """
-    times = np.asarray(times, np.float64)
+    times = plain(times, np.float64)
     if times.ndim != 1 or len(times) < 2 or np.any(np.diff(times) <= 0):
         raise ProblemError(
             "march: times are where windows begin and end, increasing", fix="pass np.linspace(0, 1, 11)."

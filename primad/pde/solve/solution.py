@@ -21,6 +21,7 @@ from primad.pde.report import plots
 from primad.pde.report.pages import results
 from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
+from primad.recording.foreign import plain
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -49,7 +50,7 @@ class Unknown:
                 fix=f"write {self.name}({', '.join(names)}).",
             )
         given.update(named)
-        arrays = np.broadcast_arrays(*[np.asarray(given[name], np.float64) for name in names])
+        arrays = np.broadcast_arrays(*[plain(given[name], np.float64) for name in names])
         at = np.stack([array.ravel() for array in arrays], axis=1)
         return self._solution.at(at, self.name, self.derivative).reshape(arrays[0].shape)[()]
 
@@ -153,7 +154,7 @@ class Solution:
         if len(exact) != 1:
             raise ProblemError(f"the error of one unknown at a time, got {', '.join(exact) or 'none'}")
         ((name, function),) = exact.items()
-        at = self.problem.domain.interior(points).at if isinstance(points, int) else np.asarray(points)
+        at = self.problem.domain.interior(points).at if isinstance(points, int) else plain(points)
         known = ChainMap({"points": at}, Place(self.problem.domain.names, at))  # type: ignore[arg-type]
         right = np.broadcast_to(by_name(function, known), len(at))
         return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
