@@ -164,7 +164,7 @@ def lost(what: str, type: object) -> Refusal:
     frame = users_frame()
     now = doing(frame)
     where = None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-    asking = _asking(frame)
+    asking = _asking(frame, now.text)
     if asking is not None:
         return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), asking, where)
     named = f"{now.text} = {now.assigned or '…'}" if now.stores else now.text or what
@@ -176,22 +176,30 @@ def lost(what: str, type: object) -> Refusal:
     return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), message, where)
 
 
-def _asking(users: FrameType | None) -> tuple[str, str, str] | None:
+def _asking(users: FrameType | None, text: str) -> tuple[str, str, str] | None:
     """Return the message for an array that is more than its elements, if one of its methods asks for the numbers."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        found = _met(frame)
+        found = _met(frame, text)
         if found is not None or frame is users:
             return found
         frame = frame.f_back
     return None
 
 
-def _met(frame: FrameType) -> tuple[str, str, str] | None:
-    """Return the message for an array that is more than its elements, if a frame runs one of its methods."""
+def _met(frame: FrameType, text: str) -> tuple[str, str, str] | None:
+    """Return the message for an array that is more than its elements, if a frame runs one of its methods.
+
+    Args:
+        frame: what runs.
+        text: the user's expression.
+    """
     owner = None if frame.f_code.co_filename.startswith(PACKAGE) else frame.f_locals.get("self")
     found = more_than_elements(owner)
-    return found and (f"a value of type {type(owner).__name__} cannot meet a traced array", *found)
+    return found and (
+        f"{text and text + ': '}a value of type {type(owner).__name__} cannot meet a traced array",
+        *found,
+    )
 
 
 def _way_out(now: Doing) -> str:
@@ -200,12 +208,10 @@ def _way_out(now: Doing) -> str:
     if now.node is None:
         return _ANYWHERE
     if not isinstance(now.node, ast.Call):
-        return _sparse(now) if now.module.startswith("scipy.sparse") else f"{_READ}; {_JOIN}."
+        return f"{_READ}; {_JOIN}."
     module, name = now.module, now.called.rpartition(".")[2]
     if module in ("math", "cmath"):
         return _of_math(name)
-    if module.startswith("scipy.sparse"):
-        return _sparse(now)
     if name in ("array", "asarray", "asanyarray", "ascontiguousarray", "fromiter", "float64", "float32", "require"):
         return _converted(now)
     if name in ("float", "int", "complex", "item", "tolist"):
@@ -272,11 +278,6 @@ def _is_list(now: Doing, node: ast.expr) -> bool:
     return isinstance(node, literal) or isinstance(now.value(node), (list, tuple))
 
 
-def _sparse(now: Doing) -> str:
-    left = ast.unparse(now.node.left) if isinstance(now.node, ast.BinOp) else "A"
-    return f"use the dense array, {left}.toarray(), or make the product an op of your own with primad.linear; {_READ}."
-
-
 # -- errors that others raise ------------------------------------------------------------------------------------------
 
 
@@ -306,11 +307,11 @@ def explained(error: Exception, arguments: Any, refusal: Refusal | None) -> Prim
     if kind is None:
         return None
     where = f"{frame.f_code.co_filename}:{line}" if frame is not None else None
+    now = doing(frame, instruction) if frame is not None else Doing()
     for later, _, _ in steps[max(place, 0) :]:
-        met = _met(later) if any(hasattr(value, "node") for value in later.f_locals.values()) else None
+        met = _met(later, now.text) if any(hasattr(value, "node") for value in later.f_locals.values()) else None
         if met is not None:
             return TracingError(*met, where=where)
-    now = doing(frame, instruction) if frame is not None else Doing()
     text = str(error) or type(error).__name__
     inside = any(later.f_code.co_filename.startswith(PACKAGE) for later, _, _ in steps[max(place, 0) + 1 :])
     listed = _listed(arguments)

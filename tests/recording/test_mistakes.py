@@ -236,7 +236,8 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a sparse matrix": (
         lambda x: S @ x,
-        "a value of type csr_array cannot meet a traced array\n  It is sparse: zeros are not among its elements.\n"
+        "S @ x: a value of type csr_array cannot meet a traced array\n"
+        "  It is sparse: zeros are not among its elements.\n"
         "  Fix: use the dense array, A.toarray(), or make the product an op of your own with primad.linear.",
         lambda x: S.toarray() @ x,
     ),
