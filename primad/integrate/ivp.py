@@ -122,7 +122,7 @@ def solve_ivp(
         )
         whole = watched or dense_output or t_eval is None
         if not whole and _is_plain(start, stop, t_eval, first_step, slope(start, y0)):
-            return _by_pieces(path_of, method, stop, np.asarray(t_eval, np.float64), y0.size, most)
+            return _by_pieces(path_of, method, stop, plain(t_eval, np.float64), y0.size, most)
         path = path_of(None)
         evaluations = METHODS[method].evaluations * path.count + 2
     found = [found_events(event, path, method, max_events) for event in watched]
@@ -208,7 +208,7 @@ def _check_times(t_eval: Any, start: Any, stop: Any) -> None:
     """Refuse times outside of an interval, where they are known."""
     if t_eval is None or not _is_plain(t_eval, start, stop):
         return
-    times = np.asarray(t_eval, np.float64)
+    times = plain(t_eval, np.float64)
     if times.ndim != 1:
         raise ShapeError(f"solve_ivp: t_eval must have one axis, its shape is {times.shape}", fix="pass t_eval=[time].")
     outside = ~((times >= min(start, stop)) & (times <= max(start, stop)))
