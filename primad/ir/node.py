@@ -167,13 +167,14 @@ class Trace:
         lines: the user's line for each node, recorded only while `recording`.
         refusal: where a traced array was last asked for its numbers, and what was answered
             (`primad.recording.refusals`).
+        objects: where NumPy last made an array of objects of its numbers (`primad.recording.user_expressions.Place`).
         several: whether a node of the trace has several results.
         called: what is known of functions that were called while recording, by what identifies them.
     """
 
     __slots__ = (
-        "_captures", "_lawful", "_table", "age", "called", "closed", "evaluator", "lines", "origin", "recording",
-        "refusal", "several", "size", "values",
+        "_captures", "_lawful", "_table", "age", "called", "closed", "evaluator", "lines", "objects", "origin",
+        "recording", "refusal", "several", "size", "values",
     )  # fmt: skip
 
     def __init__(
@@ -187,6 +188,7 @@ class Trace:
         self.recording = recording
         self.origin = origin
         self.refusal: Any = None
+        self.objects: Any = None
         self.size = 0
         self.several = False
         self.called: dict[Any, Any] = {}

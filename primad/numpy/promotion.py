@@ -17,6 +17,7 @@ from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import ArrayType, check_dtype, is_float
 from primad.ir.node import INPUT
 from primad.recording.foreign import plain
+from primad.recording.object_arrays import holds_traced, stacked
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, called
 from primad.recording.traced_array import TracedArray, lift, settled
 from primad.system.deferred import Deferred
@@ -29,14 +30,20 @@ def any_traced(values: Sequence[Any]) -> bool:
     """Say whether a value, or an item of a list or tuple, is traced."""
     for value in values:
         kind = type(value)
-        if kind is TracedArray or ((kind is list or kind is tuple) and any_traced(value)):
+        if (
+            kind is TracedArray
+            or ((kind is list or kind is tuple) and any_traced(value))
+            or (kind is np.ndarray and holds_traced(value))
+        ):
             return True
     return False
 
 
 def joined(value: Any) -> Any:
-    """Return a list or tuple with traced values in it as one array; anything else as it is."""
-    if not isinstance(value, (list, tuple)) or not any_traced(value):
+    """Return a list, tuple or array of objects with traced values in it as one array; anything else as it is."""
+    if not isinstance(value, (list, tuple)):
+        return stacked(value) if type(value) is np.ndarray else value
+    if not any_traced(value):
         return value
     return FUNCTIONS[np.stack]([joined(item) for item in value])
 
@@ -84,7 +91,7 @@ def implements(
                         return plain(*args, **kwargs)  # by NumPy's protocol, which knows of loops
                 elif args and not of_arrays:
                     args = (joined(args[0]), *args[1:])
-                return called(function, function.__name__, args, kwargs)
+                return called(function, function.__name__, settled(args), kwargs)
             return plain(*args, **kwargs)
 
         for name in _UFUNC_METHODS if isinstance(plain, np.ufunc) else ():
@@ -130,6 +137,8 @@ def first_traced(values: Sequence[Any]) -> TracedArray:
     for value in values:
         if isinstance(value, (list, tuple)) and any_traced(value):
             value = first_traced(value)
+        elif holds_traced(value):
+            value = first_traced(value.ravel().tolist())
         if type(value) is TracedArray and (found is None or value.node.trace.age > found.node.trace.age):
             found = value
     if found is None:

@@ -64,7 +64,7 @@ def called(recorded: Callable[..., Any], name: str, args: Sequence[Any], kwargs:
         raise error
 
 
-def _recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callable[..., Any] | None:
+def recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callable[..., Any] | None:
     """Return what a NumPy or SciPy function records; SciPy's stand in the tables under deferred names."""
     found = table.get(function)
     return found if found is not None else table.get(special.deferred(function))
@@ -95,7 +95,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
         if method == "reduceat":
             kwargs.pop("indices", None)  # among the inputs; NumPy passes them again where they were given by name
         return called(recorded, f"np.{name}.{method}", inputs, kwargs)
-    recorded = _recorded_by(UFUNCS, ufunc)
+    recorded = recorded_by(UFUNCS, ufunc)
     if recorded is None:
         raise TracingError(
             f"the ufunc {name} has no primitive, so it cannot be traced",
@@ -107,15 +107,15 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
 
 def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Call what a NumPy function records, or say why it cannot."""
-    recorded = _recorded_by(FUNCTIONS, function)
+    recorded = recorded_by(FUNCTIONS, function)
     if recorded is None:
         module = str(getattr(function, "__module__", "numpy")).replace("numpy", "np", 1)
         name = f"{module}.{getattr(function, '__name__', function)}"
         raise TracingError(
             f"{name} has no implementation for traced arrays",
             why=REFUSED.get(function, "primad can differentiate only what it records."),
-            fix="write it with functions that docs/numpy_functions.md lists, or have it called as it is: "
-            "primad.opaque, with a rule by primad.custom_jvp (docs/adding_a_primitive.md).",
+            fix="write it with functions of primad.numpy, or have it called as it is: primad.opaque, with a rule by "
+            "primad.custom_jvp.",
         )
     if kwargs.get("out") is not None:
         raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")

@@ -7,63 +7,23 @@ lose a derivative silently raise instead.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from primad.errors import TracingError, no_attribute
+from primad.errors import TracingError, no_attribute, users_frame
 from primad.ir.array_types import ArrayType, array_type
 from primad.ir.node import Constant, Node, Params, Trace, named
 from primad.recording.foreign import plain, refuse_foreign
+from primad.recording.object_arrays import OBJECTS, as_object, holds_traced, stacked
+from primad.recording.operators import ArrayOperators
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
-from primad.recording.refusals import lost
-
-_EQUALITIES = (np.equal, np.not_equal)
-
-
-def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
-    def apply(self: TracedArray, other: Any) -> Any:
-        if type(other) is not TracedArray and not isinstance(other, _OPERANDS):
-            if ufunc in _EQUALITIES:  # nothing is equal to None or a text, element by element, as in NumPy
-                return np.full(self.shape, ufunc is np.not_equal)[()]
-            refuse_operand(self.type, other)
-            return NotImplemented
-        return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
-
-    return apply
+from primad.recording.refusals import lost, unknown
+from primad.recording.user_expressions import place_of
 
 
-def refuse_operand(type: ArrayType, other: Any) -> None:
-    """Raise for what would otherwise be asked for operators of its own: arrays with units, say, texts, Decimals.
-
-    A text repeats itself as often as an index says, and would ask the traced array for one.
-    """
-    refuse_foreign(other)
-    if isinstance(other, (str, bytes)):
-        raise TracingError(
-            f"an operator between a traced array of type {type} and a text, {other!r}",
-            fix="convert it: float(text), or np.array(texts).astype(float).",
-        )
-    if isinstance(other, numbers.Number):
-        raise TracingError(
-            f"an operator between a traced array of type {type} and a number of type {other.__class__.__name__}",
-            fix="convert it: float(number).",
-        )
-
-
-_power_of = _operator(np.power)
-
-
-def _power(self: TracedArray, exponent: Any) -> Any:
-    """Return a power; NumPy's operator, unlike its function, takes the square of booleans for one."""
-    if exponent.__class__ is int and exponent == 2 and self.dtype.kind == "b":
-        return UFUNCS[np.square](self)
-    return _power_of(self, exponent)
-
-
-class TracedArray:
+class TracedArray(ArrayOperators):
     """An array that a function is being recorded on: it has a type, and computes nothing.
 
     The arrays of `primad.numpy.inplace.writable` derive from it: what they hold now, `settled` says.
@@ -148,6 +108,8 @@ class TracedArray:
         if method is None:
             if name.startswith("__"):  # what NumPy, copy and notebooks look for
                 raise AttributeError(name)
+            method = None if self.shape else _of_object(name)
+        if method is None:
             raise no_attribute("a traced array", name, dir(self), _instead_of(name))
 
         def bound(*args: Any, **kwargs: Any) -> Any:
@@ -190,54 +152,6 @@ class TracedArray:
 
     conjugate = conj
 
-    # -- operators -----------------------------------------------------------------------------------------------------
-
-    __add__, __radd__ = _operator(np.add), _operator(np.add, True)
-    __sub__, __rsub__ = _operator(np.subtract), _operator(np.subtract, True)
-    __mul__, __rmul__ = _operator(np.multiply), _operator(np.multiply, True)
-    __truediv__, __rtruediv__ = _operator(np.true_divide), _operator(np.true_divide, True)
-    __floordiv__, __rfloordiv__ = _operator(np.floor_divide), _operator(np.floor_divide, True)
-    __mod__, __rmod__ = _operator(np.remainder), _operator(np.remainder, True)
-    __pow__, __rpow__ = _power, _operator(np.power, True)
-    __matmul__, __rmatmul__ = _operator(np.matmul), _operator(np.matmul, True)
-    __and__, __rand__ = _operator(np.bitwise_and), _operator(np.bitwise_and, True)
-    __or__, __ror__ = _operator(np.bitwise_or), _operator(np.bitwise_or, True)
-    __xor__, __rxor__ = _operator(np.bitwise_xor), _operator(np.bitwise_xor, True)
-    __lt__, __le__ = _operator(np.less), _operator(np.less_equal)
-    __gt__, __ge__ = _operator(np.greater), _operator(np.greater_equal)
-    __eq__, __ne__ = _operator(np.equal), _operator(np.not_equal)
-    __hash__ = None  # type: ignore[assignment]
-
-    __lshift__, __rlshift__ = _operator(np.left_shift), _operator(np.left_shift, True)
-    __rshift__, __rrshift__ = _operator(np.right_shift), _operator(np.right_shift, True)
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
-
-    def __round__(self, digits: int | None = None) -> Any:
-        if digits is not None and not self.shape:
-            return METHODS["round"](self, digits)
-        raise TracingError(
-            "round(x) of a traced array",
-            why="Python's is an integer, of one number." if digits is None else "Python's is of one number.",
-            fix=f"np.round(x{f', {digits}' if digits else ''}) rounds; its derivative is 0.",
-        )
-
-    def __neg__(self) -> Any:
-        return UFUNCS[np.negative](self)
-
-    def __pos__(self) -> Any:
-        return UFUNCS[np.positive](self)
-
-    def __abs__(self) -> Any:
-        return UFUNCS[np.absolute](self)
-
-    def __invert__(self) -> Any:
-        return UFUNCS[np.invert](self)
-
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__" and not kwargs:
             recorded = UFUNCS.get(ufunc)
@@ -256,13 +170,7 @@ class TracedArray:
         if trace.closed:
             raise escaped(self.node)
         if trace.evaluator is None:
-            raise TracingError(
-                f"Python asked for {what} of a traced array of type {self.type}",
-                why="While primad records a function for jit, vmap or trace, arrays have a type but no value, so "
-                "Python cannot branch on them.",
-                fix="use primad.numpy.where to choose, primad.numpy.take to index a plain array with a traced one, "
-                "or make the argument static by closing over it.",
-            )
+            raise unknown(what, self.type, trace.objects)
         return trace.evaluator(self.node)
 
     def __bool__(self) -> bool:
@@ -303,12 +211,16 @@ class TracedArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.dtype.kind == "f":
+            if not self.shape and dtype in (None, OBJECTS):
+                frame = users_frame()
+                self.node.trace.objects = None if frame is None else place_of(frame, self.type)
+                return as_object(self)
             raise self._lost("np.asarray(x), np.array([x, y]), a[i] = x, or a function that converts its arguments")
         # Integers and booleans have no derivative to lose: their values may index a plain array.
         return np.array(self._value("the elements"), dtype)
 
     def _lost(self, what: str) -> TracingError:
-        refusal = self.node.trace.refusal = lost(what, self.type)
+        refusal = self.node.trace.refusal = lost(what, self.type, self.node.trace.objects)
         return refusal.error()
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -332,7 +244,10 @@ class TracedArray:
         )
 
 
-_OPERANDS = (TracedArray, np.ndarray, np.generic, int, float, complex, list, tuple)
+def _of_object(name: str) -> Any:
+    """Return what NumPy's function of a name does with an element of an array of objects: it calls its method."""
+    ufunc = getattr(np, name, None)
+    return UFUNCS.get(ufunc) if isinstance(ufunc, np.ufunc) and any("O" in loop for loop in ufunc.types) else None
 
 
 def _instead_of(name: str) -> str:
@@ -425,6 +340,8 @@ def lift(value: Any, trace: Trace) -> Node:
         value = plain(value)
     elif type(value) is not np.ndarray:
         refuse_foreign(value)
+    if holds_traced(value):
+        return lift(stacked(value), trace)
     array_type(value.shape, value.dtype)
     if value.dtype.kind == "f" and 0 in value.strides and value.size > 1:
         return _broadcast(value, trace)
@@ -439,13 +356,18 @@ def _broadcast(value: np.ndarray[Any, Any], trace: Trace) -> Node:
 
 
 def settled(value: Any) -> Any:
-    """Return what an array with a mutable face holds now, a traced or a plain array; in lists and tuples too."""
+    """Return what an array with a mutable face holds now, a traced or a plain array; in lists and tuples too.
+
+    An array of objects with traced numbers is the traced array that it stands for.
+    """
     kind = type(value)
+    if kind is TracedArray:
+        return value
     if kind is list or kind is tuple:
         return kind([settled(item) for item in value])
-    return value.__settled__() if kind is not TracedArray and isinstance(value, TracedArray) else value
+    return value.__settled__() if isinstance(value, TracedArray) else stacked(value)
 
 
 def is_traced(*values: Any) -> bool:
     """Say whether any value is a traced array."""
-    return any(type(value) is TracedArray for value in values)
+    return any(type(value) is TracedArray or holds_traced(value) for value in values)

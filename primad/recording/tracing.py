@@ -19,7 +19,7 @@ from primad.ir.replay import newest
 from primad.parallel.shares import Share
 from primad.recording import tree
 from primad.recording.foreign import refuse_foreign
-from primad.recording.refusals import explained
+from primad.recording.foreign_errors import explained
 from primad.recording.traced_array import TracedArray, escaped, lift
 
 RECORDING: ContextVar[Trace | None] = ContextVar("RECORDING", default=None)
@@ -132,7 +132,7 @@ def record(
     except PrimadError:
         raise
     except Exception as error:
-        ours = explained(error, args, trace.refusal)
+        ours = explained(error, args, trace)
         if ours is None:
             raise
         raise ours.with_traceback(error.__traceback__) from None

@@ -13,6 +13,7 @@ import numpy as np
 import optree
 
 from primad.errors import ShapeError
+from primad.recording.object_arrays import OBJECTS, stacked
 
 NAMESPACE = "primad"
 _IN_ORDER = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
@@ -45,8 +46,12 @@ def _is_leaf(cls: type) -> bool:
 
 
 def _register_new(leaves: list[Any]) -> bool:
-    """Register the dataclasses among leaves, and say whether there were any; settle arrays with a mutable face."""
+    """Register the dataclasses among leaves, and say whether there were any.
+
+    Arrays with a mutable face, and arrays of objects with traced numbers, become the traced arrays that they stand for.
+    """
     found = False
+    leaves[:] = [stacked(leaf) for leaf in leaves]
     for cls in {type(leaf) for leaf in leaves}:
         if _is_leaf(cls):  # type: ignore[arg-type]  # classes are hashable
             continue
@@ -66,7 +71,7 @@ def _is_array(cls: type) -> bool:
 
 
 def _are_arrays(items: tuple[Any, ...]) -> bool:
-    found = [_is_array(type(item)) for item in items]  # type: ignore[arg-type]  # classes are hashable
+    found = [_is_array(type(item)) and not (type(item) is np.ndarray and item.dtype is OBJECTS) for item in items]
     return all(found)
 
 

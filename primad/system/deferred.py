@@ -60,6 +60,10 @@ class _Special:
             raise AttributeError(name)
         return self._known.setdefault(name, Deferred(name))
 
+    def names(self) -> list[str]:
+        """Return the functions of the module that something stands for."""
+        return list(self._known)
+
     def deferred(self, function: Any) -> Deferred | None:
         """Return what stands for a function of the module, if something does."""
         found = self._known.get(getattr(function, "__name__", ""))

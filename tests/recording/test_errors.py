@@ -87,9 +87,9 @@ TRACING: dict[str, Case] = {
         r"math\.sin\(x\[0\]\) needs.*" + LOST + ".*use np.sin",
     ),
     "np.array of traced": (
-        under_grad(lambda x: np.array([x[0], x[1]])),
+        under_grad(lambda x: np.array([x[0], x[1]], float)),
         TracingError,
-        r"np\.array.*primad\.numpy\.stack",
+        r"np\.array.*" + LOST + r".*primad\.numpy\.array",
     ),
     "np.asarray(x)": (under_grad(lambda x: np.asarray(x)), TracingError, r"np\.asarray\(x\).*" + LOST),
     "a[:2] = x": (under_grad(write_slice), TracingError, r"a\[:2\] = x\[:2\] needs.*" + LOST + r".*np\.s_\[:2\]"),

@@ -1,0 +1,224 @@
+"""What others' errors mean that a traced array led to: NumPy's, SciPy's and Python's."""
+
+from __future__ import annotations
+
+import dis
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users
+from primad.ir.node import Trace
+from primad.recording.refusals import in_primads_names, made_again, met, needs_numbers, way_out
+from primad.recording.user_expressions import Doing, doing
+
+Step = tuple[FrameType, int, int]
+"""Of a traceback: the frame, the instruction, the line."""
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """An error that left the user's function.
+
+    Attributes:
+        error: the error.
+        kind: the class of primad's that stands for its own.
+        arguments: of the function.
+        trace: in which it was recorded.
+        steps: from the user's innermost frame to where it was raised.
+        now: the user's expression.
+        where: the user's line.
+    """
+
+    error: Exception
+    kind: type[PrimadError]
+    arguments: Any
+    trace: Trace
+    steps: Sequence[Step]
+    now: Doing
+    where: str | None
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return str(self.error) or type(self.error).__name__
+
+    @property
+    def inside(self) -> bool:
+        """Whether primad's own code ran below the user's."""
+        return any(frame.f_code.co_filename.startswith(PACKAGE) for frame, _, _ in self.steps[1:])
+
+
+def explained(error: Exception, arguments: Any, trace: Trace) -> PrimadError | None:
+    """Return ours for an error that a traced array led to, or None if it is the user's own.
+
+    NumPy and SciPy replace exceptions that a conversion raises, Python raises its own where an operator is missing, and
+    functions of primad let errors of NumPy through.
+
+    Args:
+        error: what left the user's function.
+        arguments: those of the function.
+        trace: in which it was recorded.
+    """
+    steps = list(_steps(error))
+    place = max([i for i, (frame, _, _) in enumerate(steps) if is_users(frame.f_code.co_filename)], default=-1)
+    frame, instruction, line = steps[place] if place >= 0 else (None, -1, 0)
+    if frame is not None and place == len(steps) - 1 and _raises(frame, instruction):
+        return None
+    for cause in _causes(error):
+        if isinstance(cause, PrimadError) and not isinstance(cause, AttributeError):  # those are often only probes
+            return cause
+    # At any step: C code that goes on with an error set makes Python's own lookups fail further in.
+    refusal = trace.refusal
+    if refusal is not None and any(refusal.place == (at.f_code, running) for at, running, _ in steps):
+        refused: PrimadError = refusal.error()
+        return refused
+    kind = next((ours for theirs, ours in _KINDS.items() if isinstance(error, theirs)), None)
+    if kind is None:
+        return None
+    where = f"{frame.f_code.co_filename}:{line}" if frame is not None else None
+    below = steps if frame is None else steps[place:]
+    failure = _Failure(error, kind, arguments, trace, below, doing(frame, instruction), where)
+    return next((found for reading in _READINGS if (found := reading(failure)) is not None), None)
+
+
+# -- readings of an error, the first that fits counts ------------------------------------------------------------------
+
+
+def _met_another(failure: _Failure) -> PrimadError | None:
+    """Read it as what an array that is more than its elements said when it met a traced one."""
+    for frame, _, _ in failure.steps:
+        traced = any(hasattr(value, "node") for value in frame.f_locals.values())
+        found = met(frame, failure.now.text) if traced else None
+        if found is not None:
+            return TracingError(*found, where=failure.where)
+    return None
+
+
+def _used_as_index(failure: _Failure) -> PrimadError | None:
+    """Read it as a traced number that was an index, which NumPy makes an array of objects of."""
+    made = failure.trace.objects
+    if made is None or not isinstance(failure.error, IndexError) or not failure.steps:
+        return None
+    frame, instruction, _ = failure.steps[0]
+    if (made.code, made.instruction) != (frame.f_code, instruction):
+        return None
+    return TracingError(*needs_numbers(failure.now, "an index", made.met, made), where=failure.where)
+
+
+def _list_of_numbers(failure: _Failure) -> PrimadError | None:
+    """Read it as a list that was passed for an array."""
+    listed = _listed(failure.arguments)
+    if not listed or failure.inside or not re.search("list|tuple|sequence", failure.text):
+        return None
+    return TracingError(
+        f"{failure.now.text or 'the function'}: {failure.text}",
+        why=f"Argument {listed - 1} is a list of numbers: to primad a tree of numbers, not an array.",
+        fix="pass an array: np.array([…]).",
+        where=failure.where,
+    )
+
+
+def _written_to_a_copy(failure: _Failure) -> PrimadError | None:
+    """Read it as a write into the numbers of an array that primad.numpy made."""
+    if not isinstance(failure.error, ValueError) or not failure.text.endswith("read-only") or failure.inside:
+        return None
+    return ShapeError(
+        f"{failure.now.text or 'the function'}: {failure.text}",
+        why="The numbers of an array that primad.numpy made in a recording (np.asarray(y), or what NumPy makes of it) "
+        "are a copy: what is written there would not reach the array.",
+        fix="write into the array itself, or into a copy: np.array(y), primad.numpy.copy(y).",
+        where=failure.where,
+    )
+
+
+_OF_OBJECTS = re.compile(
+    r"dtype\('O'\)|dtype=object|dtype object|object arrays|no callable \w+ method|holds references"
+    "|not supported for the input types"
+)
+"""What NumPy and SciPy say of arrays of objects that they do not compute on."""
+
+
+def _array_of_objects(failure: _Failure) -> PrimadError | None:
+    """Read it as what does not compute on NumPy's arrays of objects."""
+    made, now = failure.trace.objects, failure.now
+    if made is None or failure.inside:
+        return None
+    divided = isinstance(failure.error, ZeroDivisionError) and (in_primads_names(now) or made_again(now, made))
+    if not (divided or _OF_OBJECTS.search(failure.text)):
+        return None
+    return failure.kind(
+        f"{now.text or 'a function'}: {_cleaned(failure.text)}",
+        why="NumPy puts traced numbers into an array of objects, and computes on that with operators only, as on "
+        "Fractions.",
+        fix=in_primads_names(now) or made_again(now, made, always=True) or way_out(now),
+        where=failure.where,
+    )
+
+
+def _of_traced(failure: _Failure) -> PrimadError | None:
+    """Read it as what Python, NumPy or SciPy say of an expression with a traced array."""
+    now, text = failure.now, failure.text
+    if not (failure.inside or "TracedArray" in text or now.gives_traced_to_numpy):
+        return None
+    fix = ""
+    if now.module in ("math", "cmath", "statistics"):
+        fix = way_out(now)
+    elif re.search("unsupported operand|not supported between", text):
+        fix = "an operand is a number, or an array of numbers: np.asarray(x), float(x)."
+    return failure.kind(
+        f"{now.text or 'a function'}, on a traced array: {_cleaned(text)}", fix=fix, where=failure.where
+    )
+
+
+_READINGS = (_met_another, _used_as_index, _list_of_numbers, _written_to_a_copy, _array_of_objects, _of_traced)
+_KINDS: dict[type[Exception], type[PrimadError]] = {
+    IndexError: IndexShapeError,
+    ValueError: ShapeError,
+    TypeError: TracingError,
+    AttributeError: TracingError,
+    KeyError: TracingError,
+    SystemError: TracingError,
+    NotImplementedError: TracingError,
+    AssertionError: TracingError,
+    ZeroDivisionError: ShapeError,
+}
+_CLASS = re.compile(
+    r"(?:\b(?:type|object|argument) )?(?:<class )?'?(?:[\w.]*\.)?(?:TracedArray|WritableArray|ArrayView)'?>?"
+)
+
+
+def _cleaned(text: str) -> str:
+    """Return Python's words with what users call our classes."""
+    return _CLASS.sub("a traced array", text)
+
+
+def _steps(error: BaseException) -> Iterator[Step]:
+    """Yield the steps of a traceback, outermost first, without the one that caught it."""
+    step = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    while step is not None:
+        yield step.tb_frame, step.tb_lasti, step.tb_lineno
+        step = step.tb_next
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: list[BaseException] = []
+    cause = error.__cause__ or error.__context__
+    while cause is not None and cause not in seen:
+        yield cause
+        seen.append(cause)
+        cause = cause.__cause__ or cause.__context__
+
+
+def _raises(frame: FrameType, instruction: int) -> bool:
+    return dis.opname[frame.f_code.co_code[instruction]] in ("RAISE_VARARGS", "RERAISE")
+
+
+def _listed(arguments: Any) -> int:
+    """Return 1 + the position of the first argument that is a list or tuple of numbers; 0 if there is none."""
+    for i, argument in enumerate(arguments):
+        if isinstance(argument, (list, tuple)) and argument and all(hasattr(item, "node") for item in argument):
+            return i + 1
+    return 0

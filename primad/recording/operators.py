@@ -1,0 +1,112 @@
+"""The operators of traced arrays, and what they refuse."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from primad.errors import TracingError
+from primad.ir.array_types import ArrayType
+from primad.recording.foreign import refuse_foreign
+from primad.recording.protocols import METHODS, UFUNCS
+
+_EQUALITIES = (np.equal, np.not_equal)
+
+
+def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
+    def apply(self: Any, other: Any) -> Any:
+        if type(other) is not type(self) and not isinstance(other, _OPERANDS):
+            if ufunc in _EQUALITIES:  # nothing is equal to None or a text, element by element, as in NumPy
+                return np.full(self.shape, ufunc is np.not_equal)[()]
+            refuse_operand(self.type, other)
+            return NotImplemented
+        return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
+
+    return apply
+
+
+def refuse_operand(type: ArrayType, other: Any) -> None:
+    """Raise for what would otherwise be asked for operators of its own: arrays with units, say, texts, Decimals.
+
+    A text repeats itself as often as an index says, and would ask the traced array for one.
+    """
+    refuse_foreign(other)
+    if isinstance(other, (str, bytes)):
+        raise TracingError(
+            f"an operator between a traced array of type {type} and a text, {other!r}",
+            fix="convert it: float(text), or np.array(texts).astype(float).",
+        )
+    if isinstance(other, numbers.Number):
+        raise TracingError(
+            f"an operator between a traced array of type {type} and a number of type {other.__class__.__name__}",
+            fix="convert it: float(number).",
+        )
+
+
+_power_of = _operator(np.power)
+
+
+def _power(self: Any, exponent: Any) -> Any:
+    """Return a power; NumPy's operator, unlike its function, takes the square of booleans for one."""
+    if exponent.__class__ is int and exponent == 2 and self.dtype.kind == "b":
+        return UFUNCS[np.square](self)
+    return _power_of(self, exponent)
+
+
+class ArrayOperators:
+    """What Python's operators record."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+    type: ArrayType
+
+    __add__, __radd__ = _operator(np.add), _operator(np.add, True)
+    __sub__, __rsub__ = _operator(np.subtract), _operator(np.subtract, True)
+    __mul__, __rmul__ = _operator(np.multiply), _operator(np.multiply, True)
+    __truediv__, __rtruediv__ = _operator(np.true_divide), _operator(np.true_divide, True)
+    __floordiv__, __rfloordiv__ = _operator(np.floor_divide), _operator(np.floor_divide, True)
+    __mod__, __rmod__ = _operator(np.remainder), _operator(np.remainder, True)
+    __pow__, __rpow__ = _power, _operator(np.power, True)
+    __matmul__, __rmatmul__ = _operator(np.matmul), _operator(np.matmul, True)
+    __and__, __rand__ = _operator(np.bitwise_and), _operator(np.bitwise_and, True)
+    __or__, __ror__ = _operator(np.bitwise_or), _operator(np.bitwise_or, True)
+    __xor__, __rxor__ = _operator(np.bitwise_xor), _operator(np.bitwise_xor, True)
+    __lt__, __le__ = _operator(np.less), _operator(np.less_equal)
+    __gt__, __ge__ = _operator(np.greater), _operator(np.greater_equal)
+    __eq__, __ne__ = _operator(np.equal), _operator(np.not_equal)
+    __hash__ = None  # type: ignore[assignment]
+
+    __lshift__, __rlshift__ = _operator(np.left_shift), _operator(np.left_shift, True)
+    __rshift__, __rrshift__ = _operator(np.right_shift), _operator(np.right_shift, True)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is not None and not self.shape:
+            return METHODS["round"](self, digits)
+        raise TracingError(
+            "round(x) of a traced array",
+            why="Python's is an integer, of one number." if digits is None else "Python's is of one number.",
+            fix=f"np.round(x{f', {digits}' if digits else ''}) rounds; its derivative is 0.",
+        )
+
+    def __neg__(self) -> Any:
+        return UFUNCS[np.negative](self)
+
+    def __pos__(self) -> Any:
+        return UFUNCS[np.positive](self)
+
+    def __abs__(self) -> Any:
+        return UFUNCS[np.absolute](self)
+
+    def __invert__(self) -> Any:
+        return UFUNCS[np.invert](self)
+
+
+_OPERANDS = (ArrayOperators, np.ndarray, np.generic, int, float, complex, list, tuple)

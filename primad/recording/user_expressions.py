@@ -1,0 +1,161 @@
+"""The expression of the user's that was running: its source, and what its names stand for.
+
+Only errors come here, so it may be slow: it reads the source of the line, down to the expression.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import linecache
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+LONGEST = 60
+"""Characters of an expression that are shown."""
+
+
+class Place(NamedTuple):
+    """An instruction of the user's code.
+
+    Attributes:
+        code: of the function.
+        instruction: its offset there.
+        names: the variables of its module.
+        met: what it met there.
+    """
+
+    code: CodeType
+    instruction: int
+    names: Mapping[str, Any]
+    met: object = None
+
+    @property
+    def shown_line(self) -> str:
+        """The line, as messages show it."""
+        positions = next(islice(self.code.co_positions(), self.instruction // 2, None), None)
+        return f"{self.code.co_filename}:{(positions and positions[0]) or self.code.co_firstlineno}"
+
+
+def place_of(frame: FrameType, met: object = None) -> Place:
+    """Return the instruction that a frame is running, and what it meets."""
+    return Place(frame.f_code, frame.f_lasti, frame.f_globals, met)
+
+
+@dataclass(frozen=True)
+class Doing:
+    """The expression that a frame was running.
+
+    Attributes:
+        text: its source, shortened; "" where there is none.
+        node: the same as a syntax tree.
+        stores: whether it is an element that was assigned to.
+        scopes: what its names stand for, the innermost first.
+        line: the source of the line.
+    """
+
+    text: str = ""
+    node: ast.expr | None = None
+    stores: bool = False
+    scopes: Sequence[Mapping[str, Any]] = ()
+    line: str = ""
+
+    @property
+    def assigned(self) -> str:
+        """What is assigned on the line; "" where the line alone does not tell."""
+        try:
+            statement = ast.parse(self.line.strip()).body[0]
+        except (SyntaxError, IndexError):
+            return ""
+        return ast.unparse(statement.value) if isinstance(statement, ast.Assign) else ""
+
+    @property
+    def called(self) -> str:
+        """The name of the function that it calls, as it is written; "" if it is no call."""
+        return ast.unparse(self.node.func) if isinstance(self.node, ast.Call) else ""
+
+    def value(self, node: ast.expr | None) -> Any:
+        """Return what a name, or an attribute of a module, stands for; None where only running it would tell."""
+        if isinstance(node, ast.Name):
+            return next((scope[node.id] for scope in self.scopes if node.id in scope), None)
+        if isinstance(node, ast.Attribute):
+            owner = self.value(node.value)
+            return vars(owner).get(node.attr) if type(owner) is type(sys) else None
+        return None
+
+    @property
+    def module(self) -> str:
+        """The module of the function that it calls, or of the operand that a product begins with."""
+        if isinstance(self.node, ast.Call):
+            return self.module_of(self.node)
+        return _module(type(self.value(self.node.left)) if isinstance(self.node, ast.BinOp) else None)
+
+    def module_of(self, call: ast.Call) -> str:
+        """Return the module of the function that a call calls."""
+        function = self.value(call.func)
+        owner = self.value(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        if function is None:
+            return _module(type(owner))
+        found = getattr(function, "__module__", None)  # which ufuncs may not have
+        return str(owner.__name__) if found is None and type(owner) is type(sys) else _module(function)
+
+    @property
+    def gives_traced_to_numpy(self) -> bool:
+        """Whether it calls a function of NumPy or SciPy with a traced array, by its name."""
+        if not isinstance(self.node, ast.Call) or not self.module.startswith(("numpy", "scipy")):
+            return False
+        return any(hasattr(self.value(arg), "node") for arg in self.node.args)
+
+
+def _module(function: Any) -> str:
+    return str(getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__)
+
+
+def doing(frame: FrameType | None, instruction: int = -1) -> Doing:
+    """Return the expression that a frame is running, or was running at an instruction."""
+    if frame is None:
+        return Doing()
+    instruction = frame.f_lasti if instruction < 0 else instruction
+    return doing_at(Place(frame.f_code, instruction, frame.f_globals), frame.f_locals)
+
+
+def doing_at(place: Place, local: Mapping[str, Any] | None = None) -> Doing:
+    """Return the expression at an instruction.
+
+    Args:
+        place: the instruction.
+        local: the variables of the function, where they are known.
+    """
+    code = place.code
+    stores = dis.opname[code.co_code[place.instruction]] in ("STORE_SUBSCR", "STORE_SLICE")
+    unseen = Doing("y[i]", ast.parse("y[i]", mode="eval").body, True) if stores else Doing()
+    position = next(islice(code.co_positions(), place.instruction // 2, None), None)
+    if position is None or None in position:
+        return unseen
+    first, last, start, end = position
+    assert first is not None and last is not None
+    whole = linecache.getlines(code.co_filename, dict(place.names))
+    lines = [line.encode() for line in whole[first - 1 : last]]
+    if not lines:
+        return unseen
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][start:]
+    source = b"".join(lines).decode(errors="replace")
+    try:
+        node = ast.parse(f"({source})", mode="eval").body
+    except SyntaxError:
+        return unseen
+    scopes = ({} if local is None else local, place.names, vars(sys.modules["builtins"]))
+    return Doing(shortened(node), node, stores, scopes, whole[first - 1])
+
+
+def shortened(node: ast.expr) -> str:
+    """Return an expression's source, shortened if it is long."""
+    text = ast.unparse(node)
+    if len(text) > LONGEST and isinstance(node, ast.Call):
+        text = f"{ast.unparse(node.func)}(…)"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
