@@ -21,12 +21,15 @@ _PLUMBING = (*(f"-packages{os.sep}{name}{os.sep}" for name in _LIBRARIES), "<fro
 
 @lru_cache(maxsize=4096)
 def is_users(filename: str) -> bool:
-    """Say whether a file is the user's own code: not primad's, Python's, or of a library that asks for numbers."""
+    """Say whether a file is the user's own code: not primad's, Python's, or of a library that asks for numbers.
+
+    A library's compiled Cython code has the names of files that only its makers have.
+    """
     if filename.startswith(PACKAGE) and not filename.startswith(_DEMOS):
         return False
     if filename.startswith(_PYTHON) and "-packages" not in filename:
         return False
-    return not any(part in filename for part in _PLUMBING)
+    return not filename.endswith((".pyx", ".pxi")) and not any(part in filename for part in _PLUMBING)
 
 
 def users_frame(depth: int = 1) -> FrameType | None:

@@ -25,8 +25,7 @@ _INSTEAD = MappingProxyType(
         "U": "texts of numbers become numbers by np.array(x).astype(float).",
         "S": "texts of numbers become numbers by np.array(x).astype(float).",
         "V": "pass the fields: x[name], of each name in x.dtype.names.",
-        "O": "give plain numbers their dtype, np.array(x, float); traced values are joined by primad.numpy.array "
-        "(import primad.numpy as np), not by np.array.",
+        "O": "give plain numbers their dtype: np.array(x, float).",
     }
 )
 """What to write instead of arrays of a kind of dtype that primad does not compute with."""

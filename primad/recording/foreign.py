@@ -6,7 +6,9 @@ they come in, with the way to plain arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import datetime
+import numbers
+from collections.abc import Generator, Iterable, Iterator, Mapping, Set
 from functools import lru_cache
 from typing import Any
 
@@ -61,12 +63,42 @@ def more_than_elements(value: Any) -> tuple[str, str] | None:
             "It has units, which would be dropped: 100 cm would be 100, and 1 m would be 1.",
             f"compute with plain numbers, in units that belong together: {way}.",
         )
-    if "iloc" in own or own.issuperset(("dims", "coords")):
-        return "It goes by labels, and primad by places: elements would meet others.", "pass x.to_numpy()."
+    if "to_numpy" in own or own.issuperset(("dims", "coords")):
+        way = "x.to_numpy()" if "to_numpy" in own else "x[name].to_numpy(), of each name"
+        return "It goes by labels, and primad by places: elements would meet others.", f"pass {way}."
     if _has_operators(cls):
         filled = ", or x.filled(…) for a masked array" if "filled" in own else ""
         return "Its operators mean something else than an array's.", f"pass a plain array: np.asarray(x){filled}."
     return None
+
+
+def kind_of(value: Any) -> tuple[str, str] | None:
+    """Return what a value that is no number and no array is, in words, and how it gives numbers; None for others."""
+    if value is None:
+        return "None", "a function without `return` gives None: return a value there, or leave the operand out."
+    if isinstance(value, (str, bytes)):
+        return f"a text, {value!r}", "convert it: float(text), or np.array(texts).astype(float)."
+    if isinstance(value, datetime.timedelta):
+        return f"a span of time, {value!r}", "count it in a unit: t.total_seconds()."
+    if isinstance(value, (datetime.date, datetime.time)):
+        return f"a time, {value!r}", "count the time from a start, in a unit: (t - start).total_seconds()."
+    if isinstance(value, numbers.Number):
+        return f"a number of type {type(value).__name__}", "convert it: float(number)."
+    if isinstance(value, Mapping):
+        return f"a {type(value).__name__}", "compute with its values: d[name], of each name."
+    if isinstance(value, Set):
+        return f"a {type(value).__name__}", "give its elements an order: np.array(sorted(s))."
+    if isinstance(value, (Generator, Iterator)):
+        return f"a {type(value).__name__}", "make an array of what it gives: primad.numpy.array(list(g))."
+    if isinstance(value, type):
+        return f"a class, {value.__name__}", "pass what it makes: a number or an array."
+    if callable(value) and not hasattr(value, "__array__") and not hasattr(value, "__radd__"):
+        name = getattr(value, "__name__", type(value).__name__)
+        return f"a function, {name}", "call it, and compute with its result: f(x)."
+    return None
+
+
+_PLAINLY = "pass numbers: float(x), or an array of them, np.asarray(x, float)."
 
 
 def refuse_foreign(value: Any) -> None:
@@ -98,9 +130,10 @@ def plain(value: Any, dtype: Any = None) -> Any:
         TracingError: for arrays with units, labels or a mask, and such.
     """
     refuse_among((value,))
-    if dtype is None:
-        return np.asarray(value)
     found = np.asarray(value)
-    if found.dtype.kind not in "biuf":  # what NumPy would convert: times since 1970, texts
-        check_dtype(found.dtype)
-    return found.astype(dtype, copy=False)
+    if found.dtype.kind == "O" and not found.ndim:
+        words, fix = kind_of(value) or (f"an object of type {type(value).__name__}", _PLAINLY)
+        raise TracingError(f"a number or an array of numbers is needed, not {words}", fix=fix)
+    if found.dtype.kind == "O" or (dtype is not None and found.dtype.kind not in "biuf"):
+        check_dtype(found.dtype)  # what NumPy would convert: times since 1970, texts
+    return found if dtype is None else found.astype(dtype, copy=False)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
-from primad.errors import TracingError
+from primad.errors import TracingError, users_frame
 from primad.ir.array_types import ArrayType
-from primad.recording.foreign import refuse_foreign
+from primad.recording.foreign import kind_of, refuse_foreign
 from primad.recording.protocols import METHODS, UFUNCS
+from primad.recording.user_expressions import doing
 
 _EQUALITIES = (np.equal, np.not_equal)
 
@@ -33,15 +33,11 @@ def refuse_operand(type: ArrayType, other: Any) -> None:
     A text repeats itself as often as an index says, and would ask the traced array for one.
     """
     refuse_foreign(other)
-    if isinstance(other, (str, bytes)):
+    found = kind_of(other)
+    if found is not None:
+        text = doing(users_frame()).text
         raise TracingError(
-            f"an operator between a traced array of type {type} and a text, {other!r}",
-            fix="convert it: float(text), or np.array(texts).astype(float).",
-        )
-    if isinstance(other, numbers.Number):
-        raise TracingError(
-            f"an operator between a traced array of type {type} and a number of type {other.__class__.__name__}",
-            fix="convert it: float(number).",
+            f"{text and text + ': '}an operator between a traced array of type {type} and {found[0]}", fix=found[1]
         )
 
 
@@ -109,4 +105,4 @@ class ArrayOperators:
         return UFUNCS[np.invert](self)
 
 
-_OPERANDS = (ArrayOperators, np.ndarray, np.generic, int, float, complex, list, tuple)
+_OPERANDS = (ArrayOperators, np.ndarray, np.generic, int, float, complex, list, tuple, range)

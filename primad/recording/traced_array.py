@@ -181,7 +181,10 @@ class TracedArray(ArrayOperators):
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
-            raise TracingError(f"a traced array of dtype {self.dtype} was used as an index")
+            raise TracingError(
+                f"a traced array of dtype {self.dtype} was used as an index, or as a count",
+                fix="int(x) is the integer, where values are known; primad.numpy.take(a, i) takes elements.",
+            )
         return int(self._value("the integer value"))
 
     def __repr__(self) -> str:

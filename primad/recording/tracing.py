@@ -18,7 +18,7 @@ from primad.ir.program import Program
 from primad.ir.replay import newest
 from primad.parallel.shares import Share
 from primad.recording import tree
-from primad.recording.foreign import refuse_foreign
+from primad.recording.foreign import kind_of, refuse_foreign
 from primad.recording.foreign_errors import explained
 from primad.recording.traced_array import TracedArray, escaped, lift
 
@@ -49,9 +49,11 @@ def type_of(value: Any) -> ArrayType:
     if isinstance(value, Share):
         return value.type
     if not isinstance(value, (np.ndarray, np.generic, bool, int, float)) and not hasattr(value, "__array__"):
+        words, fix = kind_of(value) or ("", "pass arrays, numbers, or trees of them.")
         raise TracingError(
             f"an argument of type {type(value).__name__} cannot be traced",
-            fix="pass float(x)." if hasattr(value, "__float__") else "pass arrays, numbers, or trees of them.",
+            why=words and f"It is {words}.",
+            fix="pass float(x)." if type(value) is not type and hasattr(value, "__float__") else fix,
         )
     if type(value) is int and not -(2**63) <= value < 2**63:
         raise TracingError(

@@ -310,7 +310,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
     The derivative of the branch that is not selected is exactly zero, even where it is infinite or NaN.
     """
-    if x is None or y is None:
+    if x is None and y is None:
         raise TracingError("np.where with one argument has a result of unknown shape", fix="pass both values.")
     if not any_traced([x, y]):
         like = first_traced([condition])

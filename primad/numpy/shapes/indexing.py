@@ -25,6 +25,7 @@ from primad.numpy.promotion import (
 )
 from primad.numpy.shapes.shaping import ravel
 from primad.ops.record.primitive import Primitive
+from primad.recording.foreign import kind_of, refuse_foreign
 from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray, bind_each, settled
 
@@ -84,14 +85,20 @@ def _index_of_axis(item: Any) -> Any:
     if isinstance(item, (bool, np.bool_)) or (_is_mask(item) and item.ndim == 0):
         raise IndexShapeError("a 0-d boolean index is not supported on traced arrays")
     if isinstance(item, (np.ndarray, TracedArray)):
+        refuse_foreign(item)
         if item.dtype.kind not in "biu":
-            raise IndexShapeError(f"an array of dtype {item.dtype} cannot be an index; use integers or booleans")
+            raise IndexShapeError(
+                f"an array of dtype {item.dtype} cannot be an index",
+                fix="use integers or booleans: i.astype(int), x > 0.",
+            )
         return item
     if item is None or item is Ellipsis or isinstance(item, slice) or _is_integer(item):
         return item
-    if hasattr(item, "__index__"):
+    refuse_foreign(item)
+    if hasattr(item, "__index__") and not isinstance(item, type):
         return operator.index(item)
-    raise IndexShapeError(f"{item!r} of type {type(item).__name__} cannot be an index")
+    words, _ = kind_of(item) or (f"an object of type {type(item).__name__}", "")
+    raise IndexShapeError(f"{words} cannot be an index", fix="use integers, slices, or arrays of integers or booleans.")
 
 
 def _is_mask(item: Any) -> bool:
