@@ -219,3 +219,45 @@ def test_texts_and_numbers_of_other_kinds_are_told_to_be_converted(other: Any, m
     ) as caught:
         ENTRANCES[meeting](other)
     assert "Fix: convert it: float(" in str(caught.value) and __file__ in str(caught.value)
+
+
+REAL: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "an array with a pint unit": ("pint", lambda m: V * m.UnitRegistry().cm),
+    "a number with a pint unit": ("pint", lambda m: 100 * m.UnitRegistry().cm),
+    "an array with an astropy unit": ("astropy.units", lambda m: V * m.cm),
+    "a number with an astropy unit": ("astropy.units", lambda m: 1.0 * m.m),
+    "a Series": ("pandas", lambda m: m.Series(V)),
+    "a column of a table": ("pandas", lambda m: m.DataFrame({"a": V})["a"]),
+    "an Index": ("pandas", lambda m: m.Index(V)),
+    "a DataArray": ("xarray", lambda m: m.DataArray(V, dims="t")),
+    "a Dataset": ("xarray", lambda m: m.Dataset({"a": ("t", V)})),
+}
+"""Values of libraries that these tests do without, and with which they run where those are installed."""
+CONVERSIONS = ("x.to_base_units().magnitude", "x.si.value", "x.to_numpy()")
+
+
+@pytest.mark.parametrize("thing", REAL)
+def test_the_libraries_own_values_are_refused_and_converted_as_the_message_says(thing: str) -> None:
+    module, make = REAL[thing]
+    value = make(pytest.importorskip(module))
+    for entrance in (
+        "grad",
+        "jit",
+        "an argument beside",
+        "a result",
+        "x * t",
+        "t * x",
+        "np.multiply",
+        "np.dot",
+        "written",
+    ):
+        with pytest.raises(primad.TracingError) as caught:
+            ENTRANCES[entrance](value)
+        assert f"\n  in {__file__}:" in str(caught.value)
+    way = next((way for way in CONVERSIONS if f"{way}." in str(caught.value)), None)
+    if thing == "a Dataset":
+        assert "x[name].to_numpy(), of each name" in str(caught.value)
+        way = "x['a'].to_numpy()"
+    assert way is not None, str(caught.value)
+    found = eval(way, {"x": value})
+    assert np.isfinite(primad.grad(lambda x: np.sum(x * found))(V)).all()

@@ -62,7 +62,7 @@ MEETINGS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 PYTHONS = {"text": "reflected mod", "bytes": "reflected mod", "Fraction": "reflected pow"}
-"""What Python does by itself: texts are formatted, and a Fraction is a float to a power that is no number of Python's."""
+"""What Python does by itself: texts are formatted, and a Fraction to a power is a float to it."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
