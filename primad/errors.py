@@ -20,12 +20,18 @@ _PLUMBING = (*(f"-packages{os.sep}{name}{os.sep}" for name in _LIBRARIES), "<fro
 
 
 @lru_cache(maxsize=4096)
+def is_primads(filename: str) -> bool:
+    """Say whether a file is one of primad's own, or what NumPy calls it through."""
+    return (filename.startswith(PACKAGE) and not filename.startswith(_DEMOS)) or "<__array_function__" in filename
+
+
+@lru_cache(maxsize=4096)
 def is_users(filename: str) -> bool:
     """Say whether a file is the user's own code: not primad's, Python's, or of a library that asks for numbers.
 
     A library's compiled Cython code has the names of files that only its makers have.
     """
-    if filename.startswith(PACKAGE) and not filename.startswith(_DEMOS):
+    if is_primads(filename):
         return False
     if filename.startswith(_PYTHON) and "-packages" not in filename:
         return False
@@ -55,6 +61,14 @@ def user_line(depth: int = 1) -> str | None:
     return None if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
 
 
+def shown_place(place: str) -> str:
+    """Return `file:line` as messages show it: a cell of a notebook by its number, and not by a file of the kernel's."""
+    file, _, line = place.rpartition(":")
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    cell = None if shell is None else shell.compile.format_code_name(file)
+    return place if cell is None else f"{' '.join(cell)}, line {line}"
+
+
 class PrimadError(Exception):
     """Base of primad's errors.
 
@@ -70,6 +84,7 @@ class PrimadError(Exception):
 
     def __init__(self, what: str, why: str = "", fix: str = "", where: str | None = None) -> None:
         where = where or user_line()
+        where = where and shown_place(where)
         lines = [what, why and f"  {why}", fix and f"  Fix: {fix}", where and f"  in {where}"]
         super().__init__("\n".join(line for line in lines if line))
         self.what = what

@@ -28,6 +28,7 @@ from primad.runtime.calling import arrays, compiled
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
 from primad.system.quantities import count, quantity, seconds, size
+from primad.system.tracebacks import entrance
 
 SHORTEST_MEASURED = 20e-6
 """Seconds; what runs shorter is run several times for each reading of the clock."""
@@ -189,6 +190,7 @@ class Explanation:
         return path
 
 
+@entrance
 def explain(function: Callable[..., Any], *args: Any) -> Explanation:
     """Show what `primad.jit(function)(*args)` does: its program after each family of laws, its plan, its time.
 

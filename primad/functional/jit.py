@@ -29,6 +29,7 @@ from primad.runtime.executors.dispatch import executor
 from primad.runtime.executors.executor import Donated, Executable, Executor, Hint, Options
 from primad.runtime.plan.donation import check, match, settle
 from primad.runtime.plan.memory_limit import check_limit, check_memory
+from primad.system.tracebacks import leave_users_frames
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -109,21 +110,25 @@ def jit(
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
         nonlocal first
-        if first is not None and not kwargs:
-            found = first(*args)
-            if found is not NotImplemented:
-                return found
-            for entry in others:
-                found = entry(*args)
+        try:
+            if first is not None and not kwargs:
+                found = first(*args)
                 if found is not NotImplemented:
                     return found
-        elif some_are_static and not kwargs:
-            found = held.enter(args)
-            if found is not NotImplemented:
-                return found
-        result = held.call(args, kwargs)
-        first = held.first
-        return result
+                for entry in others:
+                    found = entry(*args)
+                    if found is not NotImplemented:
+                        return found
+            elif some_are_static and not kwargs:
+                found = held.enter(args)
+                if found is not NotImplemented:
+                    return found
+            result = held.call(args, kwargs)
+            first = held.first
+            return result
+        except Exception as error:
+            leave_users_frames(error)
+            raise
 
     return Transformed(compiled, jit, (function,), options, held.programs)
 

@@ -21,6 +21,7 @@ from primad.ir.program import Program
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import Shown, check_function, is_weak, type_of
+from primad.system.tracebacks import entrance
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -105,7 +106,7 @@ def transform(make: F) -> F:
 
     @wraps(make)
     def made(function: Any, *options: Any, **named: Any) -> Any:
-        return Transformed(make(function, *options, **named), made, (function, *options), named)
+        return Transformed(entrance(make(function, *options, **named)), made, (function, *options), named)
 
     return cast(F, made)
 

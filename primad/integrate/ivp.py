@@ -20,6 +20,7 @@ from primad.recording import tree
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
+from primad.system.tracebacks import entrance
 
 __all__ = ["solve_ivp"]
 
@@ -28,6 +29,7 @@ REACHED = "The solver successfully reached the end of the integration interval."
 ENDED = "A termination event occurred."
 
 
+@entrance
 def solve_ivp(
     fun: Function,
     t_span: Sequence[Any],

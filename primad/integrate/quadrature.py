@@ -19,12 +19,14 @@ from primad.integrate.run_checks import converged
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
+from primad.system.tracebacks import entrance
 
 __all__ = ["quad"]
 
 Function = Callable[..., Any]
 
 
+@entrance
 def quad(
     func: Function,
     a: Any,

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.errors import shown_place
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import CAPTURED, LITERAL, Node, literal_value
 
@@ -62,7 +63,7 @@ def render(program: Any, lines: bool = False, indent: str = "", name: str = "pro
                 [node.op.name, *_operands(node, names)]
                 + [f"{key}={_param_text(value, indent + '  ', key in node.op.programs)}" for key, value in node.params]
             )
-        where = f"  # {program.lines[node]}" if lines and node in program.lines else ""
+        where = f"  # {shown_place(program.lines[node])}" if lines and node in program.lines else ""
         out.append(f"{indent}  {result} = {text}{where}")
     results = [_literal_text(node, None) if node.op is LITERAL else names[node] for node in program.outputs]
     out.append(f"{indent}  return {', '.join(results)}".rstrip())

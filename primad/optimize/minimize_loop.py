@@ -17,6 +17,7 @@ from primad.optimize.gauss_newton.residual_models import Loss, Residuals, finite
 from primad.optimize.parameter_vectors import Space, Tree, not_finite
 from primad.parallel.job import is_awaited
 from primad.system.quantities import several
+from primad.system.tracebacks import entrance
 
 __all__ = ["Descent", "DescentState", "Result", "solve"]
 
@@ -136,6 +137,7 @@ class Result:
         )
 
 
+@entrance
 def solve(
     rule: Any,
     function: Callable[..., Any],

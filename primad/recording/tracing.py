@@ -21,6 +21,7 @@ from primad.recording import tree
 from primad.recording.foreign import kind_of, refuse_foreign
 from primad.recording.foreign_errors import explained
 from primad.recording.traced_array import TracedArray, escaped, lift
+from primad.system.tracebacks import entrance
 
 RECORDING: ContextVar[Trace | None] = ContextVar("RECORDING", default=None)
 """The trace of the function that is being recorded, the innermost."""
@@ -217,6 +218,7 @@ def trace(function: Callable[..., Any]) -> Callable[..., Program]:
     """
     check_function(function)
 
+    @entrance
     def traced(*args: Any) -> Program:
         leaves, in_tree = tree.flatten(args)
         return record(function, [type_of(leaf) for leaf in leaves], in_tree)

@@ -15,6 +15,8 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from primad.errors import shown_place
+
 LONGEST = 60
 """Characters of an expression that are shown."""
 
@@ -38,7 +40,7 @@ class Place(NamedTuple):
     def shown_line(self) -> str:
         """The line, as messages show it."""
         positions = next(islice(self.code.co_positions(), self.instruction // 2, None), None)
-        return f"{self.code.co_filename}:{(positions and positions[0]) or self.code.co_firstlineno}"
+        return shown_place(f"{self.code.co_filename}:{(positions and positions[0]) or self.code.co_firstlineno}")
 
 
 def place_of(frame: FrameType, met: object = None) -> Place:

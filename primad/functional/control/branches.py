@@ -25,11 +25,13 @@ from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function, is_number, program_of, record, type_of
 from primad.runtime.calling import traced_operands
+from primad.system.tracebacks import entrance
 from primad.transforms.lowering import inline
 
 Function = Callable[..., Any]
 
 
+@entrance
 def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
     """Apply one of two functions.
 
@@ -55,6 +57,7 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> 
     return _branched("cond", pred, (true_fun, false_fun), operands)
 
 
+@entrance
 def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
     """Apply one of several functions.
 

@@ -27,11 +27,13 @@ from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function, is_number, record, type_of
 from primad.runtime.calling import traced_operands
+from primad.system.tracebacks import entrance
 from primad.transforms.lowering import inline
 
 Function = Callable[..., Any]
 
 
+@entrance
 def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
     """Apply a step again and again to what it carries, and to the rows of arrays.
 
@@ -223,6 +225,7 @@ def _described(value: Any) -> str:
     return f"a tuple of {len(value)}" if isinstance(value, tuple) else f"a {type(value).__name__}"
 
 
+@entrance
 def map(f: Function, xs: Any) -> Any:
     """Apply a function to each row of arrays, one after the other, and stack the results.
 
@@ -246,6 +249,7 @@ def map(f: Function, xs: Any) -> Any:
     return scan(step, (), xs)[1]
 
 
+@entrance
 def fori_loop(lower: int, upper: int, body: Function, init: Any) -> Any:
     """Apply `value = body(i, value)` for each i from `lower` up to `upper`, which is not included.
 
@@ -275,6 +279,7 @@ def fori_loop(lower: int, upper: int, body: Function, init: Any) -> Any:
     return scan(step, init, np.arange(lower, max(lower, upper)))[0]
 
 
+@entrance
 def associative_scan(f: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Combine the elements of arrays along an axis from the first up to each, by an associative function.
 

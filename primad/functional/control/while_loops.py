@@ -17,10 +17,12 @@ from primad.programs.loops.while_loop import while_loop as while_
 from primad.recording import tree
 from primad.recording.tracing import check_function, is_number, type_of
 from primad.runtime.calling import traced_operands
+from primad.system.tracebacks import entrance
 
 Function = Callable[..., Any]
 
 
+@entrance
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Any, max_steps: int = 100_000) -> Any:
     """Apply a step again and again while a condition holds.
 

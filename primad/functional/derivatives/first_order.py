@@ -22,6 +22,7 @@ from primad.runtime.executors.dispatch import prepare, prepared_parts
 from primad.runtime.executors.executor import Executable
 from primad.simplify import simplify
 from primad.simplify.slice_pushdown import differentiable
+from primad.system.tracebacks import entrance
 from primad.transforms import forward, reverse
 from primad.transforms.lowering import expand, inline
 from primad.transforms.partial_eval import split
@@ -68,6 +69,7 @@ def _as_tuple(values: Any, name: str, what: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
+@entrance
 def jvp(function: Callable[..., R], primals: Any, tangents: Any) -> tuple[R, R]:
     """Push tangents forward: the derivative of a function along a direction.
 
@@ -132,6 +134,7 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
     return results[:n], _Linear(rest, results[n:])
 
 
+@entrance
 def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """Return the value at a point and the derivative there, as a linear function of tangents.
 
@@ -178,6 +181,7 @@ def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..
     return tree.unflatten(call.out_tree, value), Shown(apply, "primad.linearize of", function)
 
 
+@entrance
 def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return the value at a point and the pullback, which takes cotangents of the value to cotangents of the arguments.
 
@@ -234,6 +238,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, 
     return value, shown
 
 
+@entrance
 def linear_transpose(function: Function, *primals: Any) -> Function:
     """Transpose a linear function.
 

@@ -12,6 +12,7 @@ from primad.errors import NotDifferentiableError
 from primad.functional.derivatives.first_order import jvp, vjp
 from primad.recording import tree
 from primad.recording.tracing import check_function
+from primad.system.tracebacks import entrance
 
 Function = Callable[..., Any]
 
@@ -19,6 +20,7 @@ _STENCIL = ((1, 672.0), (2, -168.0), (3, 32.0), (4, -3.0))
 """Central difference of order 8: f′(0) ≈ Σ w_k (f(kh) − f(−kh)) / (840 h)  (Fornberg, Math. Comp. 51, 1988)."""
 
 
+@entrance
 def check_grads(
     function: Function,
     args: Sequence[Any],

@@ -16,6 +16,7 @@ from primad.ir.node import Leaf
 from primad.programs.jacobians.jacobian_laws import hessian_diagonal_
 from primad.recording import tree
 from primad.recording.tracing import check_function, type_of
+from primad.system.tracebacks import entrance
 from primad.transforms.lowering import active_nodes, lower, without_calls
 
 Function = Callable[..., Any]
@@ -24,6 +25,7 @@ R = TypeVar("R")
 A = TypeVar("A")
 
 
+@entrance
 def hvp(function: Function, x: A, v: Any) -> A:
     """Return the Hessian of a scalar function times a vector, without the Hessian.
 
@@ -147,6 +149,7 @@ def _check_elementwise(call: Call, name: str) -> None:
             )
 
 
+@entrance
 def taylor(function: Callable[[A], R], x: A, direction: Any, order: int) -> tuple[R, ...]:
     """Return the Taylor coefficients of t ↦ f(x + t·direction) at 0.
 

@@ -16,6 +16,7 @@ from primad.numpy.shapes.shaping import reshape
 from primad.optimize.parameter_vectors import Tree, Vector
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain
 from primad.recording import tree
+from primad.system.tracebacks import entrance
 
 __all__ = ["least_squares", "minimize", "root"]
 
@@ -25,6 +26,7 @@ WITHOUT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 """Methods of `minimize` by what they take: products with the Hessian, the Hessian, or values only."""
 
 
+@entrance
 def minimize(
     fun: Function,
     x0: Tree,
@@ -157,6 +159,7 @@ def _constraint(given: Any, x0: Tree, args: Sequence[Any], compiled: bool, exact
     return NonlinearConstraint(flat.values(), 0.0, upper, jac=flat.matrix(), hess=bend)
 
 
+@entrance
 def least_squares(
     fun: Function,
     x0: Tree,
@@ -232,6 +235,7 @@ def _operator(flat: Plain) -> Callable[[Vector], Any]:
     return at
 
 
+@entrance
 def root(
     fun: Function,
     x0: Tree,

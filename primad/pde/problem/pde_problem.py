@@ -36,6 +36,7 @@ from primad.pde.solve.solution import Solution
 from primad.pde.solve.solving import solve
 from primad.recording import tree
 from primad.recording.tracing import trace
+from primad.system.tracebacks import entrance
 
 __all__ = ["Problem"]
 
@@ -80,6 +81,7 @@ class Problem:
         True
     """
 
+    @entrance
     def __init__(
         self,
         equations: Any,
@@ -337,6 +339,7 @@ class Problem:
             self, load(path, self.init()), None, self.points(), History(()), "loaded", f"loaded from {path}"
         )
 
+    @entrance
     def solve(self, **settings: Any) -> Solution:
         """Find parameters for which the residuals are small. See `Settings` for the arguments.
 

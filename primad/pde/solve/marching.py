@@ -16,6 +16,7 @@ from primad.pde.problem.pde_problem import Problem
 from primad.pde.report.interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
 from primad.pde.solve.solution import Solution
 from primad.recording.foreign import plain
+from primad.system.tracebacks import entrance
 
 __all__ = ["Marched", "march"]
 
@@ -67,6 +68,7 @@ class Marched:
         return unknown
 
 
+@entrance
 def march(
     problem: Callable[[Time, dict[str, Function]], Problem],
     start: dict[str, Function],

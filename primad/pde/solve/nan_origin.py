@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.errors import shown_place
 from primad.ir.node import INPUT, Leaf, leaf_value
 from primad.recording import tree
 from primad.recording.tracing import trace
@@ -41,7 +42,7 @@ def first_not_finite(function: Any, *args: Any) -> str | None:
             given = [_at(operand, array.shape, place) for operand in operands]
             of = f" of {', '.join(f'{x:.4g}' for x in given)}" if all(x is not None for x in given) else ""
             line = program.lines.get(node)
-            return f"{node.op.name}{of} is {array[tuple(place)]}{at}" + (f", in {line}" if line else "")
+            return f"{node.op.name}{of} is {array[tuple(place)]}{at}" + (f", in {shown_place(line)}" if line else "")
     return None
 
 
