@@ -16,6 +16,7 @@ from primad.functional.export.distribute import compiler_of
 from primad.optimize.gauss_newton.residual_models import Loss, Residuals, finite
 from primad.optimize.parameter_vectors import Space, Tree, not_finite
 from primad.parallel.job import is_awaited
+from primad.system.live_display import LiveDisplay
 from primad.system.quantities import several
 from primad.system.tracebacks import entrance
 
@@ -252,8 +253,7 @@ def _silent(value: float) -> None:
 @contextlib.contextmanager
 def _bar(steps: int) -> Iterator[Callable[[float], None]]:
     """Show a bar of steps on standard error; yield what moves it."""
-    from rich.console import Console  # loads when there is something to show
-    from rich.progress import (
+    from rich.progress import (  # loads when there is something to show
         BarColumn,
         MofNCompleteColumn,
         Progress,
@@ -269,6 +269,12 @@ def _bar(steps: int) -> Iterator[Callable[[float], None]]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("steps", total=steps, value=math.nan)
-        yield lambda value: bar.update(task, advance=1, value=value)
+    bar = Progress(*columns)
+    task = bar.add_task("steps", total=steps, value=math.nan)
+    with LiveDisplay(bar) as live:
+
+        def show(value: float) -> None:
+            bar.update(task, advance=1, value=value)
+            live.changed()
+
+        yield show

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from primad.system.live_display import LiveDisplay, is_notebook
 from primad.verify.verdicts import Row
 
 
@@ -19,20 +20,28 @@ def shown(total: int) -> Iterator[tuple[Callable[[Row], None] | None, Callable[[
     Yields:
         what to call with each row, and after each op or law; None where nobody looks on.
     """
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() and not is_notebook():
         yield None, None
         return
-    from rich.console import Console  # a terminal library, loaded only where there is a terminal
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (  # a terminal library, loaded only where somebody looks on
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("verifying", total=total)
+    progress = Progress(*columns)
+    task = progress.add_task("verifying", total=total)
+    with LiveDisplay(progress, transient=True) as live:
 
         def on_row(row: Row) -> None:
             progress.update(task, description=f"{row.name}: {row.what}")
+            live.changed()
 
         def on_subject() -> None:
             progress.advance(task)
+            live.changed()
 
         yield on_row, on_subject

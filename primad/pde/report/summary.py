@@ -12,9 +12,9 @@ from primad.ir.program import Cost
 from primad.optimize.parameter_vectors import Space
 from primad.pde.geometry.intervals import Parameters, factors_of
 from primad.pde.problem.settings import Settings
-from primad.pde.solve.progress import console
 from primad.recording.tracing import trace
 from primad.simplify import simplify
+from primad.system.live_display import console
 from primad.system.quantities import count, seconds
 from primad.transforms.lowering import lower, without_calls
 

@@ -5,22 +5,15 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from primad.pde.problem.settings import Settings
 from primad.pde.solve.history import History
+from primad.system.live_display import LiveDisplay
 
 SHOWN = 4
 """Losses of terms that a bar shows, the largest first."""
-
-
-def console() -> Any:
-    """Return what is written to: standard error, in notebooks without widgets as well."""
-    from rich.console import Console  # loads when there is something to show
-
-    return Console(stderr=True, force_jupyter=None if find_spec("ipywidgets") else False)
 
 
 class Bar:
@@ -33,7 +26,6 @@ class Bar:
 
     def __init__(self, settings: Settings, done: int) -> None:
         from rich.console import Group  # loads when there is something to show
-        from rich.live import Live
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
         from rich.text import Text
 
@@ -48,7 +40,7 @@ class Bar:
         )
         self._task = self._bar.add_task("", total=settings.steps, completed=done, loss="", rate="", left="")
         self._terms = Text(style="dim", no_wrap=True, overflow="ellipsis")
-        self._live = Live(Group(self._bar, self._terms), console=console())
+        self._live = LiveDisplay(Group(self._bar, self._terms))
 
     def start(self) -> None:
         """Show it."""
@@ -80,6 +72,7 @@ class Bar:
             rate=f"{rate:.3g}/s",
             left=f"{_clock(left)} left",
         )
+        self._live.changed()
 
 
 def _clock(seconds: float) -> str:
