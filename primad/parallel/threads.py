@@ -6,7 +6,6 @@ of the chunks, so they do not depend on the threads.
 
 from __future__ import annotations
 
-import os
 from _thread import start_new_thread
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,6 +14,7 @@ from threading import Event, Lock, local
 from typing import Any
 
 from primad.errors import ShapeError
+from primad.system.environment import whole_number
 from primad.system.machine import blas, processors
 from primad.system.process import Held, forgets, surely
 
@@ -22,12 +22,12 @@ MOST_CHUNKS = 16
 """Chunks that work is cut into, at most, whatever the number of threads. Chosen: each has partial sums of its own, and
 16 keep as many threads busy. They are added in order: the last bits of sums depend on it."""
 
+MOST_THREADS = 2**16
+"""Threads that may be asked for. Chosen: more than any machine has; a larger number is a slip."""
+
 
 def _default_threads() -> int:
-    text = os.environ.get("PRIMAD_NUM_THREADS", "")
-    if text.isdigit() and int(text) > 0:
-        return int(text)
-    return processors()
+    return whole_number("PRIMAD_NUM_THREADS", most=MOST_THREADS) or processors()
 
 
 class _Threads:
@@ -89,8 +89,8 @@ def set_num_threads(count: int) -> None:
 
 def check_thread_count(count: Any, what: str) -> None:
     """Raise unless a thread count is a positive integer."""
-    if not isinstance(count, int) or count < 1:
-        raise ShapeError(f"{what} needs a positive integer, got {count!r}")
+    if not isinstance(count, int) or not 1 <= count <= MOST_THREADS:
+        raise ShapeError(f"{what} needs a positive integer, {MOST_THREADS} at most, got {count!r}")
 
 
 def get_num_threads() -> int:

@@ -2,8 +2,8 @@
 
 Machine code that another could change is another's program. So the folder is used only where it is this user's, nobody
 else may enter it and no link leads to it; that is asked of the opened folder, and files are opened in it by its
-descriptor. A file is written whole under another name first, has a sum of its contents in front, and is written again
-where that is wrong. Nothing here is necessary: what cannot be read or written is made anew.
+descriptor. A file is written whole under another name first, has a sum of its key and contents in front, and is written
+again where that is wrong. Nothing here is necessary: what cannot be read or written is made anew.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGEST = 256 * 1024 * 1024
 """Bytes of all files together, at most. Chosen: some ten thousand functions, and little of a disk."""
 SHRUNK = 0.75
 """Share of that which stays when it is reached: what was used last. Chosen, so that this is seldom."""
-BEGINNING = b"primad 1\n"
+BEGINNING = b"primad 2\n"
 _OWN = stat.S_IRWXU
 _SUM = 32
 _FLAGS = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
@@ -32,13 +32,15 @@ _FLAGS = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 def folder() -> Path | None:
     """Return where the cache is; None if the variable PRIMAD_CACHE is 0.
 
-    It is the folder that PRIMAD_CACHE names, otherwise `primad` in the user's folder for caches.
+    It is the folder that PRIMAD_CACHE names, otherwise `primad` in the user's folder for caches. A home of a user that
+    there is not stays as it is written (`~name/folder`), and is refused.
     """
     named = os.environ.get("PRIMAD_CACHE", "")
     if named == "0":
         return None
     if named:
-        return Path(named).expanduser().absolute()
+        path = Path(os.path.expanduser(named))
+        return path if str(path).startswith("~") else path.absolute()
     common = os.environ.get("XDG_CACHE_HOME", "")
     try:
         return (Path(common) if os.path.isabs(common) else Path.home() / ".cache") / "primad"
@@ -59,6 +61,9 @@ class DiskCache:
         self.refused = ""
         self._descriptor = -1
         self._size: int | None = None
+        if not path.is_absolute():
+            self.refused = f"there is no home {path.parts[0]}: the variable PRIMAD_CACHE names it"
+            return
         try:
             path.mkdir(mode=_OWN, parents=True, exist_ok=True)
             self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
@@ -83,7 +88,7 @@ class DiskCache:
         except OSError:
             return None
         begun, body = found[: len(BEGINNING) + _SUM], found[len(BEGINNING) + _SUM :]
-        return body if begun == BEGINNING + hashlib.sha256(body).digest() else None
+        return body if begun == _beginning(_name(key), body) else None
 
     def put(self, key: Sequence[str], body: bytes) -> None:
         """Keep bytes under a key, if there is room on the disk."""
@@ -95,7 +100,7 @@ class DiskCache:
             opened = self._open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             try:
                 with open(opened, "wb") as file:
-                    file.write(BEGINNING + hashlib.sha256(body).digest() + body)
+                    file.write(_beginning(name, body) + body)
                 os.replace(draft, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
             except BaseException:
                 self._remove(draft)
@@ -152,6 +157,11 @@ def _refusal(about: os.stat_result) -> str:
     if stat.S_ISREG(about.st_mode) and about.st_nlink > 1:  # 0 where another process has just put its own there
         return "it has other names"
     return ""
+
+
+def _beginning(name: str, body: bytes) -> bytes:
+    """Return what a file of a name begins with: a sum, so that it is no other file's contents, and whole."""
+    return BEGINNING + hashlib.sha256(name.encode() + body).digest()
 
 
 def _name(key: Sequence[str]) -> str:

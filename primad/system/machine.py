@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.system.environment import LEAST_CACHE_BYTES, is_off, whole_number
 from primad.system.process import made_once
 
 # -- vectors -----------------------------------------------------------------------------------------------------------
@@ -105,10 +106,10 @@ _SYSTEM = Path("/sys/devices/system/cpu/cpu0")
 
 def cache(level: int, system: Path = _SYSTEM) -> DataCache:
     """Return the data cache of a level, 1 or 2, of the first processor."""
-    wanted = os.environ.get("PRIMAD_CACHE_BYTES", "")
-    if level == 2 and wanted.isdigit() and int(wanted) > 0:
+    wanted = whole_number("PRIMAD_CACHE_BYTES", LEAST_CACHE_BYTES) if level == 2 else None
+    if wanted is not None:
         assumed = ASSUMED[2]
-        return DataCache(int(wanted), assumed.ways, assumed.line, max(1, int(wanted) // assumed.ways))
+        return DataCache(wanted, assumed.ways, assumed.line, wanted // assumed.ways)
     return _told_by_files(level, system) or _told_by_sysconf(level) or ASSUMED[level]
 
 
@@ -230,5 +231,5 @@ def facts_for_bits() -> dict[str, Any]:
         "caches": (FIRST_CACHE, SECOND_CACHE),
         "BLAS": libraries,
         "NumPy": np.__version__,
-        "native code": os.environ.get("PRIMAD_NATIVE") != "0" and find_spec("llvmlite") is not None,
+        "native code": not is_off("PRIMAD_NATIVE") and find_spec("llvmlite") is not None,
     }

@@ -24,6 +24,8 @@ from primad.ir.law_families import LOCAL, without
 from primad.native.llvm import text_cache
 from primad.native.llvm.compiler import compiler
 from primad.runtime import program_cache
+from primad.runtime.executors.dispatch import NATIVE, prepare
+from primad.runtime.executors.executor import PLAIN
 from primad.system import disk_cache
 from primad.system.disk_cache import DiskCache
 
@@ -149,6 +151,52 @@ def test_derived_programs_that_do_not_fit_are_derived_again(cache: DiskCache, mo
     own = primad.elementwise("own", np.sin, [lambda out, x: np.cos(x)])
     mine = primad.trace(primad.grad(lambda x: np.sum(own(x))))(np.ones(3))
     assert found(mine) is not found(mine) and made[-2:] == [mine, mine] and cache.count == 1
+
+
+BODIES = (b"", b"[", b"7", b"[]", b"[1, 2]", b'"text"', b"{}", b"[1, {}, 2, []]", b'["", {"a": 1}, 8, []]',
+    b'["", {}, -1, []]', b'["", {}, 8, [99]]', b'["", {}, 8, ["a"]]', b'["", {}, 8.5, []]',
+    b'[3, 1, 1, ["", {}, 8, []]]',
+    b'[32, "a", 1, ["", {}, 8, []]]', b'[32, 1, 1, 7]', b"[" * 100_000, b"\xff")  # fmt: skip
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+@pytest.mark.parametrize("kind", ["text", "tiles"])
+def test_texts_that_do_not_fit_are_written_again(kind: str, cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bodies with a right sum that say something else: none of them is used, and what is right takes their place."""
+    monkeypatch.setattr(text_cache, "disk_cache", lambda: cache)
+    keys: list[tuple[str, ...]] = []
+    key_of = text_cache.key_of
+    monkeypatch.setattr(text_cache, "key_of", lambda *said: keys.append(key_of(*said)) or keys[-1])
+    x, w = np.linspace(0.0, 1.0, 24000).reshape(6000, 4), np.linspace(-1.0, 1.0, 64).reshape(4, 16)
+    x = x if kind == "tiles" else x[:3]
+    both = primad.value_and_grad(lambda x, w: np.mean(np.tanh(x @ w) ** 2), 1)
+    program = primad.simplify(primad.lower(primad.trace(both)(x, w)))
+
+    def fresh() -> float:
+        made = prepare(program, PLAIN, NATIVE) if kind == "tiles" else NATIVE.as_function(program, None, PLAIN)
+        assert made is not None
+        value, _ = made.run([x, w])
+        return float(value)
+
+    expected = fresh()
+    used = [key for key in keys if key[0] == kind]
+    assert used and all(cache.get(key) is not None for key in used)
+    right = {key: cache.get(key) for key in used}
+    for body in BODIES:
+        for key in used:
+            cache.put(key, body)
+        assert fresh() == expected
+        assert {key: cache.get(key) for key in used} == right
+
+
+def test_a_file_under_the_name_of_another_is_not_read(cache: DiskCache) -> None:
+    cache.put(("a",), b"what a is")
+    cache.put(("b",), b"what b is")
+    first, second = (cache.path / disk_cache._name((key,)) for key in "ab")
+    second.write_bytes(first.read_bytes())
+    assert cache.get(("a",)) == b"what a is" and cache.get(("b",)) is None
+    cache.put(("b",), b"again")
+    assert cache.get(("b",)) == b"again"
 
 
 def test_fingerprints_tell_programs_apart() -> None:

@@ -23,6 +23,7 @@ from primad.native.llvm.builder import DECLARATIONS
 from primad.native.llvm.symbols import named
 from primad.native.llvm.vectors import WIDTH_BYTES, libmvec
 from primad.system.disk_cache import disk_cache, sources
+from primad.system.environment import is_off
 from primad.system.process import made_once, undisturbed
 
 KERNEL_BYTES = 32 * 1024
@@ -138,7 +139,7 @@ class _Compiler:
         kept = disk_cache()
         key = ("code", *self.about, text)
         found = None if kept is None else kept.get(key)
-        if found is None:
+        if found is None or not found.startswith(_OBJECT_FILE):
             with self._llvm.parse_assembly(text) as module:
                 found = self._machine.emit_object(module)
             if kept is not None:
@@ -164,6 +165,8 @@ def _about(llvm: Any) -> tuple[str, ...]:
     )
 
 
+_OBJECT_FILE = b"\x7fELF"
+"""What an object file of Linux begins with."""
 OPTIMISATION = 1
 """LLVM's level. Chosen: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes
 longer."""
@@ -207,7 +210,7 @@ def _wait_at_exit() -> None:
 @made_once()
 def compiler() -> _Compiler | None:
     """Return the compiler; None without llvmlite, on an x86 without AVX2, or if the variable PRIMAD_NATIVE is 0."""
-    if os.environ.get("PRIMAD_NATIVE") == "0":
+    if is_off("PRIMAD_NATIVE"):
         return None
     try:
         found = undisturbed(_Compiler)

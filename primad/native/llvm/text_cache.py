@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from primad import ops
 from primad.ir.fingerprint import fingerprint
@@ -14,27 +15,35 @@ from primad.native.llvm.compiler import compiler
 from primad.system.disk_cache import disk_cache
 from primad.system.machine import CORE, FIRST_CACHE, SECOND_CACHE
 
+T = TypeVar("T")
+_MISFITS = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What reading raises of something that was written by other code, or damaged."""
 
-def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], Any]) -> Any:
+
+def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], Any], read: Callable[[Any], T]) -> T:
     """Return what is made of a program, from the disk if another process has made it.
+
+    What is read is checked; what does not fit is made again, and written in its place.
 
     Args:
         kind: what is made.
         program: what it is made of.
         more: what else it depends on beside the machine: numbers, and lists of such.
         make: makes it: what JSON can say, and lists rather than tuples.
+        read: returns what that says; it raises for what it does not understand.
     """
     cache = disk_cache()
     said = None if cache is None or compiler() is None else fingerprint(program, ops.BY_NAME)
     key = None if said is None else key_of(kind, said, json.dumps(more))
     if cache is None or key is None:
-        return make()
+        return read(make())
     found = cache.get(key)
     if found is not None:
-        return json.loads(found)
+        with suppress(*_MISFITS):
+            return read(json.loads(found))
     made = make()
     cache.put(key, json.dumps(made).encode())
-    return made
+    return read(made)
 
 
 def key_of(kind: str, *said: str) -> tuple[str, ...] | None:

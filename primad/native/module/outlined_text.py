@@ -42,8 +42,7 @@ def text_of(program: Program) -> ProgramText | None:
         text = _written(program)
         return None if text is None else text.plain(program)
 
-    plain = kept("text", program, (), written)
-    return None if plain is None else ProgramText.of(plain, program)
+    return kept("text", program, (), written, lambda plain: None if plain is None else ProgramText.of(plain, program))
 
 
 def _written(program: Program) -> ProgramText | None:

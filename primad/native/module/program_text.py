@@ -62,9 +62,17 @@ class ProgramText:
 
     @staticmethod
     def of(plain: Sequence[Any], program: Program) -> ProgramText:
-        """Return the text that was said so, of the same program."""
+        """Return the text that was said so, of the same program.
+
+        Raises:
+            ValueError, TypeError, LookupError, AttributeError: for what is said in no such way.
+        """
         functions, declared, scratch, failing = plain
         nodes = list(nodes_within(program))
+        texts = [functions, *declared, *declared.values()]
+        numbers = [scratch, *failing]
+        if {type(text) for text in texts} != {str} or {type(n) for n in numbers} != {int} or min(numbers) < 0:
+            raise ValueError("what is kept is no text of a program")
         return ProgramText(functions, declared, scratch, tuple([nodes[i] for i in failing]), lines_within(program))
 
 

@@ -99,7 +99,8 @@ class Plan(Executable):
                     function = SCALAR_FUNCTIONS[function]
                 params = {**dict(unit.params), **chunks_for(function), **wanted_of(unit, function, slot)}
                 params |= self.streams.wanted(unit, function)
-                if _makes_more_than_its_result(unit) and unit.type.nbytes >= 2 * BLOCK_BYTES:
+                large = _makes_more_than_its_result(unit) and unit.type.shape
+                if large and unit.type.nbytes >= 2 * BLOCK_BYTES:
                     function = in_blocks(function, unit.type)
                 self._steps.append((function, operands, params, slot[unit], last, place))
         self._finish = _finish(program, slot)

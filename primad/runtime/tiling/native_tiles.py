@@ -51,7 +51,7 @@ class NativeTiles:
     details: tuple[str, ...] = ()
 
     def __init__(
-        self, partition: TilePartition, length: int, tiled: Tiled, steps: tuple[int, int], plain: Sequence[Any]
+        self, partition: TilePartition, length: int, tiled: Tiled, steps: tuple[int, int], text: ProgramText
     ) -> None:
         host = compiler()
         assert host is not None
@@ -62,7 +62,6 @@ class NativeTiles:
         self.count = -(-partition.dimension.length // length)
         self.chunks = min(self.count, MOST_CHUNKS)
         self._rest = partition.dimension.length - (self.count - 1) * length
-        text = ProgramText.of(plain, self.program)
         self.scratch = text.scratch
         self._failing = text.failing, text.lines
         self._axis = slices.axis

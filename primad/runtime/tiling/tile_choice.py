@@ -18,7 +18,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.llvm.text_cache import kept
 from primad.native.llvm.vectors import WIDTH_BYTES
-from primad.native.module.program_text import ProgramWriter, TooLongError
+from primad.native.module.program_text import ProgramText, ProgramWriter, TooLongError
 from primad.native.schedule.layout import layout_of
 from primad.ops.arrays.contraction import split
 from primad.runtime.plan.native_regions import Partition
@@ -65,12 +65,21 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
     ends = [[numbered[node] for node in nodes] for nodes in (partition.inputs, partition.sums, partition.sliced)]
     more = (cut, ends, partition.into, partition.dimension.length, even_large)
     tile = cache(partition.tile)
-    found = kept("tiles", partition.program, more, lambda: _written(partition, tile, lengths, even_large))
+
+    def read(plain: list[Any] | None) -> tuple[int, tuple[int, int], ProgramText] | None:
+        if plain is None:
+            return None
+        length, products, loops, text = plain
+        if length not in lengths or {type(products), type(loops)} != {int}:
+            raise ValueError("what is kept are no tiles of this program")
+        return length, (products, loops), ProgramText.of(text, tile(length)[0])
+
+    found = kept("tiles", partition.program, more, lambda: _written(partition, tile, lengths, even_large), read)
     if found is None:
         return None
-    length, products, loops, plain = found
+    length, steps, text = found
     try:
-        return NativeTiles(partition, length, tile(length), (products, loops), plain)
+        return NativeTiles(partition, length, tile(length), steps, text)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
         warnings.warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
         return None
