@@ -6,7 +6,6 @@ they come in, with the way to plain arrays.
 
 from __future__ import annotations
 
-import datetime
 import numbers
 from collections.abc import Generator, Iterable, Iterator, Mapping, Set
 from functools import lru_cache
@@ -78,9 +77,9 @@ def kind_of(value: Any) -> tuple[str, str] | None:
         return "None", "a function without `return` gives None: return a value there, or leave the operand out."
     if isinstance(value, (str, bytes)):
         return f"a text, {value!r}", "convert it: float(text), or np.array(texts).astype(float)."
-    if isinstance(value, datetime.timedelta):
+    if hasattr(value, "total_seconds"):
         return f"a span of time, {value!r}", "count it in a unit: t.total_seconds()."
-    if isinstance(value, (datetime.date, datetime.time)):
+    if hasattr(value, "isoformat") and not hasattr(value, "__array__"):
         return f"a time, {value!r}", "count the time from a start, in a unit: (t - start).total_seconds()."
     if isinstance(value, numbers.Number):
         return f"a number of type {type(value).__name__}", "convert it: float(number)."

@@ -96,7 +96,7 @@ def test_a_home_that_there_is_not_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 
 SMALL = """
 import numpy as np, primad
-x = np.sin(np.arange(9000.0)).reshape(3000, 3)
+x = np.sin(np.arange(9000.0) ** 2).reshape(3000, 3)
 w = np.linspace(0.0, 1.0, 30).reshape(3, 10)
 f = lambda w: np.sum(np.tanh(x @ w) ** 2)
 found = [primad.jit(f)(w), primad.grad(f)(w).sum(), primad.jit(lambda x: np.linalg.inv(x.T @ x))(x).sum(),
