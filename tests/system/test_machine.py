@@ -143,8 +143,9 @@ def test_no_clock_is_read_by_what_chooses() -> None:
     """Choices affect bits; so none may depend on how long something took."""
     # What lies above what chooses: a search may end when its time is over, and the gallery says how long it took.
     above = ("explanation", "verify", "compat", "pde", "cli")
+    shows = PACKAGE / "system" / "live_display.py"  # what is in progress, now and then
     for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).parts[0] in above:
+        if path.relative_to(PACKAGE).parts[0] in above or path == shows:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             names: list[Any] = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
