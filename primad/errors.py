@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
@@ -16,6 +17,8 @@ PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMOS = PACKAGE + "demos" + os.sep
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _LIBRARIES = ("astropy", "click", "numpy", "optree", "pandas", "pint", "scipy", "typer", "unyt", "xarray")
+_COMMANDS = ("primad", "primad.exe")
+"""The files of the command, which an installation writes."""
 _PLUMBING = (*(f"-packages{os.sep}{name}{os.sep}" for name in _LIBRARIES), "<frozen", "<__array_function__")
 
 
@@ -35,7 +38,9 @@ def is_users(filename: str) -> bool:
         return False
     if filename.startswith(_PYTHON) and "-packages" not in filename:
         return False
-    return not filename.endswith((".pyx", ".pxi")) and not any(part in filename for part in _PLUMBING)
+    if os.path.basename(filename) in _COMMANDS or filename.endswith((".pyx", ".pxi")):
+        return False
+    return not any(part in filename for part in _PLUMBING)
 
 
 def users_frame(depth: int = 1) -> FrameType | None:
@@ -69,6 +74,22 @@ def shown_place(place: str) -> str:
     return place if cell is None else f"{' '.join(cell)}, line {line}"
 
 
+_SINGULARS = {
+    "axes": "axis", "matrices": "matrix", "indices": "index", "processes": "process", "entries": "entry",
+}  # fmt: skip
+_ONE = re.compile(
+    r"(?<![\w.,:\[(=/*+-])1 ((?:positional |equal |spatial |batch )?)(arguments|axes|bytes|characters|chunks|columns|"
+    r"components|conditions|coordinates|devices|dimensions|elements|entries|functions|indices|inputs|lengths|letters|"
+    r"matrices|names|nodes|operands|outputs|parameters|partial derivatives|parts|points|processes|residuals|results|"
+    r"rows|steps|times|unknowns|values|weights)\b"
+)
+
+
+def singular(text: str) -> str:
+    """Return a text with "1 axis" for "1 axes": counts stand in many messages."""
+    return _ONE.sub(lambda found: f"1 {found[1]}{_SINGULARS.get(found[2], found[2].removesuffix('s'))}", text)
+
+
 class PrimadError(Exception):
     """Base of primad's errors.
 
@@ -85,6 +106,7 @@ class PrimadError(Exception):
     def __init__(self, what: str, why: str = "", fix: str = "", where: str | None = None) -> None:
         where = where or user_line()
         where = where and shown_place(where)
+        what = singular(what)
         lines = [what, why and f"  {why}", fix and f"  Fix: {fix}", where and f"  in {where}"]
         super().__init__("\n".join(line for line in lines if line))
         self.what = what

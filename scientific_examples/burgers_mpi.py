@@ -3,7 +3,7 @@
     u_t + u u_x = ν u_xx,  ν = 0.01/π,   −1 ≤ x ≤ 1,  0 ≤ t ≤ 1,
     u(x, 0) = −sin πx,     u(±1, t) = 0.
 
-    mpiexec -n 2 python scientific_examples/burgers_mpi.py
+    .venv/bin/mpiexec -n 2 python scientific_examples/burgers_mpi.py
 
 The residual is written for one point, and the sum of squares for all, as for one process. `primad.distribute` makes the
 difference: each process computes the Jacobian at its own points, and JᵀJ and Jᵀr are added up in a tree over chunks of

@@ -15,7 +15,6 @@ app = typer.Typer(
     name="primad",
     help="primad: a derivative compiler for scientific Python.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -46,14 +45,28 @@ def list_examples() -> None:
     """List the examples."""
     from primad.cli.gallery import examples
 
-    for name, example in examples().items():
-        typer.echo(f"{name:<24}{example.title}")
+    found = examples()
+    width = max(map(len, found), default=0)
+    for name, example in found.items():
+        typer.echo(f"{name:<{width}}  {example.title}")
+
+
+def _examples_that_begin(incomplete: str) -> list[str]:
+    """Return what a shell completes the name of an example to."""
+    from primad.cli.gallery import examples
+
+    return [name for name in examples() if name.startswith(incomplete)]
 
 
 @examples_app.command("run")
 def run_examples_command(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Which examples to run; 'b*' for all that begin so.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            help="Which examples to run; 'b*' for all that begin so.",
+            show_default=False,
+            autocompletion=_examples_that_begin,
+        ),
     ] = None,
     all_of_them: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
     toy: Annotated[bool, typer.Option("--toy", help="Run at toy size: seconds each, and rough results.")] = False,
@@ -117,11 +130,32 @@ def explain(
     raise typer.Exit(explain_command(target, list(arguments or []), output, typer.echo))
 
 
+def _names_that_begin(incomplete: str) -> list[str]:
+    """Return what a shell completes the name of an op or a law to."""
+    from primad.verify.checker import known_names
+
+    return [name for name in known_names() if name.startswith(incomplete) and " " not in name]
+
+
+def _list_names(wanted: bool) -> None:
+    if wanted:
+        from primad.verify.checker import known_names
+
+        typer.echo("\n".join(known_names()))
+        raise typer.Exit
+
+
 @app.command()
 def verify(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Ops, composites or laws; without names, all.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            help="Ops, composites or laws; without names, all.", show_default=False, autocompletion=_names_that_begin
+        ),
     ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", callback=_list_names, is_eager=True, help="Print all names and exit.")
+    ] = False,
     jobs: Annotated[
         int | None,
         typer.Option(

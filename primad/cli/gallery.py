@@ -194,7 +194,7 @@ def _processor() -> str:
 
 def column(name: str) -> str:
     """Return a name that what is said of the example may follow, in line with others."""
-    return f"{name:<25} "
+    return f"{name:<28} "
 
 
 def in_words(record: Mapping[str, Any]) -> str:

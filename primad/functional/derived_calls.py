@@ -181,7 +181,8 @@ def choose_arguments(
         if not -len(args) <= number < len(args):
             name = getattr(function, "__name__", "the function")
             raise TracingError(
-                f"{transform}({name}): argnums={argnums} but the call has {len(args)} positional arguments"
+                f"{transform}({name}): argnums={argnums} but the call has {len(args)} positional arguments",
+                fix="argnums counts them from 0; arguments with names are not differentiated.",
             )
         chosen.append(number % len(args))
     return tuple(chosen)

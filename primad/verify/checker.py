@@ -106,11 +106,18 @@ def _named(name: str) -> Sequence[Subject]:
     table = cases()
     laws = [law for law in pass_laws() if law.name == name]
     if name not in table and not laws:
-        names = [*table, *[law.name for law in pass_laws()]]
+        names = known_names()
+        near = suggestion(name, names)
         raise TracingError(
-            f"verify: there is no op named {name!r}", fix=suggestion(name, names) or f"choose from {', '.join(names)}."
+            f"verify: there is no op named {name!r}",
+            fix=f"{near} `primad verify --list` shows all names." if near else f"choose from {', '.join(names)}.",
         )
     return laws or [table[name]]
+
+
+def known_names() -> list[str]:
+    """Return the names of all that `verify` knows: ops, composites and laws."""
+    return list(dict.fromkeys([*cases(), *[law.name for law in pass_laws()]]))
 
 
 def _check_params(op: Primitive, examples: Sequence[Example]) -> None:

@@ -26,7 +26,7 @@ def verify_command(names: Sequence[str] = (), jobs: int = 1) -> int:
     try:
         report = run(names, None, None, None, None, None, jobs)
     except PrimadError as error:
-        console.print(str(error), markup=False, highlight=False)
+        console.print(str(error), markup=False, highlight=False, soft_wrap=True)
         return 2
     table = Table("name", "what", "how", "note", box=None, pad_edge=False)
     for row in report.rows:

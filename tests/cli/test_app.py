@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 import primad
 from primad.cli import app
+from primad.cli.gallery import examples
 from primad.explanation.explain_command import argument
 from primad.system.disk_cache import disk_cache
 from primad.system.machine import processors
@@ -55,8 +57,9 @@ def test_misspelt_names_are_suggested(run):
     assert result.exit_code == 2
     assert result.output.splitlines()[:2] == [
         "verify: there is no op named 'tanhh'",
-        "  Fix: did you mean tanh or tan or tanhshrink?",
+        "  Fix: did you mean tanh or tan or tanhshrink? `primad verify --list` shows all names.",
     ]
+    assert "primad:" not in result.output
     assert "choose from" in run("verify", "qqqqq").output
 
 
@@ -207,3 +210,38 @@ def test_fuzz_passes_count_and_seed_on(run, monkeypatch):
     assert run("fuzz").exit_code == 0
     assert seen == [(7, 3), (1000, 0)]
     assert run("fuzz", "-n", "0").exit_code == 2
+
+
+def test_names_stand_in_a_column_of_their_own(run):
+    for line in run("examples", "list").output.splitlines():
+        name, gap, title = line.partition("  ")
+        assert gap and name in examples() and title.strip() == examples()[name].title
+
+
+def test_the_names_that_verify_knows_are_listed(run):
+    names = run("verify", "--list").output.splitlines()
+    assert len(set(names)) == len(names) and {"tanh", "add", "softmax"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), [("examples run kd", "kdv"), ("verify tanhs", "tanhshrink"), ("ver", "verify")]
+)
+def test_a_shell_completes_commands_and_names(run, words, expected):
+    environment = {
+        "_PRIMAD_COMPLETE": "complete_bash", "COMP_WORDS": f"primad {words}", "COMP_CWORD": str(len(words.split())),
+    }  # fmt: skip
+    result = CliRunner().invoke(app.app, [], env=environment, prog_name="primad")
+    assert expected in result.output.split()
+
+
+def test_the_table_of_commands_in_the_documents_has_all_of_them():
+    table = (Path(primad.__file__).parents[1] / "docs" / "api" / "files.md").read_text()
+    for path, _ in commands()[1:]:
+        assert f"`{path}" in table or path == "primad examples", path
+
+
+def test_an_error_of_the_command_names_no_line_of_the_command(tmp_path):
+    script = tmp_path / "primad"
+    script.write_text("from primad.cli.app import main\nmain()\n")
+    run = subprocess.run([sys.executable, str(script), "verify", "nosuch"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2 and "nosuch" in run.stdout and str(tmp_path) not in run.stdout

@@ -448,3 +448,23 @@ def test_errors_do_not_break_the_next_call() -> None:
     with pytest.raises(ShapeError):
         f(X)
     assert f(np.ones(2)) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("takes 1 arguments, got 2", "takes 1 argument, got 2"),
+        ("the call has 1 positional arguments", "the call has 1 positional argument"),
+        ("an array with 1 axes, of 1 elements", "an array with 1 axis, of 1 element"),
+        ("the mesh has 1 points", "the mesh has 1 point"),
+        ("11 arguments, x[1] values, 0.1 times, -1 steps, shape (3, 1) elements", None),
+        ("1 partial derivatives for 1 matrices", "1 partial derivative for 1 matrix"),
+    ],
+)
+def test_one_of_something_is_no_plural(text: str, told: str | None) -> None:
+    assert PrimadError(text).what == (told or text)
+
+
+def test_the_number_of_arguments_is_said_in_grammar() -> None:
+    with pytest.raises(TracingError, match=r"argnums=3 but the call has 1 positional argument\n"):
+        primad.grad(lambda x: x * x, argnums=3)(1.0)
