@@ -14,6 +14,7 @@ release = installed_version("primad")
 version = release
 
 extensions = [
+    "example_code",
     "formulas",
     "reference",
     "myst_nb",
@@ -78,7 +79,14 @@ def is_numpys(app, what, name, object, skip, options):
     return True if module.split(".")[0] == "numpy" else None
 
 
+def leave_decisions_out_of_the_search(app, doctree):
+    """Mark the records of decisions: they are for those who change primad, and no answer to a user's question."""
+    if app.env.docname.startswith("decisions/"):
+        app.env.metadata[app.env.docname]["nosearch"] = True
+
+
 def setup(app):
     app.connect("autodoc-skip-member", is_numpys)
     app.connect("builder-inited", write_notebooks)
+    app.connect("doctree-read", leave_decisions_out_of_the_search)
     app.connect("autodoc-process-docstring", as_restructured_text, priority=400)  # before napoleon reads the sections

@@ -1,21 +1,42 @@
-"""Write the table of reached figures into the gallery's page, and reduced pictures beside it.
+"""Write the gallery's two pages from records: the overview with thumbnails, and the figures of every example.
 
 `python docs/gallery.py FOLDER`, with a folder that `primad examples run --all --out FOLDER` filled. What stands between
-the two marks of `docs/gallery.md` is replaced; what was not run, or at toy size only, is said to be missing.
+the two marks of `docs/gallery.md` and of `docs/gallery_figures.md` is replaced, and the pictures are written again. The
+page names what was not run, or at toy size only.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from primad.cli.gallery import GalleryExample, examples
 
 HERE = Path(__file__).resolve().parent
-BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
+BEGIN, END = "<!-- begin -->\n", "<!-- end -->\n"
+CODE = "../scientific_examples"
+WIDTH, THUMBNAIL = 1440, (320, 240)
+"""Widths and heights in pixels: pictures are as wide as the page on a dense screen, thumbnails a quarter of that."""
+
+TOPICS = {
+    "Statics and potentials": "poisson_2d pinnacle_poisson_holes helmholtz clamped_plate beam",
+    "Heat, diffusion and waves": "heat_and_wave pinnacle_heat_multiscale pinnacle_heat_varying pinnacle_wave kdv "
+    "schroedinger black_scholes",
+    "Flow": "cavity kovasznay burgers parametric_burgers pinnacle_burgers_2d",
+    "Patterns and chaos": "allen_cahn gray_scott pinnacle_gray_scott kuramoto_sivashinsky pinnacle_ks",
+    "Inverse problems and fits": "inverse_conductivity pinnacle_inverse_heat source_location kdv_identify lorenz "
+    "lotka_volterra reaction_diffusion laplace_logistic",
+    "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w",
+    "Stiff systems": "robertson reaction_network",
+    "Many dimensions": "poisson_5d pinnacle_poisson_5d biharmonic_5d sine_gordon",
+    "Devices and many processes": "burgers_jax burgers_mpi",
+}
+"""The sections of the overview, and the examples of each."""
 
 
 def short(value: float) -> str:
@@ -23,58 +44,90 @@ def short(value: float) -> str:
     return f"{value:.0f}" if 10 <= abs(value) < 1e5 else f"{value:.2g}"
 
 
-def figures(record: dict) -> str:
-    """Return what was reached, with the limit where it was missed."""
-    missed = set(record["missed"])
-    return ", ".join(
-        f"**{name} {short(value)}** (missed)" if name in missed else f"{name} {short(value)}"
-        for name, value in record["figures"].items()
-    )
+def figures(example: GalleryExample, record: dict | None) -> str:
+    """Return what was reached, with the limit that was declared, and which of them was missed."""
+    if record is None:
+        return "not run"
+    limits, parts = dict(re.findall(r"(\w+) ([0-9.e+-]+)", example.said.get("Reach", ""))), []
+    for name, value in record["figures"].items():
+        limit = f" (at most {limits[name]})" if name in limits else ""
+        text = f"{name} {short(value)}"
+        parts.append(f"**{text}**, missed{limit}" if name in record["missed"] else f"{text}{limit}")
+    return "; ".join(parts)
 
 
-def row(example: GalleryExample, record: dict | None) -> str:
-    """Return the row of an example."""
-    said = example.said
-    reached = "not run" if record is None else figures(record)
-    seed = "" if record is None or "seed" not in record else f"{record['seed']}"
-    cells = (
-        f"[{example.name}](#{example.name.replace('_', '-')})",
-        reached,
-        said.get("Reach", ""),
-        said.get("Published", ""),
-        seed,
-    )
-    return "| " + " | ".join(cell.replace("|", "∣") for cell in cells) + " |\n"
+def panel(picture: Image.Image) -> Image.Image:
+    """Return the first panel of a picture: all of it, or of a row of panels what is left of the first gap."""
+    if picture.width < 1.9 * picture.height:
+        return picture
+    first, last = int(0.95 * picture.height), int(1.35 * picture.height)
+    white = np.asarray(picture.convert("L"))[:, first:last].min(axis=0) > 250
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], white, [False]]).astype(int))).reshape(-1, 2)
+    begin, end = max(edges, key=lambda gap: gap[1] - gap[0], default=(0, 0))
+    return picture.crop((0, 0, first + (begin + end) // 2, picture.height))
 
 
-def section(example: GalleryExample, record: dict | None, picture: bool) -> str:
-    """Return what follows the table for an example: what it is, and its picture."""
-    name = example.name
-    shown = f"![{example.title}](pictures/gallery/{name}.png)\n\n" if picture else ""
-    return f"### {name}\n\n{example.title}. Reference: {example.said['Reference']}\n\n{shown}"
+def reduce(source: Path, folder: Path) -> None:
+    """Write a picture in full colour and of one width, and its first panel as a thumbnail."""
+    with Image.open(source) as opened:
+        picture = opened.convert("RGB")
+    large = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
+    large.save(folder / f"{source.stem}.webp", quality=82, method=6)
+    small, thumbnail = panel(picture), Image.new("RGB", THUMBNAIL, "white")
+    small.thumbnail(THUMBNAIL, Image.Resampling.LANCZOS)
+    thumbnail.paste(small, ((THUMBNAIL[0] - small.width) // 2, (THUMBNAIL[1] - small.height) // 2))
+    (folder / "thumbnails").mkdir(exist_ok=True)
+    thumbnail.save(folder / "thumbnails" / f"{source.stem}.webp", quality=82, method=6)
 
 
-def reduce(source: Path, target: Path, limit: int = 40_000) -> None:
-    """Write a picture with a palette, and as small as it takes to stay below a number of bytes."""
-    picture, width = Image.open(source).convert("RGB"), 800
-    while True:
-        size = (width, round(picture.height * width / picture.width))
-        picture.resize(size, Image.Resampling.LANCZOS).quantize(128).save(target, optimize=True)
-        written = target.stat().st_size
-        if written <= limit:
-            return
-        width = int(width * min(0.9, (limit / written) ** 0.5))
+def card(example: GalleryExample) -> str:
+    """Return the item of an example in the overview: its thumbnail, what it is, and its code."""
+    name, figures = example.name, f"gallery_figures.md#{example.name}"
+    shown = HERE / "pictures" / "gallery" / "thumbnails" / f"{name}.webp"
+    picture = f"[![{name}](pictures/gallery/thumbnails/{name}.webp)]({figures})\n  " if shown.exists() else ""
+    title = example.title.partition(":")[0].partition(" (")[0]
+    return f"- {picture}[{title}]({figures}) ([code]({CODE}/{name}.py))\n"
 
 
-def history(runs: list[str]) -> str:
-    """Return how many runs the records are of, which are known by when they began."""
+def overview(found: dict[str, GalleryExample]) -> str:
+    """Return the sections of the overview; an example without a topic is an error."""
+    named = [name for names in TOPICS.values() for name in names.split()]
+    if sorted(named) != sorted(found):
+        raise SystemExit(f"TOPICS has to name each example once: {sorted(set(named) ^ set(found))}")
+    text = ""
+    for topic, names in TOPICS.items():
+        cards = "".join(card(found[name]) for name in names.split())
+        text += f'## {topic}\n\n<div class="gallery">\n\n{cards}\n</div>\n\n'
+    return text
+
+
+def section(example: GalleryExample, record: dict | None) -> str:
+    """Return the section of an example: its picture, what was reached, and with what it is compared."""
+    name, shown = example.name, HERE / "pictures" / "gallery" / f"{example.name}.webp"
+    text = f"## {name}\n\n{example.title}.\n\n"
+    if shown.exists():
+        text += f"![{example.title}](pictures/gallery/{name}.webp)\n\n"
+    seed = f", seed {record['seed']}" if record and "seed" in record else ""
+    text += f"- Reached: {figures(example, record)}.\n"
+    text += f"- Reference: {example.said['Reference'].rstrip('.')}.\n"
+    if "Published" in example.said:
+        text += f"- Published: {example.said['Published'].rstrip('.')}.\n"
+    return f"{text}- Code: [{name}.py]({CODE}/{name}.py){seed}.\n\n"
+
+
+def history(records: list[dict]) -> str:
+    """Return how many runs the records are of, which are known by when they began, and on which machine."""
+    runs = sorted({record["run"] for record in records})
     begun = " and ".join(run[:16] for run in runs) or "never"
     count = "one run" if len(runs) == 1 else f"{len(runs)} runs into one folder"
-    return f"All figures are of {count}, of one command, begun {begun} UTC."
+    machines = {f"{each['machine']['processor']}, {each['machine']['processors']} processors" for each in records}
+    text = f"All figures are of {count}, of one command, begun {begun} UTC. "
+    text += f"Machine: {'; '.join(sorted(machines)) or 'none yet'}. "
+    return f"{text}Seconds are those of the whole example, first calls included.\n\n"
 
 
-def page(folder: Path) -> str:
-    """Return what belongs between the marks; reduce the pictures."""
+def pages(folder: Path) -> dict[str, str]:
+    """Return what belongs between the marks of each page; write the pictures."""
     found, records = examples(), {}
     pictures = HERE / "pictures" / "gallery"
     pictures.mkdir(parents=True, exist_ok=True)
@@ -83,23 +136,21 @@ def page(folder: Path) -> str:
         record = json.loads(path.read_text()) if path.exists() else None
         records[name] = record if record and not record["toy"] and not record["interrupted"] else None
         if records[name] and (folder / f"{name}.png").exists():  # there is none of what could not be drawn
-            reduce(folder / f"{name}.png", pictures / f"{name}.png")
-    ran = [record["machine"] for record in records.values() if record]
-    machines = sorted({f"{machine['processor']}, {machine['processors']} processors" for machine in ran})
-    text = f"{history(sorted({record['run'] for record in records.values() if record}))} "
-    text += f"Machine: {'; '.join(machines) or 'none yet'}. "
-    text += "Seconds are those of the whole example, first calls included.\n\n"
-    text += "| example | reached | should reach | published | seed |\n|---|---|---|---|---|\n"
-    text += "".join(row(found[name], records[name]) for name in found) + "\n"
-    return text + "".join(section(found[name], records[name], (pictures / f"{name}.png").exists()) for name in found)
+            reduce(folder / f"{name}.png", pictures)
+    sections = "".join(section(found[name], records[name]) for name in found)
+    return {
+        "gallery.md": overview(found),
+        "gallery_figures.md": history([record for record in records.values() if record]) + sections,
+    }
 
 
 def main() -> None:
-    """Replace what stands between the marks."""
-    path = HERE / "gallery.md"
-    before, rest = path.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    path.write_text(before + BEGIN + "\n" + page(Path(sys.argv[1])) + END + after, encoding="utf-8")
+    """Replace what stands between the marks of the pages."""
+    for name, text in pages(Path(sys.argv[1])).items():
+        path = HERE / name
+        before, rest = path.read_text(encoding="utf-8").split(BEGIN)
+        after = rest.split(END)[1]
+        path.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

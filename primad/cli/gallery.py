@@ -36,6 +36,9 @@ from primad.system.machine import processors
 FIELDS = ("Needs", "Reference", "Reach", "Toy", "Published")
 """What the end of an example's docstring may say."""
 
+WIDTH = 9.0
+"""The width of every picture, in inches: three panels with letters of 11 points fit side by side; chosen by eye."""
+
 
 @dataclass(frozen=True)
 class GalleryExample:
@@ -170,9 +173,12 @@ def _picture(path: Path, draw: Callable[..., None], shown: Sequence[Any]) -> Non
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    with plt.rc_context({"font.size": 11, "savefig.dpi": 120, "figure.constrained_layout.use": True}):
+    with plt.rc_context({"font.size": 11, "savefig.dpi": 160, "figure.constrained_layout.use": True}):
         draw(*shown)
-        _write(path, plt.savefig)
+        figure = plt.gcf()
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(WIDTH, height * WIDTH / width)  # letters keep their size: they are as large in all
+        _write(path, figure.savefig)
         plt.close("all")
 
 

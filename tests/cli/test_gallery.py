@@ -11,12 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from primad.cli import app, gallery
 
 PNG = b"\x89PNG\r\n\x1a\n"
 EXAMPLES = gallery.examples()
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -181,22 +183,45 @@ def test_without_matplotlib_there_are_records_and_the_extra_is_named(folder, mon
 
 def test_the_page_says_of_how_many_runs_its_figures_are(folder, monkeypatch):
     """One run of all is one, whatever fails or is missed; what was run at toy size only was not run."""
-    script = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "gallery.py"))
-    monkeypatch.setitem(script["page"].__globals__, "HERE", folder.out)
-    monkeypatch.setitem(script["page"].__globals__, "examples", gallery.examples)
+    script = runpy.run_path(str(DOCS / "gallery.py"))
+    settings = {"HERE": folder.out, "examples": gallery.examples, "TOPICS": {"All": "first second"}}
+    for name, value in settings.items():
+        monkeypatch.setitem(script["pages"].__globals__, name, value)
     times = iter(f"2000-01-0{day} 12:00:00" for day in (1, 2, 3))
     monkeypatch.setattr(gallery, "_now", lambda: next(times))
     run("run", "--all", "--out", folder.out)
-    (folder.out / "first.png").unlink()  # what could not be drawn is in the table all the same
-    page = script["page"](folder.out)
+    (folder.out / "first.png").unlink()  # what could not be drawn is on the page all the same
+    cards, page = script["pages"](folder.out).values()
     assert "of one run, of one command, begun 2000-01-01 12:00 UTC" in page
-    assert "first](#first) | error 0, seconds" in page and "pictures/gallery/first.png" not in page
-    assert "second.png" in page and (folder.out / "pictures" / "gallery" / "second.png").exists()
+    first, second = page.split("## ")[1:]
+    assert "Reached: error 0 (at most 1e-3); seconds" in first and "first.webp" not in page + cards
+    assert "pictures/gallery/second.webp" in second and "pictures/gallery/thumbnails/second.webp" in cards
     run("run", "second", "--seed", "3", "--out", folder.out)
-    page = script["page"](folder.out)
-    assert "of 2 runs into one folder" in page and "**error 30** (missed)" in page
+    page = script["pages"](folder.out)["gallery_figures.md"]
+    assert "of 2 runs into one folder" in page and "**error 30**, missed (at most" in page
     run("run", "second", "--toy", "--out", folder.out)
-    assert "second](#second) | not run |" in script["page"](folder.out)
+    assert "Reached: not run." in script["pages"](folder.out)["gallery_figures.md"].split("## second")[1]
+
+
+def test_the_pages_pictures_are_of_one_width_and_in_full_colour(tmp_path):
+    """Thumbnails have one size and show the first of several panels; each example has a topic and its two pictures."""
+    script = runpy.run_path(str(DOCS / "gallery.py"))
+    names = [name for names in script["TOPICS"].values() for name in names.split()]
+    assert sorted(names) == sorted(EXAMPLES)
+    pictures = {path.stem: path for path in (DOCS / "pictures" / "gallery").glob("*.webp")}
+    thumbnails = {path.stem: path for path in (DOCS / "pictures" / "gallery" / "thumbnails").glob("*.webp")}
+    assert set(pictures) == set(thumbnails) == set(EXAMPLES)
+    for name in EXAMPLES:
+        with Image.open(pictures[name]) as picture, Image.open(thumbnails[name]) as thumbnail:
+            assert picture.size[0] == script["WIDTH"] and thumbnail.size == script["THUMBNAIL"], name
+    ramp = np.broadcast_to(np.arange(400) % 256, (200, 400))
+    two = np.full((200, 800, 3), 255, np.uint8)
+    two[:, :210], two[:, 250:] = ramp[:, :210, None], 0
+    Image.fromarray(two).save(tmp_path / "two.png")
+    assert script["panel"](Image.fromarray(two)).size == (230, 200)
+    script["reduce"](tmp_path / "two.png", tmp_path)
+    with Image.open(tmp_path / "two.webp") as picture:
+        assert len(np.unique(np.asarray(picture)[..., 0])) > 128  # no bands
 
 
 @pytest.mark.parametrize(
