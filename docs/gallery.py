@@ -56,15 +56,24 @@ def figures(example: GalleryExample, record: dict | None) -> str:
     return "; ".join(parts)
 
 
+def first_gap(light: np.ndarray, least: int) -> int:
+    """Return the middle of the first white gap with a panel of a size on either side, or the whole length.
+
+    Args:
+        light: the darkest pixel of each row or column.
+        least: how long a panel is at least; what is shorter is a title, a label or a colour bar.
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], light > 250, [False]]).astype(int))).reshape(-1, 2)
+    inner = [(begin + end) // 2 for begin, end in edges if least <= begin and end <= len(light) - least]
+    return inner[0] if inner else len(light)
+
+
 def panel(picture: Image.Image) -> Image.Image:
-    """Return the first panel of a picture: all of it, or of a row of panels what is left of the first gap."""
-    if picture.width < 1.9 * picture.height:
-        return picture
-    first, last = int(0.95 * picture.height), int(1.35 * picture.height)
-    white = np.asarray(picture.convert("L"))[:, first:last].min(axis=0) > 250
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], white, [False]]).astype(int))).reshape(-1, 2)
-    begin, end = max(edges, key=lambda gap: gap[1] - gap[0], default=(0, 0))
-    return picture.crop((0, 0, first + (begin + end) // 2, picture.height))
+    """Return the first panel of a picture: of several rows the upper one, and the left one of that."""
+    grey = np.asarray(picture.convert("L"))
+    height = first_gap(grey.min(axis=1), picture.height // 5)
+    width = first_gap(grey[:height].min(axis=0), round(0.7 * height))
+    return picture.crop((0, 0, width, height))
 
 
 def reduce(source: Path, folder: Path) -> None:

@@ -219,6 +219,8 @@ def test_the_pages_pictures_are_of_one_width_and_in_full_colour(tmp_path):
     two[:, :210], two[:, 250:] = ramp[:, :210, None], 0
     Image.fromarray(two).save(tmp_path / "two.png")
     assert script["panel"](Image.fromarray(two)).size == (230, 200)
+    four = np.concatenate([two, np.full((40, 800, 3), 255, np.uint8), two])
+    assert script["panel"](Image.fromarray(four)).size == (230, 220)
     script["reduce"](tmp_path / "two.png", tmp_path)
     with Image.open(tmp_path / "two.webp") as picture:
         assert len(np.unique(np.asarray(picture)[..., 0])) > 128  # no bands

@@ -82,6 +82,13 @@ def test_every_public_name_is_in_the_reference_once() -> None:
         assert page.name == "index.md" or f"({page.name})" in pages
 
 
+def test_the_overview_groups_every_top_level_name_once() -> None:
+    page = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .*$", page.partition("## What `primad` itself exports")[2], re.MULTILINE)
+    named = re.findall(r"`(\w+)`", " ".join(rows))
+    assert sorted(named) == sorted(primad.__all__)
+
+
 def test_a_misspelt_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'primad' has no attribute 'gard'"):
         primad.gard  # type: ignore[attr-defined]  # noqa: B018
