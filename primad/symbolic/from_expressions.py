@@ -28,9 +28,9 @@ LEFT = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit)
 def from_sympy(
     expression: Any, arguments: Any = None, *, functions: Mapping[Any, Callable[..., Any]] | None = None
 ) -> Any:
-    """Return the function of arrays that a SymPy expression is.
+    """Return a compiled function of arrays for a SymPy expression.
 
-    It runs on numbers and NumPy arrays, which broadcast, as one compiled program, and can be recorded, differentiated,
+    It runs on numbers and NumPy arrays, which broadcast, as one program, and can be recorded, differentiated,
     mapped and jitted as any other function. Equal parts are computed once, whole powers by multiplication. Symbols
     stand for real numbers.
 

@@ -28,7 +28,7 @@ MOST_ELEMENTS = 400
 
 
 def to_sympy(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a program computes as SymPy expressions.
+    """Return SymPy expressions for the results of a program.
 
     Derivatives are carried out, comparisons become `Piecewise`, `Max`, `Min` and `Abs`; the formulas hold for all real
     values of the symbols, and floats in them are the fractions and constants (1/10, π) that round to them.

@@ -114,6 +114,17 @@ WORDS = {
     "autograd": "coming_from_autograd",
     "install": "tutorials/first_ten_minutes",
     "SymPy": "symbolic",
+    "CasADi": "coming_from_casadi",
+    "optimal control": "coming_from_casadi",
+    "SciPy": "coming_from_scipy",
+    "curve_fit": "coming_from_scipy",
+    "covariance": "coming_from_scipy",
+    "quad": "coming_from_scipy",
+    "implicit function theorem": "coming_from_scipy",
+    "Bessel": "limitations",
+    "DeepONet": "coming_from_deepxde",
+    "auxiliary_var_function": "coming_from_deepxde",
+    "overfitting": "tutorials/inverse_problems",
 }
 """What users ask and complain about, in the words that they would use, and the page that should be found."""
 
@@ -146,6 +157,16 @@ def pages_to_search():
 @pytest.mark.parametrize("words", WORDS)
 def test_a_search_for_what_users_say_finds_the_page(words, pages_to_search):
     assert WORDS[words] in ranked(words, pages_to_search)[:5]
+
+
+def test_tutorials_begin_with_primads_numpy():
+    """Plain NumPy cannot hold traced values, so what a reader copies first is the module that can."""
+    pages = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+    assert len(pages) > 5
+    for page in (ROOT / "README.md", ROOT / "docs" / "index.md", *pages):
+        text = page.read_text(encoding="utf-8")
+        assert re.search(r"^import primad.numpy as np$", text, re.MULTILINE), page
+        assert not re.search(r"^import numpy as np$", text, re.MULTILINE), page
 
 
 def test_readme_comments_are_true():

@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 
 @entrance
 def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
-    """Apply one of two functions.
+    """Apply one of two functions, as a boolean says.
 
     Args:
         pred: a boolean without axes.
@@ -59,10 +59,10 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> 
 
 @entrance
 def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
-    """Apply one of several functions.
+    """Apply one of several functions, as an integer says.
 
     Args:
-        index: an integer without axes: the number of the function; what lies outside counts as the nearest.
+        index: an integer without axes: the number of the function; outside of the range it is clipped.
         branches: functions that return the same structure and types.
         operands: what they are applied to.
 

@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 @transform
 def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function whose inner values are computed again in reverse mode, where keeping them takes more memory.
+    """Mark a function whose inner values are recomputed in reverse mode, where storing them would take more memory.
 
     Values and derivatives are unchanged. A plan that runs in tiles needs no more memory for more points and computes
     nothing twice.

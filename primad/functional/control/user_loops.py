@@ -35,15 +35,15 @@ Function = Callable[..., Any]
 
 @entrance
 def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
-    """Apply a step again and again to what it carries, and to the rows of arrays.
+    """Repeat a step that carries a state and takes the rows of arrays, one after the other.
 
     Args:
         f: `(carry, x) -> (carry, y)`. It is recorded once.
         init: the carry before the first step: a tree of arrays. Python numbers adopt the dtype that the carry has
             after a step.
         xs: a tree of arrays with equally many rows; each step gets a row of each. None if steps need none.
-        length: how many steps to take, where `xs` does not say it.
-        reverse: whether the last row comes first.
+        length: the number of steps; needed where `xs` is None.
+        reverse: whether to begin with the last row.
 
     Returns:
         the carry after the last step, and the tree of all y, stacked in the order of the rows.

@@ -24,17 +24,17 @@ Function = Callable[..., Any]
 
 @entrance
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Any, max_steps: int = 100_000) -> Any:
-    """Apply a step again and again while a condition holds.
+    """Repeat a step while a condition holds.
 
     Args:
-        cond_fun: of what is carried; returns a boolean without axes.
+        cond_fun: `carry -> condition`, a boolean without axes.
         body_fun: `carry -> carry`. Both are recorded once.
-        init_val: what is carried before the first step: a tree of arrays.
+        init_val: the carry before the first step: a tree of arrays.
         max_steps: the most steps that may be taken. Reverse mode keeps what it needs of each step in arrays that would
             hold so many; memory is used for as many as are taken.
 
     Returns:
-        what is carried when the condition does not hold any more.
+        the first carry for which the condition does not hold.
 
     Raises:
         ShapeError: if the body changes the types of what it carries; if the condition is no boolean without axes.

@@ -27,11 +27,11 @@ A = TypeVar("A")
 
 @entrance
 def hvp(function: Function, x: A, v: Any) -> A:
-    """Return the Hessian of a scalar function times a vector, without the Hessian.
+    """Return the product of the Hessian of a scalar function with a vector; no Hessian is formed.
 
     Args:
         function: a scalar function of one argument (an array or a pytree).
-        x: where.
+        x: the point.
         v: the vector, like x.
 
     Returns:

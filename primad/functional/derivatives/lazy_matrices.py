@@ -269,7 +269,7 @@ def _matrix(cls: type[LazyMatrix], call: Call, primitive: Primitive, options: di
 
 @transform
 def jacobian(function: Callable[P, Any], argnums: Any = 0, mode: str = "auto") -> Callable[P, Jacobian]:
-    """Return the function that gives the Jacobian.
+    """Return the function that computes the Jacobian, as a lazy matrix.
 
     Args:
         function: a function of arrays and pytrees, with float results.
@@ -346,7 +346,7 @@ def _jacobian(function: Function, argnums: Any, mode: str, lazy: bool, name: str
 
 @transform
 def hessian(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, Hessian]:
-    """Return the function that gives second derivatives.
+    """Return the function that computes the Hessian, as a lazy matrix.
 
     Args:
         function: a function of arrays and pytrees, with float results (usually a scalar).
