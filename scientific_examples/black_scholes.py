@@ -31,7 +31,7 @@ def price(z, tau, sigma):
 
 
 def equation(v, sigma):
-    """Return what is left of the equation."""
+    """Return the residual of the equation."""
     return v.tau - sigma**2 / 2 * v.zz - (RATE - sigma**2 / 2) * v.z + RATE * v.value
 
 

@@ -4,7 +4,7 @@
     u(x, 0) = −sin πx,     u(±1, t) = 0.
 
 The wave steepens to a front at x = 0, about ν wide. It is odd, so it is enough to solve for 0 ≤ x ≤ 1 with u(0, t) = 0:
-that keeps the front in its place. Initial and boundary values hold by construction; what is left is the residual of
+that keeps the front in its place. Initial and boundary values hold by construction; the loss is the residual of
 the equation, at random points: half of them lie near the front, and they are drawn anew every twenty steps, because a
 network can satisfy the equation at fixed points and be wrong in between. The steps are those of Levenberg and
 Marquardt, with geodesic acceleration. Ctrl-C stops them and still draws what there is.

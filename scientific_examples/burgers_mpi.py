@@ -37,7 +37,7 @@ def u(params, x, t):
 
 
 def residual(params, point):
-    """Return what is left of the equation at one point."""
+    """Return the residual of the equation at one point."""
     x, t = point
     u_x, u_xx = primad.taylor(lambda x: u(params, x, t), x, 1.0, 2)[1:]
     return primad.grad(u, argnums=2)(params, x, t) + u(params, x, t) * u_x - NU * 2 * u_xx

@@ -1,4 +1,4 @@
-"""Draws `plate.png`: the plate of the README, its solution and what is left of the equation."""
+"""Draws `plate.png`: the plate of the README, its solution and the residual of the equation."""
 
 from pathlib import Path
 

@@ -176,7 +176,7 @@ def gelu(x: Any, approximate: bool = False) -> Any:
 
 
 def leaky_relu(x: Any, slope: float = 0.01) -> Any:
-    """X where it is positive, else slope·x; at 0 the derivative is the slope (Maas et al. 2013)."""
+    """Return x where positive, else slope·x; at 0 the derivative is the slope (Maas et al. 2013)."""
     return _apply(leaky_relu_, x, slope=float(slope))
 
 
@@ -223,27 +223,27 @@ def rrelu(x: Any, key: Any, low: float = 0.125, high: float = 1.0 / 3.0) -> Any:
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
-    """X where it is positive, else α·(eˣ − 1); at 0 the derivative is α (Clevert et al. 2016)."""
+    """Return x where positive, else α·(eˣ − 1); at 0 the derivative is α (Clevert et al. 2016)."""
     return _apply(elu_, x, alpha=float(alpha))
 
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
-    """X where it is positive, else α·(exp(x/α) − 1), whose derivative is continuous for every α (Barron 2017)."""
+    """Return x where positive, else α·(exp(x/α) − 1), whose derivative is continuous for every α (Barron 2017)."""
     return _apply(celu_, x, alpha=float(alpha))
 
 
 def selu(x: Any) -> Any:
-    """Elu with the α and the factor that keep means 0 and variances 1 (Klambauer et al. 2017)."""
+    """ELU with the α and the factor that keep means 0 and variances 1 (Klambauer et al. 2017)."""
     return _apply(selu_, x)
 
 
 def relu6(x: Any) -> Any:
-    """X limited to [0, 6]; at both edges the derivative is 0."""
+    """Return x clipped to [0, 6]; at both edges the derivative is 0."""
     return _apply(hardtanh_, x, low=0.0, high=6.0)
 
 
 def hardtanh(x: Any, low: float = -1.0, high: float = 1.0) -> Any:
-    """X limited to [low, high]; at both edges the derivative is 0."""
+    """Return x clipped to [low, high]; at both edges the derivative is 0."""
     return _apply(hardtanh_, x, low=float(low), high=float(high))
 
 
@@ -258,17 +258,17 @@ def hard_swish(x: Any) -> Any:
 
 
 def hardshrink(x: Any, threshold: float = 0.5) -> Any:
-    """X where |x| exceeds the threshold, else 0; at the threshold the derivative is 0."""
+    """Return x where |x| exceeds the threshold, else 0; at the threshold the derivative is 0."""
     return _apply(hardshrink_, x, threshold=float(threshold))
 
 
 def softshrink(x: Any, threshold: float = 0.5) -> Any:
-    """X moved towards 0 by the threshold, 0 where that would pass it; at the threshold the derivative is 0."""
+    """Return x moved towards 0 by the threshold, 0 where that would pass it; at the threshold the derivative is 0."""
     return _apply(softshrink_, x, threshold=float(threshold))
 
 
 def thresholded_relu(x: Any, threshold: float = 1.0, value: float = 0.0) -> Any:
-    """X where it exceeds the threshold, else a value; at the threshold the derivative is 0."""
+    """Return x where it exceeds the threshold, else a value; at the threshold the derivative is 0."""
     return _apply(thresholded_relu_, x, threshold=float(threshold), value=float(value))
 
 
