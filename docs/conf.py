@@ -52,7 +52,14 @@ html_show_sphinx = False
 
 
 def as_restructured_text(app, what, name, object, options, lines):
-    """Read docstrings as they are written: code in single backticks, and `*` and `|` as themselves."""
+    """Read docstrings as they are written: code in single backticks, `*` and `|` as themselves, and no types in prose.
+
+    In the first line of a property's docstring, napoleon takes what stands before a colon for the type, unless the line
+    ends there.
+    """
+    if what in ("attribute", "data", "property") and lines and ": " in lines[0]:
+        before, _, after = lines[0].partition(": ")
+        lines[:1] = [f"{before}:", after]
     for i, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             parts = line.split("`")
