@@ -24,6 +24,25 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+def anchors(page):
+    """Return the anchors that hosts of Markdown, and the site, make of a page's headings, and those it states."""
+    text = prose(page)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", each)).lower().replace(" ", "-") for each in headings}
+    return slugs | set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+
+
+def test_anchors_of_links_exist():
+    found, missing = 0, []
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)]+)\)", prose(page)):
+            to = page.parent / target if target else page
+            if to.suffix == ".md":
+                found += 1
+                missing += [f"{page.name}: {target}#{anchor}"] * (anchor not in anchors(to))
+    assert not missing and found > 60
+
+
 def test_files_that_pages_name_exist():
     """Decisions may name files that went."""
     pages = [page for page in PAGES if page.parent.name != "decisions"]
