@@ -56,23 +56,28 @@ def figures(example: GalleryExample, record: dict | None) -> str:
     return "; ".join(parts)
 
 
-def first_gap(light: np.ndarray, least: int) -> int:
+def first_gap(light: np.ndarray, least: int, gap: int) -> int:
     """Return the middle of the first white gap with a panel of a size on either side, or the whole length.
 
     Args:
         light: the darkest pixel of each row or column.
         least: how long a panel is at least; what is shorter is a title, a label or a colour bar.
+        gap: how wide a gap is at least; letters have narrower ones between them.
     """
     edges = np.flatnonzero(np.diff(np.concatenate([[False], light > 250, [False]]).astype(int))).reshape(-1, 2)
-    inner = [(begin + end) // 2 for begin, end in edges if least <= begin and end <= len(light) - least]
+    inner = [
+        (begin + end) // 2
+        for begin, end in edges
+        if least <= begin and end <= len(light) - least and end - begin >= gap
+    ]
     return inner[0] if inner else len(light)
 
 
 def panel(picture: Image.Image) -> Image.Image:
     """Return the first panel of a picture: of several rows the upper one, and the left one of that."""
     grey = np.asarray(picture.convert("L"))
-    height = first_gap(grey.min(axis=1), picture.height // 5)
-    width = first_gap(grey[:height].min(axis=0), round(0.7 * height))
+    height = first_gap(grey.min(axis=1), picture.height // 5, picture.height // 100)
+    width = first_gap(grey[:height].min(axis=0), round(0.7 * height), height // 50)
     return picture.crop((0, 0, width, height))
 
 
@@ -83,7 +88,8 @@ def reduce(source: Path, folder: Path) -> None:
     large = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
     large.save(folder / f"{source.stem}.webp", quality=82, method=6)
     small, thumbnail = panel(picture), Image.new("RGB", THUMBNAIL, "white")
-    small.thumbnail(THUMBNAIL, Image.Resampling.LANCZOS)
+    scale = min(THUMBNAIL[0] / small.width, THUMBNAIL[1] / small.height)
+    small = small.resize((round(scale * small.width), round(scale * small.height)), Image.Resampling.LANCZOS)
     thumbnail.paste(small, ((THUMBNAIL[0] - small.width) // 2, (THUMBNAIL[1] - small.height) // 2))
     (folder / "thumbnails").mkdir(exist_ok=True)
     thumbnail.save(folder / "thumbnails" / f"{source.stem}.webp", quality=82, method=6)

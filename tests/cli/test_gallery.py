@@ -31,6 +31,8 @@ def test_toy_runs_reach_what_they_declare(name, tmp_path, capsys):
     assert (tmp_path / f"{name}.png").read_bytes().startswith(PNG)
     assert json.loads((tmp_path / f"{name}.json").read_text()) == record
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.json", f"{name}.png"]
+    with Image.open(tmp_path / f"{name}.png") as picture:
+        assert picture.size[0] == 160 * gallery.WIDTH  # letters are equally large in all
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
