@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import TracingError
+from primad.errors import TracingError, suggestion
 from primad.recording.foreign import refuse_among
 from primad.system.deferred import special
 
@@ -97,10 +97,13 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
         return called(recorded, f"np.{name}.{method}", inputs, kwargs)
     recorded = recorded_by(UFUNCS, ufunc)
     if recorded is None:
+        near = suggestion(name, [*(each.__name__ for each in UFUNCS), *special.names()])
+        rules = ", ".join([f"lambda out, {', '.join('xyzpqr'[: ufunc.nin])}: …"] * ufunc.nin)
         raise TracingError(
             f"the ufunc {name} has no primitive, so it cannot be traced",
             why=REFUSED.get(ufunc, ""),
-            fix="build it from supported functions, or make it a primitive with primad.elementwise.",
+            fix=f"{near and near + ' '}write it with functions of primad.numpy; or make it a primitive, with its "
+            f"partial derivatives: primad.elementwise({name!r}, {name}, [{rules}]).",
         )
     return called(recorded, f"np.{name}", inputs, kwargs)
 

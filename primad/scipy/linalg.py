@@ -208,18 +208,48 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, chec
 
 @mirrors
 def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, **options: Any) -> Any:
-    """scipy.linalg.eigh of one symmetric matrix: all eigenvalues, and vectors unless `eigvals_only`."""
-    unknown = set(options) - {"overwrite_a", "overwrite_b", "check_finite", "driver"}
-    if b is not None or unknown:
-        said = "a generalized problem" if b is not None else f"options {sorted(unknown)}"
-        raise TracingError(f"scipy.linalg.eigh with {said} is not supported on traced arrays")
-    (a,), triangle = floats(a), "L" if lower else "U"
-    return pn.linalg.eigvalsh(a, triangle) if eigvals_only else tuple(pn.linalg.eigh(a, triangle))
+    """scipy.linalg.eigh of one symmetric matrix, or of two: a v = λ b v, where b is positive definite.
+
+    Args:
+        a: the matrix.
+        b: the other one; None for the identity matrix.
+        lower: which triangle of both counts.
+        eigvals_only: whether there are no vectors.
+        options: those that say something about memory and checks.
+
+    Returns:
+        all eigenvalues in ascending order, and the vectors as columns, for which vᵀ b v is the identity matrix.
+
+    Example:
+        >>> import numpy as np, primad, primad.scipy.linalg
+        >>> mass = np.diag([1.0, 4.0])
+        >>> primad.jacfwd(lambda k: primad.scipy.linalg.eigh(k * np.eye(2), mass, eigvals_only=True))(2.0)
+        array([0.25, 1.  ])
+    """
+    unknown = set(options) - {"overwrite_a", "overwrite_b", "check_finite", "driver", "type"}
+    if unknown or options.get("type", 1) != 1:
+        raise TracingError(
+            f"scipy.linalg.eigh with options {sorted(unknown) or ['type']} is not supported on traced arrays",
+            fix="all eigenvalues come in ascending order: take those that are wanted, w[:2], v[:, :2]."
+            if unknown
+            else "types 2 and 3 have the values of eigh(a, inv(b)), whose vectors are theirs times b, or theirs.",
+        )
+    if b is None:
+        (a,), triangle = floats(a), "L" if lower else "U"
+        return pn.linalg.eigvalsh(a, triangle) if eigvals_only else tuple(pn.linalg.eigh(a, triangle))
+    a, b = (mirrored(square("eigh", x), lower) for x in floats(a, b))
+    factor = pn.linalg.cholesky(b)
+    half = ops.solve_triangular(factor, a, lower=True, transpose=False, unit=False)
+    whole = ops.solve_triangular(factor, turned(half), lower=True, transpose=False, unit=False)
+    if eigvals_only:
+        return pn.linalg.eigvalsh(whole)
+    w, v = pn.linalg.eigh(whole)
+    return w, ops.solve_triangular(factor, v, lower=True, transpose=True, unit=False)
 
 
 @mirrors
 def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **options: Any) -> Any:
-    """scipy.linalg.eigvalsh of one symmetric matrix."""
+    """scipy.linalg.eigvalsh of one symmetric matrix, or of two."""
     return eigh(a, b, lower=lower, eigvals_only=True, **options)
 
 

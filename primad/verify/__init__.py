@@ -6,12 +6,13 @@ built-in ops), `checks` (what is checked), `laws`, `fuzz` (random programs) and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from primad.verify.cases.drawn_cases import Example, Operand
 
 if TYPE_CHECKING:
+    from primad.ops.record.primitive import Primitive
     from primad.verify.cases.drawn_cases import Choices
     from primad.verify.verdicts import Report, Row
 
@@ -22,7 +23,7 @@ def verify(
     *things: Any,
     examples: Sequence[Example] | None = None,
     domain: Sequence[tuple[float, float]] | None = None,
-    symbolic: Callable[..., Any] | None = None,
+    symbolic: Callable[..., Any] | Mapping[Primitive, Callable[..., Any]] | None = None,
     choices: Callable[[str], Choices] | None = None,
     on_row: Callable[[Row], None] | None = None,
     jobs: int = 1,
@@ -41,7 +42,8 @@ def verify(
         domain: bounds (low, high) of each operand of your own elementwise op, by default (0.25, 2).
         symbolic: what your own op means, `(numbers, *object arrays, **params)` as in
             `primad.verify.exact.object_arrays`, if its
-            NumPy function cannot be recorded and does not run on object arrays.
+            NumPy function cannot be recorded and does not run on object arrays. Or a dict from ops to such functions,
+            if its rules use others of your own.
         choices: where shapes and params are drawn from, by a name; a seeded generator by default.
         on_row: called with each row as it is done.
         jobs: how many processes verify things that are named. The report is the same for any number.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context
 from signal import SIG_IGN, SIGINT, signal
@@ -32,7 +33,7 @@ def run(
     things: Sequence[Any],
     examples: Sequence[Example] | None,
     domain: Sequence[tuple[float, float]] | None,
-    symbolic: Callable[..., Any] | None,
+    symbolic: Callable[..., Any] | Mapping[Primitive, Callable[..., Any]] | None,
     choices: Callable[[str], Choices] | None,
     on_row: Callable[[Row], None] | None,
     jobs: int = 1,
@@ -188,20 +189,22 @@ def _guarded(op: Primitive, what: str, check: Callable[[], Row | None]) -> Row |
 def check_row(case: Case, op: Primitive, what: str, check: Check, source: Callable[[str], Choices]) -> Row | None:
     """Run one check on all examples of a case."""
     found: list[How] = []
+    remarks: dict[str, None] = {}
     for index in range(case.examples):
         choose = source(f"{op.name}, {index}")
         try:
-            how = _attempt(case, op, check, choose)
+            how, remark = _attempt(case, op, check, choose)
         except Wrong as wrong:
             return Row(op.name, what, "failed", str(wrong))
         except FAULTS as error:
             return Row(op.name, what, "failed", f"{type(error).__name__}: {error}")
         if how is not None:
             found.append(how)
+            remarks.update({remark: None} if remark else {})
     if not found:
         return None
     worst = max(found, key=ORDER.index)
-    return Row(op.name, what, worst, op.exempt if worst == "exempt" else _count(found))
+    return Row(op.name, what, worst, op.exempt if worst == "exempt" else "; ".join([_count(found), *remarks]))
 
 
 def _count(found: Sequence[How]) -> str:
@@ -210,11 +213,11 @@ def _count(found: Sequence[How]) -> str:
     return f"{examples}, of which {numeric} numerically" if numeric and numeric < len(found) else examples
 
 
-def _attempt(case: Case, op: Primitive, check: Check, choose: Choices) -> How | None:
-    """Run a check on one example; a point on the edge of two regions is drawn again."""
+def _attempt(case: Case, op: Primitive, check: Check, choose: Choices) -> tuple[How | None, str]:
+    """Run a check on one example; a point on the edge of two regions is drawn again. Return its remark, too."""
     for _ in range(5):
-        try:
-            return check(Trial(case, op, choose))
-        except UndecidedError:
-            continue
-    return check(Trial(case, op, choose))
+        with suppress(UndecidedError):
+            trial = Trial(case, op, choose)
+            return check(trial), trial.remark
+    trial = Trial(case, op, choose)
+    return check(trial), trial.remark

@@ -8,12 +8,16 @@ applies without differentiating anything.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy
+from scipy import special
+from scipy.interpolate import CubicSpline
 
 import primad
 from primad.functional.rules import rule_identity
@@ -445,3 +449,79 @@ def test_forward_mode_through_a_pullback_says_so_under_vmap() -> None:
     for g in (slope, primad.jit(slope), primad.jacfwd(f), primad.grad(slope)):
         with pytest.raises(primad.NotDifferentiableError, match="forward mode through sin, which has only"):
             primad.vmap(g)(x)
+
+
+BAD_PARTIALS: dict[str, tuple[Any, str]] = {
+    "None": ([None], "operand 0 is None, not a function"),
+    "one None of two": ([lambda out, x, y: y, None], "operand 1 is None, not a function"),
+    "a number": ([3.0], "a value of type float, not a function"),
+    "no list": (lambda out, x: x, "got a value of type function"),
+    "nothing": (None, "got None"),
+    "none": ([], "got none"),
+    "a text": ("ab", "got a value of type str"),
+    "too few arguments": ([lambda out: out], "does not take 2 arguments"),
+    "too many arguments": ([lambda out, x, y: out], "does not take 2 arguments"),
+    "a ufunc": ([np.cos], "does not take 2 arguments"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_PARTIALS)
+def test_partials_that_are_none_are_refused_where_they_are_declared(name: str) -> None:
+    partials, said = BAD_PARTIALS[name]
+    with pytest.raises(
+        primad.TracingError, match=rf"elementwise primitive 'bad'.*{re.escape(said)}(?s:.*)Fix: "
+    ) as caught:
+        primad.elementwise("bad", lambda *x: x[0], partials)
+    assert f"\n  in {__file__}:" in str(caught.value)
+
+
+def test_partials_of_every_form_are_taken() -> None:
+    for rule in (
+        lambda out, x: 2 * x,
+        lambda *given: 2 * given[1],
+        lambda out, x, k=2: k * x,
+        lambda out, x, **p: 2 * x,
+    ):
+        assert primad.grad(primad.elementwise("good", lambda x: x * x, [rule]))(3.0) == 6.0
+    assert primad.grad(primad.elementwise("exponential", np.exp, [np.multiply]))(0.0) == 0.0
+    with pytest.raises(primad.TracingError, match="numpy is None, not a function"):
+        primad.elementwise("bad", None, [lambda out, x: x])  # type: ignore[arg-type]
+    with pytest.raises(primad.TracingError, match="2 operands but 1 partial derivative\n"):
+        primad.elementwise("bad", special.jv, [lambda out, x: x])
+
+
+def bessel() -> tuple[Any, Any]:
+    """Bessel's functions of order 0 and 1, whose derivatives are made of each other."""
+    zero: Any = primad.elementwise("bessel_0", special.j0, [lambda out, x: -one(x)])
+    one: Any = primad.elementwise("bessel_1", special.j1, [lambda out, x: zero(x) - out / x])
+    return zero, one
+
+
+def test_a_ufunc_without_a_formula_is_told_how_to_be_proved() -> None:
+    zero, one = bessel()
+    report = primad.verify(one)
+    (note, *_) = {row.note for row in report.failures}
+    assert "runs neither on symbols nor on traced arrays" in note
+    named = re.search(r"symbolic=\{(bessel_1): (lambda numbers, x: .*)\}\), with all", note.replace("\n", ""))
+    assert named, note
+
+    def meaning(order: int) -> Any:
+        return eval(named[2].replace("besselj(0", f"besselj({order}"), {"np": np, "sympy": sympy})
+
+    report = primad.verify(one, symbolic={one: meaning(1), zero: meaning(0)})
+    assert report.ok and report.counts["proved"] == 3
+    wrong = primad.elementwise("bessel_1", special.j1, [lambda out, x: zero(x) + out / x])
+    assert not primad.verify(wrong, symbolic={wrong: meaning(1), zero: meaning(0)}).ok
+    primad.check_grads(one, (np.array([0.5, 2.0]),))
+
+
+def test_a_function_of_doubles_alone_says_so() -> None:
+    spline = CubicSpline(np.linspace(0.0, 3.0, 7), np.sin(np.linspace(0.0, 3.0, 7)))
+    slope = spline.derivative()
+    wrapped = primad.elementwise("spline", spline, [lambda out, x: primad.value(x) * 0 + slope(primad.value(x))])
+    (row,) = [row for row in primad.verify(wrapped, domain=[(0.1, 2.9)]).rows if row.what == "type"]
+    assert row.how == "tested" and "computes in double, and its result is rounded" in row.note
+    assert primad.jit(wrapped)(np.ones(3, np.float32)).dtype == np.float32
+    other = primad.elementwise("integers", lambda x: np.asarray(x).astype(int), [lambda out, x: x])
+    (row,) = [row for row in primad.verify(other).rows if row.what == "type"]
+    assert row.how == "failed"

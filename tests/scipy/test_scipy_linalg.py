@@ -54,6 +54,9 @@ CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "cholesky, lower": (either("cholesky", lower=True), (S,)),
     "eigvalsh, upper": (either("eigvalsh", lower=False), (S,)),
     "eigh, squared vectors": (lambda linalg, a: linalg.eigh(a)[1] ** 2, (S,)),
+    "eigh of two": (lambda linalg, a, b: linalg.eigh(a + a.T, b, eigvals_only=True), (A, S)),
+    "eigh of two, upper, squared vectors": (lambda linalg, a, b: linalg.eigh(a, b, lower=False)[1] ** 2, (A, S)),
+    "eigvalsh of two": (lambda linalg, a, b: linalg.eigvalsh(a, b), (A, S)),
     "svd, values": (lambda linalg, a: linalg.svd(a, full_matrices=False)[1], (B,)),
     "qr, economic": (lambda linalg, a: linalg.qr(a, mode="economic"), (B,)),
     "qr, r": (either("qr", mode="r"), (B,)),
@@ -368,7 +371,7 @@ def test_what_is_not_supported_says_so() -> None:
     refused: dict[str, Function] = {
         "pivoting": lambda a: mirror.qr(a, pivoting=True),
         "mode": lambda a: mirror.qr(a[:, :2]),
-        "generalized": lambda a: mirror.eigh(a, S),
+        r"\['type'\]": lambda a: mirror.eigh(a, S, type=2),
         "subset_by_index": lambda a: mirror.eigh(a, subset_by_index=[0, 1]),
         "return_rank": lambda a: mirror.pinv(a, return_rank=True),
         "assume_a": lambda a: mirror.solve(a, V, assume_a="odd"),
@@ -382,3 +385,13 @@ def test_what_is_not_supported_says_so() -> None:
     for said, function in refused.items():
         with pytest.raises(primad.errors.PrimadError, match=said):
             primad.trace(function)(S)
+
+
+def test_the_other_types_of_problems_of_two_matrices_are_what_the_message_says() -> None:
+    inverse = scipy.linalg.inv(S)
+    w, u = scipy.linalg.eigh(A + A.T, inverse)
+    for kind, v in ((2, inverse @ u), (3, u)):
+        values, vectors = scipy.linalg.eigh(A + A.T, S, type=kind)
+        np.testing.assert_allclose(w, values, rtol=1e-10)
+        scale = np.linalg.norm(v, axis=0) / np.linalg.norm(vectors, axis=0)
+        np.testing.assert_allclose(np.abs(v), np.abs(vectors) * scale, rtol=1e-8, atol=1e-12)

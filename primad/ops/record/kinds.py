@@ -23,7 +23,7 @@ from primad.ir.axes import AxisMap, pointwise, same_params
 from primad.ir.node import Node, named
 from primad.ir.program import Cost, Program
 from primad.ops.record.primitive import DomainOfDefinition, Law, Outermost, Primitive
-from primad.ops.record.rules import Rule, check_arity, sum_of_contributions, tangent_sum, transpose_by_operand
+from primad.ops.record.rules import Rule, check_partials, sum_of_contributions, tangent_sum, transpose_by_operand
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import record
@@ -75,16 +75,19 @@ def elementwise(
         static_operands: operands whose literal values rules look at (exponents).
         doc: one line for the reference.
 
+    Returns:
+        the primitive, which is called as the function is.
+
+    Raises:
+        TracingError: unless there is a function for each operand's partial derivative.
+
     Example:
         >>> import numpy as np, primad
         >>> cube = primad.elementwise("cube", lambda x: x * x * x, partials=[lambda out, x: 3.0 * x * x])
         >>> primad.grad(cube)(2.0)
         np.float64(12.0)
     """
-    if not partials:
-        raise TypeError(f"elementwise primitive {name!r} needs one partial derivative per operand")
-    rules = tuple(partials)
-    check_arity(name, numpy, rules)
+    rules = check_partials(name, numpy, partials)
 
     def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
         terms = [

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from inspect import CO_VARARGS
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from primad.errors import NotDifferentiableError
+from primad.errors import NotDifferentiableError, TracingError
 from primad.ir.array_types import Linear, Zero
 from primad.ops.record.primitive import Primitive
 
@@ -48,19 +48,62 @@ def sum_of_contributions(rules: Sequence[Rule]) -> Rule:
     return jvp
 
 
-def check_arity(name: str, numpy: Rule, partials: tuple[Rule, ...]) -> None:
-    """Raise unless there is one partial derivative per operand, each a function of the output and the operands."""
-    if isinstance(numpy, np.ufunc) and numpy.nin != len(partials):
-        raise TypeError(f"elementwise primitive {name!r}: {numpy.nin} operands but {len(partials)} partial derivatives")
-    for rule in partials:
-        code = getattr(rule, "__code__", None)
-        if code is None or code.co_flags & CO_VARARGS:
-            continue
-        if code.co_argcount != 1 + len(partials):
-            raise TypeError(
-                f"elementwise primitive {name!r}: a partial derivative takes {code.co_argcount} arguments, but needs "
-                f"{1 + len(partials)}: the output and {len(partials)} operands; give one partial per operand"
+def check_partials(name: str, numpy: Rule, partials: Any) -> tuple[Rule, ...]:
+    """Return the partial derivatives of an elementwise primitive, one per operand, as a tuple.
+
+    Raises:
+        TracingError: unless each is a function of the output and the operands.
+    """
+    what = f"elementwise primitive {name!r}"
+    example = "partials=[lambda out, x: …]"
+    if not callable(numpy):
+        raise TracingError(f"{what}: numpy is {_said(numpy)}, not a function of arrays", fix="pass np.tanh, say.")
+    if not isinstance(partials, (list, tuple)) or not partials:
+        raise TracingError(
+            f"{what} needs one partial derivative per operand, in a list; got {_said(partials)}",
+            fix=f"write {example}.",
+        )
+    count = len(partials)
+    if isinstance(numpy, np.ufunc) and numpy.nin != count:
+        raise TracingError(
+            f"{what}: {numpy.nin} operands but {count} partial derivatives", fix="give one partial per operand."
+        )
+    for i, rule in enumerate(partials):
+        if not callable(rule):
+            raise TracingError(
+                f"{what}: the partial derivative by operand {i} is {_said(rule)}, not a function",
+                why="A derivative that is missing is an error in primad, never a zero.",
+                fix="an operand that is never differentiated, as an order, may be closed over: "
+                f"primad.elementwise({name!r}, lambda x: f(order, x), [lambda out, x: …]).",
             )
+        needs = f"{1 + count}: the output and {count} operands"
+        if not _takes(rule, 1 + count):
+            raise TracingError(
+                f"{what}: the partial derivative by operand {i} does not take {1 + count} arguments",
+                why=f"It is called with {needs}.",
+                fix=f"give one partial per operand, each written so: lambda out, {', '.join('xyzpqr'[:count])}: …",
+            )
+    return tuple(partials)
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "None"
+    return "none" if isinstance(value, (list, tuple)) and not value else f"a value of type {type(value).__name__}"
+
+
+def _takes(rule: Any, count: int) -> bool:
+    """Say whether a rule can be called with so many arguments, as far as it tells."""
+    if isinstance(rule, np.ufunc):
+        return bool(rule.nin == count)
+    try:
+        parameters = [p for p in signature(rule).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    except (TypeError, ValueError):
+        return True
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return True
+    placed = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
+    return sum(p.default is p.empty for p in placed) <= count <= len(placed)
 
 
 def missing_rule(primitive: Primitive, what: str) -> NotDifferentiableError:

@@ -7,7 +7,7 @@ tests, and returns an `Example`.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
@@ -105,6 +105,7 @@ class Case:
         examples: how many examples are worth drawing.
         symbolic: the mathematical definition `(numbers, *object arrays, **params)` of an op whose NumPy function does
             not run on symbols; see `primad.verify.exact.object_arrays`.
+        others: the same of further ops that its rules use.
         symbols_only: whether that definition needs symbols (it differentiates them), not just any numbers.
         reverse_only: whether the op refuses forward mode by design.
         numeric: whether the op's formulas are too long for SymPy: it is checked at numbers of high precision.
@@ -119,6 +120,7 @@ class Case:
     reverse_only: bool = False
     numeric: bool = False
     through: Primitive | None = None
+    others: Mapping[Primitive, Callable[..., Any]] = field(default_factory=dict)
 
 
 def shape(choose: Choices, low: int = 0, high: int = 2, longest: int = 3) -> tuple[int, ...]:
@@ -159,9 +161,11 @@ def default_case(
     op: Primitive, examples: Sequence[Example] | None, domains: Any, arity: int, symbolic: Any = None
 ) -> Case:
     """Return the case of a user's op: its own examples, or float operands of one shape."""
+    others = symbolic if isinstance(symbolic, Mapping) else {}
+    meaning = others.get(op) if isinstance(symbolic, Mapping) else symbolic
     if examples:
-        return Case(op, lambda choose: choose.among(examples), max(4, len(examples)), symbolic)
-    return Case(op, pointwise(*(domains or [(0.25, 2.0)] * arity)), 4, symbolic)
+        return Case(op, lambda choose: choose.among(examples), max(4, len(examples)), meaning, others=others)
+    return Case(op, pointwise(*(domains or [(0.25, 2.0)] * arity)), 4, meaning, others=others)
 
 
 def sample(choose: Choices, operand: Operand, taken: set[Fraction]) -> list[Fraction]:

@@ -10,9 +10,11 @@ import sympy
 
 from primad.errors import NotDifferentiableError
 from primad.ir.array_types import ArrayType
+from primad.ops.record.primitive import Primitive
 from primad.transforms import jvp, lower, transpose, vjp
 from primad.transforms.lowering import without_calls
 from primad.transforms.reverse import transposed_program
+from primad.verify.cases.case_table import cases
 from primad.verify.checks.axis_checks import check_axis_map, check_batching, check_rows, check_sum
 from primad.verify.checks.decide import Wrong, decide
 from primad.verify.checks.trial import STEP_DIGITS, Trial, close, is_float, listed, run_floats
@@ -48,9 +50,17 @@ def check_type(trial: Trial) -> How | None:
             types.append(type)
         inferred = trial.inferred(types)
         found = [ArrayType(result.shape, result.dtype) for result in trial.results(operands)]
-        if inferred != found:
+        if single and _is_own(trial.op) and found == [ArrayType(type.shape, np.float64) for type in inferred]:
+            trial.remark = "in single precision it computes in double, and its result is rounded"
+        elif inferred != found:
             raise Wrong(f"{trial.where()}: inferred type", found, inferred)
     return "tested"
+
+
+def _is_own(op: Primitive) -> bool:
+    """Say whether an op is a user's own, whose function may know doubles only, as SciPy's splines do."""
+    known = cases().get(op.name)
+    return known is None or known.op is not op
 
 
 def check_meaning(trial: Trial) -> How | None:

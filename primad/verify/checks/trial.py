@@ -37,18 +37,21 @@ class Trial:
         evaluator: runs programs on symbols.
         inputs: symbol arrays (plain arrays for integers and booleans), one per input of the program.
         values: their values as floats.
+        remark: what a check has to say of it beside its answer.
     """
 
     def __init__(self, case: Case, op: Primitive, choose: Choices) -> None:
         self.op = op
         self.case = case
+        self.remark = ""
         self.example = case.draw(choose)
         self.choose = choose = Seeded(choose.integer(0, 2**20))  # values are many and need no shrinking
         self.program = one_op(op, self.example, case.through)
         self.symbols: Any = Precise(2 * STEP_DIGITS + 60) if case.numeric else Symbols()
         meaning = case.symbolic or DEFINITIONS.get(case.op)
         self.meaning = meaning
-        self.evaluator = Evaluator(self.symbols, {op: meaning} if meaning is not None else None)
+        known = {**case.others, **({} if meaning is None else {op: meaning})}
+        self.evaluator = Evaluator(self.symbols, known or None)
         self._taken: set[Fraction] = set()
         self.inputs: list[Any] = []
         self.values: list[Any] = []

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from primad import ops
+from primad.errors import TracingError
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
@@ -368,7 +369,11 @@ class Evaluator:
         except (TypeError, AttributeError):
             # NumPy's transcendental functions do not know the elements; they, or the op's definition, can be recorded.
             types = [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
-            return self.run(trace(lambda *arrays: (op.lower or op.numpy)(*arrays, **params))(*types), operands)[0]
+            try:
+                program = trace(lambda *arrays: (op.lower or op.numpy)(*arrays, **params))(*types)
+            except TracingError:
+                raise _without_meaning(op, len(operands)) from None
+            return self.run(program, operands)[0]
 
     def array(self, value: Any, type: Any) -> Any:
         """Return a value as an array of exact numbers (floats) or a plain array (integers, booleans).
@@ -384,3 +389,15 @@ class Evaluator:
             out[()] = self.numbers.number(value.item()) if isinstance(value, np.generic) else value
             return out
         return value if value.dtype == object else _numbers(self.numbers, value)
+
+
+def _without_meaning(op: Primitive, count: int) -> TracingError:
+    """Return the error for an op of the user's whose function cannot be computed with symbols."""
+    names = ", ".join("xyzpqr"[:count])
+    return TracingError(
+        f"{op.name}: its NumPy function runs neither on symbols nor on traced arrays",
+        why="A proof needs to know what the op means.",
+        fix=f"say it in SymPy's functions, for an op that is a Bessel function: verify(…, symbolic={{{op.name}: "
+        f"lambda numbers, {names}: np.frompyfunc(lambda {names}: sympy.besselj(0, x), {count}, 1)({names})}}), with "
+        f"all ops that rules use; or compare with differences: primad.check_grads({op.name}, ({names},)).",
+    )
