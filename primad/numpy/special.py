@@ -21,12 +21,20 @@ erfc = unary(ops.erfc, special.erfc)
 expit = unary(ops.logistic, special.expit)
 erfinv = unary(ops.erfinv, special.erfinv)
 gammaln = unary(ops.gammaln, special.gammaln)
+# SciPy's own of what NumPy has too.
+cbrt = unary(ops.cbrt, special.cbrt)
+exp2 = unary(ops.exp2, special.exp2)
+expm1 = unary(ops.expm1, special.expm1)
+log1p = unary(ops.log1p, special.log1p)
 
 
 @implements(special.psi, ufunc=True)
 def digamma(x: Any, /) -> Any:
     """scipy.special.psi: the derivative of gammaln."""
     return ops.polygamma(as_float(x), n=0)
+
+
+psi = digamma
 
 
 @implements(special.polygamma)
@@ -164,18 +172,23 @@ def softplus(x: Any) -> Any:
 
 
 __all__ = [
+    "cbrt",
     "digamma",
     "erf",
     "erfc",
     "erfinv",
+    "exp2",
     "expit",
+    "expm1",
     "gammaln",
     "i0",
     "i1",
     "iv",
+    "log1p",
     "log_softmax",
     "logsumexp",
     "polygamma",
+    "psi",
     "softmax",
     "softplus",
     "xlogy",

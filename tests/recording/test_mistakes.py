@@ -34,6 +34,7 @@ from primad.functional.derived_calls import run_once
 from primad.ir.node import Trace
 from primad.recording.foreign_errors import explained
 from primad.recording.protocols import FUNCTIONS, UFUNCS
+from primad.system.deferred import special as special_names
 
 X = np.array([0.25, 0.5, 0.75])
 A = np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 2.0]])
@@ -332,7 +333,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "an operator that Python lacks": (
         lambda x: "a" + x,
-        "an operator between a traced array of type float64[3] and a text, 'a'\n"
+        "'a' + x: an operator between a traced array of type float64[3] and a text, 'a'\n"
         "  Fix: convert it: float(text), or np.array(texts).astype(float).",
         lambda x: x,
     ),
@@ -635,3 +636,24 @@ def test_arrays_whose_operators_mean_something_else_are_refused(other: Any) -> N
             primad.grad(lambda x, f=meeting: np.sum(f(x)))(V)
     with pytest.raises(primad.TracingError, match="plain array"):
         primad.jit(lambda x: x)(other)
+
+
+@pytest.mark.parametrize("name", [name for name in special_names.names() if hasattr(scipy.special, name)])
+def test_every_function_of_scipy_that_is_recorded_has_its_name_in_primad(name: str) -> None:
+    """So that the way out of a list of traced values is there: `scipy.special.erf([x, y])`."""
+    assert callable(getattr(pnp.special, name))
+
+
+@pytest.mark.parametrize("name", ["cbrt", "exp2", "expm1", "log1p", "psi"])
+def test_scipys_names_of_numpys_functions(name: str) -> None:
+    function = getattr(scipy.special, name)
+    found = primad.jit(lambda x: function(x))(X)
+    np.testing.assert_allclose(found, function(X), rtol=1e-14)
+    primad.check_grads(lambda x: function(x), (1.0 + X,), order=2)
+
+
+def test_a_function_of_scipy_that_is_not_recorded_names_its_neighbours() -> None:
+    with pytest.raises(
+        PrimadError, match=r"Fix: did you mean (?s:.*)primad\.elementwise\('i0e', i0e, \[lambda out, x: …\]\)"
+    ):
+        primad.grad(lambda x: np.sum(scipy.special.i0e(x)))(X)
