@@ -17,7 +17,7 @@ from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import ArrayType, check_dtype, is_float
 from primad.ir.node import INPUT
 from primad.recording.foreign import plain
-from primad.recording.object_arrays import holds_traced, stacked
+from primad.recording.object_arrays import OBJECTS, holds_traced, stacked
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, called
 from primad.recording.traced_array import TracedArray, lift, settled
 from primad.system.deferred import Deferred
@@ -33,7 +33,7 @@ def any_traced(values: Sequence[Any]) -> bool:
         if (
             kind is TracedArray
             or ((kind is list or kind is tuple) and any_traced(value))
-            or (kind is np.ndarray and holds_traced(value))
+            or (kind is np.ndarray and value.dtype is OBJECTS and holds_traced(value))
         ):
             return True
     return False
@@ -41,8 +41,13 @@ def any_traced(values: Sequence[Any]) -> bool:
 
 def joined(value: Any) -> Any:
     """Return a list, tuple or array of objects with traced values in it as one array; anything else as it is."""
+    kind = type(value)
+    if kind is TracedArray:
+        return value
+    if kind is np.ndarray:
+        return stacked(value) if value.dtype is OBJECTS else value
     if not isinstance(value, (list, tuple)):
-        return stacked(value) if type(value) is np.ndarray else value
+        return value
     if not any_traced(value):
         return value
     return FUNCTIONS[np.stack]([joined(item) for item in value])

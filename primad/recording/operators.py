@@ -55,8 +55,6 @@ class ArrayOperators:
     """What Python's operators record."""
 
     __slots__ = ()
-    shape: tuple[int, ...]
-    type: ArrayType
 
     __add__, __radd__ = _operator(np.add), _operator(np.add, True)
     __sub__, __rsub__ = _operator(np.subtract), _operator(np.subtract, True)
@@ -83,7 +81,7 @@ class ArrayOperators:
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __round__(self, digits: int | None = None) -> Any:
+    def __round__(self: Any, digits: int | None = None) -> Any:
         if digits is not None and not self.shape:
             return METHODS["round"](self, digits)
         raise TracingError(

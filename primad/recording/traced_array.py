@@ -368,7 +368,9 @@ def settled(value: Any) -> Any:
         return value
     if kind is list or kind is tuple:
         return kind([settled(item) for item in value])
-    return value.__settled__() if isinstance(value, TracedArray) else stacked(value)
+    if kind is np.ndarray:
+        return stacked(value) if value.dtype is OBJECTS else value
+    return value.__settled__() if isinstance(value, TracedArray) else value
 
 
 def is_traced(*values: Any) -> bool:

@@ -71,7 +71,10 @@ def _is_array(cls: type) -> bool:
 
 
 def _are_arrays(items: tuple[Any, ...]) -> bool:
-    found = [_is_array(type(item)) and not (type(item) is np.ndarray and item.dtype is OBJECTS) for item in items]
+    found = [
+        _is_array(type(item)) and not (type(item) is np.ndarray and item.dtype is OBJECTS)  # type: ignore[arg-type]
+        for item in items  # whose classes are hashable
+    ]
     return all(found)
 
 

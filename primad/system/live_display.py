@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from importlib import import_module
 from typing import Any
 
 SECONDS = 0.25
@@ -53,9 +54,8 @@ class LiveDisplay:
     def start(self) -> None:
         """Show it."""
         if is_notebook():
-            from IPython.display import display  # type: ignore[import-not-found, unused-ignore]  # of who runs this
-
-            self._output = display(self._as_data(), raw=True, display_id=True)
+            shown = import_module("IPython.display")  # of the kernel that runs this
+            self._output = shown.display(self._as_data(), raw=True, display_id=True)
             self._sent = time.monotonic()
             return
         from rich.live import Live
