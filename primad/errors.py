@@ -178,4 +178,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def no_attribute(owner: str, name: str, known: Iterable[str], fix: str = "") -> MissingAttributeError:
     """Return the error for an attribute that an object does not have."""
-    return MissingAttributeError(f"{owner} has no attribute {name!r}", fix=fix or suggestion(name, known))
+    return MissingAttributeError(
+        f"{owner} has no attribute {name!r}", fix=fix or suggestion(name, known) or "dir(x) lists what it has."
+    )

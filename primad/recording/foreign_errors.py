@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dis
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users
+from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users, suggestion
 from primad.ir.node import Trace
-from primad.recording.refusals import in_primads_names, made_again, met, needs_numbers, way_out
+from primad.recording.refusals import READ, in_primads_names, made_again, met, needs_numbers, way_out
 from primad.recording.user_expressions import Doing, doing
 
 Step = tuple[FrameType, int, int]
@@ -136,7 +137,7 @@ def _written_to_a_copy(failure: _Failure) -> PrimadError | None:
 
 _OF_OBJECTS = re.compile(
     r"dtype\('O'\)|dtype=object|dtype object|object arrays|no callable \w+ method|holds references"
-    "|not supported for the input types"
+    "|not supported for the input types|Could not convert object"
 )
 """What NumPy and SciPy say of arrays of objects that they do not compute on."""
 
@@ -161,16 +162,37 @@ def _array_of_objects(failure: _Failure) -> PrimadError | None:
 def _of_traced(failure: _Failure) -> PrimadError | None:
     """Read it as what Python, NumPy or SciPy say of an expression with a traced array."""
     now, text = failure.now, failure.text
-    if not (failure.inside or "TracedArray" in text or now.gives_traced_to_numpy):
+    if not (failure.inside or "TracedArray" in text or now.gives_traced_away):
         return None
-    fix = ""
-    if now.module in ("math", "cmath", "statistics"):
-        fix = way_out(now)
-    elif re.search("unsupported operand|not supported between", text):
-        fix = "an operand is a number, or an array of numbers: np.asarray(x), float(x)."
+    fix = _fix(now, text)
     return failure.kind(
         f"{now.text or 'a function'}, on a traced array: {_cleaned(text)}", fix=fix, where=failure.where
     )
+
+
+_FIXES = {
+    r"unsupported operand|not supported between": "an operand is a number, or an array of numbers: np.asarray(x), "
+    "float(x).",
+    r"integer": "int(x) is a plain integer, where values are known.",
+    r"unhashable": "use a name, or a plain number that is read on purpose, primad.value(x).",
+    r"keyword argument|positional argument": "help(function) says what it takes.",
+    r"has no setter": "assign what a function returns: x = np.reshape(x, shape).",
+    r"[Cc]ould not convert": f"{READ}.",
+    r"not callable": "x[i] takes elements; a product is x * y.",
+}
+"""What to write instead, by what Python and NumPy say."""
+
+
+def _fix(now: Doing, text: str) -> str:
+    """Return what to write instead of an expression that Python, NumPy or SciPy refused; "" where nothing is known."""
+    if now.module in ("math", "cmath", "statistics"):
+        return way_out(now)
+    name = re.search(r"module '(primad[\w.]*)' has no attribute '(\w+)'", text)
+    if name:
+        known = dir(sys.modules[name[1]])
+        return suggestion(name[2], known) or f"dir({name[1]}) lists its names."
+    found = next((fix for pattern, fix in _FIXES.items() if re.search(pattern, text)), "")
+    return found or ("" if now.module.startswith(("numpy", "primad")) else f"{READ}.")
 
 
 _READINGS = (_met_another, _used_as_index, _list_of_numbers, _written_to_a_copy, _array_of_objects, _of_traced)
@@ -217,7 +239,12 @@ def _raises(frame: FrameType, instruction: int) -> bool:
 
 
 def _listed(arguments: Any) -> int:
-    """Return 1 + the position of the first argument that is a list or tuple of numbers; 0 if there is none."""
+    """Return 1 + the position of the first argument that is a list or tuple of numbers; 0 if there is none.
+
+    What `jit` records takes the positional arguments as one, and those with names as another.
+    """
+    if len(arguments) == 2 and type(arguments[0]) is tuple and type(arguments[1]) is dict:
+        arguments = arguments[0]
     for i, argument in enumerate(arguments):
         if isinstance(argument, (list, tuple)) and argument and all(hasattr(item, "node") for item in argument):
             return i + 1

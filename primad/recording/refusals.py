@@ -17,11 +17,11 @@ from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
 from primad.recording.user_expressions import LONGEST, Doing, Place, doing, doing_at
 from primad.system.deferred import special
 
-_READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
+READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
 _JOIN = "primad.numpy.array joins traced values to an array"
 _ANYWHERE = (
     f"a traced array needs no np.asarray; arrays made by primad.numpy may be written to; {_JOIN}; for math.sin there "
-    f"is np.sin; {_READ}."
+    f"is np.sin; {READ}."
 )
 """Where there is no source to tell what was called."""
 _OF_SCIPY_LINALG = frozenset((
@@ -131,16 +131,16 @@ def way_out(now: Doing, objects: Place | None = None) -> str:
     if joined:
         return joined
     if not isinstance(now.node, ast.Call):
-        return f"{_READ}; {_JOIN}."
+        return f"{READ}; {_JOIN}."
     module, name = now.module, now.called.rpartition(".")[2]
     if module in ("math", "cmath"):
         return _of_math(name)
     if name in _CONVERSIONS or name in ("float64", "float32", "fromiter"):
-        return f"a traced array is an array already: leave {now.called} out; {_READ}."
+        return f"a traced array is an array already: leave {now.called} out; {READ}."
     if name in ("float", "int", "complex", "item", "tolist"):
-        return f"leave the conversion out; {_READ}."
+        return f"leave the conversion out; {READ}."
     if module.startswith("scipy.linalg") and name in _OF_SCIPY_LINALG:
-        return f"call primad.scipy.linalg.{name}, which is recorded (import primad.scipy.linalg); {_READ}."
+        return f"call primad.scipy.linalg.{name}, which is recorded (import primad.scipy.linalg); {READ}."
     if module.startswith("scipy.linalg") and name in _OF_THE_SPECTRUM:
         return (
             "its result may be complex, and primad's numbers are real; of a symmetric positive definite matrix without "
@@ -151,8 +151,8 @@ def way_out(now: Doing, objects: Place | None = None) -> str:
     if module == "statistics":
         return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
     if module.startswith("scipy.special"):
-        return f"{_special(now, name)}; {_READ}."
-    return f"write {now.called} with functions of primad.numpy, or {CALLED_AS_IT_IS}; {_READ}."
+        return f"{_special(now, name)}; {READ}."
+    return f"write {now.called} with functions of primad.numpy, or {CALLED_AS_IT_IS}; {READ}."
 
 
 CALLED_AS_IT_IS = "have it called as it is: primad.opaque, with a rule by primad.custom_jvp"
@@ -274,7 +274,7 @@ def _of_math(name: str) -> str:
         return f"use {_ROUNDING[name]}(x), which is a float; int(x) is an integer that is known."
     if name in _OTHER_NAMES:
         return f"use {_OTHER_NAMES[name]}, which takes arrays and numbers."
-    return f"use np.{name}, which takes arrays and numbers." if name in _IN_NUMPY else f"{_READ}."
+    return f"use np.{name}, which takes arrays and numbers." if name in _IN_NUMPY else f"{READ}."
 
 
 _IN_NUMPY = (

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from primad.errors import TracingError, no_attribute, users_frame
+from primad.errors import ShapeError, TracingError, no_attribute, users_frame
 from primad.ir.array_types import ArrayType, array_type
 from primad.ir.node import Constant, Node, Params, Trace, named
 from primad.recording.foreign import plain, refuse_foreign
@@ -95,12 +95,12 @@ class TracedArray(ArrayOperators):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TracingError("len() of a 0-d traced array")
+            raise TracingError("len() of a 0-d traced array", fix="it is one number; x[None] is an array of it.")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
-            raise TracingError("iteration over a 0-d traced array")
+            raise TracingError("iteration over a 0-d traced array", fix="it is one number; x[None] is an array of it.")
         return (self[i] for i in range(self.shape[0]))  # each when it is asked for: it may have been written to
 
     def __getattr__(self, name: str) -> Any:
@@ -174,9 +174,19 @@ class TracedArray(ArrayOperators):
         return trace.evaluator(self.node)
 
     def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(
+                f"the truth value of a traced array of type {self.type} is ambiguous",
+                fix="np.all(x > 0) and np.any(x > 0) ask for all elements; np.where(x > 0, a, b) chooses for each.",
+            )
         return bool(self._value("the truth value"))
 
     def __int__(self) -> int:
+        if self.shape:
+            raise TracingError(
+                f"int(x) of a traced array of type {self.type}",
+                fix="int(x[i]) is one element; x.astype(int) has all of them.",
+            )
         return int(self._value("the integer value"))
 
     def __index__(self) -> int:
@@ -247,6 +257,18 @@ class TracedArray(ArrayOperators):
         )
 
 
+_ELSEWHERE = {
+    "numpy detach cpu cuda to block_until_ready values to_numpy magnitude": "it is an array already: leave that out; "
+    "primad.value(x) is the plain array, without a derivative.",
+    "grad backward requires_grad requires_grad_ zero_grad": "derivatives are functions: primad.grad(f)(x).",
+    "append extend insert pop remove": "arrays have a fixed length: primad.numpy.append(x, value), or "
+    "primad.numpy.array of a list.",
+    "at": "x = primad.numpy.set_at(x, i, value), or add_at.",
+    "iloc loc": "x[i] takes elements by their places.",
+}
+"""What to write for attributes that arrays of other systems have, and lists."""
+
+
 def _of_object(name: str) -> Any:
     """Return what NumPy's function of a name does with an element of an array of objects: it calls its method."""
     ufunc = getattr(np, name, None)
@@ -254,9 +276,9 @@ def _of_object(name: str) -> Any:
 
 
 def _instead_of(name: str) -> str:
-    """Say what to write for an array's attribute that traced arrays do not have; "" for other names."""
+    """Say what to write for an attribute of NumPy's or other arrays that traced arrays do not have; "" for others."""
     if not hasattr(np.ndarray, name):
-        return ""
+        return next((way for names, way in _ELSEWHERE.items() if name in names.split()), "")
     function = getattr(np, name, None)
     if function in FUNCTIONS or function in UFUNCS:
         return f"write np.{name}(x)."

@@ -82,7 +82,8 @@ def check_function(function: Any, what: str = "") -> None:
     """Raise unless a transform was given a function, as it is not in `grad(f(x))` for `grad(f)(x)`."""
     if not callable(function):
         raise TracingError(
-            f"{what}expected a function, got {type(function).__name__}",
+            f"{what}expected a function, got "
+            f"{'a traced array' if isinstance(function, TracedArray) else type(function).__name__}",
             fix="pass the function itself: f, not f(x).",
         )
 
@@ -191,7 +192,10 @@ def _output(leaf: Any, trace: Trace) -> Node:
     if hasattr(leaf, "__traced__"):
         return lift(leaf.__traced__(), trace)
     if leaf is None or isinstance(leaf, str) or callable(leaf):
-        raise TracingError(f"a traced function returned {type(leaf).__name__}, not an array or a tree of arrays")
+        raise TracingError(
+            f"a traced function returned {type(leaf).__name__}, not an array or a tree of arrays",
+            fix="return arrays, numbers, or dicts, lists and tuples of them.",
+        )
     return lift(leaf, trace)
 
 

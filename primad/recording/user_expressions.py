@@ -106,11 +106,16 @@ class Doing:
         return str(owner.__name__) if found is None and type(owner) is type(sys) else _module(function)
 
     @property
-    def gives_traced_to_numpy(self) -> bool:
-        """Whether it calls a function of NumPy or SciPy with a traced array, by its name."""
-        if not isinstance(self.node, ast.Call) or not self.module.startswith(("numpy", "scipy")):
+    def gives_traced_away(self) -> bool:
+        """Whether it calls a function of NumPy, SciPy or Python's library with something of a traced array, by name."""
+        owner = self.module.partition(".")[0] if isinstance(self.node, ast.Call) else "builtins"
+        if owner == "builtins" or owner not in (*_LIBRARIES, *sys.stdlib_module_names):
             return False
-        return any(hasattr(self.value(arg), "node") for arg in self.node.args)
+        given = [part for arg in self.node.args for part in ast.walk(arg)]  # type: ignore[union-attr]
+        return any(isinstance(part, ast.Name) and hasattr(self.value(part), "node") for part in given)
+
+
+_LIBRARIES = ("numpy", "scipy")
 
 
 def _module(function: Any) -> str:
