@@ -9,6 +9,7 @@ from html import escape
 from itertools import accumulate
 from textwrap import wrap
 
+from primad.errors import shown_place
 from primad.explanation.graph_layout import Layered
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
@@ -230,4 +231,4 @@ def _bars(title: str, bars: Sequence[Bar], left: float, top: float, named: float
 def below_here(where: str) -> str:
     """Return a user's line with its file named from the working directory, if that holds it: pictures are shared."""
     here = os.getcwd() + os.sep
-    return where.removeprefix(here)
+    return shown_place(where).removeprefix(here)

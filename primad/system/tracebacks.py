@@ -43,7 +43,19 @@ def leave_users_frames(error: BaseException) -> None:
     while shown is not None and shown not in seen:
         seen.append(shown)
         _filter(shown)
+        if isinstance(shown, PrimadError) and shown.__cause__ is not None and not _has_users(shown.__cause__):
+            shown.__cause__, shown.__suppress_context__ = None, True  # what a library said, which the message says
         shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
+
+
+def _has_users(error: BaseException) -> bool:
+    """Say whether a user's code was running when an error was raised."""
+    step = error.__traceback__
+    while step is not None:
+        if is_users(_file(step)):
+            return True
+        step = step.tb_next
+    return False
 
 
 def _filter(error: BaseException) -> None:

@@ -22,6 +22,8 @@ CELLS = (
     "primad.jit(lambda x: np.linalg.inv(x[0] * np.zeros((2, 2))))(x)",
     "def g(x):\n    v = np.array([x[0], 1.0])\n    return np.linalg.norm(np.exp(v))",
     "primad.grad(g)(x)",
+    "print(primad.explain(f := lambda x: np.sum(np.sort(np.sin(x))), np.ones(3000))._repr_html_())",
+    "primad.vmap(lambda a: np.linalg.cholesky(a))(-np.ones((2, 2, 2)))",
 )
 RUN = """
 import json, re, sys
@@ -53,6 +55,11 @@ def test_an_error_names_the_cell_and_shows_the_users_lines_only(outputs: list[st
     assert f"\n  in {where}" in told
     assert "/primad/" not in told.replace(sys.prefix, "") and "ipykernel" not in told and "ipython-input" not in told
     assert len(told.splitlines()) < 30
+
+
+def test_pictures_and_errors_of_libraries_name_cells_too(outputs: list[str]) -> None:
+    assert "Cell In[7], line 1" in outputs[6] and "ipython-input" not in outputs[6]
+    assert "in Cell In[8], line 1" in outputs[7] and "_linalg.py" not in outputs[7] and "direct cause" not in outputs[7]
 
 
 def test_the_line_where_an_array_was_made_is_a_cells_too(outputs: list[str]) -> None:

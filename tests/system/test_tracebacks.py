@@ -127,3 +127,14 @@ def test_a_traceback_needs_no_memory_for_what_it_leaves_out() -> None:
         names.append(step.tb_frame.f_code.co_name)
         step = step.tb_next
     assert names == ["test_a_traceback_needs_no_memory_for_what_it_leaves_out", "fails_by_itself"]
+
+
+def test_what_a_library_said_is_not_shown_beside_what_primad_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    factor = primad.vmap(lambda a: np.linalg.cholesky(a))
+    with pytest.raises(primad.MatrixError) as caught:
+        factor(-np.ones((2, 2, 2)))
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    monkeypatch.setenv("PRIMAD_TRACEBACK", "1")
+    with pytest.raises(primad.MatrixError) as caught:
+        factor(-np.ones((2, 2, 2)))
+    assert isinstance(caught.value.__cause__, np.linalg.LinAlgError)
