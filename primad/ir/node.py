@@ -304,6 +304,7 @@ class Trace:
         self.lines = {}
         self.called = {}
         self.evaluator = None
+        self.refusal = self.objects = None
 
 
 MOST_INFERRED = 4096

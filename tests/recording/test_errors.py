@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import inspect
 import math
 import pickle
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -468,3 +471,15 @@ def test_one_of_something_is_no_plural(text: str, told: str | None) -> None:
 def test_the_number_of_arguments_is_said_in_grammar() -> None:
     with pytest.raises(TracingError, match=r"argnums=3 but the call has 1 positional argument\n"):
         primad.grad(lambda x: x * x, argnums=3)(1.0)
+
+
+def test_no_message_names_a_file_of_the_documents() -> None:
+    """Who has installed primad has no folder of them."""
+    named = []
+    for path in Path(primad.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+                named += [f"{path}:{node.lineno}"] if re.search(r"\bdocs/|\w\.md\b", node.value) else []
+    assert not named
