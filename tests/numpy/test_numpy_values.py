@@ -239,16 +239,26 @@ def test_ufunc_of_floats_where_it_is_differentiated(ufunc: np.ufunc) -> None:
         compare([*map(of_ufunc(ufunc), cases)], value_under_vjp)
 
 
+CANCELLING = (np.logaddexp, np.logaddexp2)
+"""Sums of an operand and a function, here and in NumPy: where they nearly cancel, what counts is the operand's size."""
+
+
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
 @pytest.mark.parametrize("ufunc", NUMPY_UFUNCS, ids=lambda ufunc: ufunc.__name__)
 def test_ufunc_in_native_code(ufunc: np.ufunc) -> None:
-    """Both NumPy and the C library's vector functions are within 4 units in the last place; all else is the same."""
+    """Both NumPy and the C library's vector functions are within 4 units in the last place; all else is the same.
+
+    What mixes dtypes casts first, in NumPy's functions and in native code alike: one pair of each kind is enough.
+    """
     cases = []
     for args in arguments(ufunc):
+        if len({arg.dtype for arg in args}) > 1 and not any(arg.dtype == np.int16 for arg in args):
+            continue
         expected = plainly(ufunc, args)
         tolerance = None
         if expected is not None and np.asarray(flat(expected)[0]).dtype.kind == "f":
-            sizes = np.abs(np.stack([np.asarray(each, float) for each in flat(expected)]))
+            terms = [*flat(expected), *(args if ufunc in CANCELLING else ())]
+            sizes = np.abs(np.stack(np.broadcast_arrays(*[np.asarray(each, float) for each in terms])))
             tolerance = 8 * float(np.finfo(np.asarray(flat(expected)[0]).dtype).eps) * sizes.max(axis=0)
         cases.append(replace(of_ufunc(ufunc)(args), tolerance=tolerance))
     compare(cases, natively)
