@@ -23,8 +23,9 @@ from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import space_of, time_of
 from primad.pde.geometry.point_arguments import FEW, Place
 from primad.pde.geometry.sampling import Array
+from primad.pde.networks.constraint_choice import Left, imposed
 from primad.pde.networks.field_networks import MLP, Inputs, Network
-from primad.pde.networks.hard_constraints import Group, Left, imposed
+from primad.pde.networks.hard_constraints import Group
 from primad.pde.problem.conditions import Condition, Data
 from primad.pde.problem.settings import settings_of
 from primad.pde.problem.statement import Statement, stated
@@ -139,9 +140,9 @@ class Problem:
                 fitted.append((condition, others or list(self.unknowns)))
         self.held = done
         for one in self.left:
-            if one.surprises:
+            if one.surprise is not None:
                 warnings.warn(
-                    f"{one.condition.what} cannot hold by construction: for {one.name}, which is periodic, {one.why}; "
+                    f"{one.condition.what} cannot hold by construction: for {one.name}{one.surprise} {one.why}; "
                     "it is fitted at points (pass hard=False to say that this is meant)",
                     stacklevel=3,
                 )
