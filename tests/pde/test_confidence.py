@@ -140,6 +140,30 @@ def test_there_are_no_intervals_where_the_model_does_not_fit(name: str) -> None:
     assert "No confidence: what is left of" in "".join(results(solution, {}))
 
 
+def fast(unit: float, **weights) -> pde.Solution:
+    """A decay whose terms are large beside the values, in a unit of time."""
+    t = np.linspace(0, 1, 60) * unit
+    conditions = [pde.Free("u"), pde.Data(t=t, u=np.exp(-3 * t / unit))]
+    problem = pde.Problem(
+        lambda u, k: u.t + k / unit * u,
+        pde.Time(0, unit),
+        conditions,
+        coefficients={"k": 1.0},
+        network=pde.MLP(6, 1),
+    )
+    return problem.solve(steps=30, points=40, progress=False, **weights)
+
+
+def test_an_equation_that_outweighs_data_by_its_unit_is_warned_of() -> None:
+    """With weights that are as good as the ones that are advised; not where the user chose some, nor in other units."""
+    with pytest.warns(UserWarning, match=r"'data' is not fitted, and the terms of 'equation' count") as told:
+        found = fast(0.001)
+    assert abs(found.coefficients["k"] - 3) > 0.5
+    weights = eval(str(told[0].message).split("weights=")[1].split(")")[0])
+    assert fast(0.001, weights=weights).coefficients["k"] == pytest.approx(3, rel=0.1)
+    assert abs(fast(0.001, weights={"data": 1.0}).coefficients["k"] - 3) > 0.5
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.2])
 def test_intervals_of_a_model_that_fits_are_given(noise: float) -> None:
     """Of data without noise too, though what the network misses is alike for neighbours."""

@@ -14,6 +14,7 @@ from primad.functional.derivatives.first_order import jvp
 from primad.pde.fields.named_fields import Field
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.point_arguments import FEW, Place, Point
+from primad.pde.geometry.sampling import Points
 from primad.pde.networks.hard_constraints import Function, Imposed, as_function
 from primad.pde.networks.smoothness import JUMP, JUMP_ORDERS, STATIONS, roughness
 from primad.pde.problem.conditions import Condition, Dirichlet, Initial, Neumann
@@ -109,6 +110,7 @@ def _alone(found: Imposed, condition: Condition, periodic: Sequence[str]) -> tup
 
     What has no form at all is left to `_obstacle`.
     """
+    _check_finite(found)
     if _formless(found):
         return "", None
     if why := _jump(found, periodic):
@@ -119,6 +121,25 @@ def _alone(found: Imposed, condition: Condition, periodic: Sequence[str]) -> tup
         return found.around(lambda: 0.0, Place(found.domain.names, coordinates)) + 0.0 * coordinates[0]
 
     return roughness(extension, found.domain), ""
+
+
+def _check_finite(found: Imposed) -> None:
+    """Raise if what is given on a part of the boundary is not finite there."""
+    domain = found.domain
+    for part, value in found.values.items():
+        for row in _tried(domain, part).at:
+            wanted = float(value(_point(domain, row)))
+            if not np.isfinite(wanted):
+                place = ", ".join(f"{name} = {value:g}" for name, value in zip(domain.names, row[:FEW], strict=False))
+                raise ProblemError(
+                    f"the value on {part!r} is {wanted} at {place}",
+                    fix="give a function that is finite on all of that part, or a condition for each piece of it.",
+                )
+
+
+def _tried(domain: Domain, part: str) -> Points:
+    """Return the points of a part of the boundary at which it is tried what holds."""
+    return domain.boundary(part, min(16, max(2, TRIED // len(domain.parts))), "sobol", 1)
 
 
 def _formless(found: Imposed) -> str:
@@ -135,23 +156,16 @@ def _formless(found: Imposed) -> str:
 def _obstacle(found: Imposed) -> str:
     """Return why something cannot hold by construction; "" if it can. Points of the boundary tell."""
     domain = found.domain
-    tried = min(16, max(2, TRIED // len(domain.parts)))
     if why := _formless(found):
         return why
     for part, value in found.values.items():
-        for row in domain.boundary(part, tried, "sobol", 1).at:
+        for row in _tried(domain, part).at:
             point = _point(domain, row)
             wanted, have = float(value(point)), float(found.around(lambda: 1.0, point))
-            if not np.isfinite(wanted):
-                place = ", ".join(f"{name} = {value:g}" for name, value in zip(domain.names, row[:FEW], strict=False))
-                raise ProblemError(
-                    f"the value on {part!r} is {wanted} at {place}",
-                    fix="give a function that is finite on all of that part, or a condition for each piece of it.",
-                )
             if not abs(wanted - have) <= 1e-8 * max(1.0, abs(wanted)):
                 return f"the conditions do not meet at the edge of {part!r} ({have:.3g} is not {wanted:.3g})"
     for part, slope in found.slopes.items():
-        edge = domain.boundary(part, tried, "sobol", 1)
+        edge = _tried(domain, part)
         for row, normal in zip(edge.at, np.asarray(edge.normals), strict=True):
             point = dict(zip(domain.names, row, strict=True))
             wanted, have = float(slope(point)), _slope(found, row, normal)

@@ -21,6 +21,8 @@ LARGE = 0.1
 """How large what is left may be beside how far data vary, or beside the terms of an equation."""
 CERTAIN = 4.0
 """Standard deviations by which neighbours are off alike, from which on it is no chance."""
+OUTWEIGHED = 8.0
+"""By which factor terms of an equation, in size times the root of the weight, may be larger than how far data vary."""
 FEWEST = 8
 """Points from which on neighbours tell something."""
 
@@ -99,6 +101,33 @@ def misfits(problem: Problem, params: Tree, points: Mapping[str, Mapping[str, Ar
             if whole and size > LARGE * whole:
                 found.append(f"what is left of {one.label!r} is {_share(size, whole)} of its terms")
     return found
+
+
+def imbalance(
+    problem: Problem, params: Tree, points: Mapping[str, Mapping[str, Array]], weights: Mapping[str, float]
+) -> str:
+    """Return in words which equation outweighs data that are not fitted, by its unit alone; "" if none does."""
+    largest, smallest, unfitted = (0.0, ""), (np.inf, ""), False
+    for one in residuals_of(problem, params, points):
+        if one.given is not None:
+            spread = float(np.std(one.given))
+            size = float(np.sqrt(np.mean(one.values**2)))
+            unfitted |= size > LARGE * spread and alike(one, problem.domain.bounds) > 0
+            smallest = min(smallest, (np.sqrt(weights[one.term]) * spread, one.term))
+    if not unfitted or not smallest[0]:
+        return ""
+    for name, row in points.items():
+        if problem.terms[name].kind == "equation":
+            size = max(_sizes(problem, params, name, row))
+            largest = max(largest, (np.sqrt(weights[name]) * size, name))
+    (most, equation), (least, data) = largest, smallest
+    if most < OUTWEIGHED * least:
+        return ""
+    wanted = 10.0 ** round(2 * np.log10(most / least)) * weights[data]
+    return (
+        f"{data!r} is not fitted, and the terms of {equation!r} count {most / least:.0f} times as much as how far "
+        f'data vary. Give data more weight: solve(weights={{"{data}": {wanted:g}}}), or the problem other units.'
+    )
 
 
 def _share(size: float, of: float) -> str:

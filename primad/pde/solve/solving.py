@@ -21,6 +21,7 @@ from primad.pde.problem.settings import Settings
 from primad.pde.problem.weighting import Balance, causal_weights, refined, scaled
 from primad.pde.report.summary import summary
 from primad.pde.solve.history import History
+from primad.pde.solve.misfit import imbalance
 from primad.pde.solve.nan_origin import first_not_finite
 from primad.pde.solve.progress import Bar, Log
 from primad.pde.solve.run_checkpoints import Checkpoint, identity, restored
@@ -231,6 +232,10 @@ class Run:
         found = self.solution(reason, message)
         if log is not None:
             log.end(found.reason, found.message)
+        ended = found.reason not in ("interrupted", "diverged", "callback")
+        asked = found.has_data and ended and s.weights is None and self.by.leads  # who states weights has chosen them
+        if asked and (unbalanced := imbalance(self.problem, found.params, found.points, self.now.weights)):
+            warnings.warn(unbalanced, stacklevel=4)
         return found
 
     def _steps(self, before: float, told: Callable[[], None]) -> tuple[str, str]:
