@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,9 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.recording import tree
 from primad.recording.tracing import type_of
+from primad.system.whole_files import write_whole
 
-__all__ = ["load", "save"]
+__all__ = ["load", "save", "told"]
 
 Tree = Any
 
@@ -20,7 +23,7 @@ def _names(structure: Any) -> list[str]:
     return ["/".join(map(str, path)) or "value" for path in tree.paths(structure)]
 
 
-def save(path: str | os.PathLike[str], values: Tree) -> None:
+def save(path: str | os.PathLike[str], values: Tree, *, about: Mapping[str, str] | None = None) -> None:
     """Write a tree of arrays and numbers, such as parameters and an optimiser's state.
 
     The file appears at once and complete: a program that is stopped while it writes leaves the old file as it was.
@@ -28,10 +31,12 @@ def save(path: str | os.PathLike[str], values: Tree) -> None:
     Args:
         path: the file, by custom with the ending .safetensors.
         values: a tree; each leaf goes by its path in it (keys, positions and field names, joined by slashes).
+        about: texts by name, which say what the arrays belong to; `told` reads them.
 
     Raises:
         TracingError: if a leaf is no array or number.
         ShapeError: if two leaves have the same name.
+        OSError: if the file cannot be written.
 
     Example:
         >>> import numpy as np, pathlib, primad, tempfile
@@ -51,24 +56,7 @@ def save(path: str | os.PathLike[str], values: Tree) -> None:
         raise ShapeError(f"save: two leaves have the same name, one of {names}", fix="use keys without slashes.")
     arrays = {name: np.ascontiguousarray(leaf, type_of(leaf).dtype) for name, leaf in zip(names, leaves, strict=True)}
     shaped = {name: array.reshape(np.shape(leaf)) for (name, array), leaf in zip(arrays.items(), leaves, strict=True)}
-    _replace(os.fspath(path), encode(shaped))
-
-
-def _replace(path: str, content: bytes) -> None:
-    """Write a file as a whole: a draft beside it takes its place. It keeps its mode; a new one has the usual mode."""
-    draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.draft"
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if os.path.exists(path):
-                os.chmod(draft, os.stat(path).st_mode & 0o7777)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    write_whole(path, encode(shaped, None if about is None else dict(about)))
 
 
 _FORMATS = {
@@ -91,6 +79,31 @@ def _decoded(path: str, name: str, tensor: dict[str, Any]) -> np.ndarray[Any, An
         )
     array = np.frombuffer(data, _FORMATS[kind]).reshape(shape)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def told(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the texts by name that a file of the safetensors format has besides its arrays.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ShapeError: if it is no such file.
+
+    Example:
+        >>> import numpy as np, pathlib, primad, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "weights.safetensors"
+        >>> primad.nn.save(file, {"w": np.ones(2)}, about={"unit": "metres"})
+        >>> primad.nn.told(file)
+        {'unit': 'metres'}
+    """
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        head = file.read(size) if size <= os.fstat(file.fileno()).st_size else b""
+    try:
+        return {str(name): str(text) for name, text in json.loads(head).get("__metadata__", {}).items()}
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise ShapeError(f"load: {os.fspath(path)} is not a file of arrays", why=str(error)) from None
 
 
 def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:

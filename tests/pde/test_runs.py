@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from primad import nn, optimize, pde
 from primad.errors import NotFiniteError, ProblemError, ShapeError
-from primad.pde.solve import run_checkpoints, solving
+from primad.pde.solve import run_checkpoints, solution_files, solving
 from primad.recording import tree
 
 ROD = pde.Interval(-1, 1) * pde.Time(0, 1)
@@ -295,3 +296,58 @@ def test_a_solution_is_saved_and_loaded(tmp_path: Path) -> None:
     assert loaded.u(0.3, 0.4) == solution.u(0.3, 0.4)
     with pytest.raises(ShapeError, match="expected"):
         problem(5).load(tmp_path / "u.safetensors")
+
+
+def text_of(what: str) -> pde.Problem:
+    """A problem each word of which is said, all with the same parameters."""
+    said = {"source": 1.0, "domain": (0, 1), "value": 0.0, "activation": "tanh", "constant": 2.0, "name": "u"}
+    said[what] = {"source": 2.0, "domain": (0, 2), "value": 1.0, "activation": "sine", "constant": 3.0}.get(what, "w")
+    held = np.full(3, 2.0 if what == "array" else 1.0)
+    equation = {"u": lambda u, x, c: u.xx + c * x - said["source"] * np.sum(held)}
+    equation["w"] = lambda w, x, c: w.xx + c * x - said["source"] * np.sum(held)
+    kind = pde.Neumann if what == "kind" else pde.Dirichlet
+    return pde.Problem(
+        equation[said["name"]],
+        pde.Interval(*said["domain"]),
+        [
+            pde.Dirichlet("x-", **{said["name"]: said["value"]}),
+            kind("x+", hard=False, **{said["name"]: lambda x: 0 * x + said["value"]}),
+        ],
+        unknowns=said["name"],
+        network=pde.MLP(3, 1, said["activation"]),
+        constants={"c": said["constant"]},
+    )
+
+
+@pytest.mark.parametrize("what", ["source", "domain", "value", "activation", "constant", "array", "kind"])
+def test_parameters_of_another_problem_are_not_loaded(what: str, tmp_path: Path) -> None:
+    """Though they are arrays of the same shapes: whatever differs, it is found."""
+    first, other = text_of(""), text_of(what)
+    file = tmp_path / "u.safetensors"
+    first.solve(points=9, steps=1, progress=False).save(file)
+    assert same(text_of("").load(file).params, first.load(file).params)
+    with pytest.raises(ProblemError, match=r"parameters of another problem\n  Its (?s:.*)Fix: .*solve\(params="):
+        other.load(file)
+    assert other.solve(points=9, steps=1, progress=False, params=nn.load(file, other.init())).reason == "steps"
+
+
+def test_files_that_say_nothing_or_come_from_another_release_are_taken(tmp_path: Path) -> None:
+    file, one = tmp_path / "u.safetensors", text_of("")
+    nn.save(file, one.init(3))
+    assert same(one.load(file).params, one.init(3))
+    said = {**solution_files.described(one), "primad": "0.0.1", "program": "other"}
+    nn.save(file, one.init(3), about=said)
+    assert same(one.load(file).params, one.init(3))
+    nn.save(file, one.init(3), about={**said, "equations": "other"})
+    with pytest.raises(ProblemError, match=r"Its equations: other. Those of this problem"):
+        one.load(file)
+
+
+@pytest.mark.parametrize("write", ["save", "report"])
+def test_a_file_that_cannot_be_written_is_named(write: str, tmp_path: Path) -> None:
+    solution = text_of("").solve(points=9, steps=1, progress=False)
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*missing; make it first.*missing/run'"):
+        getattr(solution, write)(tmp_path / "missing" / "run")
+    with pytest.raises(OSError, match=f"{re.escape(str(tmp_path))}'$"):
+        getattr(solution, write)(tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -69,6 +69,7 @@ def test_damaged_files(tmp_path: Path) -> None:
     for content in damaged:
         path.write_bytes(content)
         try:
+            nn.told(path)
             nn.load(path)
         except primad.ShapeError:
             refused += 1

@@ -13,7 +13,6 @@ import numpy as np
 from primad.errors import ProblemError
 from primad.functional.export.distribute import distribute
 from primad.functional.jit import jit
-from primad.nn.saving import load
 from primad.numpy.shapes.shaping import concatenate, reshape, stack
 from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.newton_cg import GaussNewtonCG
@@ -34,6 +33,7 @@ from primad.pde.report.pages import conditions, equations
 from primad.pde.solve.history import History
 from primad.pde.solve.shared_points import OneProcess, SharedPoints
 from primad.pde.solve.solution import Solution
+from primad.pde.solve.solution_files import load_parameters
 from primad.pde.solve.solving import solve
 from primad.recording import tree
 from primad.recording.tracing import trace
@@ -334,11 +334,11 @@ class Problem:
             path: the file.
 
         Raises:
-            ShapeError: if the file holds something else, or parameters of another problem.
+            ShapeError: if the file holds something else, or other arrays.
+            ProblemError: if the parameters are those of another problem: of other equations, conditions or constants.
         """
-        return Solution(
-            self, load(path, self.init()), None, self.points(), History(()), "loaded", f"loaded from {path}"
-        )
+        params = load_parameters(path, self.init(), self)
+        return Solution(self, params, None, self.points(), History(()), "loaded", f"loaded from {path}")
 
     @entrance
     def solve(self, **settings: Any) -> Solution:

@@ -6,7 +6,6 @@ import base64
 import io
 import os
 import platform
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
@@ -20,6 +19,7 @@ import numpy as np
 from primad.pde.report import plots
 from primad.pde.report.pages import conditions, equations, results, table
 from primad.pde.report.summary import brief
+from primad.system.whole_files import write_whole
 
 if TYPE_CHECKING:
     from primad.pde.solve.solution import Solution
@@ -81,21 +81,8 @@ def report(
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(heading)}</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>{escape(heading)}</h1>\n" + "\n".join(parts) + "\n</body></html>\n"
     )
-    return _written(Path(path), page)
-
-
-def _written(path: Path, page: str) -> Path:
-    """Write a file as a whole."""
-    handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".draft")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(page)
-        os.chmod(draft, 0o644)
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
-    return path
+    write_whole(path, page.encode())
+    return Path(path)
 
 
 def _settings(solution: Solution) -> list[str]:

@@ -50,6 +50,12 @@ def equations(problem: Problem) -> list[str]:
 
 def conditions(problem: Problem) -> list[str]:
     """Return the conditions of a problem, and how they hold."""
+    rows = condition_rows(problem)
+    return [table(rows, ("condition", "values", "how"))] if rows else []
+
+
+def condition_rows(problem: Problem) -> list[tuple[str, str, str]]:
+    """Return for each condition of a problem what it is on, which values it gives, and how it holds."""
     held = {id(condition) for condition, _ in problem.held}
     left = {id(one.condition): one.why for one in problem.left}
     rows = []
@@ -65,7 +71,7 @@ def conditions(problem: Problem) -> list[str]:
             for name, value in getattr(condition, "values", {}).items()
         )
         rows.append((condition.name or condition.what.removeprefix("the "), values, how))
-    return [table(rows, ("condition", "values", "how"))] if rows else []
+    return rows
 
 
 def _side(condition: Condition, name: str, time: str | None) -> str:

@@ -12,7 +12,6 @@ import numpy as np
 
 from primad.errors import ProblemError, no_attribute, suggestion
 from primad.functional.jit import jit
-from primad.nn.saving import save
 from primad.optimize.parameter_vectors import Space
 from primad.pde.geometry.point_arguments import Place
 from primad.pde.problem.named_arguments import by_name
@@ -21,6 +20,7 @@ from primad.pde.report import plots
 from primad.pde.report.pages import results
 from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
+from primad.pde.solve.solution_files import save_parameters
 from primad.recording.foreign import plain
 
 if TYPE_CHECKING:
@@ -160,13 +160,16 @@ class Solution:
         return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the parameters to a file (safetensors); `Problem.load` reads them.
+        """Write the parameters to a file (safetensors), and what they belong to; `Problem.load` reads them.
 
         Args:
             path: the file.
+
+        Raises:
+            OSError: if the file cannot be written, as where its folder is not there.
         """
         if self.writes:
-            save(path, self.params)
+            save_parameters(path, self.params, self.problem)
 
     @property
     def writes(self) -> bool:
