@@ -6,6 +6,7 @@ import pytest
 import primad
 from primad import pde
 from primad.errors import ProblemError
+from primad.pde.report import grids
 from primad.pde.report.interpolation import ChebyshevBasis, TrigonometricBasis, near, through
 
 
@@ -162,3 +163,90 @@ def test_what_does_not_fit_is_refused():
 
     with pytest.raises(ProblemError, match="one to three coordinates of space"):
         pde.march(many, {"u": 0.0}, [0.0, 1.0])
+
+
+@pytest.fixture(scope="module")
+def marched():
+    return pde.march(learning, START, [0.0, 0.1, 0.4], points=30, nodes=32, steps=5, progress=False)
+
+
+def learning(time, initial):
+    conditions = [pde.Periodic("x"), pde.Initial(**initial)]
+    x = np.linspace(0, 1, 9)
+    data = pde.Data(x=x, t=0 * x + time.high, u=np.exp(-0.1 * (2 * np.pi) ** 2 * time.high) * np.sin(2 * np.pi * x))
+    return pde.Problem(
+        lambda u, k: u.t - k * u.xx,
+        pde.Interval(0, 1) * time,
+        [*conditions, data],
+        coefficients={"k": 0.1},
+        network=pde.MLP(5, 1),
+    )
+
+
+def exact(x, t):
+    return np.exp(-0.1 * (2 * np.pi) ** 2 * t) * np.sin(2 * np.pi * x)
+
+
+def test_a_march_is_a_solution_like_any_other(marched, tmp_path):
+    """All that a solution answers, a march answers: no attribute of one is missing, or fails, on the other."""
+    assert isinstance(marched, pde.Solution)
+    x, t = np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 0.4, 9))
+    at = np.stack([x.ravel(), t.ravel()], axis=1)
+    np.testing.assert_array_equal(marched.at(at, "u").reshape(x.shape), marched.u(x, t))
+    np.testing.assert_allclose(marched.u(x, t), exact(x, t), atol=0.1)
+    np.testing.assert_array_equal(marched.u(0.3, t=0.15), marched.solutions[1].u(0.3, 0.15))
+    np.testing.assert_array_equal(marched.u.d("xt")(0.3, 0.35), marched.solutions[1].u.d("xt")(0.3, 0.35))
+    assert marched.error(200, u=exact) < 0.2
+    assert len(marched.history) == sum(len(one.history) for one in marched.solutions) == len(marched.history.of("data"))
+    assert marched.coefficients["k"].shape == (2,) and marched.seconds >= marched.solutions[-1].seconds
+    assert marched.size == sum(one.size for one in marched.solutions)
+    points, values = marched.residuals(50)["equation"]
+    assert points.shape == (50, 2) and values.shape == (50,) and np.max(np.abs(values)) < 1
+    assert repr(marched).startswith("<march of u from t = 0 to 0.4: loss ")
+    for name in (name for name in dir(marched.solutions[0]) if not name.startswith("_")):
+        assert hasattr(marched, name), name
+    with pytest.raises(AttributeError, match="has no attribute 'v'"):
+        getattr(marched, "v")  # noqa: B009
+    with pytest.raises(ProblemError, match="ask the solution of a window"):
+        marched.confidence()
+
+
+@pytest.mark.parametrize("time", [0.41, -0.01, 3.0, np.nan])
+@pytest.mark.parametrize("ask", ["call", "at", "derivative", "residual"])
+def test_a_march_is_not_asked_outside_of_its_times(marched, time, ask):
+    asked = {
+        "call": lambda: marched.u(np.array([0.1, 0.2]), np.array([0.1, time])),
+        "at": lambda: marched.at(np.array([[0.1, 0.1], [0.1, time]]), "u"),
+        "derivative": lambda: marched.u.d("xx")(0.1, time),
+        "residual": lambda: marched.residual_at(np.array([[0.1, time]]), "equation"),
+    }
+    with pytest.raises(ProblemError, match=r"is asked at t = .*, and it goes from 0 to 0.4"):
+        asked[ask]()
+
+
+def test_a_march_is_drawn_and_reported(marched, tmp_path, monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    monkeypatch.setattr(grids, "POINTS", 21)
+    axes = marched.plot_slices(at=[0.0, 0.4])
+    assert len(axes.lines) == 2
+    matplotlib.pyplot.close(axes.figure)
+    page = marched.report(tmp_path / "march.html", exact={"u": exact}).read_text()
+    assert "in the last of 2 windows" in page and "relative error of u" in page
+    for picture in ("error of u", "residual of equation", "losses", "coefficients"):
+        assert f'alt="{picture}"' in page
+    assert "steps" in marched._repr_html_()
+
+
+def test_a_march_is_saved_and_loaded_without_solving_again(marched, tmp_path):
+    file = tmp_path / "march.safetensors"
+    marched.save(file)
+    loaded = pde.Marched.load(file, learning, START)
+    x, t = np.linspace(0, 1, 5)[:, None], np.linspace(0, 0.4, 9)
+    np.testing.assert_array_equal(loaded.u(x, t), marched.u(x, t))
+    assert loaded.times.tolist() == marched.times.tolist() and loaded.reason == "loaded"
+    with pytest.raises(ProblemError, match="parameters of another problem"):
+        pde.Marched.load(file, learning, {"u": lambda x: np.cos(2 * np.pi * x)})
+    marched.solutions[0].save(file)
+    with pytest.raises(ProblemError, match="holds no march"):
+        pde.Marched.load(file, learning, START)

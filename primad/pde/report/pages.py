@@ -106,10 +106,9 @@ def results(solution: Solution, exact: Mapping[str, Callable[..., Any]], bands: 
     ]
     parts = [table(rows)]
     if steps:
-        losses = [(name, len(row["at"]), value) for name, row, value in _by_label(solution)]
-        parts.append(table(losses, ("residual", "points", "mean square")))
+        parts.append(table(solution.mean_squares(), ("residual", "points", "mean square")))
     if problem.coefficients:
-        known = confidence(solution) if bands and solution.has_data else None
+        known = confidence(solution) if bands and solution.is_sure else None
         edges = known.intervals(0.95) if known and not known.doubts else {}
         learned = []
         for name, value in solution.coefficients.items():
@@ -123,8 +122,3 @@ def results(solution: Solution, exact: Mapping[str, Callable[..., Any]], bands: 
 def _error(solution: Solution, name: str, function: Callable[..., Any]) -> float:
     given: dict[str, Any] = {name: function}
     return solution.error(**given)
-
-
-def _by_label(solution: Solution) -> list[tuple[str, Any, float]]:
-    rows = [(label, solution.points[term]) for term, labels in solution.problem.labels.items() for label in labels]
-    return [(label, row, value) for (label, row), value in zip(rows, solution.history.losses[-1], strict=True)]

@@ -162,7 +162,7 @@ def plot_residual(
     term, place = labels[label]
     where = grid(solution, along, fixed)
     at = np.stack([column.ravel() for column in where.columns.values()], axis=1)
-    values = problem.evaluated(solution.params, {term: {"at": at}})[term][:, place]
+    values = solution.residual_at(at, term)[:, place]
     return _size(_axes(axes), where, where.masked(np.abs(values).reshape(where.inside.shape)), f"|{label}|", log)
 
 
@@ -299,7 +299,7 @@ def plot_coefficients(
     traces = {name: np.array(trace) for name, trace in history.coefficients.items() if np.ndim(trace[0]) == 0}
     if not traces:
         raise ProblemError("there are no coefficients to draw: the problem learns none that are numbers")
-    known = confidence(solution) if level is not None and solution.has_data else None
+    known = confidence(solution) if level is not None and solution.is_sure else None
     bands = known.intervals(level) if level is not None and known and not known.doubts else {}
     for i, (name, trace) in enumerate(traces.items()):
         axes.plot(np.arange(1, len(trace) + 1), trace, color=f"C{i}", label=f"{name} = {trace[-1]:.5g}")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from primad.errors import ProblemError
+from primad.nn.saving import load, told
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.intervals import Time, time_of
+from primad.pde.geometry.intervals import Time, clock, time_of
 from primad.pde.problem.pde_problem import Problem
 from primad.pde.report.interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
+from primad.pde.solve.history import History
 from primad.pde.solve.solution import Solution
+from primad.pde.solve.solution_files import check_described, save_parameters
 from primad.recording.foreign import plain
 from primad.system.tracebacks import entrance
 
@@ -31,41 +35,199 @@ FITTED = {1: 40, 2: 22, 3: 9}
 ACCURACY = 1e-14
 """Size of what is left out of a function through values, relative to the largest part."""
 
+ROUNDING = 1e-9
+"""How far a time may be off the first and the last one, relative to the time between."""
+ENDING = ("interrupted", "diverged")
+"""Reasons of a window's end after which there is no next one."""
 
-class Marched:
-    """The solutions of all windows of a march as one: unknowns are functions of space and time.
+
+class Marched(Solution):
+    """The solutions of all windows of a march as one, which is used as any other solution.
 
     Attributes:
+        problem: the problem from the first time to the last one that was reached.
         solutions: one for each window.
         times: where windows begin and end.
+        params: the parameters of all windows.
+        history: of all windows, one after the other.
     """
 
-    def __init__(self, solutions: Sequence[Solution], times: Array) -> None:
-        self.solutions, self.times = list(solutions), times
+    def __init__(self, problem: Problem, solutions: Sequence[Solution], times: Array, nodes: int) -> None:
+        self.solutions, self.times, self.nodes = list(solutions), times, nodes
+        last = self.solutions[-1]
+        params = [one.params for one in self.solutions]
+        reason, message, count = last.reason, last.message, len(self.solutions)
+        message = f"{message}, in the last of {count} windows" if count > 1 else message
+        super().__init__(problem, params, None, None, _joined(self.solutions), reason, message, last.settings)
 
-    def __getattr__(self, name: str) -> Function:
-        if name.startswith("_") or "solutions" not in self.__dict__:
-            raise AttributeError(name)
-        parts = [getattr(solution, name) for solution in self.solutions]
+    @property
+    def coefficients(self) -> dict[str, Any]:
+        """The coefficients that were learned: for each an array with a row for each window."""
+        found = [one.coefficients for one in self.solutions]
+        return {name: np.stack([each[name] for each in found]) for name in found[0]}
 
-        domain = self.solutions[0].problem.domain
-        place = domain.names.index(time_of(domain) or domain.names[-1])
+    def at(self, points: Array, unknown: str, derivative: str = "") -> Array:
+        """Return an unknown, or a derivative of it, at points, one a row: of the earlier window where two meet.
 
-        def unknown(*coordinates: Any, **named: Any) -> Any:
-            given = [*coordinates, *[named[name] for name in domain.names[len(coordinates) :] if name in named]]
-            if len(given) != len(domain.names) or len(coordinates) + len(named) != len(given):
-                raise ProblemError(f"{name} is a function of {', '.join(domain.names)}", fix="pass each of them once.")
-            arrays = np.broadcast_arrays(*[plain(each, np.float64) for each in given])
-            t = arrays[place]
-            window = np.clip(np.searchsorted(self.times, t, side="left") - 1, 0, len(parts) - 1)
-            found = np.full(t.shape, np.nan)
-            for i, part in enumerate(parts):
-                chosen = window == i
-                if np.any(chosen):
-                    found[chosen] = part(*[array[chosen] for array in arrays])
-            return found[()]
+        Raises:
+            ProblemError: if a time is before the first or after the last one, or there is no such unknown.
+        """
+        return self._by_window(points, lambda solution, chosen: solution.at(chosen, unknown, derivative))
 
-        return unknown
+    def residual_at(self, points: Array, term: str) -> Array:
+        """Return the residuals of an equation at points: a row for each point."""
+        return self._by_window(points, lambda solution, chosen: solution.residual_at(chosen, term))
+
+    def mean_squares(self) -> list[tuple[str, int, float]]:
+        """Return for each residual its points and its mean square, over all windows."""
+        found: dict[str, list[tuple[int, float]]] = {}
+        for solution in self.solutions:
+            for label, count, mean in solution.mean_squares():
+                found.setdefault(label, []).append((count, mean))
+        counts = {label: sum(count for count, _ in each) for label, each in found.items()}
+        sums = {label: sum(count * mean for count, mean in each) for label, each in found.items()}
+        return [(label, counts[label], sums[label] / counts[label]) for label in found]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parameters of all windows to a file (safetensors); `Marched.load` reads them.
+
+        Args:
+            path: the file.
+
+        Raises:
+            OSError: if the file cannot be written.
+        """
+        if self.writes:
+            values = {"windows": self.params, "times": self.times}
+            first = self.solutions[0].problem
+            save_parameters(path, values, first, windows=str(len(self.solutions)), nodes=str(self.nodes))
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        problem: Callable[[Time, dict[str, Function]], Problem],
+        start: dict[str, Function],
+    ) -> Marched:
+        """Return the march that `save` wrote: no window is solved again.
+
+        Args:
+            path: the file.
+            problem: as `march` took it.
+            start: likewise.
+
+        Raises:
+            ShapeError: if the file holds something else.
+            ProblemError: if it holds no march, or that of another problem.
+        """
+        known = told(path)
+        if "windows" not in known:
+            raise ProblemError(f"{os.fspath(path)} holds no march", fix="load it by its problem: problem.load(path).")
+        count, nodes = int(known["windows"]), int(known["nodes"])
+        times = np.asarray(load(path)["times"], np.float64)
+        windows = _Windows(problem, start, times, nodes)
+        like = windows.next().init()
+        values = load(path, {"windows": [like] * count, "times": times})
+        check_described(path, known, windows.now)
+        for params in values["windows"]:
+            window = windows.now if not windows.found else windows.next()
+            windows.reached(
+                Solution(window, params, None, window.points(), History(()), "loaded", f"loaded from {path}")
+            )
+        return windows.marched()
+
+    def _by_window(self, points: Array, found: Callable[[Solution, Array], Array]) -> Array:
+        """Return what solutions of windows find at those of the points that are theirs."""
+        points = np.asarray(points, np.float64)
+        domain = self.problem.domain
+        t = points[:, domain.names.index(clock(domain).names[0])]
+        slack = ROUNDING * float(np.ptp(self.times))
+        outside = np.flatnonzero(~((t >= self.times[0] - slack) & (t <= self.times[-1] + slack)))
+        if outside.size:
+            name, first, last = clock(domain).names[0], self.times[0], self.times[-1]
+            raise ProblemError(
+                f"the march is asked at {name} = {t[outside[0]]:g}, and it goes from {first:g} to {last:g}",
+                why="No window was solved there.",
+                fix="march on: give `march` more times.",
+            )
+        window = np.clip(np.searchsorted(self.times, t, side="left") - 1, 0, len(self.solutions) - 1)
+        rows: Array | None = None
+        for i in np.unique(window):
+            values = found(self.solutions[i], points[window == i])
+            rows = np.zeros((len(points), *values.shape[1:])) if rows is None else rows
+            rows[window == i] = values
+        return np.zeros(0) if rows is None else rows
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether `confidence` has an answer: it has none."""
+        return False
+
+    def confidence(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Raise: each window has learned coefficients of its own.
+
+        Raises:
+            ProblemError: always.
+        """
+        raise ProblemError(
+            "each window of a march has coefficients of its own",
+            fix="ask the solution of a window: march.solutions[0].confidence().",
+        )
+
+    def __repr__(self) -> str:
+        names, first, last = ", ".join(self.problem.unknowns), self.times[0], self.times[-1]
+        ended = f"loss {self.loss:.3g} after {len(self.history)} steps, {self.message or self.reason}"
+        time = clock(self.problem.domain).names[0]
+        return f"<march of {names} from {time} = {first:g} to {last:g}: {ended}>"
+
+
+def _joined(solutions: Sequence[Solution]) -> History:
+    """Return the histories of windows as one: of the residuals that all windows have."""
+    first = solutions[0].history
+    names = tuple([name for name in first.names if all(name in one.history.names for one in solutions)])
+    found = History(names)
+    for solution in solutions:
+        own, before = solution.history, found.seconds[-1] if found.seconds else 0.0
+        places = [own.names.index(name) for name in names]
+        found.losses += [[row[place] for place in places] for row in own.losses]
+        found.values += own.values
+        found.seconds += [before + seconds for seconds in own.seconds]
+        for name, trace in own.coefficients.items():
+            found.coefficients.setdefault(name, []).extend(trace)
+    return found
+
+
+class _Windows:
+    """The windows of a march, one after the other."""
+
+    def __init__(self, problem: Callable[..., Problem], start: dict[str, Function], times: Array, nodes: int) -> None:
+        self.problem, self.begin, self.start, self.times, self.nodes = problem, start, start, times, nodes
+        self.found: list[Solution] = []
+
+    def next(self) -> Problem:
+        """Return the problem of the next window."""
+        number = len(self.found)
+        self.now = self.problem(Time(float(self.times[number]), float(self.times[number + 1])), self.start)
+        if self.now.domain.dimension - 1 not in MOST or time_of(self.now.domain) is None:
+            raise ProblemError(
+                f"march: time and one to three coordinates of space, got {', '.join(self.now.domain.names)}"
+            )
+        return self.now
+
+    def reached(self, solution: Solution) -> None:
+        """Take the solution of the window; the next one begins where it ends."""
+        self.found.append(solution)
+        if len(self.found) + 1 < len(self.times) and solution.reason not in ENDING:
+            end = float(self.times[len(self.found)])
+            self.start = {name: _continued(self.now, solution, name, end, self.nodes) for name in self.now.unknowns}
+
+    def marched(self) -> Marched:
+        """Return the windows that were reached as one solution."""
+        times = self.times[: len(self.found) + 1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # which the first window has told
+            whole = self.problem(Time(float(times[0]), float(times[-1])), self.begin)
+        return Marched(whole, self.found, times, self.nodes)
 
 
 @entrance
@@ -104,22 +266,17 @@ def march(
         raise ProblemError(
             "march: times are where windows begin and end, increasing", fix="pass np.linspace(0, 1, 11)."
         )
-    found: list[Solution] = []
-    for number, (begin, end) in enumerate(pairwise(times)):
-        window = problem(Time(float(begin), float(end)), start)
-        if window.domain.dimension - 1 not in MOST or time_of(window.domain) is None:
-            raise ProblemError(
-                f"march: time and one to three coordinates of space, got {', '.join(window.domain.names)}"
-            )
-        own: dict[str, Any] = {"params": found[-1].params} if found else {}
+    windows = _Windows(problem, start, times, nodes)
+    for number in range(len(times) - 1):
+        window = windows.next()
+        own: dict[str, Any] = {"params": windows.found[-1].params} if windows.found else {}
         if settings.get("checkpoint") is not None:
             own["checkpoint"] = Path(settings["checkpoint"]) / f"window {number}"
         solution = window.solve(**{**settings, **own})
-        found.append(solution)
-        if solution.reason in ("interrupted", "diverged"):
+        windows.reached(solution)
+        if solution.reason in ENDING:
             break
-        start = {name: _continued(window, solution, name, float(end), nodes) for name in window.unknowns}
-    return Marched(found, times[: len(found) + 1])
+    return windows.marched()
 
 
 def _continued(window: Problem, solution: Solution, name: str, end: float, nodes: int) -> Function:

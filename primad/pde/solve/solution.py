@@ -136,13 +136,28 @@ class Solution:
             seed: decides them.
         """
         found = {}
-        drawn = self.problem.points(points, seed=(seed, 12345))
-        values = self.problem.evaluated(self.params, drawn)
-        for name, labels in self.problem.labels.items():
+        for place, (name, labels) in enumerate(self.problem.labels.items()):
             if self.problem.terms[name].kind == "equation":
+                at = self.problem.terms[name].draw(points, (seed, 12345, place))["at"]
+                values = self.residual_at(at, name)
                 for i, label in enumerate(labels):
-                    found[label] = drawn[name]["at"], values[name][:, i]
+                    found[label] = at, values[:, i]
         return found
+
+    def residual_at(self, points: Array, term: str) -> Array:
+        """Return the residuals of an equation at points: a row for each point.
+
+        Args:
+            points: one a row.
+            term: name of the equation.
+        """
+        return np.asarray(self.problem.evaluated(self.params, {term: {"at": points}})[term])
+
+    def mean_squares(self) -> list[tuple[str, int, float]]:
+        """Return for each residual its name, how many points it has, and its mean square after the last step."""
+        rows = [(label, self.points[term]) for term, labels in self.problem.labels.items() for label in labels]
+        means = self.history.losses[-1] if self.history.losses else []
+        return [(label, len(row["at"]), mean) for (label, row), mean in zip(rows, means, strict=False)]
 
     def error(self, points: int | Array = 10_000, **exact: Callable[..., Any]) -> float:
         """Return the relative L2 error of an unknown: `solution.error(u=lambda x, t: …)`.
@@ -180,6 +195,11 @@ class Solution:
     def has_data(self) -> bool:
         """Whether the problem has data."""
         return any(term.kind == "data" for term in self.problem.terms.values())
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether `confidence` has an answer: coefficients were learned from data, in one search."""
+        return self.has_data and bool(self.problem.coefficients)
 
     def confidence(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
         """Return for each learned coefficient the interval that contains it with a probability.
