@@ -43,6 +43,11 @@ def is_users(filename: str) -> bool:
     return not any(part in filename for part in _PLUMBING)
 
 
+def _is_made(frame: FrameType) -> bool:
+    """Say whether a frame is of a function that a dataclass of primad's made for itself."""
+    return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("primad.")
+
+
 def users_frame(depth: int = 1) -> FrameType | None:
     """Return the innermost frame that is the user's own code, or None.
 
@@ -50,7 +55,7 @@ def users_frame(depth: int = 1) -> FrameType | None:
         depth: how many innermost frames are known not to be.
     """
     frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and not is_users(frame.f_code.co_filename):
+    while frame is not None and (not is_users(frame.f_code.co_filename) or _is_made(frame)):
         frame = frame.f_back
     return frame
 

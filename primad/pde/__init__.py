@@ -28,8 +28,9 @@ from primad.pde.geometry.sampling import *
 from primad.pde.geometry.shapes import *
 from primad.pde.networks import field_networks
 from primad.pde.networks.field_networks import *
-from primad.pde.problem import conditions, pde_problem, settings
+from primad.pde.problem import conditions, inner_conditions, pde_problem, settings
 from primad.pde.problem.conditions import *
+from primad.pde.problem.inner_conditions import *
 from primad.pde.problem.pde_problem import *
 from primad.pde.problem.settings import *
 from primad.pde.report import comparison, interpolation, plots
@@ -71,6 +72,7 @@ __all__ += history.__all__
 __all__ += interpolation.__all__
 __all__ += intervals.__all__
 __all__ += marching.__all__
+__all__ += inner_conditions.__all__
 __all__ += meshes.__all__
 __all__ += field_networks.__all__
 __all__ += plots.__all__

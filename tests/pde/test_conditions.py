@@ -223,6 +223,51 @@ def test_a_start_with_a_kink_at_a_periodic_end_is_solved() -> None:
     np.testing.assert_allclose(solution.u(x, 0.2), exact, atol=0.05)
 
 
+@pytest.mark.parametrize("kind", ["Dirichlet", "Neumann", "Robin", "Condition"])
+@pytest.mark.parametrize("end", "-+")
+def test_a_condition_on_one_end_goes_with_repetition_and_on_both_contradicts_it(kind: str, end: str) -> None:
+    def made(on):
+        if kind == "Condition":
+            return pde.Condition(lambda u: u.value, on=on)
+        return getattr(pde, kind)(on, u=0)
+
+    problem = pde.Problem(anything, INTERVAL, [pde.Periodic("x"), made(f"x{end}")], network=NETWORK)
+    assert len(problem.labels) == 2 and not problem.held
+    solution = pde.Solution(problem, problem.init(7), None, None, pde.History(()))
+    np.testing.assert_allclose(solution.u.d("x")(-1), solution.u.d("x")(2), atol=1e-9)
+    for both in ([made(["x-", "x+"])], [made("x-"), made("x+")]):
+        with pytest.raises(ProblemError, match="contradict each other"):
+            pde.Problem(anything, INTERVAL, [pde.Periodic("x"), *both], network=NETWORK)
+
+
+def test_poisson_with_a_period_and_a_value_at_one_end_is_solved() -> None:
+    def poisson(u, x):
+        return u.xx + np.pi**2 * np.sin(np.pi * x)
+
+    conditions = [pde.Periodic("x"), pde.Dirichlet(u=0, on="x-")]
+    problem = pde.Problem(poisson, pde.Interval(-1, 1), conditions, network=pde.MLP(6, 1))
+    solution = problem.solve(steps=25, points=30, progress=False)
+    assert solution.error(100, u=lambda x: np.sin(np.pi * x)) < 1e-4
+
+
+def test_values_of_slopes_may_ask_for_the_normal() -> None:
+    """Whether they are fitted or hold by construction."""
+    disk = pde.Disk((1, 0), 2)
+    conditions = [pde.Robin(u=lambda x, n: x * n.y, a=lambda n: n.x**2, b=lambda y, n: n[0] - y)]
+    problem = pde.Problem(anything, disk, conditions, network=NETWORK)
+    row, params = problem.points(5)["u on boundary"], problem.init()
+    n, (x, y) = row["normal"], row["at"].T
+    np.testing.assert_allclose(n, (row["at"] - [1, 0]) / 2)
+    np.testing.assert_allclose(row["target"], x * n[:, 1])
+    np.testing.assert_allclose(row["a"], n[:, 0] ** 2)
+    np.testing.assert_allclose(row["b"], n[:, 0] - y)
+    assert np.all(np.isfinite(problem.evaluated(params, {"u on boundary": row})["u on boundary"]))
+    beam = [pde.Dirichlet(u=lambda x: 2 * x), pde.Neumann(u=lambda n: 2 * n.x)]
+    assert list(pde.Problem(anything, INTERVAL, beam, network=NETWORK).labels) == ["equation"]
+    beam[1] = pde.Neumann(u=lambda n: n.x)
+    assert "du/dn on boundary" in pde.Problem(anything, INTERVAL, beam, network=NETWORK).labels
+
+
 def test_residuals_of_fitted_conditions_are_what_they_say() -> None:
     """Against derivatives of the same functions by `grad`, for each kind of condition."""
     domain = SQUARE * pde.Time(0, 1)

@@ -15,6 +15,7 @@ from primad.functional.derivatives.higher_order import laplacian
 from primad.functional.derived_calls import Call
 from primad.pde.fields import field_display
 from primad.pde.fields.coordinate_names import Coordinates, coordinates
+from primad.pde.fields.field_refusals import called
 from primad.programs.jacobians.differential_operators import Term, grouped, partial_
 from primad.recording.traced_array import is_traced
 from primad.recording.tracing import check_function
@@ -175,6 +176,10 @@ class FieldAt:
         self.component = component
         self._call = call
         self._known: dict[tuple[str, ...], Any] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Raise: values elsewhere are not known."""
+        raise called()
 
     @property
     def value(self) -> Any:

@@ -11,6 +11,7 @@ import sympy
 from primad import numpy as pnp
 from primad.errors import ShapeError
 from primad.pde.fields.coordinate_systems import CoordinateSystem
+from primad.pde.fields.field_refusals import no_field
 from primad.pde.fields.named_fields import FieldAt
 from primad.symbolic.from_expressions import from_sympy
 
@@ -31,6 +32,11 @@ def space(u: FieldAt, wrt: Names = None) -> tuple[str, ...]:
     return chosen
 
 
+def _check(u: Any, operator: str) -> None:
+    if not isinstance(u, FieldAt):
+        raise no_field(u, operator)
+
+
 def gradient(u: FieldAt, wrt: Names = None, system: CoordinateSystem | None = None) -> Any:
     """Return ∇u, along a last axis; of a field with components the matrix of ∂ⱼuᵢ.
 
@@ -45,6 +51,7 @@ def gradient(u: FieldAt, wrt: Names = None, system: CoordinateSystem | None = No
         >>> pde.gradient(u(1.0, 3.0))
         array([6., 1.])
     """
+    _check(u, "gradient")
     if system is None:
         return pnp.stack([u.d(name) for name in space(u, wrt)], axis=-1)
     if _is_vector(u):
@@ -62,6 +69,7 @@ def hessian(u: FieldAt, wrt: Names = None) -> Any:
         array([[6., 2.],
                [2., 0.]])
     """
+    _check(u, "hessian")
     names = space(u, wrt)
     return pnp.stack([pnp.stack([u.d(f"{x} {y}") for y in names], axis=-1) for x in names], axis=-2)
 
@@ -75,6 +83,7 @@ def divergence(v: FieldAt, wrt: Names = None, system: CoordinateSystem | None = 
         >>> float(pde.divergence(v(1.0, 3.0)))
         3.0
     """
+    _check(v, "divergence")
     if system is not None:
         return _in_system(v, system, system.divergence)
     return _total([part.d(name) for part, name in _paired(v, wrt, "divergence")])
@@ -89,6 +98,7 @@ def curl(v: FieldAt, wrt: Names = None, system: CoordinateSystem | None = None) 
         >>> float(pde.curl(v(1.0, 3.0)))
         2.0
     """
+    _check(v, "curl")
     if system is not None:
         return _in_system(v, system, system.curl)
     parts = _paired(v, wrt, "curl")
@@ -114,6 +124,7 @@ def laplacian(u: FieldAt, wrt: Names = None, system: CoordinateSystem | None = N
         >>> float(pde.laplacian(u(2.0, 0.0), system=pde.polar))
         18.0
     """
+    _check(u, "laplacian")
     if system is not None:
         if _is_vector(u):
             raise ShapeError(
@@ -136,6 +147,7 @@ def biharmonic(u: FieldAt, wrt: Names = None) -> Any:
         >>> float(pde.biharmonic(u(1.0, 1.0)))
         32.0
     """
+    _check(u, "biharmonic")
     names = space(u, wrt)
     pure = [(1.0, (name,) * 4) for name in names]
     mixed = [(2.0, (x, x, y, y)) for i, x in enumerate(names) for y in names[i + 1 :]]
@@ -151,6 +163,7 @@ def directional_derivative(u: FieldAt, direction: Any, wrt: Names = None) -> Any
         >>> float(pde.directional_derivative(u(1.0, 3.0), np.array([0.0, 1.0])))
         1.0
     """
+    _check(u, "directional_derivative")
     names = space(u, wrt)
     if hasattr(direction, "_fields"):  # the normal of a condition, whose components have names
         direction = [getattr(direction, name) for name in names if name in direction._fields]
@@ -169,6 +182,7 @@ def normal_derivative(u: FieldAt, normals: Any, wrt: Names = None) -> Any:
         >>> float(pde.normal_derivative(u(1.0, 3.0), np.array([-1.0, 0.0])))
         -3.0
     """
+    _check(u, "normal_derivative")
     return directional_derivative(u, normals, wrt)
 
 
@@ -181,6 +195,7 @@ def advection(v: Any, u: FieldAt, wrt: Names = None) -> Any:
         >>> float(pde.advection((1.0, 2.0), u(1.0, 3.0)))
         5.0
     """
+    _check(u, "advection")
     return directional_derivative(u, v, wrt)
 
 
@@ -193,6 +208,7 @@ def material_derivative(u: FieldAt, v: Any, wrt: Names = None) -> Any:
         >>> float(pde.material_derivative(u(1.0, 3.0), (2.0,)))
         0.0
     """
+    _check(u, "material_derivative")
     return u.d(u.field.time) + advection(v, u, wrt)
 
 
@@ -206,6 +222,7 @@ def strain(v: FieldAt, wrt: Names = None, system: CoordinateSystem | None = None
         array([[0., 2.],
                [2., 1.]])
     """
+    _check(v, "strain")
     if system is None:
         names = [name for _, name in _paired(v, wrt, "strain")]
         slopes = gradient(v, names)
@@ -224,6 +241,7 @@ def diffusion(u: FieldAt, weight: Any, wrt: Names = None) -> Any:
         >>> float(pde.diffusion(u(1.0, 0.0), k(1.0, 0.0)))
         6.0
     """
+    _check(u, "diffusion")
     names = space(u, wrt)
     if isinstance(weight, FieldAt):
         return weight * laplacian(u, names) + _total([weight.d(name) * u.d(name) for name in names])

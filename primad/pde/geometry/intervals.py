@@ -15,6 +15,9 @@ from primad.pde.geometry.sampling import Array, Points
 
 __all__ = ["Box", "Interval", "Parameters", "Time"]
 
+NAMES = ("x", "y", "z")
+"""Of coordinates without a name."""
+
 
 class Interval(Domain):
     """An interval of one coordinate, whose ends are the parts "x-" and "x+" of its boundary.
@@ -36,8 +39,14 @@ class Interval(Domain):
     spread = 1
     vanishes_alone = True
 
-    def __init__(self, low: float, high: float, name: str = "x") -> None:
-        self.low, self.high = float(low), float(high)
+    def __init__(self, low: float, high: float | None = None, name: str = "x") -> None:
+        try:
+            self.low, self.high = float(low), float(high)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise ProblemError(
+                f"the ends of the interval of {name} are two numbers, got {low!r} and {high!r}",
+                fix=f"write {type(self).__name__}(0, 1).",
+            ) from None
         if not (math.isfinite(self.low) and math.isfinite(self.high)):
             raise ProblemError(f"the interval of {name} from {low} to {high} has no end")
         if not self.low < self.high:
@@ -121,7 +130,7 @@ class Time(Interval):
         ('x-', 'x+', 'initial')
     """
 
-    def __init__(self, start: float, end: float, name: str = "t") -> None:
+    def __init__(self, start: float, end: float | None = None, name: str = "t") -> None:
         super().__init__(start, end, name)
 
     @staticmethod
@@ -138,6 +147,9 @@ class Parameters(Domain):
     Args:
         **ranges: the lowest and highest value of each parameter.
 
+    Raises:
+        ProblemError: if there are none, a range has no name, or it is empty or no pair of numbers.
+
     Example:
         >>> from primad import pde
         >>> domain = pde.Interval(-1, 1) * pde.Time(0, 1) * pde.Parameters(nu=(0.01, 0.1))
@@ -145,7 +157,9 @@ class Parameters(Domain):
         (('x', 't', 'nu'), ('x-', 'x+', 'initial'))
     """
 
-    def __init__(self, **ranges: tuple[float, float]) -> None:
+    def __init__(self, *unnamed: Any, **ranges: tuple[float, float]) -> None:
+        if unnamed or not ranges:
+            raise ProblemError("the parameters of a family need names", fix="write Parameters(nu=(0.01, 0.1)).")
         self._box = Box(**ranges)
         self.names, self.parts = self._box.names, ()
         self.bounds, self.measure, self.spread = self._box.bounds, self._box.measure, self._box.spread
@@ -186,6 +200,7 @@ class Box(Product):
     """A box, whose faces are the parts "x-", "x+", "y-", … of its boundary.
 
     Args:
+        *unnamed: the lowest and highest values of x, y and z.
         **ranges: the lowest and highest value of each coordinate.
 
     Raises:
@@ -198,7 +213,10 @@ class Box(Product):
         (('x-', 'x+', 'y-', 'y+'), [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
     """
 
-    def __init__(self, **ranges: tuple[float, float]) -> None:
+    def __init__(self, *unnamed: tuple[float, float], **ranges: tuple[float, float]) -> None:
+        if len(unnamed) > len(NAMES):
+            raise ProblemError(f"the {len(unnamed)} coordinates of a box need names", fix="write Box(x=(0, 1), …).")
+        ranges = {**dict(zip(NAMES, unnamed, strict=False)), **ranges}
         if not ranges:
             raise ProblemError("a box needs coordinates", fix="write Box(x=(0, 1), y=(0, 1)).")
         for name, range_ in ranges.items():

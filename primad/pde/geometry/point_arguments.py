@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections import ChainMap, namedtuple
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,11 @@ class ConstantValue:
     def __call__(self, point: Point) -> float:
         """Return the number."""
         return self.value
+
+
+def as_normal(components: Any, names: Sequence[str]) -> Any:
+    """Return the components of a normal by number, and by the names of the coordinates."""
+    return namedtuple("Normal", names)(*[components[i] for i in range(len(names))])
 
 
 def moved(point: Point, name: str, value: Any) -> Point:

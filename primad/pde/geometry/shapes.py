@@ -38,10 +38,13 @@ class Ball(Domain):
     parts = ("boundary",)
     vanishes_alone = True
 
-    def __init__(self, center: Sequence[float], radius: float, names: Sequence[str] | None = None) -> None:
+    def __init__(self, center: Sequence[float], radius: float = 1, names: Sequence[str] | None = None) -> None:
         self.center, self.radius = plain(center, np.float64), float(radius)
         if self.center.ndim != 1 or not self.center.size or not np.all(np.isfinite(self.center)):
-            raise ProblemError(f"the centre of a ball is a point, got {center!r}")
+            raise ProblemError(
+                f"the centre of a ball is a point, got {center!r}",
+                fix=f"write {type(self).__name__}((0, 0), radius=1), with a coordinate for each dimension.",
+            )
         if not (self.radius > 0 and math.isfinite(self.radius)):
             raise ProblemError(f"a ball of radius {radius} is empty", fix="give it a positive radius.")
         size = self.center.size

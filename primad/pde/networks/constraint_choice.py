@@ -13,7 +13,7 @@ from primad.errors import NotDifferentiableError, ProblemError
 from primad.functional.derivatives.first_order import jvp
 from primad.pde.fields.named_fields import Field
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.point_arguments import FEW, Place, Point
+from primad.pde.geometry.point_arguments import FEW, Place, Point, as_normal
 from primad.pde.geometry.sampling import Points
 from primad.pde.networks.hard_constraints import Function, Imposed, as_function
 from primad.pde.networks.smoothness import JUMP, JUMP_ORDERS, STATIONS, roughness
@@ -167,7 +167,7 @@ def _obstacle(found: Imposed) -> str:
     for part, slope in found.slopes.items():
         edge = _tried(domain, part)
         for row, normal in zip(edge.at, np.asarray(edge.normals), strict=True):
-            point = dict(zip(domain.names, row, strict=True))
+            point = {**dict(zip(domain.names, row, strict=True)), "n": as_normal(normal, domain.names)}
             wanted, have = float(slope(point)), _slope(found, row, normal)
             if not abs(wanted - have) <= 1e-8 * max(1.0, abs(wanted)):
                 return f"the slope on {part!r} would be {have:.3g} and not {wanted:.3g}"

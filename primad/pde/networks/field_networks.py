@@ -24,10 +24,29 @@ Tree = Any
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "sine": np.sin, "swish": silu}
 
 
-def _check_positive(owner: Any, *names: str) -> None:
-    for name in names:
-        if not getattr(owner, name) > 0:
-            raise ProblemError(f"{type(owner).__name__}: {name} must be positive, got {getattr(owner, name)}")
+def _check_positive(owner: Any, *names: str, whole: tuple[str, ...] = ()) -> None:
+    for name in (*names, *whole):
+        value, kinds = getattr(owner, name), (int, np.integer) if name in whole else (int, float, np.number)
+        number = isinstance(value, kinds) and not isinstance(value, bool)
+        if not number or not value > 0:
+            what = "positive" if number else f"a positive {'integer' if name in whole else 'number'}"
+            raise ProblemError(f"{type(owner).__name__}: {name} must be {what}, got {value!r}", fix=_sizes_meant(value))
+
+
+def _sizes_meant(value: Any) -> str:
+    """Return what to write for a list of the sizes of all layers."""
+    hidden = list(value)[1:-1] if isinstance(value, (list, tuple)) else []
+    if not hidden:
+        return ""
+    return f"write MLP(width={hidden[0]}, depth={len(hidden)}): a problem knows how many inputs and outputs there are."
+
+
+def _check_network(owner: Any, name: str, value: Any) -> None:
+    if not isinstance(value, Network):
+        got = f"{value.__name__}, which is a class" if isinstance(value, type) else type(value).__name__
+        raise ProblemError(
+            f"{type(owner).__name__}: {name} is a network, got {got}", fix="pass MLP(16, 2), or another one."
+        )
 
 
 def _check_chosen(what: str, value: str, known: Any) -> None:
@@ -73,7 +92,7 @@ class Fourier:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_positive(self, "count", "scale")
+        _check_positive(self, "scale", whole=("count",))
 
     def apply(self, x: Any) -> Any:
         """Return the features of a point."""
@@ -112,7 +131,12 @@ class MLP(Network):
     frequency: float = 3.0
 
     def __post_init__(self) -> None:
-        _check_positive(self, "width", "depth", "frequency")
+        _check_positive(self, "frequency", whole=("width", "depth"))
+        if self.features is not None and not isinstance(self.features, Fourier):
+            raise ProblemError(
+                f"MLP: features are a pde.Fourier or None, got {self.features!r}",
+                fix="write features=pde.Fourier(count=32, scale=1.0).",
+            )
         _check_chosen("activation", self.activation, ACTIVATIONS)
         _check_chosen("form", self.form, ("plain", "residual", "gated"))
 
@@ -176,7 +200,8 @@ class Separable(Network):
     factor: Network = MLP(16, 2)
 
     def __post_init__(self) -> None:
-        _check_positive(self, "rank")
+        _check_positive(self, whole=("rank",))
+        _check_network(self, "factor", self.factor)
 
     def init(self, key: int, inputs: int, outputs: int) -> Tree:
         """Return parameters to begin with, of one network for each coordinate."""
@@ -209,8 +234,10 @@ class Mixture(Network):
     gate: Network = MLP(8, 1)
 
     def __post_init__(self) -> None:
-        if not self.bases:
-            raise ProblemError("a mixture needs networks, got none")
+        if not isinstance(self.bases, (list, tuple)) or not self.bases:
+            raise ProblemError("a mixture needs networks in a list", fix="write Mixture((MLP(16, 2), MLP(8, 1))).")
+        for one in (*self.bases, self.gate):
+            _check_network(self, "each basis, and the gate,", one)
 
     def init(self, key: int, inputs: int, outputs: int) -> Tree:
         """Return parameters to begin with, of all networks and the gate."""

@@ -18,12 +18,9 @@ __all__ = [
     "Dirichlet",
     "Free",
     "Initial",
-    "Integral",
-    "Interface",
     "Neumann",
     "Periodic",
     "Robin",
-    "Within",
 ]
 
 Value = float | Callable[..., Any]
@@ -60,10 +57,18 @@ class Condition:
         self._place(on, weight)
 
     def _place(self, on: str | Sequence[str] | None, weight: float | None) -> None:
+        listed = isinstance(on, (list, tuple)) and all(isinstance(part, str) for part in on)
+        if not (on is None or isinstance(on, str) or listed):
+            raise ProblemError(
+                f"{self.what}: parts of a boundary have names, got {_in_words(on)} for `on`",
+                why="`domain.parts` lists them.",
+                fix='write on="x-"; or name a piece where a condition on coordinates holds, '
+                'domain = domain.named(inlet=lambda x, y: x == 0), and write on="inlet".',
+            )
         self.on = (on,) if isinstance(on, str) else None if on is None else tuple(on)
         if self.on == ():
             raise ProblemError(f"{self.what} is on no part of the boundary", fix="leave `on` out for all parts.")
-        self.weight = None if weight is None else _positive(weight, f"{self.what}: the weight")
+        self.weight = weight_of(weight, f"{self.what}: the weight")
 
     @property
     def what(self) -> str:
@@ -91,11 +96,13 @@ class _Valued(Condition):
     def __init__(
         self,
         on: str | Sequence[str] | None = None,
-        *,
+        *unnamed: Any,
         hard: bool | None = None,
         weight: float | None = None,
         **values: Value,
     ) -> None:
+        if unnamed or not (values or on is None or isinstance(on, (str, list, tuple))):
+            raise _nameless(type(self).__name__)
         self.values, self.hard, self.name = _checked(values, type(self).__name__), hard, None
         self.unknowns = tuple(values)
         self._place(on, weight)
@@ -128,7 +135,7 @@ class Neumann(_Valued):
         on: the part of the boundary, or several; None for all in space.
         hard: True to insist on it by construction, False to fit it at points; None for what is possible.
         weight: of its mean square, where it is fitted.
-        **values: a number, or a function of coordinates by name, for each unknown.
+        **values: a number, or a function of coordinates, and `n`, the outward normal, by name, for each unknown.
     """
 
     kind = "Neumann condition"
@@ -139,7 +146,7 @@ class Robin(_Valued):
 
     Args:
         on: the part of the boundary, or several; None for all in space.
-        a: what the unknown is multiplied by: a number, or a function of coordinates.
+        a: what the unknown is multiplied by: a number, or a function of coordinates, and `n`, the outward normal.
         b: what the derivative along the outward normal is multiplied by.
         weight: of its mean square.
         **values: a number, or a function of coordinates by name, for each unknown.
@@ -173,10 +180,19 @@ class Initial(_Valued):
     kind = "initial condition"
 
     def __init__(
-        self, *, order: int = 0, hard: bool | None = None, weight: float | None = None, **values: Value
+        self, *unnamed: Any, order: int = 0, hard: bool | None = None, weight: float | None = None, **values: Value
     ) -> None:
+        if unnamed:
+            raise _nameless("Initial")
+        if "on" in values:
+            raise ProblemError(
+                "an initial condition is at the start, and on no other part", fix="leave `on` out; or use Dirichlet."
+            )
         if order not in (0, 1):
-            raise ProblemError(f"an initial condition is of order 0 (values) or 1 (velocities), got {order!r}")
+            raise ProblemError(
+                f"an initial condition is of order 0 (values) or 1 (velocities), got {order!r}",
+                fix="give higher derivatives by pde.Condition(lambda u: u.tt - …, on='initial').",
+            )
         self.order = order
         super().__init__("initial", hard=hard, weight=weight, **values)
         if order:
@@ -185,6 +201,8 @@ class Initial(_Valued):
 
 class Periodic(Condition):
     """Unknowns repeat, with derivatives, at both ends of coordinates: `Periodic("x")`. Networks get cosine and sine.
+
+    A further condition on one of the ends fixes what repetition leaves open: `Dirichlet(u=0, on="x-")`.
 
     Args:
         *coordinates: of intervals and boxes.
@@ -223,79 +241,6 @@ class Free(Condition):
         return domain.parts if self.on is None else super().parts(domain)
 
 
-class Interface(Condition):
-    """Something is to be zero on the boundary of another domain that lies inside the problem's.
-
-    Args:
-        residual: a function of what it asks for by name, `n` (the normal, out of that domain) included.
-        of: the other domain, with the same coordinates.
-        on: the part of its boundary, or several; None for all.
-        weight: of its mean square.
-        name: what it is called in histories.
-
-    Example:
-        >>> from primad import pde
-        >>> left = pde.Box(x=(0, 0.5), y=(0, 1))
-        >>> jump = pde.Interface(lambda u, v: (u.value - v.value, u.x - 10 * v.x), of=left, on="x+")
-    """
-
-    kind = "interface condition"
-
-    def __init__(
-        self,
-        residual: Callable[..., Any],
-        of: Domain,
-        on: str | Sequence[str] | None = None,
-        *,
-        weight: float | None = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(residual, on, weight=weight, name=name or "interface")
-        self.of = of
-
-
-class Integral(Condition):
-    """An integral over the domain, or over a part of its boundary, has a given value.
-
-    Args:
-        integrand: a function of what it asks for by name.
-        value: of the integral.
-        on: the part of the boundary; None for the domain itself.
-        weight: of the square of the difference.
-        order: points for each coordinate.
-        name: what it is called in histories.
-
-    Example:
-        >>> from primad import pde
-        >>> normalised = pde.Integral(lambda u: u.value**2, 1.0)
-    """
-
-    kind = "integral"
-
-    def __init__(
-        self,
-        integrand: Callable[..., Any],
-        value: float,
-        on: str | None = None,
-        *,
-        weight: float | None = None,
-        order: int = 20,
-        name: str | None = None,
-    ) -> None:
-        if not np.isfinite(value):
-            raise ProblemError(f"the value of an integral must be a number, got {value}")
-        if order < 1:
-            raise ProblemError(f"an integral needs at least one point, got order={order}")
-        super().__init__(integrand, on, weight=weight, name=name or "integral")
-        self.value, self.order = float(value), order
-
-    def points(self, domain: Domain) -> Points:
-        """Return the points and weights of the sum that stands for the integral."""
-        if self.on is None:
-            return domain.quadrature(self.order)
-        return domain.boundary_quadrature(self.on[0], self.order)
-
-
 class Data(Condition):
     """Measured values at points: `Data(x=…, t=…, u=…)`, with arrays of one length.
 
@@ -316,16 +261,25 @@ class Data(Condition):
     kind = "data"
 
     def __init__(
-        self, *, weight: float | None = None, name: str | None = None, noise: float | None = None, **columns: Any
+        self,
+        *unnamed: Any,
+        weight: float | None = None,
+        name: str | None = None,
+        noise: float | None = None,
+        **columns: Any,
     ) -> None:
-        if not columns:
-            raise ProblemError("data need coordinates and values", fix="write Data(x=…, u=…).")
+        if unnamed or not columns:
+            what = "data need coordinates and values" + (" by their names" if unnamed else "")
+            raise ProblemError(what, fix="write Data(x=…, u=…); of points in rows, Data(x=points[:, 0], …, u=values).")
         self.noise = None if noise is None else _positive(noise, "the noise of data")
         found: dict[str, np.ndarray[Any, Any]] = {}
         for key, column in columns.items():
             array = plain(column, np.float64)
             if array.ndim != 1 or not array.size:
-                raise ProblemError(f"the data {key!r} are an array of one axis with numbers in it, got {array.shape}")
+                raise ProblemError(
+                    f"the data {key!r} are an array of one axis with numbers in it, got the shape {array.shape}",
+                    fix=f"pass {key}.ravel(), and all other columns in the same order.",
+                )
             bad = np.flatnonzero(~np.isfinite(array))
             if bad.size:
                 raise ProblemError(
@@ -370,10 +324,34 @@ class Data(Condition):
         return Points(tuple(coordinates), at), values
 
 
+def weight_of(value: Any, what: str) -> float | None:
+    """Return a weight that is stated; None for one that is not.
+
+    Raises:
+        ProblemError: if it is no positive number.
+    """
+    return None if value is None else _positive(value, what)
+
+
 def _positive(value: Any, what: str) -> float:
     if not (isinstance(value, (int, float, np.number)) and 0 < float(value) < np.inf):
         raise ProblemError(f"{what} must be a positive number, got {value!r}")
     return float(value)
+
+
+def _nameless(kind: str) -> ProblemError:
+    return ProblemError(
+        f"{kind}: values are given to unknowns by their names",
+        fix=f"write {kind}(u=0), or {kind}(u=lambda x: np.sin(x)).",
+    )
+
+
+def _in_words(value: Any) -> str:
+    """Return what a value is, briefly."""
+    if callable(value):
+        return "a function"
+    shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
+    return f"{type(value).__name__}{shape}"
 
 
 def _checked(values: Mapping[str, Value], what: str) -> dict[str, Value]:
@@ -383,19 +361,9 @@ def _checked(values: Mapping[str, Value], what: str) -> dict[str, Value]:
         if callable(value):
             continue
         if not (isinstance(value, (int, float, np.number)) and np.isfinite(value)):
-            raise ProblemError(f"{what}: the value of {name} is a number or a function of coordinates, got {value!r}")
+            got = repr(value) if isinstance(value, (int, float, str, np.number)) else _in_words(value)
+            raise ProblemError(
+                f"{what}: the value of {name} is a number or a function of coordinates, got {got}",
+                fix=f"write {what}({name}=lambda x: …); measured values are Data.",
+            )
     return dict(values)
-
-
-class Within:
-    """An equation that holds in a part of the domain only, as in one of two materials.
-
-    Args:
-        domain: that part, with the coordinates of the problem.
-        equation: a function that returns what is to be zero.
-        weight: of its mean square.
-    """
-
-    def __init__(self, domain: Domain, equation: Callable[..., Any], *, weight: float | None = None) -> None:
-        self.domain, self.equation = domain, equation
-        self.weight = None if weight is None else _positive(weight, "the weight of an equation")

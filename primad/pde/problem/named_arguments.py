@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,10 @@ def arguments(function: Function, what: str) -> tuple[str, ...]:
         TracingError: if it is no function, or takes what has no name.
     """
     if not callable(function):
-        raise TracingError(f"{what} is a number or a function of named arguments, got {type(function).__name__}")
+        raise TracingError(
+            f"{what} is a number or a function of named arguments, got {type(function).__name__}",
+            fix="write a function of coordinates: lambda x: np.sin(x).",
+        )
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:
@@ -47,13 +50,14 @@ def _nameless(what: str, name: str) -> TracingError:
     )
 
 
-def check_arguments(function: Function, known: Mapping[str, str], what: str) -> tuple[str, ...]:
+def check_arguments(function: Function, known: Mapping[str, str], what: str, fix: str = "") -> tuple[str, ...]:
     """Return the names of the arguments that a function wants, which must be known.
 
     Args:
         function: the function.
         known: what there is, by name, and what kind of thing it is.
         what: whose function it is, for messages.
+        fix: what to do where it wants something else, if it is not to give that to the problem.
 
     Raises:
         ProblemError: if it wants something else.
@@ -69,9 +73,21 @@ def check_arguments(function: Function, known: Mapping[str, str], what: str) -> 
                 f"{what} asks for {name!r}, which is not known",
                 why=f"There are {have}.",
                 fix=suggestion(name, known)
+                or fix
                 or "give it to the problem as one of its unknowns, coefficients or constants, or take it out.",
             )
     return wanted
+
+
+def check_exact(function: Function, name: str, coordinates: Sequence[str]) -> None:
+    """Raise unless the right values of an unknown are a function of coordinates, or of `points`.
+
+    Raises:
+        ProblemError: if the function asks for something else.
+        TracingError: if it is none.
+    """
+    known = dict.fromkeys(coordinates, "coordinates") | {"points": "all in one array"}
+    check_arguments(function, known, f"the exact {name}", f"write {name}=lambda {', '.join(coordinates)}: ….")
 
 
 def by_name(function: Function, values: Mapping[str, Any]) -> Any:
@@ -79,12 +95,12 @@ def by_name(function: Function, values: Mapping[str, Any]) -> Any:
     return function(**{name: values[name] for name in arguments(function, "a function")})
 
 
-def on_points(value: Any, columns: Mapping[str, np.ndarray[Any, Any]], count: int, what: str) -> np.ndarray[Any, Any]:
+def on_points(value: Any, columns: Mapping[str, Any], count: int, what: str) -> np.ndarray[Any, Any]:
     """Return a number, or a function of coordinates, at points.
 
     Args:
         value: the number or function.
-        columns: the coordinates by name.
+        columns: the coordinates, and what else there is, by name.
         count: how many points there are.
         what: whose value it is, for messages.
 
@@ -97,6 +113,6 @@ def on_points(value: Any, columns: Mapping[str, np.ndarray[Any, Any]], count: in
     found = np.broadcast_to(found, (count,)).copy()
     bad = np.flatnonzero(~np.isfinite(found))
     if bad.size:
-        place = ", ".join(f"{name} = {column[bad[0]]:g}" for name, column in columns.items())
+        place = ", ".join(f"{name} = {column[bad[0]]:g}" for name, column in columns.items() if np.ndim(column) == 1)
         raise ProblemError(f"{what} is {found[bad[0]]} at {place}", fix="mend the data, or leave such points out.")
     return found

@@ -341,15 +341,18 @@ class Problem:
         return Solution(self, params, None, self.points(), History(()), "loaded", f"loaded from {path}")
 
     @entrance
-    def solve(self, **settings: Any) -> Solution:
+    def solve(self, *unnamed: Any, **settings: Any) -> Solution:
         """Find parameters for which the residuals are small. See `Settings` for the arguments.
 
         Args:
+            *unnamed: none: all settings have names.
             **settings: fields of `primad.pde.Settings`.
 
         Returns:
             the solution; also where Ctrl-C, or a value that is not finite, ended the search.
         """
+        if unnamed:
+            raise ProblemError("solve: settings have names", fix=f"write solve(steps={unnamed[0]!r}).")
         return solve(self, settings_of(settings))
 
 

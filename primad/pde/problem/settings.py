@@ -8,11 +8,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from primad.errors import ProblemError, TracingError, suggestion
 
 __all__ = ["Settings"]
 
 Optimizer = Any
+"""Of `primad.optimize`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,15 +95,26 @@ class Settings:
             name = self.optimizer.__name__
             raise TracingError(f"solve: {name} is a class", fix=f"pass an optimiser: {name}().")
         if self.optimizer is not None and not hasattr(self.optimizer, "compile"):
+            got = repr(self.optimizer) if isinstance(self.optimizer, str) else type(self.optimizer).__name__
             raise TracingError(
-                f"solve: {type(self.optimizer).__name__} is no optimiser of primad.optimize",
-                fix="wrap a rule of primad.nn: optimize.Descent(rule).",
+                f"solve: {got} is no optimiser of primad.optimize",
+                fix="pass optimize.LBFGS(), or a rule of primad.nn in optimize.Descent(nn.Adam(1e-3)).",
+            )
+        if not (self.weights is None or self.weights == "gradient" or isinstance(self.weights, Mapping)):
+            raise ProblemError(
+                f"solve: weights are given by the names of terms, got {self.weights!r}",
+                fix='write weights={"data": 10.0}, or weights="gradient"; `problem.weights` has the names.',
             )
 
     def _at_least(self, name: str, least: int) -> None:
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ProblemError(f"solve: {name} must be an integer of at least {least}, got {value!r}")
+            array = isinstance(value, (np.ndarray, list, tuple))
+            got = f"{type(value).__name__} of shape {np.shape(value)}" if array else repr(value)
+            raise ProblemError(
+                f"solve: {name} must be an integer of at least {least}, got {got}",
+                fix="pass how many: they are drawn in the domain; measured ones are pde.Data." if array else "",
+            )
 
 
 def settings_of(given: Mapping[str, Any]) -> Settings:

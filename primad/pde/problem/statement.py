@@ -14,10 +14,16 @@ from primad.pde.fields.named_fields import FieldAt
 from primad.pde.fields.problem_formulas import is_symbolic
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import Interval, factors_of
+from primad.pde.geometry.sampling import Array
 from primad.pde.networks.field_networks import Network
-from primad.pde.problem.conditions import Condition, Data, Free, Initial, Integral, Interface, Periodic, Robin, Within
+from primad.pde.problem.boundary_checks import check_boundary
+from primad.pde.problem.conditions import Condition, Data, Free, Initial, Neumann, Periodic, Robin
+from primad.pde.problem.inner_conditions import Integral, Interface, Within
 from primad.pde.problem.named_arguments import check_arguments
 from primad.recording.foreign import plain
+
+SLACK = 1e-3
+"""How far outside of a domain data may lie, relative to its size: they may be rounded, and it does no harm."""
 
 
 class StatedEquation(NamedTuple):
@@ -64,6 +70,11 @@ class Statement:
         """Return the conditions that may have residuals."""
         return [c for c in self.conditions if not isinstance(c, (Free, Periodic))]
 
+    def everything(self) -> dict[str, str]:
+        """Return all that functions may ask for."""
+        names = [*self.domain.names, *self.networks, *self.coefficients, *self.constants, "n", "points"]
+        return dict.fromkeys(names, "")
+
     def periodic(self, unknowns: Sequence[str]) -> list[str]:
         """Return the coordinates in which unknowns repeat."""
         return [
@@ -89,12 +100,12 @@ def stated(
         ProblemError: if something is missing, not known, or contradicts something else.
     """
     if not isinstance(domain, Domain):
-        raise TracingError(f"a problem needs a domain, got {type(domain).__name__}", fix="pass pde.Box(x=(0, 1), …).")
+        raise TracingError(f"a problem needs a domain, got {_called(domain)}", fix="pass pde.Box(x=(0, 1), …).")
     listed = (conditions,) if isinstance(conditions, Condition) else tuple(conditions)
     for condition in listed:
         if not isinstance(condition, Condition):
             raise TracingError(
-                f"a condition of a problem is {type(condition).__name__}", fix="pass pde.Dirichlet(u=0) and others."
+                f"a condition of a problem is {_called(condition)}", fix="pass pde.Dirichlet(u=0) and others."
             )
     groups = _groups(unknowns, network)
     networks = {name: one for names, one in groups for name in names}
@@ -106,7 +117,7 @@ def stated(
     _check_used(found)
     for condition in listed:
         _check_condition(condition, domain, networks, known)
-    _check_boundary(found)
+    check_boundary(found)
     return found
 
 
@@ -126,9 +137,14 @@ def _groups(
     for _, one in pairs:
         if not isinstance(one, Network):
             raise TracingError(
-                f"the network of an unknown is {type(one).__name__}", fix="pass pde.MLP() or another pde.Network."
+                f"the network of an unknown is {_called(one)}", fix="pass pde.MLP() or another pde.Network."
             )
     return tuple(pairs)
+
+
+def _called(value: Any) -> str:
+    """Return what a value is, briefly: of a class its name."""
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
 def _number(name: str, value: Any) -> Any:
@@ -207,7 +223,7 @@ def _check_coordinates(equation: Equation, domain: Domain, name: str) -> None:
 def _check_used(statement: Statement) -> None:
     """Raise for an unknown or a coefficient that no function asks for."""
     asked: set[str] = set()
-    everything = _everything(statement)
+    everything = statement.everything()
     for _, function, *_ in statement.equations:
         asked |= set(check_arguments(function, everything, "an equation"))
     for condition in statement.conditions:
@@ -234,10 +250,11 @@ def _check_condition(
                 f"{condition.what}: {name!r} is no unknown",
                 fix=suggestion(name, networks) or f"the unknowns are {', '.join(networks)}.",
             )
-    coordinates = dict.fromkeys(domain.names, "coordinates")
+    along = isinstance(condition, (Neumann, Robin))
+    given = dict.fromkeys(domain.names, "coordinates") | ({"n": "the normal"} if along else {})
     for value in [*getattr(condition, "values", {}).values(), *_robin(condition)]:
         if callable(value):
-            check_arguments(value, coordinates, condition.what)
+            check_arguments(value, given, condition.what, _without(domain, networks))
     if hasattr(condition, "residual"):
         check_arguments(condition.residual, {**known, "n": "normal"}, condition.what)
     if isinstance(condition, Initial) and "initial" not in domain.parts:
@@ -246,13 +263,40 @@ def _check_condition(
             fix="multiply the domain with an interval of time: Interval(-1, 1) * Time(0, 1).",
         )
     if isinstance(condition, Data):
-        condition.split(domain.names, list(networks))
+        _check_inside(condition.split(domain.names, list(networks))[0].at, domain)
     elif isinstance(condition, Interface):
         _check_interface(condition, domain)
     elif isinstance(condition, Periodic):
         _check_periodic(condition, domain, networks)
     elif not isinstance(condition, Integral) or condition.on:
         condition.parts(domain)
+
+
+def _without(domain: Domain, networks: Mapping[str, Any]) -> str:
+    """Return what to write where the value of a condition would ask for more than it can."""
+    name = next(iter(networks))
+    return (
+        f"values are functions of {', '.join(domain.names)}, in Neumann and Robin of the normal n too; with unknowns, "
+        f"coefficients or constants write pde.Condition(lambda {name}, …: {name}.value - …, on=…)."
+    )
+
+
+def _check_inside(at: Array, domain: Domain) -> None:
+    """Raise for points that are further outside of a domain than rounding explains."""
+    inside = domain.contains(at)
+    for sign in (-1.0, 1.0):
+        for shift in SLACK * np.ptp(domain.bounds, axis=1) * np.vstack([np.eye(at.shape[1]), np.ones(at.shape[1])]):
+            left = np.flatnonzero(~inside)
+            inside[left] = domain.contains(at[left] + sign * shift)
+    outside = np.flatnonzero(~inside)
+    if outside.size:
+        place = ", ".join(f"{name} = {value:g}" for name, value in zip(domain.names, at[outside[0]], strict=True))
+        raise ProblemError(
+            f"the data at place {outside[0]} are outside of the domain, at {place} ({outside.size} such)",
+            why=f"The equations hold in {domain!r}: nothing connects what is outside with them.",
+            fix=f"leave these rows out: inside = domain.contains(np.stack([{', '.join(domain.names)}], axis=1)), and "
+            f"{domain.names[0]}[inside] and so on; or make the domain larger.",
+        )
 
 
 def _robin(condition: Condition) -> tuple[Any, ...]:
@@ -284,72 +328,3 @@ def _check_periodic(condition: Periodic, domain: Domain, networks: Mapping[str, 
                     f"{other!r} is periodic and {name!r} is not, but one network computes both",
                     fix='give them networks of their own: unknowns={"u": MLP(), "v": MLP()}.',
                 )
-
-
-def _check_boundary(statement: Statement) -> None:
-    """Raise for a part of the boundary without a condition, or with two that contradict each other."""
-    domain = statement.domain
-    said: dict[tuple[str, str], list[Condition]] = {}
-    for condition in sorted(statement.conditions, key=_is_rest):
-        if isinstance(condition, (Data, Integral, Interface)):
-            continue
-        for name in _concerned(condition, statement):
-            for part in condition.parts(domain):
-                before = said.setdefault((name, part), [])
-                if not (before and _is_rest(condition)):
-                    _check_twice(condition, before, name, part)
-    for part in domain.parts:
-        lacking = [name for name in statement.networks if (name, part) not in said and _lives(statement, name, part)]
-        if lacking:
-            names = ", ".join(lacking)
-            raise ProblemError(
-                f"nothing is said of {names} on the part {part!r} of the boundary",
-                why="Nothing is assumed in silence, neither that it repeats nor that it is free.",
-                fix=f"give a condition, Dirichlet({lacking[0]}=0, on={part!r}) for instance; "
-                f'or say that it has none: Free("{lacking[0]}", on={part!r}).'
-                if part != "initial"
-                else f"give Initial({lacking[0]}=…), or say that there is none: Free(\"{lacking[0]}\", on='initial').",
-            )
-
-
-def _lives(statement: Statement, name: str, part: str) -> bool:
-    """Say whether an unknown has an equation at a part of the boundary: of two materials each has its own."""
-    everything = _everything(statement)
-    asking = [one.domain for one in statement.equations if name in check_arguments(one.function, everything, "")]
-    if not asking or any(domain is statement.domain for domain in asking):
-        return True
-    at = statement.domain.boundary(part, 32).at
-    return any(bool(np.any(domain.contains(at))) for domain in asking)
-
-
-def _everything(statement: Statement) -> dict[str, str]:
-    """Return all that functions may ask for."""
-    names = [*statement.domain.names, *statement.networks, *statement.coefficients, *statement.constants, "n", "points"]
-    return dict.fromkeys(names, "")
-
-
-def _is_rest(condition: Condition) -> bool:
-    """Say whether a condition is on what others leave."""
-    return isinstance(condition, Free) and condition.on is None
-
-
-def _concerned(condition: Condition, statement: Statement) -> Sequence[str]:
-    if condition.unknowns:
-        return condition.unknowns
-    if isinstance(condition, Periodic):
-        return tuple(statement.networks)
-    asked = check_arguments(condition.residual, _everything(statement), condition.what)
-    return [name for name in statement.networks if name in asked]
-
-
-def _check_twice(condition: Condition, before: list[Condition], name: str, part: str) -> None:
-    """Raise if a condition says again, or otherwise, what another one says."""
-    for other in before:
-        alone = (Free, Periodic)
-        if condition.kind == other.kind != "condition" or isinstance(condition, alone) or isinstance(other, alone):
-            what = "is said twice" if condition.kind == other.kind else "contradict each other"
-            first = f"a {other.kind} and a {condition.kind}" if condition.kind != other.kind else f"a {condition.kind}"
-            raise ProblemError(
-                f"{first} of {name} on the part {part!r} of the boundary {what}", fix="leave one of them out."
-            )
-    before.append(condition)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +10,10 @@ import numpy as np
 
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock
+from primad.pde.geometry.point_arguments import as_normal
 from primad.pde.geometry.sampling import Array, Points, joined
-from primad.pde.problem.conditions import Condition, Data, Initial, Integral, Interface, Neumann, Robin
+from primad.pde.problem.conditions import Condition, Data, Initial, Neumann, Robin
+from primad.pde.problem.inner_conditions import Integral, Interface
 from primad.pde.problem.named_arguments import by_name, on_points
 
 Row = Mapping[str, Any]
@@ -99,10 +100,12 @@ def _valued_term(
 
     def draw(count: int, seed: Sequence[int]) -> dict[str, Array]:
         found = points(count, seed)
-        columns = {key: found[key] for key in found.names}
-        arrays = {"at": found.at, "target": on_points(value, columns, len(found), condition.what)}
+        columns: dict[str, Any] = {key: found[key] for key in found.names}
+        arrays = {"at": found.at}
         if robin or isinstance(condition, Neumann):
             arrays["normal"] = np.asarray(found.normals)
+            columns["n"] = normal_of(arrays, found.names)
+        arrays["target"] = on_points(value, columns, len(found), condition.what)
         if robin:
             arrays["a"] = on_points(condition.a, columns, len(found), condition.what)
             arrays["b"] = on_points(condition.b, columns, len(found), condition.what)
@@ -165,4 +168,4 @@ def _integral_term(condition: Integral, domain: Domain) -> Term:
 
 def normal_of(row: Row, names: Sequence[str]) -> Any:
     """Return the normals at points, by coordinate."""
-    return namedtuple("Normal", names)(*[row["normal"][:, i] for i in range(len(names))])
+    return as_normal(row["normal"].T, names)

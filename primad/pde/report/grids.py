@@ -12,7 +12,7 @@ from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import space_of, time_of
 from primad.pde.geometry.sampling import Array
-from primad.pde.problem.named_arguments import by_name
+from primad.pde.problem.named_arguments import by_name, check_exact
 
 if TYPE_CHECKING:
     from primad.pde.solve.solution import Solution
@@ -58,7 +58,9 @@ class Grid:
 
     def exact(self, function: Exact) -> Array:
         """Return a function of coordinates by name, with NaN outside the domain."""
-        return self.masked(by_name(function, self.columns))
+        check_exact(function, "values", tuple(self.columns))
+        points = np.stack([*self.columns.values()], axis=-1)
+        return self.masked(by_name(function, {**self.columns, "points": points}))
 
 
 def grid(solution: Solution, axes: Sequence[str] | None, fixed: Mapping[str, float], most: int = 2) -> Grid:

@@ -9,7 +9,7 @@ import numpy as np
 
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.sampling import Array
-from primad.pde.problem.named_arguments import check_arguments
+from primad.pde.problem.named_arguments import check_exact
 from primad.pde.report.grids import Grid, grid
 from primad.pde.solve.confidence import confidence
 from primad.pde.solve.optional_packages import needed
@@ -39,7 +39,8 @@ def chosen(solution: Solution, unknown: str | None) -> str:
     """Return the unknown to show: the first, if none is named."""
     names = solution.problem.unknowns
     if unknown is not None and unknown not in names:
-        raise ProblemError(f"there is no unknown {unknown!r}", fix=suggestion(unknown, names))
+        fix = suggestion(unknown, names) or f"the unknowns are {', '.join(names)}; draw derivatives with matplotlib."
+        raise ProblemError(f"there is no unknown {unknown!r}", fix=fix)
     return unknown or names[0]
 
 
@@ -121,7 +122,7 @@ def plot_error(
     if len(exact) != 1:
         raise ProblemError("the error is that of one unknown", fix="write plot_error(u=lambda x, t: …).")
     ((name, function),) = exact.items()
-    check_arguments(function, dict.fromkeys(solution.problem.domain.names, "coordinates"), f"the exact {name}")
+    check_exact(function, name, solution.problem.domain.names)
     where = grid(solution, along, fixed)
     wrong = np.abs(where.of(solution, name) - where.exact(function))
     return _size(_axes(axes), where, wrong, f"|{name} − exact|", log)

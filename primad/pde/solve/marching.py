@@ -17,7 +17,7 @@ from primad.pde.geometry.intervals import Time, clock, time_of
 from primad.pde.problem.pde_problem import Problem
 from primad.pde.report.interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
 from primad.pde.solve.history import History
-from primad.pde.solve.solution import Solution
+from primad.pde.solve.solution import Solution, as_rows
 from primad.pde.solve.solution_files import check_described, save_parameters
 from primad.recording.foreign import plain
 from primad.system.tracebacks import entrance
@@ -138,8 +138,8 @@ class Marched(Solution):
 
     def _by_window(self, points: Array, found: Callable[[Solution, Array], Array]) -> Array:
         """Return what solutions of windows find at those of the points that are theirs."""
-        points = np.asarray(points, np.float64)
         domain = self.problem.domain
+        points = as_rows(points, domain.names)
         t = points[:, domain.names.index(clock(domain).names[0])]
         slack = ROUNDING * float(np.ptp(self.times))
         outside = np.flatnonzero(~((t >= self.times[0] - slack) & (t <= self.times[-1] + slack)))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError, no_attribute, suggestion
+from primad.errors import ProblemError, ShapeError, TracingError, no_attribute, suggestion
 from primad.functional.jit import jit
 from primad.optimize.parameter_vectors import Space
+from primad.pde.fields.coordinate_names import coordinates as coordinate_names
 from primad.pde.geometry.point_arguments import Place
-from primad.pde.problem.named_arguments import by_name
+from primad.pde.problem.named_arguments import by_name, check_exact
 from primad.pde.report import html_report as report
 from primad.pde.report import plots
 from primad.pde.report.pages import results
@@ -22,6 +23,7 @@ from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
 from primad.pde.solve.solution_files import save_parameters
 from primad.recording.foreign import plain
+from primad.recording.traced_array import is_traced
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -45,11 +47,20 @@ class Unknown:
         names = self._solution.problem.domain.names
         given = dict(zip(names, coordinates, strict=False))
         if len(coordinates) > len(names) or set(given) & set(named) or {*given, *named} != set(names):
+            rows = len(coordinates) == 1 and not named and np.ndim(coordinates[0]) == 2
             raise ProblemError(
-                f"{self.name} is a function of {', '.join(names)}, got {len(coordinates)} and ({', '.join(named)})",
-                fix=f"write {self.name}({', '.join(names)}).",
+                f"{self.name} is a function of {', '.join(names)}, got {_given(coordinates, named)}",
+                fix=f'of points, one a row, write solution.at(points, "{self.name}").'
+                if rows
+                else f"write {self.name}({', '.join(names)}).",
             )
         given.update(named)
+        if any(is_traced(value) for value in given.values()):
+            raise TracingError(
+                f"{self.name} of a solution is recorded, as in primad.grad(solution.{self.name})",
+                why="It is evaluated, and no part of a program: a derivative of it would be lost.",
+                fix=f'its derivatives have names: solution.{self.name}.d("{names[0]}").',
+            )
         arrays = np.broadcast_arrays(*[plain(given[name], np.float64) for name in names])
         at = np.stack([array.ravel() for array in arrays], axis=1)
         return self._solution.at(at, self.name, self.derivative).reshape(arrays[0].shape)[()]
@@ -57,6 +68,17 @@ class Unknown:
     def d(self, derivative: str) -> Unknown:
         """Return a derivative, which is a function as well: `d("xx")`."""
         return Unknown(self._solution, self.name, derivative)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "_solution" not in self.__dict__:
+            raise AttributeError(name)
+        known = coordinate_names(self._solution.problem.domain.names)
+        try:
+            known.split(name)
+        except ShapeError as error:
+            raise no_attribute(f"the unknown {self.name}", name, dir(self), error.what) from None
+        fix = f'derivatives of a solution are written solution.{self.name}.d("{name}").'
+        raise no_attribute(f"the unknown {self.name}", name, (), fix)
 
     def __repr__(self) -> str:
         names = ", ".join(self._solution.problem.domain.names)
@@ -120,10 +142,23 @@ class Solution:
             raise AttributeError(name)
         if name in self.problem.unknowns:
             return Unknown(self, name)
-        raise no_attribute("a solution", name, (*dir(self), *self.problem.unknowns))
+        known = (*dir(self), *self.problem.unknowns)
+        unknowns = f"its unknowns are {', '.join(self.problem.unknowns)}."
+        raise no_attribute("a solution", name, known, suggestion(name, known) or unknowns)
 
     def at(self, points: Array, unknown: str, derivative: str = "") -> Array:
-        """Return an unknown, or a derivative of it, at points, one a row."""
+        """Return an unknown, or a derivative of it, at points, one a row.
+
+        Args:
+            points: an array with a column for each coordinate.
+            unknown: its name.
+            derivative: along which coordinates, `"xxt"` say; none by default.
+
+        Raises:
+            ShapeError: if points have other columns.
+            ProblemError: if there is no such unknown.
+        """
+        points = as_rows(points, self.problem.domain.names)
         evaluate = _evaluator(self.problem, unknown, derivative)
         pieces = [evaluate(self.params, points[i : i + MOST_AT_ONCE]) for i in range(0, len(points), MOST_AT_ONCE)]
         return np.concatenate([np.asarray(piece) for piece in pieces]) if pieces else np.zeros(0)
@@ -165,12 +200,20 @@ class Solution:
         Args:
             points: how many, or the points themselves, one a row.
             **exact: the unknown, and a function of coordinates by name.
+
+        Raises:
+            ProblemError: if there is not one unknown, or the function asks for something else than coordinates.
         """
-        if len(exact) != 1:
-            raise ProblemError(f"the error of one unknown at a time, got {', '.join(exact) or 'none'}")
+        if len(exact) != 1 or callable(points):
+            raise ProblemError(
+                f"the error is that of one unknown, got {', '.join(exact) or 'none'}",
+                fix=f"write error({self.problem.unknowns[0]}=lambda {', '.join(self.problem.domain.names)}: …).",
+            )
         ((name, function),) = exact.items()
-        at = self.problem.domain.interior(points).at if isinstance(points, int) else plain(points)
-        known = ChainMap({"points": at}, Place(self.problem.domain.names, at))  # type: ignore[arg-type]
+        names = self.problem.domain.names
+        check_exact(function, name, names)
+        at = self.problem.domain.interior(points).at if isinstance(points, int) else as_rows(points, names)
+        known = ChainMap({"points": at}, Place(names, at))  # type: ignore[arg-type]
         right = np.broadcast_to(by_name(function, known), len(at))
         return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
 
@@ -235,11 +278,35 @@ class Solution:
         return f"<solution of {names}: {ended}>"
 
 
+def as_rows(points: Any, names: Sequence[str]) -> Array:
+    """Return points as an array, one a row.
+
+    Raises:
+        ShapeError: if they have other columns than the coordinates.
+    """
+    rows = plain(points, np.float64)
+    if rows.ndim != 2 or rows.shape[1] != len(names):
+        raise ShapeError(
+            f"points of shape {rows.shape}, where each row is one of {', '.join(names)}",
+            fix=f"pass np.stack([{', '.join(names)}], axis=1), of arrays of one axis.",
+        )
+    return rows
+
+
+def _given(coordinates: Sequence[Any], named: Mapping[str, Any]) -> str:
+    """Return in words what a function was called with."""
+    found = [f"an array of shape {np.shape(one)}" if np.ndim(one) else "a number" for one in coordinates]
+    return ", ".join([*found, *named]) or "nothing"
+
+
 def _evaluator(problem: Problem, unknown: str, derivative: str) -> Callable[[Tree, Array], Any]:
     """Return the compiled function of an unknown, which the problem keeps."""
     kept = problem.__dict__.setdefault("_evaluators", {})
     if unknown not in problem.unknowns:
-        raise ProblemError(f"{unknown!r} is no unknown", fix=suggestion(unknown, problem.unknowns))
+        raise ProblemError(
+            f"{unknown!r} is no unknown",
+            fix=suggestion(unknown, problem.unknowns) or f"there are {', '.join(problem.unknowns)}.",
+        )
     if (unknown, derivative) not in kept:
 
         def evaluate(params: Tree, at: Any) -> Any:

@@ -1,0 +1,102 @@
+"""What holds inside a domain: between materials, in the mean, in a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ProblemError
+from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.sampling import Points
+from primad.pde.problem.conditions import Condition, weight_of
+
+__all__ = ["Integral", "Interface", "Within"]
+
+
+class Interface(Condition):
+    """Something is to be zero on the boundary of another domain that lies inside the problem's.
+
+    Args:
+        residual: a function of what it asks for by name, `n` (the normal, out of that domain) included.
+        of: the other domain, with the same coordinates.
+        on: the part of its boundary, or several; None for all.
+        weight: of its mean square.
+        name: what it is called in histories.
+
+    Example:
+        >>> from primad import pde
+        >>> left = pde.Box(x=(0, 0.5), y=(0, 1))
+        >>> jump = pde.Interface(lambda u, v: (u.value - v.value, u.x - 10 * v.x), of=left, on="x+")
+    """
+
+    kind = "interface condition"
+
+    def __init__(
+        self,
+        residual: Callable[..., Any],
+        of: Domain,
+        on: str | Sequence[str] | None = None,
+        *,
+        weight: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(residual, on, weight=weight, name=name or "interface")
+        self.of = of
+
+
+class Integral(Condition):
+    """An integral over the domain, or over a part of its boundary, has a given value.
+
+    Args:
+        integrand: a function of what it asks for by name.
+        value: of the integral.
+        on: the part of the boundary; None for the domain itself.
+        weight: of the square of the difference.
+        order: points for each coordinate.
+        name: what it is called in histories.
+
+    Example:
+        >>> from primad import pde
+        >>> normalised = pde.Integral(lambda u: u.value**2, 1.0)
+    """
+
+    kind = "integral"
+
+    def __init__(
+        self,
+        integrand: Callable[..., Any],
+        value: float,
+        on: str | None = None,
+        *,
+        weight: float | None = None,
+        order: int = 20,
+        name: str | None = None,
+    ) -> None:
+        if not np.isfinite(value):
+            raise ProblemError(f"the value of an integral must be a number, got {value}")
+        if order < 1:
+            raise ProblemError(f"an integral needs at least one point, got order={order}")
+        super().__init__(integrand, on, weight=weight, name=name or "integral")
+        self.value, self.order = float(value), order
+
+    def points(self, domain: Domain) -> Points:
+        """Return the points and weights of the sum that stands for the integral."""
+        if self.on is None:
+            return domain.quadrature(self.order)
+        return domain.boundary_quadrature(self.on[0], self.order)
+
+
+class Within:
+    """An equation that holds in a part of the domain only, as in one of two materials.
+
+    Args:
+        domain: that part, with the coordinates of the problem.
+        equation: a function that returns what is to be zero.
+        weight: of its mean square.
+    """
+
+    def __init__(self, domain: Domain, equation: Callable[..., Any], *, weight: float | None = None) -> None:
+        self.domain, self.equation = domain, equation
+        self.weight = weight_of(weight, "the weight of an equation")

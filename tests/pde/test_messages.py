@@ -1,0 +1,126 @@
+"""What is written as in other systems, or nearly right, is answered by what to write; the way out works."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+import primad
+from primad import pde
+from primad.errors import PrimadError
+
+SQUARE, NETWORK = pde.Box((0, 1), (0, 1)), pde.MLP(4, 1)
+X, Y = np.meshgrid(np.linspace(0, 1, 5), np.linspace(0, 1, 4))
+ROWS = np.stack([X.ravel(), Y.ravel()], axis=1)
+
+
+def problem(conditions=None, equation=lambda u: u.xx + u.yy, domain=SQUARE, **more) -> pde.Problem:
+    conditions = pde.Dirichlet(u=0) if conditions is None else conditions
+    return pde.Problem(equation, domain, conditions, **{"network": NETWORK, **more})
+
+
+@lru_cache
+def solution() -> pde.Solution:
+    return problem().solve(points=20, steps=1, progress=False)
+
+
+MESSAGES = {
+    "a value elsewhere": (lambda: problem(equation=lambda u, x: u(x / 2)), "SymPy's for primad.residual_of"),
+    "a derivative by a transform": (lambda: problem(equation=lambda u, x, y: primad.grad(u)(x, y)), "write u, u.x"),
+    "a part that is a function": (lambda: pde.Dirichlet(on=lambda x: x == 0, u=0), "domain.named(inlet=lambda x, y"),
+    "a part that is a number": (lambda: pde.Neumann(0, u=0), 'write on="x-"'),
+    "a place of a condition": (lambda: pde.Condition(lambda u: u.x, on=lambda x: x == 0), "domain.named("),
+    "a value without a name": (lambda: pde.Dirichlet(0), "Dirichlet(u=0)"),
+    "a function without a name": (lambda: pde.Neumann(np.sin), "Neumann(u=lambda x: np.sin(x))"),
+    "an unknown and its value": (lambda: pde.Dirichlet("u", 0), "Dirichlet(u=0)"),
+    "a start without a name": (lambda: pde.Initial(lambda x: x), "Initial(u=0)"),
+    "a start elsewhere": (lambda: pde.Initial(u=0, on="x-"), "leave `on` out"),
+    "an acceleration at the start": (lambda: pde.Initial(u=0, order=2), "on='initial'"),
+    "a value that is an array": (lambda: pde.Dirichlet(u=np.zeros(3)), "got ndarray of shape (3,)"),
+    "a normal in a value": (lambda: problem(pde.Dirichlet(u=lambda n: n.x)), "in Neumann and Robin of the normal n"),
+    "an unknown in a value": (lambda: problem(pde.Neumann(u=lambda u: u)), "write pde.Condition(lambda u, …: u.value"),
+    "a coefficient in a value": (lambda: problem(pde.Robin(u=0, a=lambda k: k)), "write pde.Condition(lambda u"),
+    "sizes of layers": (lambda: pde.MLP([2, 20, 20, 1]), "write MLP(width=20, depth=2)"),
+    "no sizes": (lambda: pde.MLP("tanh"), "width must be a positive integer, got 'tanh'"),
+    "a broken depth": (lambda: pde.MLP(20, 3.5), "depth must be a positive integer, got 3.5"),
+    "a number of features": (lambda: pde.MLP(features=10), "features=pde.Fourier(count=32"),
+    "an activation": (lambda: pde.MLP(activation="relu"), "choose one of tanh, sine, swish"),
+    "a basis that is a class": (lambda: pde.Mixture((pde.MLP, pde.MLP())), "got MLP, which is a class"),
+    "a network that is a class": (lambda: problem(network=pde.MLP), "the class MLP"),
+    "a pair of ends": (lambda: pde.Interval((0, 1)), "write Interval(0, 1)"),
+    "a pair of times": (lambda: pde.Time((0, 1)), "write Time(0, 1)"),
+    "a radius alone": (lambda: pde.Disk(1), "write Disk((0, 0), radius=1)"),
+    "a ball's radius alone": (lambda: pde.Ball(2.0), "write Ball((0, 0), radius=1)"),
+    "parameters without names": (lambda: pde.Parameters((0, 1)), "Parameters(nu="),
+    "a domain that is a pair": (lambda: problem(domain=(0, 1)), "pass pde.Box(x=(0, 1)"),
+    "an exact function of something else": (lambda: solution().error(u=lambda X: X), "write u=lambda x, y: …"),
+    "exact values": (lambda: solution().error(u=np.zeros(3)), "lambda x: np.sin(x)"),
+    "an exact function alone": (lambda: solution().error(lambda x, y: x), "write error(u=lambda x, y: …)"),
+    "a derivative of an unknown": (lambda: solution().u.x(X, Y), 'written solution.u.d("x")'),
+    "a higher one": (lambda: solution().u.xy(X, Y), 'written solution.u.d("xy")'),
+    "no derivative": (lambda: solution().u.z, "'z' is no coordinate"),
+    "points in rows": (lambda: solution().u(ROWS), 'write solution.at(points, "u")'),
+    "a coordinate too few": (lambda: solution().u(0.5), "write u(x, y)"),
+    "an unknown that is none": (lambda: solution().w, "its unknowns are u"),
+    "points of other columns": (lambda: solution().at(np.zeros((4, 3)), "u"), "pass np.stack([x, y], axis=1)"),
+    "one point": (lambda: solution().at(np.zeros(2), "u"), "pass np.stack([x, y], axis=1)"),
+    "an unknown elsewhere": (lambda: solution().at(ROWS, "w"), "there are u"),
+    "an operator of values": (lambda: pde.laplacian(solution().u(X, Y)), "of a solution, add up derivatives"),
+    "an operator of an unknown": (lambda: pde.gradient(solution().u), 'solution.u.d("xx")(x, y)'),
+    "an operator of a field": (lambda: pde.hessian(pde.Field(lambda x: x, "x")), "give it points: hessian(u(x, y))"),
+    "a derivative of a solution": (lambda: primad.grad(solution().u)(0.5, 0.5), 'names: solution.u.d("x")'),
+    "points to solve at": (lambda: problem().solve(points=ROWS), "got ndarray of shape (20, 2)"),
+    "a setting without a name": (lambda: problem().solve(100), "write solve(steps=100)"),
+    "an optimiser's name": (lambda: problem().solve(optimizer="adam"), "optimize.Descent(nn.Adam(1e-3))"),
+    "a list of weights": (lambda: problem().solve(weights=[1, 2]), 'write weights={"data": 10.0}'),
+    "a picture of a derivative": (lambda: solution().plot("u.x"), "the unknowns are u"),
+    "data without names": (lambda: pde.Data(ROWS, X), "Data(x=points[:, 0], …, u=values)"),
+    "data in a column": (lambda: pde.Data(x=X, u=X), "pass x.ravel()"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_slip_is_told_what_to_write_and_where_it_stands(name: str) -> None:
+    make, words = MESSAGES[name]
+    with pytest.raises(PrimadError) as caught:
+        make()
+    message = str(caught.value)
+    assert words in message
+    assert f"  in {__file__}:" in message, "the user's own line"
+    assert "Fix: " in message or name in ("no sizes", "a broken depth"), "a way out"
+    assert len(message) < 600, "no arrays are printed"
+
+
+def test_the_ways_out_work() -> None:
+    left = SQUARE.named(inlet=lambda x, y: x == 0)
+    flow = pde.Neumann(u=lambda x, y, n: x * n.x + n.y, on="x+")
+    one = problem([pde.Dirichlet(on="inlet", u=0), flow, pde.Free("u")], domain=left)
+    assert list(one.terms) == ["equation", "du/dn on x+"]
+    u = solution().u
+    np.testing.assert_array_equal(solution().at(ROWS, "u"), u(X, Y).ravel())
+    np.testing.assert_array_equal(solution().at(ROWS.tolist(), "u", "xy"), u.d("xy")(X, Y).ravel())
+    assert repr(pde.Box((0, 1), (0, 2), (-1, 1))) == "Box(x=(0, 1), y=(0, 2), z=(-1, 1))"
+    assert pde.Ball((0, 0, 0)).radius == 1.0
+
+
+OUTSIDE = {
+    "a square": (SQUARE, (0.5, 1.1)),
+    "a hole": (SQUARE - pde.Disk((0.5, 0.5), 0.2), (0.5, 0.55)),
+    "a disk": (pde.Disk(), (0.9, 0.9)),
+    "an L": (pde.Polygon([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]), (1.5, 1.5)),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_data_outside_of_the_domain_are_refused_and_rounded_ones_are_not(name: str) -> None:
+    domain, at = OUTSIDE[name]
+    edge = np.concatenate([domain.boundary(part, 9).at for part in domain.parts])
+    for rounded in (edge, edge.astype(np.float32), np.round(edge, 4)):
+        problem([pde.Free("u"), pde.Data(x=rounded[:, 0], y=rounded[:, 1], u=rounded[:, 0])], domain=domain)
+    x, y = np.append(edge[:, 0], at[0]), np.append(edge[:, 1], at[1])
+    with pytest.raises(PrimadError, match=rf"at place {len(edge)} are outside of the domain, at x = {at[0]}(.|\n)*Fix"):
+        problem([pde.Free("u"), pde.Data(x=x, y=y, u=x)], domain=domain)
+    inside = domain.contains(np.stack([x, y], axis=1))
+    problem([pde.Free("u"), pde.Data(x=x[inside], y=y[inside], u=x[inside])], domain=domain)
