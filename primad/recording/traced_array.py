@@ -78,7 +78,7 @@ class TracedArray(ArrayOperators):
 
     @property
     def device(self) -> str:
-        """Where it is, by the Array-API standard: "cpu", as all arrays of NumPy."""
+        """Where it is by the Array-API standard, "cpu" as for all arrays of NumPy."""
         return "cpu"
 
     def to_device(self, device: str, /, *, stream: None = None) -> TracedArray:
@@ -138,12 +138,12 @@ class TracedArray(ArrayOperators):
 
     @property
     def imag(self) -> np.ndarray[Any, Any]:
-        """Plain zeros, to be read, as NumPy's are: traced arrays are real."""
+        """Plain zeros, to be read, as NumPy's are, for traced arrays are real."""
         return np.broadcast_to(np.zeros((), self.dtype), self.shape)
 
     @property
     def real(self) -> TracedArray:
-        """The array itself: traced arrays are real."""
+        """The array itself, for traced arrays are real."""
         return self
 
     def conj(self) -> TracedArray:

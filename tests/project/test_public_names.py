@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 from pathlib import Path
@@ -87,6 +88,15 @@ def test_the_overview_groups_every_top_level_name_once() -> None:
     rows = re.findall(r"^\| .*$", page.partition("## What `primad` itself exports")[2], re.MULTILINE)
     named = re.findall(r"`(\w+)`", " ".join(rows))
     assert sorted(named) == sorted(primad.__all__)
+
+
+def test_no_property_has_its_first_words_taken_for_a_type() -> None:
+    """The pages take what stands before a colon in the first line of a property for its type."""
+    for path in sorted((ROOT / "primad").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and any("property" in ast.unparse(d) for d in node.decorator_list):
+                first = (ast.get_docstring(node) or "").partition("\n")[0]
+                assert ": " not in first, f"{path}:{node.lineno}: {first}"
 
 
 def test_a_misspelt_name_is_an_attribute_error() -> None:

@@ -87,7 +87,7 @@ class NDArray(Operand):
 
     @property
     def stype(self) -> str:
-        """'default': arrays here are dense."""
+        """'default', for arrays here are dense."""
         return "default"
 
     @property

@@ -50,7 +50,7 @@ class Symbol(Operand):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The outputs: pairs of a node and the number of its output."""
+        """The outputs, pairs of a node and the number of its output."""
         return self._entries
 
     # -- names ---------------------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ class ArrayView(TracedArray):
 
     @property
     def real(self) -> Self:
-        """The array itself: its elements are real."""
+        """The array itself, whose elements are real."""
         return self
 
     @property

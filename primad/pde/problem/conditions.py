@@ -298,7 +298,7 @@ class Data(Condition):
 
     @property
     def strictness(self) -> float:
-        """The weight of what must hold beside these data: 1/σ², or 1 if their noise is not known."""
+        """The weight of what must hold beside these data, 1/σ², or 1 if their noise is not known."""
         return 1.0 if self.noise is None else 1.0 / self.noise**2
 
     def split(self, coordinates: Sequence[str], unknowns: Sequence[str]) -> tuple[Points, dict[str, Any]]:

@@ -165,7 +165,7 @@ class Problem:
 
     @property
     def weights(self) -> dict[str, float]:
-        """Weights of the terms, unless `solve` is given others: as stated, or 1, or what the noise of data asks for."""
+        """The weight of each term by name, as stated, or what the noise of data asks for, or 1; `solve` may take others."""
         strict = max([c.strictness for c in self.statement.conditions if isinstance(c, Data)], default=1.0)
         chosen = {name: 1.0 if term.kind == "data" else strict for name, term in self.terms.items()}
         return {name: chosen[name] if term.weight is None else term.weight for name, term in self.terms.items()}

@@ -62,7 +62,7 @@ class Marched(Solution):
 
     @property
     def coefficients(self) -> dict[str, Any]:
-        """The coefficients that were learned: for each an array with a row for each window."""
+        """The coefficients that were learned, each an array with a row for each window."""
         found = [one.coefficients for one in self.solutions]
         return {name: np.stack([each[name] for each in found]) for name in found[0]}
 
@@ -160,7 +160,7 @@ class Marched(Solution):
 
     @property
     def is_sure(self) -> bool:
-        """Whether `confidence` has an answer: it has none."""
+        """Whether `confidence` has an answer, which it has not."""
         return False
 
     def confidence(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:

@@ -231,7 +231,7 @@ class Solution:
 
     @property
     def writes(self) -> bool:
-        """Whether this process writes files: of processes that shared the points, the first."""
+        """Whether this process writes files, as the first of those that shared the points does."""
         return self.settings is None or self.problem.computed_by(self.settings.chunks).leads
 
     @property
@@ -241,7 +241,7 @@ class Solution:
 
     @property
     def is_sure(self) -> bool:
-        """Whether `confidence` has an answer: coefficients were learned from data, in one search."""
+        """Whether `confidence` has an answer, because coefficients were learned from data, in one search."""
         return self.has_data and bool(self.problem.coefficients)
 
     def confidence(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:

@@ -61,7 +61,7 @@ class OpByOp(Executable):
 
     @property
     def peak_bytes(self) -> int:
-        """Memory of all values: none is freed before the end."""
+        """Memory of all values, none of which is freed before the end."""
         return sum(node.type.nbytes for node, _ in self._steps if not node.op.views)
 
     @property

@@ -83,7 +83,7 @@ class CompiledProgram(Executable):
 
     @property
     def address(self) -> int:
-        """Where the function is: of a table of addresses of inputs and outputs, and of scratch memory."""
+        """Where the function of a table of addresses of inputs and outputs, and of scratch memory, is."""
         return self._kernels[0].address
 
     @property

@@ -177,7 +177,7 @@ class Plan(Executable):
 
     @property
     def units(self) -> Sequence[Node | NativeStep]:
-        """What runs, in order: nodes by their ops' NumPy definitions, and groups of nodes as kernels."""
+        """What runs, in order; nodes by their ops' NumPy definitions, and groups of nodes as kernels."""
         return self._units
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:

@@ -92,7 +92,7 @@ class Graph:
 
     @property
     def key_type(self) -> ArrayType:
-        """Type of the keys: one for each node that draws random numbers."""
+        """Type of the keys, one for each node that draws random numbers."""
         return ArrayType((len(self.random),), np.int64)
 
     def evaluate(

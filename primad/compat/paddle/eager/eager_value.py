@@ -58,7 +58,7 @@ class EagerValue(Value):
 
     @property
     def place(self) -> place.CPUPlace:
-        """Where it is: on the CPU."""
+        """Where it is, on the CPU."""
         return place.CPUPlace()
 
     @property

@@ -40,7 +40,7 @@ class Parameter(Tensor):
 
     @property
     def trainable(self) -> bool:
-        """Whether it is trained: the opposite of stop_gradient."""
+        """Whether it is trained, the opposite of stop_gradient."""
         return not self.stop_gradient
 
     @trainable.setter
