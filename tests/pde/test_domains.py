@@ -35,6 +35,26 @@ DOMAINS = {
     "frame": (SQUARE - pde.Box(x=(0.5, 1), y=(-0.5, 0.5)), 3.5, 11.0),
     "a bite": (SQUARE - pde.Disk((0, 0), 0.5), 4 - np.pi / 8, 7 + np.pi / 2),
     "half of a disk": (pde.Disk() & pde.Box(x=(-2, 2), y=(0, 2)), np.pi / 2, np.pi + 2),
+    "two disks without a third": (
+        (pde.Disk((0, 0), 0.5) | pde.Disk((1, 1), 0.6)) - pde.Disk((1, 1), 0.3),
+        0.52 * np.pi,
+        2.8 * np.pi,
+    ),
+    "hole after hole": (
+        (SQUARE - pde.Disk((0.5, 0), 0.25)) - pde.Disk((1.5, 0), 0.4),
+        4 - 0.2225 * np.pi,
+        8 + 1.3 * np.pi,
+    ),
+    "half of a square with a hole": (
+        (SQUARE - pde.Disk((0.5, 0), 0.25)) & pde.Box(x=(-1, 1), y=(-2, 2)),
+        2 - np.pi / 16,
+        6 + np.pi / 2,
+    ),
+    "three pieces in time": (
+        ((SQUARE - pde.Disk((0.5, 0), 0.25)) | pde.Box(x=(2, 3), y=(-1, 1))) * pde.Time(0, 2),
+        2 * (6 - np.pi / 16),
+        None,
+    ),
     "in time": ((SQUARE - pde.Disk((1, 0), 0.5)) * pde.Time(0, 3), 12 - 3 * np.pi / 4, None),
     "a family": (pde.Interval(0, 1) * pde.Time(0, 1) * pde.Parameters(nu=(1, 2)), 1.0, 3.0),
     "a mesh": (pde.Mesh(GRID, CELLS, parts={"left": [(0, 1), (1, 2)]}), 4.0, 8.0),
@@ -113,7 +133,8 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
         inside = [dict(zip(domain.names, row, strict=True)) for row in domain.interior(200).at]
         if domain.vanishing(parts, inside[0]) is None:
             assert name in ("polygon", "polygon the other way round", "L of boxes", "frame", "two boxes that touch",
-                            "with names", "a mesh", "a mesh in space")  # fmt: skip
+                            "with names", "a mesh", "a mesh in space", "two disks without a third",
+                            "three pieces in time")  # fmt: skip
             continue
         assert {bool(domain.vanishing(parts, point) > 0) for point in inside} == {True}
         for part in domain.parts:

@@ -121,10 +121,12 @@ class Combined(Domain):
 
     def _share(self) -> float:
         image = self._whole.inner(unit_points("sobol", PROBES, self._whole.spread, generator(0)))
-        return float(np.mean(image.keeps & self.contains(image.at)))
+        return float(np.sum(image.keeps & self.contains(image.at)) / np.sum(image.keeps))
 
     def _part_share(self, part: str) -> float:
-        return float(np.mean(self.edge(part, unit_points("sobol", 1024, self.edge_spread(part), generator(0))).keeps))
+        unit = unit_points("sobol", 1024, self.edge_spread(part), generator(0))
+        domain, own = self._owners[part]
+        return float(np.sum(self.edge(part, unit).keeps) / np.sum(domain.edge(own, unit).keeps))
 
 
 def _around(a: Array, b: Array) -> Array:
