@@ -11,7 +11,8 @@ import pytest
 
 from primad import optimize, pde
 from primad.errors import ProblemError
-from primad.pde.report import grids
+from primad.pde.report import grids, outlines
+from primad.pde.report.coloured_maps import colours
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -87,6 +88,97 @@ def test_a_map_shows_the_solution_and_nothing_outside(room: pde.Solution) -> Non
     assert values[4, 30] == pytest.approx(room.u(x[4], x[30], 0.25), rel=1e-12)
     assert room.plot_residual("other", y=0.1).get_xlabel() == "x"
     assert room.plot_slices(unknown="v", along="y", x=0.1).get_ylabel() == "v"
+
+
+EDGES = {
+    "a room with a column": (pde.Box((0, 2), (0, 1)) - pde.Disk((1, 0.5), 0.3), 2),
+    "a disk": (pde.Disk((1, 0), 2), 1),
+    "pieces and a ring": ((pde.Disk((0, 0), 0.5) | pde.Disk((1, 1), 0.6)) - pde.Disk((1, 1), 0.3), 3),
+    "an L": (pde.Polygon([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]), 1),
+    "disks that nearly touch": (pde.Disk((0, 0), 0.5) | pde.Disk((0.72, 0.72), 0.5), 2),
+    "a triangle": (pde.Polygon([(0, 0), (1, 0), (0.3, 0.9)]), 1),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges_of_domains_in_pictures_are_their_boundaries(name: str) -> None:
+    """Curves around them with the domain at the left, on the boundary, and with its area."""
+    domain, count = EDGES[name]
+    lines = [np.linspace(low, high, 40) for low, high in domain.bounds]
+    mesh = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1)
+    mask = domain.contains(mesh.reshape(-1, 2)).reshape(40, 40)
+    curves = outlines.outline(domain.contains, lines, mask)
+    assert len(curves) == count
+    area = sum(0.5 * np.sum(c[:, 0] * np.roll(c[:, 1], -1) - np.roll(c[:, 0], -1) * c[:, 1]) for c in curves)
+    assert area == pytest.approx(domain.measure, rel=0.02)
+    for at in np.concatenate(curves):
+        around = at + 1e-6 * np.array([(np.cos(a), np.sin(a)) for a in np.linspace(0, 2 * np.pi, 16)])
+        assert 0 < np.sum(domain.contains(around)) < 16
+    moved, shown = outlines.moved_to_edge(domain.contains, lines, mask)
+    at = np.stack([column[shown] for column in moved], axis=1)
+    assert np.all(domain.contains(at)) and np.sum(shown) >= np.sum(mask)
+    np.testing.assert_array_equal(moved[0][mask], mesh[..., 0][mask])
+
+
+def test_a_map_ends_at_the_edge_of_the_domain(room: pde.Solution) -> None:
+    """To half of a pixel, though the grid is coarse."""
+    axes = room.plot("u", t=0.25)
+    axes.set_axis_off()
+    axes.figure.set_layout_engine(None)
+    axes.figure.delaxes(axes.figure.axes[1])
+    axes.set_position([0, 0, 1, 1])
+    axes.figure.set_size_inches(4, 4)
+    axes.figure.canvas.draw()
+    pixels = np.asarray(axes.figure.canvas.buffer_rgba())[..., :3].astype(float)
+    white = np.all(pixels > 250, axis=2)
+    assert np.mean(white) == pytest.approx(np.pi * 0.2**2, rel=0.03)
+    middles = (np.arange(400) + 0.5) / 400
+    far = np.hypot(*np.meshgrid(middles - 0.5, middles - 0.5))
+    assert np.all(white[far < 0.2 - 0.006]) and not np.any(white[far > 0.2 + 0.006])
+
+
+@pytest.mark.parametrize(
+    ("values", "cmap", "limits"),
+    [
+        ([0, 1], "viridis", (0, 1)),
+        ([-1e-12, 1], "viridis", (-1e-12, 1)),
+        ([-0.2, 1], "viridis", (-0.2, 1)),
+        ([-0.5, 1], "RdBu_r", (-1, 1)),
+        ([-3, 2], "RdBu_r", (-3, 3)),
+        ([-1, 1e-9], "viridis", (-1, 1e-9)),
+        ([-5, -1], "viridis", (-5, -1)),
+        ([np.nan, 2, np.nan, 3], "viridis", (2, 3)),
+        ([np.nan, np.nan], "viridis", (0, 1)),
+    ],
+)
+def test_colours_part_at_zero_only_where_both_signs_matter(values, cmap: str, limits) -> None:
+    assert colours(np.array(values, float)) == {"cmap": cmap, "vmin": limits[0], "vmax": limits[1]}
+
+
+def test_measured_values_are_drawn_where_they_are(flat: pde.Solution) -> None:
+    """On maps in the same colours, beside lines only those that are near; with bars for noise; or not."""
+    axes = flat.plot()
+    mesh, dots = axes.collections
+    assert len(dots.get_offsets()) == 30 and dots.norm is mesh.norm and dots.cmap.name == mesh.cmap.name
+    assert len(flat.plot(data=False).collections) == 1
+    (own,) = flat.problem.measured
+    axes = flat.plot(t=0.5)
+    near = np.abs(own.columns["t"] - 0.5) <= 0.02
+    (found,) = axes.containers
+    np.testing.assert_array_equal(found.lines[0].get_xydata(), np.stack([own.columns["x"], own.columns["u"]], 1)[near])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["u", "data"]
+    assert not flat.plot(t=0.5, data=False).containers
+    slices = flat.plot_slices(at=[0.0, 0.5])
+    assert len(slices.containers) == 2 and "dots" in slices.get_title()
+    assert not flat.plot_slices(at=[0.0], data=False).containers
+
+
+def test_legends_and_bars_of_colours_stand_beside_what_they_explain(flat: pde.Solution) -> None:
+    assert len(flat.plot_surface().figure.axes) == 2, "the surface and its bar"
+    for axes in (flat.plot_coefficients(exact={"k": 0.1}), flat.plot_losses()):
+        axes.figure.canvas.draw()
+        legend, box = axes.get_legend().get_window_extent(), axes.get_window_extent()
+        assert legend.x0 >= box.x1 and legend.x1 <= axes.figure.bbox.x1
 
 
 def test_animations_have_frames(flat: pde.Solution, room: pde.Solution, tmp_path) -> None:

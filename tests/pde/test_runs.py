@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import itertools
 import json
 import re
@@ -14,7 +15,7 @@ import pytest
 
 from primad import nn, optimize, pde
 from primad.errors import NotFiniteError, ProblemError, ShapeError
-from primad.pde.solve import run_checkpoints, solution_files, solving
+from primad.pde.solve import progress, run_checkpoints, solution_files, solving
 from primad.recording import tree
 
 ROD = pde.Interval(-1, 1) * pde.Time(0, 1)
@@ -107,6 +108,7 @@ def test_a_plateau_ends_a_run_where_noisy_data_are_as_close_as_expected(off: flo
     """Not where they are farther off, though the loss may hardly go down any more: as a wrong equation has it."""
     random = np.random.default_rng(0)
     x, t = random.uniform(-1, 1, (2, 40))
+    t = abs(t)
     values = np.exp(-0.3 * t) * np.cos(x) + 0.05 * random.normal(size=40) + off * np.sign(np.sin(40 * x))
     conditions = [pde.Free("u"), pde.Data(x=x, t=t, u=values, noise=0.05)]
     noisy = pde.Problem(decay, ROD, conditions, coefficients={"k": 1.0}, network=pde.MLP(4, 1))
@@ -286,6 +288,17 @@ def test_what_is_shown_before_and_while_a_run(capsys) -> None:
     shown = capsys.readouterr().err
     for word in ("MLP(width=4, depth=1)", "by construction", "parameters", "1 of them coefficients", "streams", "3/3"):
         assert word in shown
+
+
+def test_what_is_done_before_the_first_step_is_shown(monkeypatch) -> None:
+    from rich.console import Console
+
+    written = io.StringIO()
+    monkeypatch.setattr(progress, "console", lambda: Console(file=written, force_terminal=True, width=200))
+    problem(3).solve(points=9, steps=2)
+    before, _, after = written.getvalue().partition("2/2")
+    assert "0/2 recording and compiling" in before.replace("\x1b[32m", "").replace("\x1b[0m", "")
+    assert "loss " in after and "recording" not in after
 
 
 def test_a_solution_is_saved_and_loaded(tmp_path: Path) -> None:

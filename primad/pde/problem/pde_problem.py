@@ -118,6 +118,11 @@ class Problem:
         """Names of the coefficients that are learned."""
         return tuple(self.statement.coefficients)
 
+    @property
+    def measured(self) -> list[Data]:
+        """The data, as they were given."""
+        return [one for one in self.statement.conditions if isinstance(one, Data)]
+
     def _grouped(self) -> tuple[list[Group], list[tuple[Condition, list[str]]]]:
         """Return the networks, and the conditions that are fitted with the unknowns that they are fitted for."""
         statement, done, by_construction = self.statement, [], {}
@@ -165,8 +170,8 @@ class Problem:
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weight of each term by name, as stated, or what the noise of data asks for, or 1; `solve` may take others."""
-        strict = max([c.strictness for c in self.statement.conditions if isinstance(c, Data)], default=1.0)
+        """The weight of each term by name, as stated, or what the noise of data asks for, or 1."""
+        strict = max([one.strictness for one in self.measured], default=1.0)
         chosen = {name: 1.0 if term.kind == "data" else strict for name, term in self.terms.items()}
         return {name: chosen[name] if term.weight is None else term.weight for name, term in self.terms.items()}
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from primad.pde.geometry.sampling import Array
+from primad.pde.report.coloured_maps import colours
 from primad.pde.solve.optional_packages import needed
 
 __all__ = ["plot_comparison"]
@@ -28,14 +29,9 @@ def plot_comparison(a: Array, b: Array, found: Array, reference: Array, names: t
     figure, panels = needed("matplotlib.pyplot", "plot", "pictures").subplots(
         1, 3, figsize=(13.5, 3.8), sharex=True, sharey=True
     )
-    low, high = float(np.nanmin(reference)), float(np.nanmax(reference))
-    both = min(-low, high) > 1e-3 * max(-low, high)  # a sign that is only rounding is none
-    colours = "RdBu_r" if both else "viridis"
-    if both:
-        high = max(-low, high)
-        low = -high
+    chosen = colours(np.asarray(reference))
     for axes, values, title in ((panels[0], found, "found"), (panels[1], reference, "reference")):
-        mesh = axes.pcolormesh(a, b, values, cmap=colours, vmin=low, vmax=high, rasterized=True)
+        mesh = axes.pcolormesh(a, b, values, **chosen, rasterized=True)
         axes.set(title=title, xlabel=names[0])
     figure.colorbar(mesh, ax=panels[:2])
     # By the root: what is large in one place would hide the rest.

@@ -13,6 +13,7 @@ from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import space_of, time_of
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import by_name, check_exact
+from primad.pde.report.outlines import moved_to_edge, outline
 
 if TYPE_CHECKING:
     from primad.pde.solve.solution import Solution
@@ -28,15 +29,19 @@ class Grid:
 
     Attributes:
         axes: names of the coordinates that are shown.
-        columns: for each coordinate an array, of one shape.
-        inside: which points lie in the domain.
+        columns: for each coordinate an array, of one shape; points just outside of the domain are moved to its edge.
+        inside: which points are shown: those in the domain or at its edge.
         fixed: values of the coordinates that are not shown.
+        lines: values of the coordinates that are shown along the axes of the arrays.
+        edges: curves around the domain, which have it at their left; none where it fills the picture.
     """
 
     axes: tuple[str, ...]
     columns: dict[str, Array]
     inside: Array
     fixed: dict[str, float]
+    lines: tuple[Array, ...]
+    edges: tuple[Array, ...]
 
     @property
     def where(self) -> str:
@@ -85,12 +90,21 @@ def grid(solution: Solution, axes: Sequence[str] | None, fixed: Mapping[str, flo
         raise ProblemError(f"there is no picture along {known} with fixed {other}")
     bounds = dict(zip(domain.names, domain.bounds, strict=True))
     lines = [np.linspace(bounds[name][0], bounds[name][1], POINTS if len(shown) > 1 else 2 * POINTS) for name in shown]
-    mesh = dict(zip(shown, np.meshgrid(*lines, indexing="ij"), strict=True))
     rest = {name: float(fixed.get(name, np.mean(bounds[name]))) for name in domain.names if name not in shown}
-    shape = mesh[shown[0]].shape
-    columns = {name: mesh[name] if name in mesh else np.full(shape, rest[name]) for name in domain.names}
-    at = np.stack([column.ravel() for column in columns.values()], axis=1)
-    return Grid(shown, columns, domain.contains(at).reshape(shape), rest)
+
+    def inside(points: Array) -> Array:
+        known = dict(zip(shown, points.T, strict=True))
+        return domain.contains(
+            np.stack([known.get(name, np.full(len(points), rest.get(name, 0.0))) for name in domain.names], axis=1)
+        )
+
+    mesh = np.meshgrid(*lines, indexing="ij")
+    mask = inside(np.stack([line.ravel() for line in mesh], axis=1)).reshape(mesh[0].shape)
+    edges = outline(inside, lines, mask) if len(shown) == 2 and not np.all(mask) else []
+    moved, visible = moved_to_edge(inside, lines, mask)
+    along = dict(zip(shown, moved, strict=True))
+    columns = {name: along[name] if name in along else np.full(mask.shape, rest[name]) for name in domain.names}
+    return Grid(shown, columns, visible, rest, tuple(lines), tuple(edges))
 
 
 def _shown(left: Sequence[str], domain: Domain, most: int) -> tuple[str, ...]:

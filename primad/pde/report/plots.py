@@ -10,7 +10,8 @@ import numpy as np
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import check_exact
-from primad.pde.report.grids import Grid, grid
+from primad.pde.report.coloured_maps import coloured, colours, cover_outside, draw_measured, measured
+from primad.pde.report.grids import POINTS, Grid, grid
 from primad.pde.solve.confidence import confidence
 from primad.pde.solve.optional_packages import needed
 
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 Exact = Callable[..., Any]
+FLAT = {"linewidth": 0, "antialiased": False}
+"""Of a surface, no lines between its pieces."""
 
 
 def _pyplot() -> Any:
@@ -44,25 +47,6 @@ def chosen(solution: Solution, unknown: str | None) -> str:
     return unknown or names[0]
 
 
-def coloured(
-    axes: Any, where: Grid, values: Array, *, cmap: str | None = None, norm: Any = None, label: str = ""
-) -> Any:
-    """Draw a map with a bar of colours."""
-    low, high = (float(np.nanmin(values)), float(np.nanmax(values))) if np.any(np.isfinite(values)) else (0.0, 1.0)
-    limits: dict[str, Any] = {}
-    if cmap is None and low < 0 < high:
-        limits = {"vmin": -max(-low, high), "vmax": max(-low, high)}
-    colours = cmap or ("RdBu_r" if limits else "viridis")
-    x, y = (where.columns[name] for name in where.axes)
-    mesh = axes.pcolormesh(x, y, values, cmap=colours, norm=norm, shading="gouraud", rasterized=True, **limits)
-    axes.figure.colorbar(mesh, ax=axes)
-    axes.set(xlabel=where.axes[0], ylabel=where.axes[1])
-    spans = [np.ptp(where.columns[name]) for name in where.axes]
-    if "t" not in where.axes and 0.2 < spans[0] / spans[1] < 5:
-        axes.set_aspect("equal")
-    return mesh
-
-
 def plot(
     solution: Solution,
     unknown: str | None = None,
@@ -70,9 +54,10 @@ def plot(
     axes: Any = None,
     along: Sequence[str] | None = None,
     exact: Exact | None = None,
+    data: bool = True,
     **fixed: float,
 ) -> Any:
-    """Draw an unknown: a line in one dimension, a map in two.
+    """Draw an unknown: a line in one dimension, a map in two; and what was measured of it there.
 
     Args:
         solution: what to draw.
@@ -80,6 +65,7 @@ def plot(
         axes: matplotlib's axes to draw on; by default those of a new figure.
         along: names of one or two coordinates; by default two, if there are.
         exact: a function of coordinates by name, drawn beside a line.
+        data: whether to draw measured points that are near what is shown.
         **fixed: values of other coordinates; those that are missing are in the middle.
 
     Returns:
@@ -87,17 +73,18 @@ def plot(
     """
     name, where = chosen(solution, unknown), grid(solution, along, fixed)
     axes = _axes(axes)
-    values = where.of(solution, name)
+    values, given = where.of(solution, name), measured(solution, name, where) if data else []
     if len(where.axes) == 1:
         x = where.columns[where.axes[0]]
         if exact is not None:
             axes.plot(x, where.exact(exact), color="C1", linewidth=4, alpha=0.4, label="exact")
         axes.plot(x, values, color="C0", label=name)
         axes.set(xlabel=where.axes[0], ylabel=name)
-        if exact is not None:
+        draw_measured(axes, where, given, "C3")
+        if exact is not None or given:
             axes.legend(frameon=False)
     else:
-        coloured(axes, where, values)
+        draw_measured(axes, where, given, coloured(axes, where, values))
     axes.set_title(", ".join(part for part in (name, where.where) if part))
     return axes
 
@@ -192,6 +179,7 @@ def plot_slices(
     axes: Any = None,
     along: str | None = None,
     exact: Exact | None = None,
+    data: bool = True,
     **fixed: float,
 ) -> Any:
     """Draw an unknown along one coordinate at several values of another.
@@ -204,6 +192,7 @@ def plot_slices(
         axes: matplotlib's axes to draw on; by default those of a new figure.
         along: the coordinate of the horizontal axis; by default the first other one.
         exact: a function of coordinates by name, drawn as wide lines.
+        data: whether to draw measured points that are near a line.
         **fixed: values of other coordinates; those that are missing are in the middle.
 
     Returns:
@@ -221,7 +210,10 @@ def plot_slices(
         if exact is not None:
             axes.plot(x, where.exact(exact), color=colour, linewidth=4, alpha=0.35)
         axes.plot(x, where.of(solution, name), color=colour, label=f"{across} = {value:.3g}")
-    axes.set(xlabel=along, ylabel=name, title=name if exact is None else f"{name} (thin), exact (wide)")
+        draw_measured(axes, where, measured(solution, name, where) if data else [], colour, None)
+    dots = ", data (dots)" if len(axes.containers) else ""
+    lines = name if exact is None else f"{name} (thin), exact (wide)"
+    axes.set(xlabel=along, ylabel=name, title=f"{lines}{dots}")
     axes.legend(frameon=False)
     return axes
 
@@ -252,9 +244,9 @@ def plot_surface(
     if axes is None:
         axes = _pyplot().figure(layout="constrained").add_subplot(projection="3d")
     x, y = (where.columns[axis] for axis in where.axes)
-    axes.plot_surface(
-        x, y, where.of(solution, name), cmap="viridis", rcount=80, ccount=80, linewidth=0, antialiased=False
-    )
+    values = where.of(solution, name)
+    surface = axes.plot_surface(x, y, values, **colours(values), rcount=POINTS, ccount=POINTS, **FLAT)
+    axes.figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.12)
     axes.set(xlabel=where.axes[0], ylabel=where.axes[1], zlabel=name, title=where.where or name)
     return axes
 
@@ -278,7 +270,7 @@ def plot_losses(solution: Solution, *, axes: Any = None, against: str = "step") 
         axes.semilogy(x, history.of(name), label=name)
     axes.set(xlabel=against, ylabel="mean square of the residual", title="Losses")
     if len(history.names) <= 12:
-        axes.legend(frameon=False, fontsize="small")
+        _beside(axes)
     return axes
 
 
@@ -311,7 +303,7 @@ def plot_coefficients(
             axes.axhline(exact[name], color=f"C{i}", linestyle=":", label=f"exact {name}")
     title = "Coefficients" + (" (no intervals: the model does not fit)" if known and known.doubts else "")
     axes.set(xlabel="step", ylabel="coefficient", title=title)
-    axes.legend(frameon=False, fontsize="small")
+    _beside(axes)
     return axes
 
 
@@ -356,12 +348,18 @@ def animate(
         axes.set(xlabel=where[0].axes[0], ylabel=name, ylim=(low - margin, high + margin))
     else:
         mesh = coloured(axes, where[0], shown[0])
-        mesh.set_clim(*((-max(-low, high), max(-low, high)) if low < 0 < high else (low, high)))
+        chosen_for_all = colours(np.array([low, high]))
+        mesh.set_cmap(chosen_for_all["cmap"])
+        mesh.set_clim(chosen_for_all["vmin"], chosen_for_all["vmax"])
 
     def frame(i: int) -> list[Any]:
         axes.set_title(f"{name}, {along} = {values[i]:.3g}")
         if len(where[i].axes) != 1:
             mesh.set_array(np.ma.masked_invalid(shown[i]))
+            for patch in [*axes.patches]:
+                patch.remove()
+            if where[i].edges:
+                cover_outside(axes, where[i])
             return [mesh]
         line.set_ydata(shown[i])
         if right is not None and exact is not None:
@@ -374,6 +372,13 @@ def animate(
 def close(figure: Any) -> None:
     """Forget a figure."""
     _pyplot().close(figure)
+
+
+def _beside(axes: Any) -> None:
+    """Put the legend beside the axes, where no curve is, if the figure makes room for it."""
+    room = axes.figure.get_layout_engine() is not None
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if room else {"loc": "best"}
+    axes.legend(frameon=False, fontsize="small", **place)
 
 
 def _axes(axes: Any) -> Any:

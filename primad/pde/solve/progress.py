@@ -15,6 +15,9 @@ from primad.system.live_display import LiveDisplay
 SHOWN = 4
 """Losses of terms that a bar shows, the largest first."""
 
+FIRST = "recording and compiling, once"
+"""What a run does before its first step is there."""
+
 
 class Bar:
     """A bar on standard error: the loss and the largest of its terms, steps a second, time left.
@@ -33,12 +36,12 @@ class Bar:
         self._bar = Progress(
             BarColumn(20),
             MofNCompleteColumn(),
-            TextColumn("loss {task.fields[loss]}"),
+            TextColumn("{task.fields[loss]}"),
             TextColumn("{task.fields[rate]}"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"),
         )
-        self._task = self._bar.add_task("", total=settings.steps, completed=done, loss="", rate="", left="")
+        self._task = self._bar.add_task("", total=settings.steps, completed=done, loss=FIRST, rate="", left="")
         self._terms = Text(style="dim", no_wrap=True, overflow="ellipsis")
         self._live = LiveDisplay(Group(self._bar, self._terms))
 
@@ -68,7 +71,7 @@ class Bar:
         self._bar.update(
             self._task,
             completed=done,
-            loss=f"{history.values[-1]:.3e}",
+            loss=f"loss {history.values[-1]:.3e}",
             rate=f"{rate:.3g}/s",
             left=f"{_clock(left)} left",
         )
