@@ -29,6 +29,7 @@ DOMAINS = {
     "ball of five dimensions": (pde.Ball((0,) * 5, 1), 8 * np.pi**2 / 15, 8 * np.pi**2 / 3),
     "polygon": (pde.Polygon(L_SHAPE), 3.0, 8.0),
     "polygon the other way round": (pde.Polygon(L_SHAPE[::-1]), 3.0, 8.0),
+    "corners on an edge": (pde.Polygon([(0, 0), (0.5, 0), (2, 0), (2, 0.5), (2, 1), (0, 1)]), 2.0, 6.0),
     "L of boxes": (pde.Box(x=(0, 2), y=(0, 2)) - pde.Box(x=(1, 2), y=(1, 2)), 3.0, 8.0),
     "room with a column": (SQUARE - pde.Disk((1, 0), 0.5), 4 - np.pi / 4, 8 + np.pi),
     "two boxes that touch": (pde.Box(x=(0, 1), y=(0, 1)) | pde.Box(x=(1, 2), y=(0, 1)), 2.0, 6.0),
@@ -132,7 +133,8 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
     for parts in [domain.parts, *[[part] for part in domain.parts]]:
         inside = [dict(zip(domain.names, row, strict=True)) for row in domain.interior(200).at]
         if domain.vanishing(parts, inside[0]) is None:
-            assert name in ("polygon", "polygon the other way round", "L of boxes", "frame", "two boxes that touch",
+            assert name in ("polygon", "polygon the other way round", "corners on an edge", "L of boxes", "frame",
+                            "two boxes that touch",
                             "with names", "a mesh", "a mesh in space", "two disks without a third",
                             "three pieces in time")  # fmt: skip
             continue
@@ -141,6 +143,10 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
             edge = [dict(zip(domain.names, row, strict=True)) for row in domain.boundary(part, 8).at]
             zero = [abs(domain.vanishing(parts, point)) < 1e-12 for point in edge]
             assert all(zero) if part in parts else not any(zero)
+            if part in parts:  # once: twice would say something of the slope as well
+                at = domain.boundary(part, 8)
+                near = [dict(zip(domain.names, row, strict=True)) for row in at.at - 1e-6 * at.normals]
+                assert min(float(domain.vanishing(parts, point)) for point in near) > 1e-6 * 1e-4, part
 
 
 @pytest.mark.parametrize(

@@ -223,12 +223,20 @@ class Polygon(Domain):
         return self.corners[i], self.corners[(i + 1) % len(self.corners)]
 
     def vanishing(self, parts: Collection[str], point: Point) -> Any:
-        """Return the product of the distances from the lines through the edges, if the polygon is convex."""
+        """Return the product of the distances from the lines through the edges, if the polygon is convex.
+
+        Edges on one line have one distance between them, which vanishes on all of them or on none.
+        """
         if not _convex(self.corners):
             return None
         found: Any = 1.0
         for part in parts:
             a, b = self._ends(part)
+            together = [other for other in self.parts if _on_line(a, b, self._ends(other))]
+            if not set(together) <= set(parts):
+                return None
+            if part != together[0]:
+                continue
             normal, size = np.array([a[1] - b[1], b[0] - a[0]]), float(np.ptp(self.bounds, axis=1).max())
             normal = normal / (np.linalg.norm(normal) * size)
             x, y = (point[name] for name in self.names)
@@ -244,6 +252,11 @@ class Polygon(Domain):
 def _cross(a: Array, b: Array, c: Array) -> float:
     """Return twice the area of a triangle, positive if it turns left."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+
+def _on_line(a: Array, b: Array, edge: tuple[Array, Array]) -> bool:
+    """Say whether an edge lies on the line through two points."""
+    return all(abs(_cross(a, b, end)) <= 1e-12 * float(np.sum((b - a) ** 2)) for end in edge)
 
 
 def _convex(corners: Array) -> bool:
