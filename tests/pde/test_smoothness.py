@@ -117,6 +117,31 @@ def test_heat_from_a_triangle_is_solved() -> None:
     np.testing.assert_allclose(solution.u(x, 0.2), exact, atol=0.03)
 
 
+@pytest.mark.parametrize(
+    ("start", "why"),
+    [
+        (lambda x, y: np.sin(2 * np.pi * x) * np.cos(4 * np.pi * y), ""),
+        (lambda x, y: np.sin(2 * np.pi * x) * y, "the value in y would be"),
+        (lambda x, y: (x - 0.5) ** 2 + np.cos(2 * np.pi * y), "the derivative of order 1 in x would be"),
+        (lambda x, y: np.cos(2 * np.pi * x) * (y - 0.5) ** 2, "the derivative of order 1 in y would be"),
+    ],
+)
+def test_a_start_repeats_along_every_periodic_coordinate(start, why: str) -> None:
+    """With its derivatives along the others as well."""
+    given = [pde.Periodic("x", "y"), pde.Initial(u=start)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        problem = pde.Problem(anything, SQUARE * TIME, given, network=NETWORK)
+    assert bool(told) == bool(why) == (len(problem.labels) == 2)
+    assert why in "".join(str(one.message) for one in told)
+    solution = pde.Solution(problem, problem.init(3), None, None, pde.History(()))
+    y, t = np.random.default_rng(0).uniform(size=(2, 20))
+    for derivative in ("", "x", "y", "xy", "xx"):
+        u = solution.u.d(derivative)
+        np.testing.assert_allclose(u(0.0, y, t), u(1.0, y, t), atol=1e-6)
+        np.testing.assert_allclose(u(y, 0.0, t), u(y, 1.0, t), atol=1e-6)
+
+
 SQUARE, TIME = pde.Box(x=(0, 1), y=(0, 1)), pde.Time(0, 1)
 
 

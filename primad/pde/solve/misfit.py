@@ -125,8 +125,8 @@ def imbalance(
         return ""
     wanted = 10.0 ** round(2 * np.log10(most / least)) * weights[data]
     return (
-        f"{data!r} is not fitted, and the terms of {equation!r} count {most / least:.0f} times as much as how far "
-        f'data vary. Give data more weight: solve(weights={{"{data}": {wanted:g}}}), or the problem other units.'
+        f"{data!r} is not fitted, and the terms of {equation!r} count {most / least:.0f} times as much as how far data "
+        f'vary. Give data more weight: solve(weights={{"{data}": {wanted:g}}}), or write the problem in other units.'
     )
 
 
