@@ -229,7 +229,7 @@ def test_a_march_is_drawn_and_reported(marched, tmp_path, monkeypatch):
     matplotlib.use("Agg")
     monkeypatch.setattr(grids, "POINTS", 21)
     axes = marched.plot_slices(at=[0.0, 0.4])
-    assert len(axes.lines) == 2
+    assert len(axes.lines) == 3, "with the data at the end"
     matplotlib.pyplot.close(axes.figure)
     page = marched.report(tmp_path / "march.html", exact={"u": exact}).read_text()
     assert "in the last of 2 windows" in page and "relative error of u" in page

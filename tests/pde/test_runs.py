@@ -15,8 +15,9 @@ import pytest
 
 from primad import nn, optimize, pde
 from primad.errors import NotFiniteError, ProblemError, ShapeError
-from primad.pde.solve import progress, run_checkpoints, solution_files, solving
+from primad.pde.solve import run_checkpoints, solution_files, solving
 from primad.recording import tree
+from primad.system import live_display
 
 ROD = pde.Interval(-1, 1) * pde.Time(0, 1)
 
@@ -294,7 +295,7 @@ def test_what_is_done_before_the_first_step_is_shown(monkeypatch) -> None:
     from rich.console import Console
 
     written = io.StringIO()
-    monkeypatch.setattr(progress, "console", lambda: Console(file=written, force_terminal=True, width=200))
+    monkeypatch.setattr(live_display, "console", lambda: Console(file=written, force_terminal=True, width=200))
     problem(3).solve(points=9, steps=2)
     before, _, after = written.getvalue().partition("2/2")
     assert "0/2 recording and compiling" in before.replace("\x1b[32m", "").replace("\x1b[0m", "")

@@ -284,7 +284,7 @@ def as_rows(points: Any, names: Sequence[str]) -> Array:
     Raises:
         ShapeError: if they have other columns than the coordinates.
     """
-    rows = plain(points, np.float64)
+    rows: Array = plain(points, np.float64)
     if rows.ndim != 2 or rows.shape[1] != len(names):
         raise ShapeError(
             f"points of shape {rows.shape}, where each row is one of {', '.join(names)}",
