@@ -238,6 +238,21 @@ def test_a_march_is_drawn_and_reported(marched, tmp_path, monkeypatch):
     assert "steps" in marched._repr_html_()
 
 
+def test_a_march_whose_windows_have_problems_of_their_own_is_still_a_function():
+    """What wants a problem of all times says so, when it is asked for: nothing that was computed is lost."""
+
+    def window(time, initial):
+        if time.high - time.low > 0.15:
+            raise KeyError("no such window")
+        return pde.Problem(heat, pde.Interval(0, 1) * time, [pde.Periodic("x"), pde.Initial(**initial)],
+                           network=pde.MLP(3, 1))  # fmt: skip
+
+    found = pde.march(window, START, [0.0, 0.1, 0.2], points=9, nodes=16, steps=1, progress=False)
+    assert np.isfinite(found.u(0.3, 0.15)) and "march of u" in repr(found)
+    with pytest.raises(ProblemError, match=r"cannot be made: KeyError: 'no such window'(.|\n)*march.solutions\[0\]"):
+        found.error(u=exact)
+
+
 def test_a_march_is_saved_and_loaded_without_solving_again(marched, tmp_path):
     file = tmp_path / "march.safetensors"
     marched.save(file)

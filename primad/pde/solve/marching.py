@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,20 +46,56 @@ class Marched(Solution):
     """The solutions of all windows of a march as one, which is used as any other solution.
 
     Attributes:
-        problem: the problem from the first time to the last one that was reached.
         solutions: one for each window.
         times: where windows begin and end.
         params: the parameters of all windows.
         history: of all windows, one after the other.
     """
 
-    def __init__(self, problem: Problem, solutions: Sequence[Solution], times: Array, nodes: int) -> None:
-        self.solutions, self.times, self.nodes = list(solutions), times, nodes
-        last = self.solutions[-1]
-        params = [one.params for one in self.solutions]
-        reason, message, count = last.reason, last.message, len(self.solutions)
-        message = f"{message}, in the last of {count} windows" if count > 1 else message
-        super().__init__(problem, params, None, None, _joined(self.solutions), reason, message, last.settings)
+    def __init__(self, whole: Callable[[], Problem], solutions: Sequence[Solution], times: Array, nodes: int) -> None:
+        self.solutions, self.times, self.nodes, self._whole = list(solutions), times, nodes, whole
+        last, count = self.solutions[-1], len(self.solutions)
+        self.params, self.state, self.points = [one.params for one in self.solutions], None, None
+        self.history, self.reason, self.settings = _joined(self.solutions), last.reason, last.settings
+        self.message = f"{last.message}, in the last of {count} windows" if count > 1 else last.message
+
+    @cached_property
+    def problem(self) -> Problem:  # type: ignore[override]
+        """The problem from the first time to the last one that was reached, made when it is asked for.
+
+        Raises:
+            ProblemError: if the function that `march` took cannot make it.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # which the first window has told
+                return self._whole()
+        except Exception as error:
+            raise ProblemError(
+                f"the problem of all windows of the march cannot be made: {type(error).__name__}: {error}",
+                why="Pictures, errors and reports want it, from the first time to the last one.",
+                fix="let the function that makes the problem of a window make one of all times; or take a window: "
+                "march.solutions[0].",
+            ) from error
+
+    @property
+    def unknowns(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        return self.solutions[0].unknowns
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates, in order."""
+        return self.solutions[0].coordinates
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process writes files, as the first of those that shared the points does."""
+        return self.solutions[0].writes
+
+    @property
+    def _time(self) -> str:
+        return clock(self.solutions[0].problem.domain).names[0]
 
     @property
     def coefficients(self) -> dict[str, Any]:
@@ -138,15 +175,14 @@ class Marched(Solution):
 
     def _by_window(self, points: Array, found: Callable[[Solution, Array], Array]) -> Array:
         """Return what solutions of windows find at those of the points that are theirs."""
-        domain = self.problem.domain
-        points = as_rows(points, domain.names)
-        t = points[:, domain.names.index(clock(domain).names[0])]
+        points = as_rows(points, self.coordinates)
+        t = points[:, self.coordinates.index(self._time)]
         slack = ROUNDING * float(np.ptp(self.times))
         outside = np.flatnonzero(~((t >= self.times[0] - slack) & (t <= self.times[-1] + slack)))
         if outside.size:
-            name, first, last = clock(domain).names[0], self.times[0], self.times[-1]
+            first, last = self.times[0], self.times[-1]
             raise ProblemError(
-                f"the march is asked at {name} = {t[outside[0]]:g}, and it goes from {first:g} to {last:g}",
+                f"the march is asked at {self._time} = {t[outside[0]]:g}, and it goes from {first:g} to {last:g}",
                 why="No window was solved there.",
                 fix="march on: give `march` more times.",
             )
@@ -175,10 +211,9 @@ class Marched(Solution):
         )
 
     def __repr__(self) -> str:
-        names, first, last = ", ".join(self.problem.unknowns), self.times[0], self.times[-1]
+        names, first, last = ", ".join(self.unknowns), self.times[0], self.times[-1]
         ended = f"loss {self.loss:.3g} after {len(self.history)} steps, {self.message or self.reason}"
-        time = clock(self.problem.domain).names[0]
-        return f"<march of {names} from {time} = {first:g} to {last:g}: {ended}>"
+        return f"<march of {names} from {self._time} = {first:g} to {last:g}: {ended}>"
 
 
 def _joined(solutions: Sequence[Solution]) -> History:
@@ -224,10 +259,8 @@ class _Windows:
     def marched(self) -> Marched:
         """Return the windows that were reached as one solution."""
         times = self.times[: len(self.found) + 1]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # which the first window has told
-            whole = self.problem(Time(float(times[0]), float(times[-1])), self.begin)
-        return Marched(whole, self.found, times, self.nodes)
+        time = Time(float(times[0]), float(times[-1]))
+        return Marched(lambda: self.problem(time, self.begin), self.found, times, self.nodes)
 
 
 @entrance

@@ -44,7 +44,7 @@ class Unknown:
         self._solution, self.name, self.derivative = solution, name, derivative
 
     def __call__(self, *coordinates: Any, **named: Any) -> Any:
-        names = self._solution.problem.domain.names
+        names = self._solution.coordinates
         given = dict(zip(names, coordinates, strict=False))
         if len(coordinates) > len(names) or set(given) & set(named) or {*given, *named} != set(names):
             rows = len(coordinates) == 1 and not named and np.ndim(coordinates[0]) == 2
@@ -72,7 +72,7 @@ class Unknown:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "_solution" not in self.__dict__:
             raise AttributeError(name)
-        known = coordinate_names(self._solution.problem.domain.names)
+        known = coordinate_names(self._solution.coordinates)
         try:
             known.split(name)
         except ShapeError as error:
@@ -81,7 +81,7 @@ class Unknown:
         raise no_attribute(f"the unknown {self.name}", name, (), fix)
 
     def __repr__(self) -> str:
-        names = ", ".join(self._solution.problem.domain.names)
+        names = ", ".join(self._solution.coordinates)
         return f"<{self.name}{'_' + self.derivative if self.derivative else ''}({names})>"
 
 
@@ -118,6 +118,16 @@ class Solution:
         self.history, self.reason, self.message, self.settings = history, reason, message, settings
 
     @property
+    def unknowns(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        return self.problem.unknowns
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates, in order."""
+        return self.problem.domain.names
+
+    @property
     def coefficients(self) -> dict[str, Any]:
         """The coefficients that were learned."""
         return {name: np.asarray(value)[()] for name, value in self.params["coefficients"].items()}
@@ -138,12 +148,12 @@ class Solution:
         return self.history.seconds[-1] if self.history.seconds else 0.0
 
     def __getattr__(self, name: str) -> Unknown:
-        if name.startswith("_") or "problem" not in self.__dict__:
+        if name.startswith("_") or "history" not in self.__dict__:
             raise AttributeError(name)
-        if name in self.problem.unknowns:
+        if name in self.unknowns:
             return Unknown(self, name)
-        known = (*dir(self), *self.problem.unknowns)
-        unknowns = f"its unknowns are {', '.join(self.problem.unknowns)}."
+        known = (*dir(self), *self.unknowns)
+        unknowns = f"its unknowns are {', '.join(self.unknowns)}."
         raise no_attribute("a solution", name, known, suggestion(name, known) or unknowns)
 
     def at(self, points: Array, unknown: str, derivative: str = "") -> Array:
@@ -158,7 +168,7 @@ class Solution:
             ShapeError: if points have other columns.
             ProblemError: if there is no such unknown.
         """
-        points = as_rows(points, self.problem.domain.names)
+        points = as_rows(points, self.coordinates)
         evaluate = _evaluator(self.problem, unknown, derivative)
         pieces = [evaluate(self.params, points[i : i + MOST_AT_ONCE]) for i in range(0, len(points), MOST_AT_ONCE)]
         return np.concatenate([np.asarray(piece) for piece in pieces]) if pieces else np.zeros(0)
@@ -207,10 +217,10 @@ class Solution:
         if len(exact) != 1 or callable(points):
             raise ProblemError(
                 f"the error is that of one unknown, got {', '.join(exact) or 'none'}",
-                fix=f"write error({self.problem.unknowns[0]}=lambda {', '.join(self.problem.domain.names)}: …).",
+                fix=f"write error({self.unknowns[0]}=lambda {', '.join(self.coordinates)}: …).",
             )
         ((name, function),) = exact.items()
-        names = self.problem.domain.names
+        names = self.coordinates
         check_exact(function, name, names)
         at = self.problem.domain.interior(points).at if isinstance(points, int) else as_rows(points, names)
         known = ChainMap({"points": at}, Place(names, at))  # type: ignore[arg-type]
@@ -273,7 +283,7 @@ class Solution:
         return f"<p>{escape(repr(self))}</p>" + "".join(results(self, {}, bands=False))
 
     def __repr__(self) -> str:
-        names = ", ".join(self.problem.unknowns)
+        names = ", ".join(self.unknowns)
         ended = f"loss {self.loss:.3g} after {len(self.history)} steps, {self.message or self.reason}"
         return f"<solution of {names}: {ended}>"
 
