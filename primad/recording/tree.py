@@ -186,7 +186,27 @@ def flatten_as(structure: Any, tree: Any, what: str) -> list[Any]:
             return found
     except ValueError:
         pass
-    raise ShapeError(f"{what}: expected the tree {structure}, got {other}")
+    raise ShapeError(f"{what}: expected the tree {shown(structure)}, got {shown(other)}")
+
+
+class _Leaf:
+    """Stands for an array where a structure is shown."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+def shown(structure: Any) -> str:
+    """Return a structure as a user writes it, with a star for each array."""
+    if structure.is_leaf():
+        return "* (one array)"
+    if structure.num_leaves > MOST_SHOWN:
+        return f"of {structure.num_leaves} arrays"
+    return repr(unflatten(structure, [_Leaf()] * structure.num_leaves))
+
+
+MOST_SHOWN = 64
+"""Leaves of the largest structure that a message shows. Chosen: larger ones fill the screen and say nothing."""
 
 
 def paths(structure: Any) -> list[tuple[Any, ...]]:

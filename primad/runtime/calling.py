@@ -142,8 +142,9 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
     leaves, in_tree = tree.flatten(args)
     if len(leaves) != len(program.inputs) or (program.in_tree is not None and in_tree != program.in_tree):
         reordered = program.in_tree is not None and set(tree.paths(in_tree)) == set(tree.paths(program.in_tree))
+        taken = len(program.inputs) if program.in_tree is None else tree.shown(program.in_tree)
         raise ShapeError(
-            f"the program takes {program.in_tree or len(program.inputs)} arguments, got {in_tree}",
+            f"the program takes {taken} arguments, got {tree.shown(in_tree)}",
             why="The order of keys is part of what was recorded: a function can see it." if reordered else "",
         )
     leaves = in_order(leaves)

@@ -110,8 +110,8 @@ def _recorded(name: str, branches: Sequence[Function], leaves: Sequence[Any], in
     for branch, program in zip(branches, programs, strict=True):
         if program.out_tree != programs[0].out_tree:
             raise ShapeError(
-                f"{name}: {function_name(branches[0])} returns the tree {programs[0].out_tree}, "
-                f"{function_name(branch)} {program.out_tree}",
+                f"{name}: {function_name(branches[0])} returns the tree {tree.shown(programs[0].out_tree)}, "
+                f"{function_name(branch)} {tree.shown(program.out_tree)}",
                 why="What a choice gives has one structure, whatever is chosen.",
                 fix="return the same structure from all branches.",
             )

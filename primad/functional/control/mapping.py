@@ -41,7 +41,8 @@ def _spread_axes(axes: Any, values: Sequence[Any], what: str) -> list[Any]:
         else:
             numbered = iter(range(len(leaves)))
             places = tree.unflatten(structure, numbered)
-            result.extend(_axes_of(axis, places, len(leaves), f"vmap: {what} {axis!r} do not fit the tree {structure}"))
+            told = f"vmap: {what} {axis!r} do not fit the tree {tree.shown(structure)}"
+            result.extend(_axes_of(axis, places, len(leaves), told))
     return result
 
 

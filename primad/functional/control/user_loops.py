@@ -199,7 +199,8 @@ class LoopBody:
             leaves, structure = tree.flatten(found[0])
             if structure != self.carry_tree:
                 raise ShapeError(
-                    f"{self.loop}: {self.name} carries the tree {self.carry_tree} and returns {structure}",
+                    f"{self.loop}: {self.name} carries the tree {tree.shown(self.carry_tree)} "
+                    f"and returns {tree.shown(structure)}",
                     why="What a step returns is what the next one gets.",
                     fix="return the carry with the structure that init has.",
                 )
@@ -309,7 +310,8 @@ def associative_scan(f: Function, elems: Any, reverse: bool = False, axis: int =
         pair = [tree.unflatten(structure, part) for part in (left, right)]
         found, after = tree.flatten(f(*pair))
         if after != structure:
-            raise ShapeError(f"associative_scan: f takes the tree {structure} and returns {after}")
+            both = f"takes the tree {tree.shown(structure)} and returns {tree.shown(after)}"
+            raise ShapeError(f"associative_scan: f {both}")
         return found
 
     def part(x: Any, start: int, step: int, stop: int | None = None) -> Any:
