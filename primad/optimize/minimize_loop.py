@@ -6,15 +6,16 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from primad.errors import NotFiniteError, ShapeError, TracingError
 from primad.functional.derivatives.first_order import value_and_grad as with_gradient
 from primad.functional.export.distribute import compiler_of
+from primad.optimize.endings import Reason, ending, reason_of
 from primad.optimize.gauss_newton.residual_models import Loss, Residuals, finite
-from primad.optimize.parameter_vectors import Space, Tree, not_finite
+from primad.optimize.parameter_vectors import Space, Tree, check_plain, not_finite
 from primad.parallel.job import is_awaited
 from primad.system.live_display import LiveDisplay
 from primad.system.quantities import several
@@ -95,18 +96,6 @@ class Descent:
         return params, DescentState(state.step + 1, np.float64(value), vector, inner, np.bool_(False))
 
 
-Reason = Literal["target", "gradient", "stalled", "steps", "interrupted", "diverged", "callback"]
-_WORDS: dict[str, str] = {
-    "target": "the value is as low as asked for",
-    "gradient": "the gradient is as small as asked for",
-    "stalled": "no lower value was found: a minimum, up to rounding",
-    "steps": "all steps were made",
-    "interrupted": "interrupted",
-    "diverged": "a value is not finite",
-    "callback": "the callback asked for it",
-}
-
-
 @dataclass(frozen=True, repr=False)
 class Result:
     """What `solve` found.
@@ -116,7 +105,8 @@ class Result:
         state: the optimiser's state that belongs to them: give both to `solve` again to go on.
         value: the function there, as the optimiser's state tells it.
         values: this after each step.
-        reason: why it ended: "target", "gradient", "stalled", "steps", "interrupted", "diverged" or "callback".
+        reason: why it ended: "target", "gradient", "stalled" (no lower value was found), "unbounded" (the function
+            falls without bound), "steps", "interrupted", "diverged" or "callback".
         message: the reason in words; where it diverged, which value went wrong.
     """
 
@@ -175,6 +165,7 @@ def solve(
         ShapeError: if the parameters, the state or the function's result are not what they should be.
         TracingError: if the rule is none of this module, or the data are no tuple.
         NotFiniteError: if the function is NaN or infinite at the start: there is no good value to return.
+        NotDifferentiableError: in `grad`, `jit` or `vmap`.
 
     Example:
         >>> import numpy as np, primad
@@ -189,10 +180,11 @@ def solve(
     compiled = function if isinstance(function, (Loss, Residuals)) else rule.compile(function)
     draws = data if callable(data) else None
     fixed = () if draws is not None else tuple(data)  # type: ignore[arg-type]
+    check_plain("solve", (params, fixed))
     last = before = (params, rule.init(params) if state is None else state)
     values: list[float] = []
     reason: Reason = "steps"
-    message = ""
+    message, steepest = "", 0.0
     with _bar(steps) if progress else contextlib.nullcontext(_silent) as show:
         try:
             for _ in range(steps):
@@ -201,31 +193,27 @@ def solve(
                 before, last = last, found
                 values.append(float(last[1].value))
                 show(values[-1])
+                steepest = max(steepest, float(np.max(np.abs(last[1].gradient))))
                 asked = callback is not None and callback(*last)
-                reason = "callback" if asked else _reason(last[1], target, tolerance, draws is None)
+                reason = "callback" if asked else reason_of(last[1], target, tolerance, draws is None)
                 if reason != "steps":
                     break
         except KeyboardInterrupt:
             if is_awaited():  # all end
                 raise
             reason = "interrupted"
+        except TracingError:
+            _refuse_captured(function, last[0], points)
+            raise
         except NotFiniteError as error:
             if not values:
                 raise
             reason, message = "diverged", error.what
             # A first-order step does not look where it goes: what it found is bad, what it came from was seen.
             last = before if isinstance(rule, Descent) else last
-    value = float(last[1].value)
-    return Result(*last, value, np.array(values), reason, message or _WORDS[reason])
-
-
-def _reason(state: Any, target: float, tolerance: float, same_data: bool) -> Reason:
-    """Return why a search ends after the step that led to a state; "steps" where it goes on."""
-    if float(state.value) <= target:
-        return "target"
-    if np.max(np.abs(state.gradient)) <= tolerance and (tolerance or same_data):
-        return "gradient"
-    return "stalled" if state.stalled and same_data else "steps"
+    if not message:
+        reason, message = ending(reason, compiled, params, last[0], fixed, last[1], steepest)
+    return Result(*last, float(last[1].value), np.array(values), reason, message)
 
 
 def _check(rule: Any, data: Any, steps: int) -> None:
@@ -244,6 +232,19 @@ def _check(rule: Any, data: Any, steps: int) -> None:
             f"solve: data is a tuple of the function's other arguments, got {type(data).__name__}",
             fix="write data=(x,) for one of them.",
         )
+
+
+def _refuse_captured(function: Any, params: Tree, data: Sequence[Any]) -> None:
+    """Raise if a function that cannot be compiled captures a traced array, of which its result depends then.
+
+    Raises:
+        NotDifferentiableError: with what to do now.
+    """
+    try:
+        result = getattr(function, "function", function)(params, *data)
+    except Exception:  # the error that there is says what is wrong
+        return
+    check_plain("solve", result)
 
 
 def _silent(value: float) -> None:

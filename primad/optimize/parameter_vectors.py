@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import NotFiniteError, ShapeError
+from primad.errors import NotDifferentiableError, NotFiniteError, ShapeError
 from primad.ir.array_types import ArrayType
 from primad.parallel.job import ranks
 from primad.parallel.shares import Share, shares_in
 from primad.recording import tree
 from primad.recording.foreign import plain
+from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of
 
 Tree = Any
@@ -31,6 +32,24 @@ def check_counts(rule: Any, *names: str) -> None:
         count = getattr(rule, name)
         if not isinstance(count, (int, np.integer)) or count < 1:
             raise ShapeError(f"{type(rule).__name__}: {name} must be a positive integer, got {count!r}")
+
+
+def check_plain(what: str, values: Tree) -> None:
+    """Raise if there is a traced array in a tree: optimisers run on plain numbers.
+
+    Raises:
+        NotDifferentiableError: with what to do now.
+    """
+    if not any(isinstance(leaf, TracedArray) for leaf in tree.leaves(values)):
+        return
+    raise NotDifferentiableError(
+        f"{what} got a traced array, so it would be differentiated, batched or compiled",
+        why="It runs on plain numbers, and how the solution moves with its parameters is not recorded.",
+        fix="take primad.integrate.solve_ivp, which is recorded."
+        if what == "solve_ivp"
+        else f"call {what} outside of grad, jit and vmap; inside, put it into a function with primad.opaque(result=…) "
+        "and give this its derivative, that of the implicit function, with primad.custom_jvp.",
+    )
 
 
 def float_types(params: Tree) -> list[ArrayType]:

@@ -209,7 +209,8 @@ class _Truncated(ABC, Generic[M]):
 
     def _forcing(self, state: NewtonCGState, gradient: Vector) -> float:
         """Return how much of the gradient may be left (Eisenstat & Walker 1996, choice 2 with its safeguard)."""
-        before, now = float(np.linalg.norm(state.gradient)), float(np.linalg.norm(gradient))
+        with np.errstate(over="ignore"):  # of a function that falls without bound
+            before, now = float(np.linalg.norm(state.gradient)), float(np.linalg.norm(gradient))
         if not before:
             return self.forcing
         found = 0.9 * (now / before) ** 2

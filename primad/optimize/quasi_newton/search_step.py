@@ -163,8 +163,9 @@ class QuasiNewton(ABC, Generic[S]):
         """Return the end of a line search, and how many changes of the gradient its direction used."""
         # Where the remembered curvature leads nowhere, the gradient itself may still.
         for count in (kept, 0) if kept else (0,):
-            direction = -self._scaled(gradient, state, count)
-            start = LinePoint(0.0, value, float(gradient @ direction))
+            with np.errstate(over="ignore", invalid="ignore"):  # of a function that falls without bound
+                direction = -self._scaled(gradient, state, count)
+            start = LinePoint(0.0, value, _product(gradient, direction))
             if not start.slope < 0:
                 continue
             norm = float(np.sum(np.abs(gradient)))
@@ -172,7 +173,7 @@ class QuasiNewton(ABC, Generic[S]):
 
             def along(length: float, direction: Vector = direction) -> LinePoint:
                 there, value, gradient = at(origin + length * direction)
-                return LinePoint(length, value, float(gradient @ direction), (there, gradient))
+                return LinePoint(length, value, _product(gradient, direction), (there, gradient))
 
             found = strong_wolfe(along, start, length, self.evaluations)
             if found is not None:
@@ -182,7 +183,13 @@ class QuasiNewton(ABC, Generic[S]):
 
 def curved(move: Vector, change: Vector) -> bool:
     """Say whether a change of the gradient shows that the function is convex along the move, beyond rounding."""
-    return bool(move @ change > 1e-10 * float(change @ change) ** 0.5 * float(move @ move) ** 0.5)
+    return _product(move, change) > 1e-10 * math.sqrt(_product(change, change)) * math.sqrt(_product(move, move))
+
+
+def _product(a: Vector, b: Vector) -> float:
+    """Return the inner product, which overflows where a function falls without bound."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(a @ b)
 
 
 def _pair(result: Any, name: str) -> tuple[float, Any]:
