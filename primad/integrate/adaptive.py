@@ -69,10 +69,10 @@ def adaptive(
     stop: Any,
     y0: Any,
     method: Method,
-    rtol: float,
-    atol: float,
+    rtol: Any,
+    atol: Any,
     first: Any,
-    options: tuple[float, int, Function],
+    options: tuple[float, int, tuple[Any, Function]],
     piece: Piece | None = None,
 ) -> Path:
     """Take steps whose errors stay below the tolerances.
@@ -88,11 +88,12 @@ def adaptive(
         rtol: relative tolerance.
         atol: absolute tolerance.
         first: length of the first step; None to estimate it.
-        options: length of the longest step, the most steps, and (t, y, t after a step, y after it) -> whether an event
-            ends the path in this step.
+        options: length of the longest step, the most steps, and what counts events: the counts at the beginning, and a
+            function (counts, whether a step is taken, t, y, t after it, y after it) -> (counts after it, whether the
+            path ends in it).
         piece: where to begin, and how many steps to take at most before the path is handed over. None: all of them.
     """
-    longest, most, ends = options
+    longest, most, (counts, counted) = options
     direction = stop_gradient(np.sign(stop - start))
     begun = None if piece is None else piece.state
     if begun is None:
@@ -102,7 +103,7 @@ def adaptive(
         begun = {
             "t": start, "y": y0, "slope": slope, "h": np.minimum(first, longest),
             "refused": np.bool_(False), "status": np.where(np.all(np.isfinite(slope)), 0, -1),
-            "component": _first_bad(slope),
+            "component": _first_bad(slope), "events": counts,
         }  # fmt: skip
     if piece is not None:
         begun = {**begun, "left": np.int64(piece.length)}
@@ -126,7 +127,8 @@ def adaptive(
         taken = stop_gradient(np.abs(end - t))
         length = np.minimum(taken * np.where(good, growth, shrink), longest)
         short = ~good & (length < shortest)
-        status = np.where(short, -1, np.where(good & ends(t, y, end, found.y), 1, 0))
+        happened, is_over = counted(state["events"], good, t, y, end, found.y)
+        status = np.where(short, -1, np.where(is_over, 1, 0))
         steep = np.argmax(np.abs(state["slope"]) / (1.0 + np.abs(y)))
         bad = np.where(np.isfinite(found.slope), found.y, found.slope)
         component = np.where(np.all(np.isfinite(bad)), steep, _first_bad(bad))
@@ -138,6 +140,7 @@ def adaptive(
             "refused": ~good,
             "status": status,
             "component": stop_gradient(component),
+            "events": stop_gradient(happened),
         }
         if piece is not None:
             after["left"] = state["left"] - 1

@@ -35,12 +35,12 @@ class Event(NamedTuple):
 
     Attributes:
         function: of (t, y), a number.
-        ends: whether the path ends there.
+        ends: how often it happens on a path, which ends there; 0 if it does not end one.
         direction: 1 or −1 if only a change from below, or from above, is meant; else 0.
     """
 
     function: Function
-    ends: bool
+    ends: int
     direction: float
 
     def happens(self, before: Any, after: Any) -> Any:
@@ -56,7 +56,8 @@ def events_of(given: Any, args: Sequence[Any]) -> list[Event]:
     """Return what a user gave as events, with SciPy's attributes `terminal` and `direction`.
 
     Raises:
-        ShapeError: for one whose value is no number, when it is recorded; for another `terminal` than a truth value.
+        ShapeError: for one whose value is no number, when it is recorded; for another `terminal` than a truth value
+            or a count.
     """
     functions = [given] if callable(given) else list(given or ())
     return [_event(function, args) for function in functions]
@@ -64,9 +65,12 @@ def events_of(given: Any, args: Sequence[Any]) -> list[Event]:
 
 def _event(function: Function, args: Sequence[Any]) -> Event:
     check_function(function, "solve_ivp: an event: ")
-    ends = getattr(function, "terminal", False)
-    if ends not in (None, False, True, 0, 1):
-        raise ShapeError(f"solve_ivp: terminal must be a truth value, got {ends!r}", fix="end at the first event.")
+    ends = getattr(function, "terminal", None) or 0
+    if not isinstance(ends, (int, np.integer, np.bool_)) or ends < 0:
+        raise ShapeError(
+            f"solve_ivp: terminal must be a truth value or a count, got {ends!r}",
+            fix="write event.terminal = True to end at the first event, or 3 to end at the third.",
+        )
 
     def value(t: Any, y: Any) -> Any:
         found = function(t, y, *args)
@@ -74,20 +78,46 @@ def _event(function: Function, args: Sequence[Any]) -> Event:
             raise ShapeError(f"solve_ivp: an event returns the shape {np.shape(found)}", fix="return a number.")
         return found
 
-    return Event(value, bool(ends), float(getattr(function, "direction", 0)))
+    return Event(value, int(ends), float(getattr(function, "direction", 0)))
 
 
-def is_end(events: Sequence[Event]) -> Function:
-    """Return the function (t, y, t after a step, y after it) -> whether an event ends the path in this step."""
+class Count(NamedTuple):
+    """How often an event has happened on a path so far.
 
-    def ends(t: Any, y: Any, later: Any, new: Any) -> Any:
-        found: Any = np.bool_(False)
-        for event in events:
-            if event.ends:
-                found = found | event.happens(event.function(t, y), event.function(later, new))
-        return found
+    Attributes:
+        hits: how often.
+        last: whether it did in the last step.
+    """
 
-    return ends
+    hits: Any
+    last: Any
+
+
+def counts(events: Sequence[Event]) -> tuple[Count, ...]:
+    """Return the counts at the beginning of a path, of the events that may end it."""
+    return tuple(Count(np.int64(0), np.bool_(False)) for event in events if event.ends)
+
+
+def counter(events: Sequence[Event]) -> Function:
+    """Return what counts the events that may end a path.
+
+    It is a function (counts, whether a step is taken, t, y, t after it, y after it) -> (counts after it, whether the
+    path ends in it).
+    """
+    ending = [event for event in events if event.ends]
+
+    def counted(known: tuple[Count, ...], taken: Any, t: Any, y: Any, later: Any, new: Any) -> Any:
+        found, over = [], np.bool_(False)
+        for event, count in zip(ending, known, strict=True):
+            first = event.function(t, y)
+            again = count.last & (first == 0)  # it was found at the end of the step before
+            hit = event.happens(first, event.function(later, new)) & ~again
+            hits = count.hits + np.where(taken & hit, 1, 0)
+            found.append(Count(hits, np.where(taken, hit, count.last)))
+            over = over | (taken & hit & (hits >= event.ends))
+        return tuple(found), over
+
+    return counted
 
 
 def found_events(event: Event, path: Path, method: str, most: int | None) -> tuple[Any, Any]:
@@ -97,8 +127,8 @@ def found_events(event: Event, path: Path, method: str, most: int | None) -> tup
         event: which.
         path: of the integration.
         method: its method's name.
-        most: how many times to return. None: all that there are; inside of a transform, where shapes cannot depend on
-            values, the only one.
+        most: how many times to return, or those up to the one that ends the path if these are more. None: all that
+            there are; inside of a transform, where shapes cannot depend on values, the only one.
 
     Raises:
         StepsError: inside of a transform, if there are several and `most` does not say how many to return.
@@ -112,7 +142,9 @@ def found_events(event: Event, path: Path, method: str, most: int | None) -> tup
     hits = taken & (path.h != 0) & event.happens(first, later)
     hits = hits & ~_found_before(path.h != 0, hits, first == 0)
     number = np.cumsum(hits * 1.0)  # counts events up to each step
-    if most is None and isinstance(number, TracedArray):
+    if most is None and event.ends and isinstance(number, TracedArray):
+        most = event.ends
+    elif most is None and isinstance(number, TracedArray):
         most, hits = 1, hits & single(number[-1])
     elif most is None:
         most = 1 << int(np.max(number, initial=1.0) - 1).bit_length()  # few lengths, so that programs are found again
@@ -128,7 +160,7 @@ def found_events(event: Event, path: Path, method: str, most: int | None) -> tup
         time = _root(value, pnp.take(path.t, k), pnp.take(path.end, k))
         return np.where(there, time, np.nan), np.where(there, within(path, method, k, time), np.nan)
 
-    found: tuple[Any, Any] = vmap(one)(np.arange(float(operator.index(most))))
+    found: tuple[Any, Any] = vmap(one)(np.arange(float(max(operator.index(most), event.ends))))
     return found
 
 
@@ -154,7 +186,7 @@ def end_of(events: Sequence[Event], found: Sequence[tuple[Any, Any]], direction:
     end: Any = None
     for event, (times, _) in zip(events, found, strict=True):
         if event.ends:
-            first = times[0]
+            first = times[event.ends - 1]
             earlier = first if end is None else np.where(direction * (first - end) < 0, first, end)
             end = first if end is None else np.where(np.isnan(end), first, earlier)
     return end

@@ -10,13 +10,23 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from primad import numpy as pnp
-from primad.errors import NotDifferentiableError, ShapeError, TracingError, suggestion
+from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.functional.recorded_values import stop_gradient
 from primad.integrate.adaptive import Path, Piece, adaptive, equal, values, values_by_pieces
-from primad.integrate.events import before, end_of, events_of, found_events, is_end
+from primad.integrate.argument_checks import (
+    check_lengths,
+    check_method,
+    check_options,
+    check_times,
+    checked_args,
+    checked_count,
+    checked_start,
+    checked_tolerances,
+    is_plain,
+)
+from primad.integrate.events import before, counter, counts, end_of, events_of, found_events
 from primad.integrate.methods import METHODS
 from primad.integrate.run_checks import reached, stopped
-from primad.recording import tree
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
@@ -38,15 +48,17 @@ def solve_ivp(
     t_eval: Any = None,
     dense_output: bool = False,
     events: Any = None,
+    vectorized: bool = False,
     args: Sequence[Any] | None = None,
     *,
-    rtol: float = 1e-3,
-    atol: float = 1e-6,
+    rtol: Any = 1e-3,
+    atol: Any = 1e-6,
     first_step: float | None = None,
     max_step: float = np.inf,
     steps: int | None = None,
     max_steps: int = 10_000,
     max_events: int | None = None,
+    **unknown: Any,
 ) -> OptimizeResult:
     """Integrate y′ = f(t, y) from a value at the beginning.
 
@@ -64,17 +76,19 @@ def solve_ivp(
         t_eval: times at which values are wanted. Inside of a transform it has to be given.
         dense_output: whether `sol` of the result is a function of time.
         events: a function `(t, y, *args) -> number`, or several: the times are found at which it changes its sign. It
-            may have SciPy's attributes: `direction`, and `terminal`, if the first such time is the end of the path (not
-            with "RK4").
+            may have SciPy's attributes: `direction`, and `terminal`: True if the first such time is the end of the
+            path, 3 if the third is (not with "RK4").
+        vectorized: whether `fun` is written for values with one more axis: it gets one of length 1.
         args: further arguments of `fun` and of events.
-        rtol: relative tolerance of the adaptive methods.
-        atol: absolute tolerance.
+        rtol: relative tolerance of the adaptive methods, a number or one for each component.
+        atol: absolute tolerance, likewise.
         first_step: length of the first step; by default it is estimated.
         max_step: length of the longest step.
         steps: how many steps "RK4" takes.
         max_steps: the most steps, refused ones included, that an adaptive method may take.
         max_events: how many times of each event are found: the first ones. By default all are; inside of a transform,
             an event that happens more than once needs this number.
+        **unknown: SciPy's other options are refused: `jac`, for one, is exact.
 
     Returns:
         `t`, `y` (a column for each time), `t_events`, `y_events`, `sol`, `nfev`, `status`, `message` and `success`, as
@@ -83,6 +97,7 @@ def solve_ivp(
         events, the path is not kept.
 
     Raises:
+        TracingError: if there is no such method or option: what to take instead.
         ShapeError: for a `y0` that has not one axis, or a slope of another shape; for times in `t_eval` outside of
             `t_span`, tolerances and lengths of steps that are not positive, a `t_span` that is not finite.
         StepsError: if the end is not reached in `max_steps` steps; inside of a transform, if a value that is asked for
@@ -97,33 +112,35 @@ def solve_ivp(
         (np.float64(0.3679), np.float64(-0.7358))
     """
     check_function(fun, "solve_ivp: ")
-    start, stop, y0 = _checked(t_span, y0)
-    _check_times(t_eval, start, stop)
-    if method not in (*METHODS, "RK4"):
-        near = suggestion(method, [*METHODS, "RK4"]) if isinstance(method, str) else ""
-        raise TracingError(f"solve_ivp: there is no method {method!r}", fix=near or f"choose from {[*METHODS, 'RK4']}.")
+    start, stop, y0 = checked_start(t_span, y0)
+    check_times(t_eval, start, stop)
+    check_method(method, [*METHODS, "RK4"])
+    check_options(unknown)
+    args = checked_args(args)
 
     def slope(t: Any, y: Any) -> Any:
-        found = fun(t, y, *(args or ()))
+        found = fun(t, pnp.expand_dims(y, -1) if vectorized else y, *args)
         found = pnp.array(found) if isinstance(found, (list, tuple)) else found
+        found = pnp.reshape(found, (-1,)) if vectorized else found
         found = found if isinstance(found, TracedArray) else plain(found, np.float64)
         if found.shape != y.shape:
             raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
         return found
 
-    watched = events_of(events, args or ())
+    watched = events_of(events, args)
+    if is_plain(start, stop) and start == stop:
+        return _unmoved(start, y0, t_eval, dense_output, len(watched))
     if method == "RK4":
         if any(event.ends for event in watched):
             raise TracingError("solve_ivp: no event ends the steps of RK4", fix="choose an adaptive method.")
-        path = equal(slope, start, stop, y0, _count(steps))
+        path = equal(slope, start, stop, y0, checked_count(steps))
         evaluations = 4 * path.count
     else:
         most = operator.index(max_steps)
-        path_of = _adaptive_path(
-            slope, (start, stop), y0, method, rtol, atol, first_step, (max_step, most, is_end(watched))
-        )
+        options = max_step, most, (counts(watched), counter(watched))
+        path_of = _adaptive_path(slope, (start, stop), y0, method, rtol, atol, first_step, options)
         whole = watched or dense_output or t_eval is None
-        if not whole and _is_plain(start, stop, t_eval, first_step, slope(start, y0)):
+        if not whole and is_plain(start, stop, t_eval, first_step, slope(start, y0)):
             return _by_pieces(path_of, method, stop, plain(t_eval, np.float64), y0.size, most)
         path = path_of(None)
         evaluations = METHODS[method].evaluations * path.count + 2
@@ -131,6 +148,7 @@ def solve_ivp(
     end = end_of(watched, found, np.sign(stop - start))
     if end is not None:
         found = [before(end, times, y, np.sign(stop - start)) for times, y in found]
+    found = [(times[:max_events], y[:max_events]) for times, y in found]
     result = _result(path, method, start, stop, t_eval, dense_output, end)
     result.nfev = evaluations
     traced = isinstance(path.count, TracedArray)
@@ -139,8 +157,18 @@ def solve_ivp(
     return result
 
 
-def _is_plain(*values: Any) -> bool:
-    return not any(isinstance(leaf, TracedArray) for leaf in tree.leaves(values))
+def _unmoved(start: Any, y0: Any, t_eval: Any, dense_output: bool, events: int) -> OptimizeResult:
+    """Return SciPy's result over no time."""
+
+    def sol(t: Any) -> Any:
+        return pnp.reshape(y0, (-1, *(1,) * np.ndim(t))) + 0 * np.asarray(t, np.float64)
+
+    times = np.array([start]) if t_eval is None else plain(t_eval, np.float64)
+    result = OptimizeResult(t=times, y=sol(times), sol=sol if dense_output else None, status=0, nfev=0)
+    result.success, result.message = True, REACHED
+    result.t_events = [np.zeros(0)] * events if events else None
+    result.y_events = [np.zeros((0, y0.shape[0]))] * events if events else None
+    return result
 
 
 def _adaptive_path(
@@ -151,26 +179,20 @@ def _adaptive_path(
     rtol: Any,
     atol: Any,
     first: Any,
-    options: tuple[Any, int, Function],
+    options: tuple[Any, int, tuple[Any, Function]],
 ) -> Callable[[Piece | None], Path]:
     """Return the function piece -> path of an adaptive method.
 
     Raises:
         ShapeError: for tolerances, and lengths of steps, that are not positive.
     """
-    longest, most, ends = options
-    for name, value, least in (("rtol", rtol, 0.0), ("atol", atol, 0.0), ("max_step", longest, 5e-324)):
-        if not np.all(np.asarray(value) >= least):
-            must = "positive" if least else "zero or more"
-            raise ShapeError(f"solve_ivp: {name} must be {must}, got {value}")
-    if rtol == 0 and np.any(np.asarray(atol) == 0):
-        raise ShapeError("solve_ivp: rtol and atol are both 0, which no step meets", fix="pass rtol=1e-10, say.")
-    if first is not None and _is_plain(first) and not first > 0:
-        raise ShapeError(f"solve_ivp: first_step must be positive, got {first}")
+    longest, most, counted = options
+    tolerances = checked_tolerances(rtol, atol, y0.shape)
+    check_lengths(longest, first)
 
     def path_of(piece: Piece | None) -> Path:
-        bounds = float(longest), most, ends
-        return adaptive(slope, *span, y0, METHODS[method], float(rtol), float(atol), first, bounds, piece)
+        bounds = float(longest), most, counted
+        return adaptive(slope, *span, y0, METHODS[method], *tolerances, first, bounds, piece)
 
     return path_of
 
@@ -186,47 +208,6 @@ def _by_pieces(
         result.message = stopped(path.stop, int(path.component))
     result.nfev = METHODS[method].evaluations * count + 2
     return result
-
-
-def _checked(t_span: Sequence[Any], y0: Any) -> tuple[Any, Any, Any]:
-    if len(t_span) != 2:
-        raise ShapeError(f"solve_ivp: t_span must be two times, got {len(t_span)}", fix="pass further times as t_eval.")
-    start, stop = (t if isinstance(t, TracedArray) else plain(t, np.float64)[()] for t in t_span)
-    y0 = pnp.array(y0) if isinstance(y0, (list, tuple)) else y0
-    y0 = y0 if isinstance(y0, TracedArray) else plain(y0, np.float64)
-    if len(y0.shape) != 1:
-        raise ShapeError(f"solve_ivp: y0 must have one axis, its shape is {y0.shape}", fix="np.ravel joins its axes.")
-    if not y0.size:
-        raise ShapeError("solve_ivp: y0 is empty")
-    if not all(np.isfinite(t) for t in (start, stop) if _is_plain(t)):
-        raise ShapeError(
-            f"solve_ivp: t_span must be finite, got {start} to {stop}",
-            fix="end where the solution does not change any more: an event of the slope finds the time.",
-        )
-    return start, stop, y0
-
-
-def _check_times(t_eval: Any, start: Any, stop: Any) -> None:
-    """Refuse times outside of an interval, where they are known."""
-    if t_eval is None or not _is_plain(t_eval, start, stop):
-        return
-    times = plain(t_eval, np.float64)
-    if times.ndim != 1:
-        raise ShapeError(f"solve_ivp: t_eval must have one axis, its shape is {times.shape}", fix="pass t_eval=[time].")
-    outside = ~((times >= min(start, stop)) & (times <= max(start, stop)))
-    if outside.any():
-        raise ShapeError(
-            f"solve_ivp: {times[outside][0]:.16g} in t_eval lies outside of t_span, {start:.16g} to {stop:.16g}",
-            fix="integrate over a longer t_span.",
-        )
-
-
-def _count(steps: int | None) -> int:
-    if steps is None or operator.index(steps) < 1:
-        raise ShapeError(
-            f"solve_ivp: the method RK4 needs the number of steps, got {steps}", fix="pass steps=100, say."
-        )
-    return operator.index(steps)
 
 
 def _result(

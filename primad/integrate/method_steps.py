@@ -25,7 +25,7 @@ class Stepped(NamedTuple):
 
     y: Any
     slope: Any
-    error: Callable[[float, float], Any]
+    error: Callable[[Any, Any], Any]
     inside: Any
 
 
@@ -60,6 +60,6 @@ def norm(x: Any) -> Any:
     return np.sqrt(np.mean(x * x))
 
 
-def scale(y: Any, new: Any, atol: float, rtol: float) -> Any:
+def scale(y: Any, new: Any, atol: Any, rtol: Any) -> Any:
     """Return how large the error of each component may be."""
     return atol + rtol * np.maximum(np.abs(y), np.abs(new))

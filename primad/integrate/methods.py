@@ -30,7 +30,7 @@ def _rk45(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
     tableau = scipy.integrate.RK45
     slopes, new = _stages(tableau, fun, t, y, slope, h)
 
-    def error(atol: float, rtol: float) -> Any:
+    def error(atol: Any, rtol: Any) -> Any:
         return norm(h * combined(tableau.E, slopes) / scale(y, new, atol, rtol))
 
     inside = pnp.stack([combined(column, slopes) for column in tableau.P.T])
@@ -49,7 +49,7 @@ def _dop853(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
     tableau = scipy.integrate.DOP853
     slopes, new = _stages(tableau, fun, t, y, slope, h)
 
-    def error(atol: float, rtol: float) -> Any:
+    def error(atol: Any, rtol: Any) -> Any:
         allowed = scale(y, new, atol, rtol)
         fifth = np.sum((combined(tableau.E5, slopes) / allowed) ** 2)
         third = np.sum((combined(tableau.E3, slopes) / allowed) ** 2)
@@ -82,7 +82,7 @@ METHODS = {
 
 
 def first_step(
-    fun: Function, t: Any, y: Any, slope: Any, span: Any, order: int, atol: float, rtol: float, most: float
+    fun: Function, t: Any, y: Any, slope: Any, span: Any, order: int, atol: Any, rtol: Any, most: float
 ) -> Any:
     """Return the length of a first step, as Hairer, Nørsett and Wanner choose it; it is a constant to derivatives."""
     t, y, slope, span = (stop_gradient(x) for x in (t, y, slope, span))
@@ -91,7 +91,7 @@ def first_step(
     tiny = (small < 1e-5) | (steep < 1e-5)
     h = np.minimum(np.where(tiny, 1e-6, 0.01 * small / np.where(tiny, 1.0, steep)), np.abs(span))
     ahead = np.sign(span) * h
-    bend = norm((fun(t + ahead, y + ahead * slope) - slope) / allowed) / h
+    bend = norm((fun(t + ahead, y + ahead * slope) - slope) / allowed) / np.where(h == 0, 1.0, h)
     largest = np.maximum(steep, bend)
     flat = largest <= 1e-15
     exponent = 1.0 / (order + 1)

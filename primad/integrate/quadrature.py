@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -31,7 +31,7 @@ def quad(
     func: Function,
     a: Any,
     b: Any,
-    args: Sequence[Any] = (),
+    args: Any = (),
     *,
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
@@ -48,7 +48,7 @@ def quad(
         func: `(x, *args) -> number`, in NumPy; it is recorded once.
         a: where to begin. An infinite limit must be a Python number.
         b: where to end.
-        args: further arguments of `func`.
+        args: further arguments of `func`; one that is no tuple is the only one, as in SciPy.
         epsabs: absolute tolerance.
         epsrel: relative tolerance; one of the two suffices.
         limit: the most intervals.
@@ -68,6 +68,7 @@ def quad(
         (np.float64(3.14159265359), np.float64(3.14159265359))
     """
     check_function(func, "quad: ")
+    args = args if isinstance(args, tuple) else (args,)
     limit = operator.index(limit)
     if limit < 1:
         raise ShapeError(f"quad: limit must be at least 1, got {limit}")

@@ -38,7 +38,7 @@ def _ros23(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
     after = fun(t + h, new)
     k3 = solved(after - (6 + np.sqrt(2)) * (k2 - middle) - 2 * (k1 - slope) + h * _D * in_time)
 
-    def error(atol: float, rtol: float) -> Any:
+    def error(atol: Any, rtol: Any) -> Any:
         return norm(h / 6 * (k1 - 2 * k2 + k3) / scale(y, new, atol, rtol))
 
     return Stepped(new, after, error, pnp.stack([k1, k2]))
@@ -90,7 +90,7 @@ def _rodas4(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
         stages.append(np.linalg.solve(system, right + part * h * in_time if part else right))
     new = at + stages[-1]
 
-    def error(atol: float, rtol: float) -> Any:
+    def error(atol: Any, rtol: Any) -> Any:
         return norm(stages[-1] / scale(y, new, atol, rtol))
 
     inside = pnp.stack([new, *(combined(row, stages) for row in _INSIDE)])
