@@ -199,10 +199,10 @@ def test_least_squares_and_root() -> None:
         return {"all": p["size"] * np.exp(-p["rate"][0] * t) - y, "one": 0.1 * (p["size"] - 3)}
 
     for options in ({}, {"products": True}, {"method": "lm"}, {"bounds": (0.0, {"size": 10.0, "rate": 1e3})}):
-        found = least_squares(misfit, start, (3 * np.exp(-2 * t),), **options)
+        found = least_squares(misfit, start, args=(3 * np.exp(-2 * t),), **options)
         assert found.success and found.fun["all"].shape == (25,) and found.active_mask["rate"].shape == (1,)
         np.testing.assert_allclose([found.x["size"], found.x["rate"][0]], [3, 2], rtol=1e-6)
-    soft = least_squares(misfit, start, (3 * np.exp(-2 * t),), loss="soft_l1", compiled=False)
+    soft = least_squares(misfit, start, args=(3 * np.exp(-2 * t),), loss="soft_l1", compiled=False)
     np.testing.assert_allclose(soft.x["size"], 3, rtol=1e-5)
     for method in ("hybr", "lm", "krylov", "broyden1"):
         two = root(lambda p: (p["a"] ** 2 - p["b"], np.exp(p["b"]) - 2), {"a": 1.0, "b": 0.5}, method=method)
@@ -244,15 +244,15 @@ def test_solve_ivp_by_every_method(method: str) -> None:
 
 def test_scipys_solvers_say_what_is_wrong() -> None:
     cases: list[tuple[Any, str]] = [
-        (lambda: minimize(loss, {"x": 1, "y": 2}), "float parameters"),
-        (lambda: minimize(loss, START, 1.0), "args is a tuple"),
+        (lambda: minimize(loss, {"x": 1j, "y": 2}), "dtype complex128 are not supported"),
+        (lambda: least_squares(residuals, START, args=1.0), "args is a tuple"),
         (lambda: minimize(3, START), "expected a function"),
         (lambda: minimize(loss, START, bounds=[(0, 1)] * 4), "bounds are a pair"),
         (lambda: minimize(loss, START, bounds=({"x": 0.0}, 1.0)), "bounds: expected the tree"),
         (lambda: minimize(loss, START, bounds=(1.0, 0.0)), "above the upper"),
         (lambda: minimize(loss, START, bounds=({"x": np.zeros(3), "y": 0.0}, 1.0)), r"shape \(3,\)"),
         (lambda: minimize(loss, START, constraints={"fun": loss}), "'eq' or 'ineq'"),
-        (lambda: least_squares(residuals, START, jac="2-point"), "jac is supplied"),
+        (lambda: least_squares(residuals, START, jac_sparsity=np.ones((4, 4))), "the exact Jacobian is a whole"),
         (lambda: root(lambda p: p["x"], START), "2 results for 4 unknowns"),
         (lambda: solve_ivp(lambda t, y: {"x": y["x"]}, (0, 1), START), "the result of fun"),
         (lambda: solve_ivp(lambda t, y: {"x": y["x"][0], "y": y["y"]}, (0, 1), START), "a part of the state"),

@@ -159,7 +159,11 @@ ENTRANCES: dict[str, Callable[[Any], Any]] = {
     "while_loop": lambda t: primad.while_loop(lambda x: squares(x) < 1, lambda x: 2 * x, t),
     "minimize": lambda t: primad.optimize.minimize(squares, t),
     "least_squares": lambda t: primad.optimize.least_squares(lambda p: p, t),
-    "data of a fit": lambda t: primad.optimize.least_squares(lambda p, y: p - y, V, (t,)),
+    "data of a fit": lambda t: primad.optimize.least_squares(lambda p, y: p - y, V, args=(t,)),
+    "root": lambda t: primad.optimize.root(lambda p: p, t),
+    "a place of a curve": lambda t: primad.optimize.curve_fit(lambda x, a: a * x, t, V),
+    "a value of a curve": lambda t: primad.optimize.curve_fit(lambda x, a: a * x, V, t),
+    "an error of a curve": lambda t: primad.optimize.curve_fit(lambda x, a: a * x, V, V, sigma=t),
     "solve_ivp": lambda t: primad.integrate.solve_ivp(lambda s, y: -y, (0.0, 1.0), t),
     "t_eval": lambda t: primad.integrate.solve_ivp(lambda s, y: -y, (0.0, 9.0), V, t_eval=t),
     "data of a problem": lambda t: pde.Data(x=V, u=t),
@@ -186,8 +190,9 @@ ENTRANCES: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 NOT_MET = {
     ("long", "t_eval"), ("long", "solve_ivp"), ("long", "data of a problem"), ("long", "a coefficient"),
+    *((thing, f"{what} of a curve") for thing in ("pandas", "xarray") for what in ("a place", "a value", "an error")),
 }  # fmt: skip
-"""Where digits beyond those of 64 bits are left out, as everywhere in SciPy."""
+"""Where digits beyond those of 64 bits are left out, as everywhere in SciPy; and where columns of tables are taken."""
 
 
 @pytest.mark.parametrize("entrance", ENTRANCES)

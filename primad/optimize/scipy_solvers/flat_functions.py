@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from primad.errors import ShapeError, TracingError
+from primad.errors import PACKAGE, NotFiniteError, ShapeError, TracingError, is_users
 from primad.functional.derivatives.lazy_matrices import jacobian
 from primad.functional.jit import jit
+from primad.ir.array_types import check_dtype
 from primad.numpy.shapes.shaping import concatenate, reshape
-from primad.optimize.parameter_vectors import Space, Tree, Vector
+from primad.optimize.nan_origin import first_not_finite
+from primad.optimize.parameter_vectors import Space, Tree, Vector, check_plain, first_bad
 from primad.recording import tree
 from primad.recording.foreign import plain
-from primad.recording.tracing import check_function
+from primad.recording.tracing import check_function, trace
 
 Function = Callable[..., Any]
 
@@ -24,27 +27,92 @@ class Plain:
 
     Args:
         function: of the tree and other arguments.
-        start: a tree like its argument.
+        start: a tree like its argument, or what SciPy takes for one (see `parameters`).
         args: the other arguments, which stay as they are.
         what: the solver, for messages.
         compiled: whether functions are recorded once; otherwise at each call, and may branch on values.
+        kwargs: the other arguments that have names.
     """
 
-    def __init__(self, function: Function, start: Tree, args: Sequence[Any], what: str, compiled: bool) -> None:
+    def __init__(
+        self,
+        function: Function,
+        start: Tree,
+        args: Sequence[Any],
+        what: str,
+        compiled: bool,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
         check_function(function, f"{what}: ")
-        if not isinstance(args, (tuple, list)):
-            raise TracingError(f"{what}: args is a tuple, got {type(args).__name__}", fix="write args=(value,).")
-        self.space, self.what, self._function, self._args = Space.of(start), what, function, tuple(args)
+        check_args(what, args)
+        check_plain(what, (args, kwargs))
+        start = parameters(start, what)
+        self.space, self.what, self._function = Space.of(start), what, function
+        self._args, self._kwargs = tuple(args), dict(kwargs or {})
         self.start = self.space.vector(start)
         self._compiled = compiled
 
     def call(self, x: Tree) -> Any:
         """Return the function of a tree."""
-        return self._function(x, *self._args)
+        return self._function(x, *self._args, **self._kwargs)
+
+    def number(self, x: Tree) -> Any:
+        """Return the function of a tree whose result is one number; an array of one element is one, as in SciPy."""
+        found = self.call(x)
+        leaves = tree.leaves(found)
+        if len(leaves) == 1 and leaves[0] is found and np.shape(found) == ():
+            return found
+        if len(leaves) != 1 or np.size(leaves[0]) != 1:
+            kind = f"the shape {np.shape(leaves[0])}" if len(leaves) == 1 else f"{len(leaves)} results"
+            raise ShapeError(
+                f"{self.what}: fun returns {kind}, not one number",
+                fix="np.sum adds the terms of an array up; least_squares takes residuals as they are.",
+            )
+        return reshape(leaves[0], ())
 
     def ready(self, function: Function) -> Function:
         """Return a function compiled, or as it is."""
-        return jit(function) if self._compiled else function
+        return self.plain(jit(function) if self._compiled else function)
+
+    def plain(self, function: Function) -> Function:
+        """Return a function that raises where its result depends on a traced array, which SciPy cannot take."""
+
+        def found(*values: Any) -> Any:
+            try:
+                result = function(*values)
+            except TracingError as error:
+                raise self._not_recorded() or error from None
+            check_plain(self.what, result)
+            return result
+
+        return found
+
+    def _not_recorded(self) -> TracingError | None:
+        """Return the error where a function cannot be recorded that is not the user's, as `scipy.optimize.rosen`.
+
+        None where it is the user's: the error of the recording names the line then.
+        """
+        code = getattr(inspect.unwrap(self._function), "__code__", None)
+        if code is None or is_users(code.co_filename) or code.co_filename.startswith(PACKAGE):
+            return None
+        name = f"{self._function.__module__}.{self._function.__name__}"
+        return TracingError(
+            f"{self.what}: {name} cannot be recorded, so it has no exact derivative",
+            why="It makes a plain array of its argument, or branches on it.",
+            fix="write it again with NumPy, or pass its derivative as jac: it is called as it is then.",
+        )
+
+    def is_recordable(self, function: Function) -> bool:
+        """Say whether a function of a tree can be recorded."""
+        try:
+            trace(function)(self.tree(self.start))
+        except TracingError:
+            return False
+        return self._compiled
+
+    def given(self, function: Function) -> Function:
+        """Return a function that the user gives, of the tree and the other arguments, as a function of a vector."""
+        return self.plain(lambda x, *rest: function(self.tree(x), *rest, *self._args, **self._kwargs))
 
     def tree(self, vector: Any) -> Tree:
         """Return a vector as a tree."""
@@ -55,10 +123,18 @@ class Plain:
         found = [reshape(leaf, (-1,)) for leaf in tree.leaves(self.call(x))]
         return concatenate(found) if found else np.zeros(0)
 
-    def values(self) -> Callable[[Vector], Vector]:
-        """Return the function of a vector whose result is a vector."""
-        value = self.ready(self.joined)
+    def values(self, as_it_is: bool = False) -> Callable[[Vector], Vector]:
+        """Return the function of a vector whose result is a vector.
+
+        Args:
+            as_it_is: whether it is not recorded.
+        """
+        value = self.plain(self.joined) if as_it_is else self.ready(self.joined)
         return lambda x: np.asarray(value(self.tree(x)), np.float64)
+
+    def result(self, x: Tree) -> Any:
+        """Return the function's result as arrays; numbers, and lists of them, are an array."""
+        return as_array(self.ready(self.call)(x))
 
     def matrix(self) -> Callable[[Vector], Any]:
         """Return the function that takes a vector to the Jacobian there."""
@@ -70,32 +146,126 @@ class Plain:
         rows = self.ready(found)
         return lambda x: np.asarray(rows(self.tree(x)), np.float64)
 
-    def bounds(self, given: Any) -> tuple[Vector, Vector]:
-        """Return (lower, upper) as vectors.
+    def not_finite(self, x: Vector, where: str, is_recorded: bool = True, rows: Any = None) -> NotFiniteError:
+        """Return the error for residuals that are NaN or infinite at a vector: which, and the op that made it.
 
-        Raises:
-            ShapeError: if they do not fit the tree, or exclude each other.
+        Args:
+            x: the vector.
+            where: it is, in words.
+            is_recorded: whether the function can be.
+            rows: its Jacobian there, where the function is finite.
         """
-        if not isinstance(given, (tuple, list)) or len(given) != 2:
-            raise ShapeError(
-                f"{self.what}: bounds are a pair (lower, upper), each a number or a tree like x0",
-                why=f"It got {type(given).__name__}.",
-            )
-        lower, upper = [self._bound(bound) for bound in given]
-        if np.any(lower > upper):
-            raise ShapeError(f"{self.what}: a lower bound is above the upper one")
-        return lower, upper
-
-    def _bound(self, bound: Any) -> Vector:
-        if isinstance(bound, (int, float, np.generic)):
-            return np.full(self.space.size, float(bound))
-        leaves = tree.flatten_as(self.space.structure, bound, f"{self.what}: bounds")
-        for leaf, type in zip(leaves, self.space.types, strict=True):
-            if np.shape(leaf) not in ((), type.shape):
-                raise ShapeError(f"{self.what}: a bound of shape {np.shape(leaf)} for a leaf of shape {type.shape}")
-        return np.concatenate(
-            [
-                np.ravel(np.broadcast_to(plain(leaf, np.float64), type.shape))
-                for leaf, type in zip(leaves, self.space.types, strict=True)
-            ]
+        there = self.tree(x)
+        named = [("args", self._args), ("kwargs", self._kwargs), ("the parameter ", there)]
+        found = next((bad for bad in (first_bad(*one) for one in named) if bad), None)
+        if found is None:
+            found = first_bad("the residual ", as_array(self.call(there)))
+        if found is None:
+            row, column = np.argwhere(~np.isfinite(rows))[0]
+            found = f"the derivative of residual {row} in parameter {column} is not finite"
+        origin = first_not_finite(self.call, there) if self._compiled and is_recorded else None
+        found = f"{found}: {origin}" if origin else found
+        return NotFiniteError(
+            f"{self.what}: the function is not finite {where}: {found}",
+            why="The solver needs finite values there.",
+            fix="start where the function is defined, keep parameters there by bounds, or mend the data.",
         )
+
+
+def is_array(value: Any) -> bool:
+    """Say whether SciPy makes an array of something that is no tree of arrays: numbers, and lists and tuples of them.
+
+    A list or tuple with an array of one or more axes in it is a tree, and so is a named tuple.
+    """
+    if type(value) in (list, tuple):
+        return bool(value) and all(is_array(item) for item in value)
+    return isinstance(value, (int, float, complex, np.generic)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
+def as_array(value: Any) -> Any:
+    """Return numbers, and lists of them, as an array; and a tree as it is."""
+    return np.asarray(value) if type(value) in (list, tuple) and is_array(value) else value
+
+
+def parameters(start: Tree, what: str) -> Tree:
+    """Return where to start as a tree of float arrays.
+
+    Numbers, and lists and tuples that hold numbers only, are one array, with one axis at least, as in SciPy. Integers
+    become floats.
+
+    Args:
+        start: what the user gives.
+        what: the solver, for messages.
+
+    Raises:
+        ShapeError: for lists of different lengths.
+        TracingError: for elements that are no real numbers, and arrays that are more than their elements.
+        NotDifferentiableError: for traced arrays.
+    """
+    check_plain(what, start)
+    if is_array(start):
+        try:
+            start = np.atleast_1d(np.asarray(start))
+        except ValueError:
+            raise ShapeError(
+                f"{what}: the lists in x0 have different lengths", fix="pass a dict or a list of arrays."
+            ) from None
+    return as_floats(start, what)
+
+
+def as_floats(values: Tree, what: str) -> Tree:
+    """Return a tree of arrays of which integers became floats.
+
+    Raises:
+        TracingError: for elements that are no real numbers, and arrays that are more than their elements.
+    """
+
+    def leaf(given: Any) -> Any:
+        found = plain(given)
+        check_dtype(found.dtype)
+        return found if found.dtype.kind == "f" else found.astype(np.float64)
+
+    return tree.map(leaf, values)
+
+
+def check_args(what: str, args: Any) -> None:
+    """Raise unless other arguments of a function are a tuple or a list.
+
+    Raises:
+        TracingError: if they are something else, as a number is.
+    """
+    if not isinstance(args, (tuple, list)):
+        raise TracingError(f"{what}: args is a tuple, got {type(args).__name__}", fix="write args=(value,).")
+
+
+def spread(space: Space, given: Any, what: str) -> Vector:
+    """Return a number for all elements, or a tree like those of a space, as a vector.
+
+    A leaf may be a number for all its elements. Where the space has one array, lists are arrays, and where it is a
+    tree, an array with as many numbers as all its leaves will do.
+
+    Args:
+        space: of the elements.
+        given: what the user gives.
+        what: it is, for messages.
+
+    Raises:
+        ShapeError: if it does not fit.
+    """
+    if isinstance(given, (int, float, np.generic)) or (isinstance(given, np.ndarray) and given.size == 1):
+        return np.full(space.size, np.asarray(given).item(), np.float64)
+    single = space.structure.is_leaf()
+    if single or (isinstance(given, np.ndarray) and given.shape == (space.size,)):
+        try:
+            given = plain(given, np.float64)
+        except ValueError:
+            raise ShapeError(f"{what}: expected numbers, got {given!r}") from None
+        if given.size == 1 or given.shape == (space.size,):
+            return np.array(np.broadcast_to(np.ravel(given), (space.size,)))
+    leaves = [given] if single else tree.flatten_as(space.structure, given, what)
+    found = []
+    for leaf, type in zip(leaves, space.types, strict=True):
+        if np.shape(leaf) not in ((), type.shape):
+            raise ShapeError(f"{what} of shape {np.shape(leaf)} for a leaf of shape {type.shape}")
+        found.append(np.ravel(np.broadcast_to(plain(leaf, np.float64), type.shape)))
+    return np.concatenate(found)

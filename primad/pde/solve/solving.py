@@ -15,6 +15,7 @@ import numpy as np
 
 from primad import optimize
 from primad.errors import NotFiniteError, ProblemError
+from primad.optimize.nan_origin import first_not_finite
 from primad.optimize.parameter_vectors import Space
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.settings import Settings
@@ -22,7 +23,6 @@ from primad.pde.problem.weighting import Balance, causal_weights, refined, scale
 from primad.pde.report.summary import summary
 from primad.pde.solve.history import History
 from primad.pde.solve.misfit import imbalance
-from primad.pde.solve.nan_origin import first_not_finite
 from primad.pde.solve.progress import Bar, Log
 from primad.pde.solve.run_checkpoints import Checkpoint, identity, restored
 from primad.pde.solve.solution import Solution

@@ -1,0 +1,177 @@
+"""SciPy's documented forms of solve_ivp and quad: each gives what SciPy gives, or says what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import primad
+from primad import optimize
+from primad.integrate import quad, solve_ivp
+
+Case = dict[str, Any]
+
+
+def swing(t: Any, y: Any) -> Any:
+    return [y[1], -y[0]]
+
+
+def swing_slopes(t: Any, y: Any) -> Any:
+    return [[0.0, 1.0], [-1.0, 0.0]]
+
+
+def event(level: float, terminal: Any = False, direction: float = 0) -> Any:
+    def passes(t: Any, y: Any, *args: Any) -> Any:
+        return y[0] - level
+
+    passes.terminal, passes.direction = terminal, direction  # type: ignore[attr-defined]
+    return passes
+
+
+FORMS: dict[str, Case] = {
+    "integers": {"t_span": (0, 3), "y0": [1, 0], "t_eval": [1, 2, 3]},
+    "tuples": {"fun": lambda t, y: (y[1], -y[0]), "t_span": [0, 3], "y0": (1.0, 0)},
+    "an array of integers": {"y0": np.array([1, 0]), "t_eval": np.array([1, 3])},
+    "args": {"fun": lambda t, y, a, b: [a * y[1], -b * y[0]], "args": (2, 0.5), "dense_output": True},
+    "args as a list": {"fun": lambda t, y, a: [y[1], -a * y[0]], "args": [2.0], "events": event(0.1)},
+    "vectorized": {"vectorized": True},
+    "vectorized, by axis": {"fun": lambda t, y: np.stack([y[1, :], -y[0, :]]), "vectorized": True},
+    "a constant slope": {"fun": lambda t, y: [1.0, 2], "t_eval": [3]},
+    "tolerances by component": {"atol": [1e-9, 1e-6], "rtol": 1e-6},
+    "relative tolerances by component": {"rtol": np.array([1e-6, 1e-4])},
+    "steps": {"first_step": 0.05, "max_step": 0.2},
+    "backwards": {"t_span": (3, 0), "t_eval": [2, 1]},
+    "several events": {"t_span": (0, 20), "events": [event(0), event(0.3, direction=1)]},
+    "a tuple of events": {"t_span": (0, 20), "events": (event(0),), "t_eval": [20]},
+    "an end": {"t_span": (0, 20), "events": event(0, True, -1), "t_eval": np.linspace(0, 20, 9)},
+    "the third is the end": {"t_span": (0, 30), "events": [event(0.5), event(0, 3)]},
+    "the third from above": {"t_span": (0, 30), "events": event(0, np.int64(3), -1)},
+    "whichever comes first": {"t_span": (0, 30), "events": [event(0.5, 4), event(-0.5, 2), event(0, False)]},
+    "an end that is not reached": {"t_span": (0, 5), "events": event(0, 7)},
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("solver", [solve_ivp, optimize.solve_ivp], ids=lambda f: f.__module__)
+def test_solve_ivp_takes_what_scipys_takes(solver: Any, name: str) -> None:
+    case = {"fun": swing, "t_span": (0.0, 3.0), "y0": [1.0, 0.0], **FORMS[name]}
+    found, expected = solver(**case), scipy.integrate.solve_ivp(**case)
+    assert found.status == expected.status and found.success and found.y.shape == expected.y.shape
+    np.testing.assert_allclose(found.t, expected.t, rtol=1e-7)
+    np.testing.assert_allclose(found.y, expected.y, rtol=1e-6, atol=1e-9)
+    if case.get("dense_output"):
+        np.testing.assert_allclose(found.sol([0.3, 2.7]), expected.sol([0.3, 2.7]), rtol=1e-6)
+    if "events" in case:
+        for mine, its in zip(found.t_events, expected.t_events, strict=True):
+            np.testing.assert_allclose(mine, its, rtol=1e-6)
+
+
+IMPLICIT: dict[str, Case] = {
+    "exact": {},
+    "jac": {"jac": swing_slopes},
+    "jac as a matrix": {"jac": np.array(swing_slopes(0, 0))},
+    "jac with args": {
+        "fun": lambda t, y, a: np.array([y[1], -a * y[0]]),
+        "jac": lambda t, y, a: [[0, 1], [-a, 0]],
+        "args": (1.5,),
+    },
+    "vectorized": {"vectorized": True},
+    "tolerances by component": {"atol": [1e-8, 1e-7], "rtol": 1e-6},
+    "a step that is not too short": {"jac": None, "min_step": 1e-9},
+}
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA", scipy.integrate.Radau], ids=str)
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_implicit_methods_take_a_jacobian_or_the_exact_one(name: str, method: Any) -> None:
+    case = {"fun": swing, "t_span": (0, 3), "y0": [1, 0], "method": method, "t_eval": [1, 2, 3], **IMPLICIT[name]}
+    if "min_step" in case and method != "LSODA":
+        del case["min_step"]
+    if name == "jac as a matrix" and method == "LSODA":  # which takes functions only
+        case["jac"] = swing_slopes
+    found, expected = optimize.solve_ivp(**case), scipy.integrate.solve_ivp(**case)
+    assert found.success
+    np.testing.assert_allclose(found.y, expected.y, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", scipy.integrate.RK45], ids=str)
+def test_explicit_methods_take_functions_that_cannot_be_recorded(method: Any) -> None:
+    case: Case = {
+        "fun": lambda t, y: np.array([y[1], -y[0]]) if t < 1 else np.array([0.0, 0.0]),
+        "t_span": (0, 3),
+        "y0": [1, 0],
+        "method": method,
+        "max_step": 0.5,
+    }
+    np.testing.assert_array_equal(optimize.solve_ivp(**case).y, scipy.integrate.solve_ivp(**case).y)
+
+
+def test_the_time_of_a_later_end_is_differentiable() -> None:
+    def third(w: Any, most: int | None = None) -> Any:
+        found = solve_ivp(
+            lambda t, y: [y[1], -w * w * y[0]], (0, 30), [1.0, 0.0], t_eval=[0.1], events=event(0, 3),
+            rtol=1e-8, atol=1e-10, max_events=most,
+        )  # fmt: skip
+        return found.t_events[0]
+
+    np.testing.assert_allclose(primad.grad(lambda w: third(w)[2])(1.0), -2.5 * np.pi, rtol=1e-5)
+    assert primad.jit(lambda w: third(w, 2))(1.0).shape == (2,)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "jac": (lambda: solve_ivp(swing, (0, 1), [1, 0], "RODAS4", jac=swing_slopes), "leave jac out(?s:.*)exact Jacobian"),
+    "jac_sparsity": (lambda: solve_ivp(swing, (0, 1), [1, 0], jac_sparsity=np.eye(2)), "leave jac_sparsity out"),
+    "lband": (lambda: solve_ivp(swing, (0, 1), [1, 0], lband=1), "leave lband out"),
+    "uband": (lambda: solve_ivp(swing, (0, 1), [1, 0], uband=1), "leave uband out"),
+    "min_step": (lambda: solve_ivp(swing, (0, 1), [1, 0], min_step=1e-6), "leave min_step out"),
+    "an option": (lambda: solve_ivp(swing, (0, 1), [1, 0], rtoll=1e-6), "no option 'rtoll'(?s:.*)did you mean rtol"),
+    "another option": (lambda: solve_ivp(swing, (0, 1), [1, 0], solver=1), "the options are rtol, atol"),
+    "Radau": (lambda: solve_ivp(swing, (0, 1), [1, 0], "Radau"), "RODAS4(?s:.*)primad.optimize.solve_ivp"),
+    "BDF": (lambda: solve_ivp(swing, (0, 1), [1, 0], scipy.integrate.BDF), "RODAS4"),
+    "LSODA": (lambda: solve_ivp(swing, (0, 1), [1, 0], "LSODA"), "DOP853"),
+    "RK23": (lambda: solve_ivp(swing, (0, 1), [1, 0], "RK23"), "take 'RK45'"),
+    "a class": (lambda: solve_ivp(swing, (0, 1), [1, 0], scipy.integrate.RK45), "pass the name: method='RK45'"),
+    "a number as method": (lambda: solve_ivp(swing, (0, 1), [1, 0], 45), "choose from"),
+    "args": (lambda: solve_ivp(swing, (0, 1), [1, 0], args=2.0), r"args is a tuple(?s:.*)args=\(value,\)"),
+    "args of SciPy's": (lambda: optimize.solve_ivp(swing, (0, 1), [1, 0], args=2.0), r"args=\(value,\)"),
+    "a method of SciPy's": (lambda: optimize.solve_ivp(swing, (0, 1), [1, 0], "RK54"), "did you mean RK45"),
+    "atol": (lambda: solve_ivp(swing, (0, 1), [1, 0], atol=[1e-6] * 3), r"atol has the shape \(3,\)"),
+    "atol of SciPy's": (lambda: optimize.solve_ivp(swing, (0, 1), [1, 0], atol=[1e-6] * 3), r"atol of shape \(3,\)"),
+    "no tolerance": (lambda: solve_ivp(swing, (0, 1), [1, 0], rtol=[0, 1e-3], atol=0), "both 0"),
+    "a negative tolerance": (lambda: solve_ivp(swing, (0, 1), [1, 0], atol=[1e-6, -1]), "atol must be zero or more"),
+    "complex values": (lambda: solve_ivp(lambda t, y: 1j * y, (0, 1), [1 + 0j]), "dtype complex128 are not"),
+    "complex times": (lambda: solve_ivp(swing, (0, 1j), [1, 0]), "dtype complex128 are not"),
+    "a number": (lambda: solve_ivp(lambda t, y: -y, (0, 1), 1.0), r"write \[value\]"),
+    "a negative count": (lambda: solve_ivp(swing, (0, 1), [1, 0], events=event(0, -1)), "a truth value or a count"),
+    "half a count": (lambda: solve_ivp(swing, (0, 1), [1, 0], events=event(0, 2.5)), "terminal = True"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_says_what_to_write_instead(name: str) -> None:
+    call, message = REFUSED[name]
+    with pytest.raises(primad.PrimadError, match=message):
+        call()
+
+
+def test_a_time_span_of_no_length_is_its_start() -> None:
+    assert solve_ivp(swing, (1, 1), [1, 0]).y[:, -1].tolist() == [1.0, 0.0]
+    assert solve_ivp(swing, (1, 1), [1, 0], t_eval=[1]).y.tolist() == [[1.0], [0.0]]
+    found = solve_ivp(swing, (1, 1), [1, 0], dense_output=True, events=event(0))
+    assert found.sol(1.0).tolist() == [1.0, 0.0] and found.sol([1.0]).shape == (2, 1) and not len(found.t_events[0])
+    assert primad.grad(lambda y: solve_ivp(swing, (1, 1), y, t_eval=[1]).y[0, 0])(np.ones(2)).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("solver", [solve_ivp, optimize.solve_ivp], ids=lambda f: f.__module__)
+def test_no_times_have_no_values(solver: Any) -> None:
+    assert solver(swing, (0, 1), [1, 0], t_eval=[]).y.shape == (2, 0)
+
+
+def test_quad_takes_one_argument_without_a_tuple() -> None:
+    for args in (2.0, (2,), (2.0,)):
+        assert quad(lambda x, a: a * x, 0, 1, args)[0] == pytest.approx(1.0)
+    assert quad(lambda x, a: a[0] + a[1] * x, 0, 1, [1.0, 2.0])[0] == pytest.approx(2.0)
