@@ -13,6 +13,9 @@ from scipy.optimize import BFGS, SR1, Bounds, LinearConstraint, NonlinearConstra
 from scipy.sparse import csr_matrix
 
 from primad import optimize as ours
+from primad.optimize.scipy_solvers.derivatives import derivatives
+from primad.optimize.scipy_solvers.flat_functions import Plain
+from primad.optimize.scipy_solvers.limits import constraint_of
 
 Case = dict[str, Any]
 
@@ -346,3 +349,31 @@ def test_curve_fit_takes_what_scipys_takes_and_returns_what_it_returns(name: str
     if len(found) > 2:
         assert set(found[2]) >= set(expected[2]) and isinstance(found[3], str)
         np.testing.assert_allclose(found[2]["fvec"], expected[2]["fvec"], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "method", ["bfgs", "newton-cg", "trust-ncg", "trust-constr", "trust-exact", "dogleg", "custom"]
+)
+def test_what_methods_get_is_exact(method: str) -> None:
+    x, v = np.array([0.4, -0.3]), np.array([0.7, 0.2])
+    target, given = derivatives(Plain(valley, TWO, (), "minimize", True), method)
+    np.testing.assert_allclose(target(x)[0], valley(x), rtol=1e-14)
+    np.testing.assert_allclose(target(x)[1], slope(x), rtol=1e-13)
+    second = {"dogleg": "hess", "trust-exact": "hess", "bfgs": None}.get(method, "hessp")
+    assert set(given) == {"jac", second} - {None}
+    if second == "hess":
+        np.testing.assert_allclose(given["hess"](x), bend(x), rtol=1e-13)
+    if second == "hessp":
+        np.testing.assert_allclose(given["hessp"](x, v), bend(x) @ v, rtol=1e-13)
+
+
+@pytest.mark.parametrize("method", ["slsqp", "trust-constr"])
+def test_what_constraints_give_is_exact(method: str) -> None:
+    x, v = np.array([0.4, -0.3]), np.array([0.7, 0.2])
+    for given in (NonlinearConstraint(parabolas, -1, [1, 2]), {"type": "ineq", "fun": parabolas}):
+        made = constraint_of(given, x, True, method)
+        found = made if isinstance(made, dict) else vars(made)
+        np.testing.assert_allclose(found["fun"](x), parabolas(x), rtol=1e-14)
+        np.testing.assert_allclose(found["jac"](x), parabolas_slopes(x), rtol=1e-14)
+        if method == "trust-constr":
+            np.testing.assert_allclose(found["hess"](x, v) @ x, parabolas_bends(x, v) @ x, rtol=1e-13)
