@@ -200,12 +200,14 @@ def before(end: Any, times: Any, y: Any, direction: Any) -> tuple[Any, Any]:
 
 def _root(value: Function, left: Any, right: Any) -> Any:
     """Return where a function changes its sign between two places."""
-    below = stop_gradient(value(right)) > 0
+    first, last = stop_gradient(value(left)), stop_gradient(value(right))
+    rises = (last > 0) | ((last == 0) & (first < 0))
 
     def halve(_: Any, ends: Any) -> Any:
         left, right = ends
         middle = (left + right) / 2
-        is_right = (stop_gradient(value(middle)) > 0) == below
+        found = stop_gradient(value(middle))
+        is_right = np.where(rises, found > 0, found < 0)
         return np.where(is_right, left, middle), np.where(is_right, middle, right)
 
     left, right = fori_loop(0, HALVINGS, halve, (stop_gradient(left), stop_gradient(right)))

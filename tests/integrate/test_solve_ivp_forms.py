@@ -49,6 +49,7 @@ FORMS: dict[str, Case] = {
     "a tuple of events": {"t_span": (0, 20), "events": (event(0),), "t_eval": [20]},
     "an end": {"t_span": (0, 20), "events": event(0, True, -1), "t_eval": np.linspace(0, 20, 9)},
     "the third is the end": {"t_span": (0, 30), "events": [event(0.5), event(0, 3)]},
+    "the third is the last": {"t_span": (0, 9), "events": event(0, 3)},
     "the third from above": {"t_span": (0, 30), "events": event(0, np.int64(3), -1)},
     "whichever comes first": {"t_span": (0, 30), "events": [event(0.5, 4), event(-0.5, 2), event(0, False)]},
     "an end that is not reached": {"t_span": (0, 5), "events": event(0, 7)},
@@ -120,6 +121,20 @@ def test_the_time_of_a_later_end_is_differentiable() -> None:
 
     np.testing.assert_allclose(primad.grad(lambda w: third(w)[2])(1.0), -2.5 * np.pi, rtol=1e-5)
     assert primad.jit(lambda w: third(w, 2))(1.0).shape == (2,)
+
+
+@pytest.mark.parametrize("terminal", [False, 2])
+@pytest.mark.parametrize("span", [(0.0, 3.0), (3.0, 0.0)])
+def test_an_event_where_two_steps_meet_is_counted_once_and_found_there(span: Any, terminal: Any) -> None:
+    """Steps of 1/4 end where the event is 0: at 1 and 2, where it falls and rises."""
+
+    def twice(t: Any, y: Any) -> Any:
+        return (t - 1) * (t - 2) + 0 * y[0]
+
+    twice.terminal = terminal  # type: ignore[attr-defined]
+    found = solve_ivp(lambda t, y: 0 * y, span, [1.0], first_step=0.25, max_step=0.25, events=twice)
+    assert found.status == (1 if terminal else 0) and 1.0 in found.t
+    np.testing.assert_allclose(np.sort(found.t_events[0]), [1.0, 2.0], atol=1e-12)
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
