@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import primad
 from primad import optimize
+
+
+def rounded(value: Any) -> Any:
+    """Two digits of a value, with its derivative."""
+    return value + primad.stop_gradient(np.round(value, 2) - value)
+
 
 UNBOUNDED: dict[str, tuple[Any, Any]] = {
     "linear": (lambda x: -np.sum(x), np.zeros(2)),
@@ -31,6 +38,7 @@ BOUNDED: dict[str, tuple[Any, Any]] = {
     "a well that cannot be seen from the start": (lambda x: -np.exp(-np.sum(x**2)), np.array([3.0])),
     "an asymptote": (lambda x: np.sum(np.exp(-x)) - 1, np.zeros(2)),
     "a slow asymptote": (lambda x: -np.sum(np.arctan(x)), np.zeros(2)),
+    "a slow asymptote, rounded": (lambda x: rounded(-np.sum(np.arctan(x))), np.zeros(2)),
     "single precision": (lambda x: np.sum((x - 1) ** 2) - 2, np.zeros(2, np.float32)),
 }
 RULES = [optimize.LBFGS(), optimize.SelfScaledBroyden()]
@@ -52,7 +60,7 @@ def test_what_falls_without_bound_is_no_minimum(rule: Any, name: str) -> None:
 def test_what_has_a_bound_is_not_said_to_have_none(rule: Any, name: str) -> None:
     found = optimize.solve(rule, *BOUNDED[name], steps=100)
     assert found.reason in ("gradient", "stalled", "steps")
-    if found.reason == "stalled" and name not in ("a kink", "far away"):
+    if found.reason == "stalled" and name not in ("a kink", "far away", "a slow asymptote, rounded"):
         assert found.message == "no lower value was found: a minimum, up to rounding"
 
 

@@ -347,3 +347,42 @@ def test_every_name_of_scipys_is_here_or_says_what_to_take() -> None:
         if name not in ours.__all__:
             with pytest.raises(AttributeError, match=f"no attribute '{name}'(?s:.*)Fix: "):
                 getattr(ours, name)
+
+
+PASSED_ON: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
+    "minimize": (ours.minimize, (valley, TWO), {"method": "BFGS", "tol": 1e-3, "options": {"maxiter": 7}}),
+    "least_squares": (
+        ours.least_squares,
+        (misfit, [1.0] * 3),
+        {
+            "method": "dogbox", "ftol": 1e-3, "xtol": 1e-4, "gtol": 1e-5, "loss": "cauchy", "f_scale": 0.3,
+            "tr_solver": "exact", "tr_options": {"a": 1}, "max_nfev": 9, "verbose": 2, "x_scale": "jac",
+        },
+    ),
+    "root": (ours.root, (crossing, TWO), {"method": "lm", "tol": 1e-3, "options": {"maxiter": 7}}),
+    "curve_fit": (
+        ours.curve_fit,
+        (decay, T, Y),
+        {
+            "p0": 3.0, "sigma": ERRORS, "absolute_sigma": True, "check_finite": False, "bounds": (0, 9),
+            "method": "trf", "full_output": True, "nan_policy": "omit", "maxfev": 3,
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PASSED_ON)
+def test_what_primad_does_not_look_at_is_passed_on(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    call, args, options = PASSED_ON[name]
+    seen: dict[str, Any] = {}
+
+    def note(*args: Any, **kwargs: Any) -> None:
+        seen.update(kwargs)
+        if name == "curve_fit":
+            seen["p0"] = args[3]
+        raise RecursionError
+
+    monkeypatch.setattr(theirs, name, note)
+    with pytest.raises(RecursionError):
+        call(*args, **options)
+    assert {key: seen[key] for key in options} == options

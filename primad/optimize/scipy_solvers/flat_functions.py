@@ -260,8 +260,8 @@ def spread(space: Space, given: Any, what: str) -> Vector:
             given = plain(given, np.float64)
         except ValueError:
             raise ShapeError(f"{what}: expected numbers, got {given!r}") from None
-        if given.size == 1 or given.shape == (space.size,):
-            return np.array(np.broadcast_to(np.ravel(given), (space.size,)))
+        if given.shape == (space.size,):
+            return given
     leaves = [given] if single else tree.flatten_as(space.structure, given, what)
     found = []
     for leaf, type in zip(leaves, space.types, strict=True):
