@@ -34,7 +34,7 @@ def digamma(x: Any, /) -> Any:
     return ops.polygamma(as_float(x), n=0)
 
 
-psi = digamma
+psi = digamma  # as SciPy calls it
 
 
 @implements(special.polygamma)
@@ -188,7 +188,6 @@ __all__ = [
     "log_softmax",
     "logsumexp",
     "polygamma",
-    "psi",
     "softmax",
     "softplus",
     "xlogy",

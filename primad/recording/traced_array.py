@@ -257,15 +257,19 @@ class TracedArray(ArrayOperators):
         )
 
 
-_ELSEWHERE = {
-    "numpy detach cpu cuda to block_until_ready values to_numpy magnitude": "it is an array already: leave that out; "
-    "primad.value(x) is the plain array, without a derivative.",
-    "grad backward requires_grad requires_grad_ zero_grad": "derivatives are functions: primad.grad(f)(x).",
-    "append extend insert pop remove": "arrays have a fixed length: primad.numpy.append(x, value), or "
-    "primad.numpy.array of a list.",
-    "at": "x = primad.numpy.set_at(x, i, value), or add_at.",
-    "iloc loc": "x[i] takes elements by their places.",
-}
+_ELSEWHERE = (
+    (
+        "numpy detach cpu cuda to block_until_ready values to_numpy magnitude",
+        "it is an array already: leave that out; primad.value(x) is the plain array, without a derivative.",
+    ),
+    ("grad backward requires_grad requires_grad_ zero_grad", "derivatives are functions: primad.grad(f)(x)."),
+    (
+        "append extend insert pop remove",
+        "arrays have a fixed length: primad.numpy.append(x, value), or primad.numpy.array of a list.",
+    ),
+    ("at", "x = primad.numpy.set_at(x, i, value), or add_at."),
+    ("iloc loc", "x[i] takes elements by their places."),
+)
 """What to write for attributes that arrays of other systems have, and lists."""
 
 
@@ -278,7 +282,7 @@ def _of_object(name: str) -> Any:
 def _instead_of(name: str) -> str:
     """Say what to write for an attribute of NumPy's or other arrays that traced arrays do not have; "" for others."""
     if not hasattr(np.ndarray, name):
-        return next((way for names, way in _ELSEWHERE.items() if name in names.split()), "")
+        return next((way for names, way in _ELSEWHERE if name in names.split()), "")
     function = getattr(np, name, None)
     if function in FUNCTIONS or function in UFUNCS:
         return f"write np.{name}(x)."
