@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterable
 from functools import lru_cache
 from types import FrameType
@@ -69,6 +70,15 @@ def user_line(depth: int = 1) -> str | None:
     """Return `file:line` of the innermost frame that is the user's own code, or None (see `users_frame`)."""
     frame = users_frame(depth + 1)
     return None if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of something at the user's line, however many of primad's functions lie between."""
+    frame = users_frame(2) or sys._getframe(1)
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    module = names.get("__name__", "<unknown>")
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
 
 
 def shown_place(place: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -16,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from primad.errors import ShapeError, TracingError
+from primad.errors import ShapeError, TracingError, warn
 from primad.system.machine import facts_for_bits, processors
 
 T = TypeVar("T")
@@ -315,11 +314,10 @@ def _warn_of_differences(told: Sequence[dict[str, Any]]) -> None:
     """Say which process computes other last bits than process 0, and why."""
     rank = next(i for i, one in enumerate(told) if one != told[0])
     names = [name for name in told[0] if told[rank][name] != told[0][name]]
-    warnings.warn(
+    warn(
         f"process {rank} computes other last bits than process 0, since its {' and '.join(names)} differ: results "
         "depend on the number of processes, and what all of them compute is taken from process 0",
         RuntimeWarning,
-        stacklevel=4,
     )
 
 

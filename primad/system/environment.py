@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import os
-import warnings
 from functools import lru_cache
+
+from primad.errors import warn
 
 LEAST_CACHE_BYTES = 2**12
 """Bytes of a second-level cache, at least. Chosen: a page of memory, less than any processor's."""
@@ -35,4 +36,4 @@ def is_off(name: str) -> bool:
 @lru_cache(maxsize=16)
 def _leave_out(name: str, text: str, what: str) -> None:
     """Warn of a variable, once for each text."""
-    warnings.warn(f"the environment variable {name} is {what}; {text[:60]!r} is left out", RuntimeWarning, stacklevel=3)
+    warn(f"the environment variable {name} is {what}; {text[:60]!r} is left out", RuntimeWarning)

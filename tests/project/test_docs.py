@@ -138,8 +138,6 @@ WORDS = {
     "CasADi": "coming_from_casadi",
     "optimal control": "coming_from_casadi",
     "SciPy": "coming_from_scipy",
-    "curve_fit": "coming_from_scipy",
-    "covariance": "coming_from_scipy",
     "quad": "coming_from_scipy",
     "implicit function theorem": "coming_from_scipy",
     "Bessel": "limitations",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 
 import primad
 from primad import integrate, optimize, pde
-from primad.errors import is_primads
+from primad.errors import is_primads, warn
 from primad.recording import tree
 
 X = np.array([1.0, 2.0, 3.0])
@@ -138,3 +140,33 @@ def test_what_a_library_said_is_not_shown_beside_what_primad_says(monkeypatch: p
     with pytest.raises(primad.MatrixError) as caught:
         factor(-np.ones((2, 2, 2)))
     assert isinstance(caught.value.__cause__, np.linalg.LinAlgError)
+
+
+def warned_from_inside(x: Any) -> Any:
+    def inner(y: Any) -> Any:
+        warn("something is odd", RuntimeWarning)
+        return np.sum(y)
+
+    return primad.grad(inner)(x)
+
+
+def test_warnings_name_the_users_line() -> None:
+    with pytest.warns(RuntimeWarning, match="odd") as found:
+        warned_from_inside(X)
+    assert found[0].filename == __file__ and found[0].lineno == warned_from_inside.__code__.co_firstlineno + 2
+    with pytest.warns(UserWarning, match="cannot hold by construction") as found:
+        pde.Problem(
+            lambda u: u.t - u.xx,
+            pde.Interval(-1, 1) * pde.Time(0, 1),
+            [pde.Periodic("x"), pde.Initial(u=lambda x: x**2)],
+        )
+    assert found[0].filename == __file__
+
+
+def test_every_warning_finds_the_users_line_by_itself() -> None:
+    """A number of levels is wrong as soon as a function is put in between."""
+    package = Path(primad.__file__).parent
+    for path in package.rglob("*.py"):
+        if "compat" not in path.parts and path.name != "errors.py":
+            calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+            assert not [node for node in calls if ast.unparse(node.func) == "warnings.warn"], path

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from primad.errors import ProblemError
+from primad.errors import ProblemError, warn
 from primad.functional.export.distribute import distribute
 from primad.functional.jit import jit
 from primad.numpy.shapes.shaping import concatenate, reshape, stack
@@ -146,10 +145,9 @@ class Problem:
         self.held = done
         for one in self.left:
             if one.surprise is not None:
-                warnings.warn(
+                warn(
                     f"{one.condition.what} cannot hold by construction: for {one.name}{one.surprise} {one.why}; "
-                    "it is fitted at points (pass hard=False to say that this is meant)",
-                    stacklevel=3,
+                    "it is fitted at points (pass hard=False to say that this is meant)"
                 )
         return groups, fitted
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError
+from primad.errors import ProblemError, warn
 from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.residual_models import Residuals
 from primad.optimize.parameter_vectors import Space
@@ -184,9 +183,8 @@ def intervals(solution: Solution, level: float) -> dict[str, tuple[Any, Any]]:
     """Return for each coefficient the interval that contains it with a probability; warn where there is none."""
     found = confidence(solution)
     if found.doubts:
-        warnings.warn(
+        warn(
             f"there are no intervals of confidence: {'; '.join(found.doubts)}. Make more steps, give data more weight "
-            '(weights={"data": 100}, say), or mend the model.',
-            stacklevel=3,
+            '(weights={"data": 100}, say), or mend the model.'
         )
     return found.intervals(level)

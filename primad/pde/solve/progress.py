@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
+from primad.errors import warn
 from primad.pde.problem.settings import Settings
 from primad.pde.solve.history import History
 from primad.system.live_display import LiveDisplay
@@ -140,7 +140,7 @@ class Log:
 
     def _give_up(self, error: OSError) -> None:
         self._broken = True
-        warnings.warn(f"the log {self._path} cannot be written, the run goes on without: {error}", stacklevel=2)
+        warn(f"the log {self._path} cannot be written, the run goes on without: {error}")
 
 
 def _step(line: str) -> int:

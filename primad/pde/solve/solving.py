@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from primad import optimize
-from primad.errors import NotFiniteError, ProblemError
+from primad.errors import NotFiniteError, ProblemError, warn
 from primad.optimize.nan_origin import first_not_finite
 from primad.optimize.parameter_vectors import Space
 from primad.pde.geometry.sampling import Array
@@ -235,7 +234,7 @@ class Run:
         ended = found.reason not in ("interrupted", "diverged", "callback")
         asked = found.has_data and ended and s.weights is None and self.by.leads  # who states weights has chosen them
         if asked and (unbalanced := imbalance(self.problem, found.params, found.points, self.now.weights)):
-            warnings.warn(unbalanced, stacklevel=4)
+            warn(unbalanced)
         return found
 
     def _steps(self, before: float, told: Callable[[], None]) -> tuple[str, str]:
@@ -330,9 +329,7 @@ class Run:
             self.unsaved = ""
         except OSError as error:
             self.unsaved = str(error)
-            warnings.warn(
-                f"a checkpoint could not be written; the run goes on, and keeps the old one: {error}", stacklevel=2
-            )
+            warn(f"a checkpoint could not be written; the run goes on, and keeps the old one: {error}")
 
     def _restore(self, folder: str | Path) -> None:
         """Go on from where a checkpoint was written: the process that leads has the folder, and reads it."""

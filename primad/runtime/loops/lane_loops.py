@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from primad.errors import warn
 from primad.ir.program import ClosedProgram
 from primad.native.emit.op_table import length_of
 from primad.native.llvm.compile_limits import BUDGET
@@ -138,5 +138,5 @@ def _made(of: ClosedProgram, wanted: tuple[bool, ...]) -> SeparateLoops | None:
     try:
         return SeparateLoops(member, wanted, length)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-        warnings.warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+        warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
         return None

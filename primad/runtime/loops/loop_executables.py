@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
+from primad.errors import warn
 from primad.ir.program import ClosedProgram, Program
 from primad.native.cpython.object_layout import data_address
 from primad.native.emit.op_table import reason, short_length
@@ -216,6 +216,6 @@ def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool], memory: int | N
         try:
             return _NativeLoop(program, loop_text(program, *shape), shape, length)
         except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-            warnings.warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+            warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
     executable = prepared_call(of, memory)
     return _Driven(executable, shape) if isinstance(executable, CompiledProgram) else _OneByOne(executable, shape)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from primad.errors import warn
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
@@ -169,7 +169,7 @@ def compiled_program(
     try:
         return CompiledProgram(program, signature, text, entry)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-        warnings.warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+        warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
         return None
 
 

@@ -6,7 +6,6 @@ array, and a sum of a value over some of its axes is accumulated beside it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
+from primad.errors import warn
 from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.native.emit.kernels import Read, kernel_text
@@ -88,9 +88,7 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTH
     try:
         kernels = host.kernels([draft.finish(needed) for draft in drafts])
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-        warnings.warn(
-            f"native kernels could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2
-        )
+        warn(f"native kernels could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
         return list(steps)
     groups = [draft.group(kernel) for draft, kernel in zip(drafts, kernels, strict=True)]
     return _ordered(steps, [*alone, *groups])

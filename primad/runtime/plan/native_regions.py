@@ -7,10 +7,10 @@ all that is ready and is not, and so on. So there are few parts, and none waits 
 from __future__ import annotations
 
 import heapq
-import warnings
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
+from primad.errors import warn
 from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program, subprogram
@@ -146,7 +146,7 @@ class Partition:
         try:
             kernels = iter(host.kernels([kernel_of(text) for text in self._texts]))
         except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-            warnings.warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+            warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
             return None
         units: dict[Node | NativeStep, None] = {}
         for draft in self._drafts:

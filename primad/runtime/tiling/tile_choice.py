@@ -7,12 +7,12 @@ any number of threads.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from primad import ops
+from primad.errors import warn
 from primad.ir.node import Node
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
@@ -81,7 +81,7 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
     try:
         return NativeTiles(partition, length, tile(length), steps, text)
     except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-        warnings.warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning, stacklevel=2)
+        warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
         return None
 
 
