@@ -208,7 +208,7 @@ def test_operators_in_other_coordinates_are_the_cartesian_ones(name):
 
 MISTAKES = [
     (lambda u, v: pde.divergence(u), "a number at each point"),
-    (lambda u, v: pde.curl(pde.Field(lambda x: np.stack([x]), "x")(1.0)), "1 dimensions"),
+    (lambda u, v: pde.curl(pde.Field(lambda x: np.stack([x]), "x")(1.0)), "1 dimension has none"),
     (lambda u, v: pde.divergence(v, "x"), "2 components for the coordinates x"),
     (lambda u, v: pde.laplacian(u, "q"), "'q' is no coordinate"),
     (lambda u, v: pde.laplacian(u, "xy"), "'xy' is no coordinate"),
