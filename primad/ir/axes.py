@@ -39,6 +39,19 @@ class Strided:
     step: int
 
 
+@dataclass(frozen=True)
+class Slide:
+    """Where windows move the indices of an axis: i goes to (factor · i + offset) / divisor, for each offset.
+
+    Attributes:
+        factor, offsets, divisor: what is said above; what is not whole, or not there, is nowhere.
+    """
+
+    factor: int
+    offsets: range
+    divisor: int
+
+
 Label = Hashable
 Labels = tuple[Label, ...]
 

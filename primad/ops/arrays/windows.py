@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
-from primad.ir.axes import AxisMap, along, moved_axes
+from primad.ir.axes import AxisMap, Slide, along, moved_axes
 from primad.ir.node import Node, Trace
 from primad.ops.arrays.contraction import contract, letters, split
 from primad.ops.arrays.reshaping import flip
@@ -96,12 +96,20 @@ def _windows_axes(x: ArrayType, *, axes: Shape, **params: Shape) -> AxisMap:
     return AxisMap((labels,), ((*labels, *[None] * len(axes)),))
 
 
+def _windows_slides(
+    x: ArrayType, *, axes: Shape, count: Shape, size: Shape, step: Shape, dilation: Shape, low: Shape
+) -> dict[int, Slide]:
+    geometry = zip(axes, size, step, dilation, low, strict=True)
+    return {axis: Slide(1, range(before, before - k * d, -d), s) for axis, k, s, d, before in geometry}
+
+
 windows: Primitive = linear(
     "windows",
     numpy=_windows,
     infer=_windows_type,
     transpose=[_windows_transpose],
     axes=_windows_axes,
+    slides=_windows_slides,
     adapt=moved_axes,
     views=True,
     doc="All windows of `size` elements along `axes`: the axes count the windows, new last axes their elements.",
@@ -209,12 +217,20 @@ def _overlap_add_product(trace: Trace, inputs: tuple[Node, ...], params: dict[st
     return apply(trace, contract, *operands, labels=letters(*names, out[:ndim]))
 
 
+def _overlap_add_slides(
+    y: ArrayType, *, axes: Shape, length: Shape, step: Shape, dilation: Shape, low: Shape
+) -> dict[int, Slide]:
+    geometry = zip(axes, y.shape[y.ndim - len(axes) :], step, dilation, low, strict=True)
+    return {axis: Slide(s, range(-before, k * d - before, d), 1) for axis, k, s, d, before in geometry}
+
+
 overlap_add: Primitive = linear(
     "overlap_add",
     numpy=_overlap_add,
     infer=_overlap_add_type,
     transpose=[_overlap_add_transpose],
     axes=_overlap_add_axes,
+    slides=_overlap_add_slides,
     adapt=moved_axes,
     doc="Add the elements of windows, which are the last axes, where they lie: the transpose of `windows`.",
     laws=[

@@ -19,7 +19,7 @@ from typing import Any
 
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
-from primad.ir.axes import AxisMap, pointwise, same_params
+from primad.ir.axes import AxisMap, Slide, pointwise, same_params
 from primad.ir.node import Node, named
 from primad.ir.program import Cost, Program
 from primad.ops.record.primitive import DomainOfDefinition, Law, Outermost, Primitive
@@ -129,6 +129,7 @@ def linear(
     domain: DomainOfDefinition | None = None,
     adds_rows: Callable[..., range] | None = None,
     takes_rows: Callable[..., int] | None = None,
+    slides: Callable[..., dict[int, Slide]] | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in the listed operands, jointly.
@@ -151,6 +152,7 @@ def linear(
             they stand.
         takes_rows: `(*types, **params) -> int`, if it takes rows of its first operand at the indices in its second:
             the axis along which they stand.
+        slides: `(*types, **params) -> {axis: Slide}`, if it moves windows along axes: where their indices go.
         doc: one line for the reference.
 
     Example:
@@ -192,6 +194,7 @@ def linear(
         domain=domain,
         adds_rows=adds_rows,
         takes_rows=takes_rows,
+        slides=slides,
         doc=doc,
     )
     return primitive

@@ -32,6 +32,8 @@ A primitive is one frozen record. Arrays are operands (positional), everything s
 - `outermost`: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
 - `adds_rows`: for ops that add rows at indices, the axes of the first operand along which they stand.
 - `takes_rows`: for ops that take rows of the first operand at indices, the second, the axis along which they stand.
+- `slides(*types, **params)`: for ops that move windows along axes of their only operand, which are the same ones of the
+  result, where the indices of each go (`primad.ir.axes.Slide`).
 - `only_transposed`: whether it stands for a tangent that no rule gives, and can be transposed but not computed.
 - `domain`: the values for which it is defined, if its definition raises an error for others (see `DomainOfDefinition`).
 - `laws`: identities that hold where the op is applied; `rewrite` tries them in the constructor.
@@ -50,7 +52,7 @@ import numpy as np
 
 from primad.errors import PrimadError
 from primad.ir.array_types import TupleType, Zero
-from primad.ir.axes import AxisMap
+from primad.ir.axes import AxisMap, Slide
 from primad.ir.node import PACK, Node, Params, Trace, named
 from primad.ir.program import Cost
 from primad.ir.replay import newest
@@ -209,6 +211,7 @@ class Primitive:
     only_transposed: bool = False
     adds_rows: Callable[..., range] | None = None
     takes_rows: Callable[..., int] | None = None
+    slides: Callable[..., dict[int, Slide]] | None = None
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the primitive: record it if an operand is traced, else compute it. Several results are a tuple."""
