@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from functools import wraps
 from typing import Any
@@ -72,6 +73,17 @@ def contract_letters(x: TracedArray, y: TracedArray, in_x: str, in_y: str, out: 
 
 
 def diagonalize(x: TracedArray, part: str) -> tuple[TracedArray, str]:
+    """Take the diagonals that repeated letters say, last; those of two and more letters as one of merged axes."""
+    twice = "".join(letter for letter in dict.fromkeys(part) if part.count(letter) == 2)
+    if len(twice) > 1:
+        rest = "".join(letter for letter in part if letter not in twice)
+        places = [(part.index(letter), part.rindex(letter)) for letter in twice]
+        order = [*[part.index(letter) for letter in rest], *[a for a, _ in places], *[b for _, b in places]]
+        x = ops.permute(x, order=tuple(order))
+        kept, lengths = x.shape[: len(rest)], x.shape[len(rest) : len(rest) + len(twice)]
+        x = ops.reshape(x, shape=(*kept, math.prod(lengths), math.prod(x.shape[len(rest) + len(twice) :])))
+        x = diagonal_(x, axis1=len(rest), axis2=len(rest) + 1)
+        x, part = ops.reshape(x, shape=(*kept, *lengths)), rest + twice
     for letter in part:
         while part.count(letter) > 1:
             first = part.index(letter)

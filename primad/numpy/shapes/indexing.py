@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from primad import ops
 from primad.errors import IndexShapeError, TracingError
 from primad.ir.node import Params, named
 from primad.numpy.inplace.boolean_index import Chosen, Mask, known_mask
+from primad.numpy.linalg.diagonals import diagonal_
 from primad.numpy.promotion import (
     any_traced,
     as_traced,
@@ -24,7 +26,7 @@ from primad.numpy.promotion import (
     refuse_out,
 )
 from primad.numpy.shapes.shaping import ravel
-from primad.ops.record.primitive import Primitive
+from primad.ops.record.primitive import Primitive, consuming
 from primad.recording.foreign import kind_of, refuse_foreign
 from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray, bind_each, settled
@@ -114,86 +116,87 @@ def getitem(x: TracedArray, index: Any) -> Any:
     mask = Mask.of(index, x.shape)
     if mask is not None:
         return Chosen(getitem(x, mask.around), mask)
-    entries, shape = _laid_out(x.shape, index)
-    if shape != x.shape:
-        x = ops.reshape(x, shape=shape)
+    entries = _laid_out(x.shape, index)
     arrays = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
-    steps, dropped = _basic(shape, entries, set(arrays))
-    x = bind_each(x, steps)
     if not arrays:
-        return x
+        return bind_each(x, _basic(x.shape, entries))
     # NumPy counts numbers among the arrays: what is indexed leads, unless all of them are neighbours.
-    advanced = [i for i, item in enumerate(entries) if not isinstance(item, slice)]
-    adjacent = advanced == list(range(advanced[0], advanced[0] + len(advanced)))
-    axes = [i - sum(axis < i for axis in dropped) for i in arrays]
-    return _advanced(x, [entries[i] for i in arrays], axes, advanced[0] if adjacent else 0)
+    advanced = [i for i, item in enumerate(entries) if item is not None and not isinstance(item, slice)]
+    place = advanced[0] if advanced == list(range(advanced[0], advanced[0] + len(advanced))) else 0
+    own = [item for item in entries if item is not None]
+    x = bind_each(x, _basic(x.shape, own))
+    left = [item for item in own if not _is_integer(item)]
+    axes = [i for i, item in enumerate(left) if not isinstance(item, slice)]
+    others = [item for item in entries if item is None or isinstance(item, slice)]
+    found = _advanced(x, [left[i] for i in axes], axes, place - others[:place].count(None))
+    return _with_new_axes(found, others, place) if None in others else found
+
+
+def _with_new_axes(x: TracedArray, others: Sequence[Any], place: int) -> Any:
+    """Insert the new axes among the axes that no arrays index, the axes of the arrays being at a place."""
+    count = x.ndim - sum(item is not None for item in others)
+    lengths = iter(x.shape)
+    shape = [1 if item is None else next(lengths) for item in others[:place]]
+    shape += [next(lengths) for _ in range(count)]
+    shape += [1 if item is None else next(lengths) for item in others[place:]]
+    return ops.reshape(x, shape=tuple(shape))
 
 
 @lru_cache(maxsize=MOST_INDICES)
 def _steps(shape: Shape, plain: tuple[Any, ...]) -> tuple[Step, ...]:
     """Return what takes a plain index (see `_plain`) of arrays of a shape."""
     index = tuple([slice(*item) if item.__class__ is tuple else item for item in plain])
-    entries, long = _laid_out(shape, index)
-    steps, _ = _basic(long, entries, set())
-    return (*([(ops.reshape, named({"shape": long}))] if long != shape else []), *steps)
+    return tuple(_basic(shape, _laid_out(shape, index)))
 
 
-def _laid_out(shape: Shape, index: Any) -> tuple[list[Any], Shape]:
-    """Return an index with an entry for each axis, and the shape with these axes: new ones have length 1."""
+def _laid_out(shape: Shape, index: Any) -> list[Any]:
+    """Return an index with an entry for each axis, None for new ones."""
     axis = 0
     entries: list[Any] = []
-    lengths: list[int] = []
     for item in _expand_index(index, len(shape)):
-        if item is None:
-            entries.append(slice(None))
-            lengths.append(1)
-            continue
         if _is_mask(item):
             if item.shape != shape[axis : axis + item.ndim]:
                 raise IndexShapeError(
                     f"a boolean index of shape {item.shape} does not fit shape {shape} at axis {axis}"
                 )
             entries.extend(np.nonzero(item))
-            lengths.extend(item.shape)
             axis += item.ndim
-            continue
-        entries.append(item)
-        lengths.append(shape[axis])
-        axis += 1
-    return entries, tuple(lengths)
-
-
-def _basic(shape: Shape, entries: list[Any], advanced: set[int]) -> tuple[list[Step], list[int]]:
-    """Return what takes the numbers and slices among the entries, and the axes that are gone then."""
-    start, stop, step, reversed_axes, dropped = [], [], [], [], []
-    for axis, (item, n) in enumerate(zip(entries, shape, strict=True)):
-        if axis in advanced:
-            bounds = (0, n, 1)
-        elif isinstance(item, slice):
-            begin, end, stride = item.indices(n)
-            count = len(range(begin, end, stride))
-            if stride < 0:
-                reversed_axes.append(axis)
-                begin, stride = begin + (count - 1) * stride, -stride
-            bounds = (begin, begin + (count - 1) * stride + 1, stride) if count else (0, 0, 1)
         else:
+            entries.append(item)
+            axis += item is not None
+    return entries
+
+
+def _basic(shape: Shape, entries: Sequence[Any]) -> list[Step]:
+    """Return what takes the numbers, slices and new axes among the entries of an index, first what is read less of."""
+    bounds: list[tuple[int, int, int]] = []
+    reversed_axes: list[int] = []
+    left: list[int] = []
+    for item in entries:
+        axis = len(bounds)
+        if item is None:
+            left.append(1)
+            continue
+        if _is_integer(item):
             number = int(item)
-            if not -n <= number < n:
-                raise IndexShapeError(f"index {number} is out of range for axis {axis} of length {n}")
-            number %= n
-            bounds = (number, number + 1, 1)
-            dropped.append(axis)
-        start.append(bounds[0])
-        stop.append(bounds[1])
-        step.append(bounds[2])
-    steps: list[Step] = [(ops.slice_, named({"start": tuple(start), "stop": tuple(stop), "step": tuple(step)}))]
+            if not -shape[axis] <= number < shape[axis]:
+                raise IndexShapeError(f"index {number} is out of range for axis {axis} of length {shape[axis]}")
+            number %= shape[axis]
+            bounds.append((number, number + 1, 1))
+            continue
+        taken = range(*item.indices(shape[axis])) if isinstance(item, slice) else range(shape[axis])
+        if taken.step < 0:
+            reversed_axes.append(axis)
+            taken = taken[::-1]
+        bounds.append((taken.start, taken[-1] + 1, taken.step) if taken else (0, 0, 1))
+        left.append(len(taken))
+    start, stop, step = (tuple([own[i] for own in bounds]) for i in range(3))
+    steps: list[Step] = [(ops.slice_, named({"start": start, "stop": stop, "step": step}))]
     if reversed_axes:
         steps.append((ops.flip, named({"axes": tuple(reversed_axes)})))
-    if dropped:
-        taken = [-(-(b - a) // s) for a, b, s in zip(start, stop, step, strict=True)]
-        left = tuple([n for axis, n in enumerate(taken) if axis not in dropped])
-        steps.append((ops.reshape, named({"shape": left})))
-    return steps, dropped
+    if len(left) != len(shape) or any(item is None for item in entries):
+        steps.append((ops.reshape, named({"shape": tuple(left)})))
+    return steps
 
 
 def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -> Any:
@@ -208,6 +211,13 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -
         elif len(axes) > 1:
             item = convert(item, np.int64)  # flat positions do not fit narrow integers
             indices[position] = ops.select(item < 0, item + n, item)
+    try:
+        np.broadcast_shapes(*[item.shape for item in indices])
+    except ValueError:
+        shapes = " and ".join(str(item.shape) for item in indices)
+        raise IndexShapeError(f"index arrays of shapes {shapes} do not broadcast together") from None
+    if len(axes) == 2 and consuming(diagonal_, x.node.op):
+        return _pairs(x, indices, axes, place)
     others = [axis for axis in range(x.ndim) if axis not in axes]
     order = (*others[:place], *axes, *others[place:])
     if order != tuple(range(x.ndim)):
@@ -215,14 +225,21 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -
     flat = indices[0]
     if len(axes) > 1:
         x = ops.reshape(x, shape=(*x.shape[:place], math.prod(lengths), *x.shape[place + len(axes) :]))
-        try:
-            np.broadcast_shapes(*[item.shape for item in indices])
-        except ValueError:
-            shapes = " and ".join(str(item.shape) for item in indices)
-            raise IndexShapeError(f"index arrays of shapes {shapes} do not broadcast together") from None
         for item, n in zip(indices[1:], lengths[1:], strict=True):
             flat = flat * n + item
     return ops.gather(x, as_traced(flat, x), axis=place, batch=0)
+
+
+def _pairs(x: TracedArray, indices: list[Any], axes: list[int], place: int) -> Any:
+    """Gather pairs along two axes as a diagonal, of an array whose diagonals are computed without the rest of it."""
+    shape = np.broadcast_shapes(*[np.shape(item) for item in indices])
+    for item, axis in zip(indices, axes, strict=True):
+        flat = ops.reshape(expand(as_traced(item, x), shape), shape=(math.prod(shape),))
+        x = ops.gather(x, flat, axis=axis, batch=0)
+    found = diagonal_(x, axis1=axes[0], axis2=axes[1])
+    last = found.ndim - 1
+    found = ops.permute(found, order=(*range(place), last, *range(place, last)))
+    return ops.reshape(found, shape=(*found.shape[:place], *shape, *found.shape[place + 1 :]))
 
 
 METHODS["__getitem__"] = getitem
