@@ -38,8 +38,8 @@ from primad.functional.derivatives.higher_order import derivative as derivative
 from primad.functional.derivatives.higher_order import hvp as hvp
 from primad.functional.derivatives.higher_order import laplacian as laplacian
 from primad.functional.derivatives.higher_order import taylor as taylor
-from primad.functional.derivatives.lazy_matrices import Hessian as Hessian
-from primad.functional.derivatives.lazy_matrices import Jacobian as Jacobian
+from primad.functional.derivatives.lazy_arrays import Hessian as Hessian
+from primad.functional.derivatives.lazy_arrays import Jacobian as Jacobian
 from primad.functional.derivatives.lazy_matrices import hessian as hessian
 from primad.functional.derivatives.lazy_matrices import jacfwd as jacfwd
 from primad.functional.derivatives.lazy_matrices import jacobian as jacobian

@@ -20,7 +20,7 @@ from primad.ops.record.primitive import Primitive
 from primad.programs.call import call
 from primad.programs.checkpoint import checkpoint as checkpoint_
 from primad.programs.jacobians.differential_operators import partial_
-from primad.programs.jacobians.jacobian_laws import MATRICES
+from primad.programs.jacobians.hessian_laws import MATRICES
 from primad.programs.loops.scan import scan
 from primad.programs.loops.while_loop import while_loop
 from primad.programs.program_ops import jvp_, vjp_, vmap_

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.sparse import linalg as sparse
 
 import primad
-from primad.functional.derivatives.lazy_matrices import LazyMatrix
+from primad.functional.derivatives.lazy_arrays import LazyMatrix
 from primad.runtime.plan import memory_limit
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tiled_plan
@@ -481,3 +481,43 @@ def test_scipys_solvers_never_form_the_matrix(which: str, solver: str, monkeypat
     assert sizes and max(sizes) <= 3 * n  # products with up to three vectors, and never the n × n matrix
     assert "not computed" in repr(lazy)
     np.testing.assert_allclose(found, solvers()[solver](dense, b), rtol=1e-8, atol=1e-9)
+
+
+def uses() -> dict[str, Callable[[Any], Any]]:
+    """Return what is asked of a matrix of any shape, in the forms in which NumPy takes it."""
+    return {
+        "sum": lambda a: a.sum(),
+        "sums that keep axes": lambda a: np.sum(a, axis=0, keepdims=True),
+        "sum of some": lambda a: np.sum(a, where=DENSE_J.sum() < np.inf),
+        "sum by name": lambda a: np.sum(a=a, axis=-1),
+        "sum into another": lambda a: np.sum(a, axis=0, out=np.empty(a.shape[1:])),
+        "mean": lambda a: a.mean(axis=-1),
+        "mean of 32 bits": lambda a: np.mean(a, dtype=np.float32),
+        "all sums": lambda a: np.array([np.sum(np.sum(a, axis=axis)) for axis in range(a.ndim)]),
+        "taken": lambda a: a.take([0, -1], axis=1),
+        "taken of all": lambda a: np.take(a, [0, 3]),
+        "taken, clipped": lambda a: np.take(a, [9], mode="clip", axis=0),
+        "reshaped": lambda a: np.reshape(a, (a.size,)),
+        "reshaped to the rest": lambda a: a.reshape(a.shape[0], -1, 1),
+        "columns first": lambda a: a.reshape((a.size,), order="F"),
+        "a part of reshaped": lambda a: a.reshape(1, -1)[0, 3:5],
+        "transposed and reshaped": lambda a: a.T.reshape(-1),
+        "reshaped and transposed": lambda a: a.reshape(1, *a.shape).T,
+        "rows added up": sum,
+        "letters for a stack": lambda a: np.einsum("...j,jm->m...", a, np.eye(3)[:, :2]),
+        "pairs of the last axes": lambda a: a[..., [1, 0, 1], [0, 2, 2]],
+        "diagonal of the transpose": lambda a: np.diagonal(a.T, 0, 0, 1),
+    }
+
+
+@pytest.mark.parametrize("use", uses())
+@pytest.mark.parametrize("which", DENSE)
+def test_forms_of_what_a_matrix_is_asked(which: str, use: str) -> None:
+    ask = uses()[use]
+    np.testing.assert_allclose(ask(fresh(which)), ask(DENSE[which]), rtol=1e-6, atol=1e-12)
+
+
+def test_a_shape_that_does_not_fit_is_refused_as_numpy_does() -> None:
+    for shape in ((5, 5), (-1, -1), (7, -1)):
+        with pytest.raises(ValueError, match="cannot reshape"):
+            fresh("jacobian").reshape(shape)

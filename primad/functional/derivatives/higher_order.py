@@ -13,7 +13,7 @@ from primad.functional.derivatives.first_order import function_name, grad, jvp, 
 from primad.functional.derived_calls import Call, Selected, check_differentiable, run_once
 from primad.functional.transformed import transform
 from primad.ir.node import Leaf
-from primad.programs.jacobians.jacobian_laws import hessian_diagonal_
+from primad.programs.jacobians.diagonal_ops import hessian_diagonal_
 from primad.recording import tree
 from primad.recording.tracing import check_function, type_of
 from primad.system.tracebacks import entrance

@@ -6,132 +6,98 @@ Hessian-vector product, and a diagonal of a Hessian is made of second directiona
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
 from primad.ir.program import ClosedProgram
 from primad.numpy.linalg.diagonals import diagonal_, trace_
-from primad.ops.arrays.contraction import split
-from primad.ops.record.primitive import Law, Primitive
+from primad.ops.record.primitive import Law, Primitive, full
+from primad.programs.jacobians.blocks import Block, block_shape, take_block
+from primad.programs.jacobians.diagonal_ops import jacobian_diagonal_
+from primad.programs.jacobians.jacobian_parts import (
+    JACOBIAN,
+    Inputs,
+    Params,
+    Rule,
+    arranged_shape,
+    cast_before,
+    columns_taken,
+    consumer_law,
+    held,
+    in_order,
+    is_whole,
+    permuted,
+    place_of,
+    reshaped,
+    rows_taken,
+    sliced,
+    summed,
+    turned,
+    with_added,
+)
+from primad.programs.jacobians.jacobian_products import added_up, arranged, contracted, contraction, product
 from primad.programs.jacobians.jacobian_programs import (
-    Block,
     Types,
-    block_shape,
-    build_hessian,
-    build_hessian_diagonal,
     build_jacobian,
-    hvp_,
     pullback_,
     pushforward_,
-    take_block,
-    whole,
 )
-from primad.programs.program_ops import lowered, node_of, of_operand, product_law, program_op
+from primad.programs.program_ops import node_of, product_law, program_op
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 
-Params = dict[str, Any]
-Inputs = tuple[Node, ...]
-Rule = Callable[[Node, Inputs, Params], Node | None]
 
-
-# -- parts and contractions of matrices --------------------------------------------------------------------------------
-
-
-def _block_of(params: Params, start: int, count: int) -> Block:
-    """Return the block that a slice takes of some of the axes."""
-    triples = list(zip(params["start"], params["stop"], params["step"], strict=True))
-    return tuple(triples[start : start + count])
-
-
-def _within(outer: Block, inner: Block) -> Block:
-    """Return a block of a block as a block."""
-    result = []
-    for (a, _, s), (b, c, t) in zip(outer, inner, strict=True):
-        start = a + b * s
-        count = len(range(b, c, t))
-        result.append((start, start + max(0, count - 1) * s * t + (1 if count else 0), s * t))
-    return tuple(result)
-
-
-def _part(*sides: str) -> Rule:
-    """Return the rule that a slice of a matrix of derivatives is that matrix of other blocks."""
-
-    def rule(node: Node, inputs: Inputs, params: Params) -> Node:
-        named = dict(node.params)
-        begin = 0
-        for side in sides:
-            outer = named[side]
-            named[side] = _within(outer, _block_of(params, begin, len(outer)))
-            begin += len(outer)
-        result: Node = node.op(*map(TracedArray, node.inputs), **named).node
-        return result
-
-    return rule
-
-
-def _contraction(inputs: Inputs, params: Params, node: Node) -> tuple[str, str, str, TracedArray]:
-    """Return the letters of the matrix, of the other operand and of the result, and the other operand."""
-    parts = split(params["labels"])
-    place = 0 if inputs[0] is node else 1
-    return parts[place], parts[1 - place], parts[2], TracedArray(inputs[1 - place])
-
-
-def _contracted(letters: str, other: str, out: str) -> bool:
-    """Say whether the other operand has these letters and no other, and the result has none of them."""
-    return letters != "" and set(other) == set(letters) and not set(other) & set(out)
-
-
-def _arranged(x: Any, have: str, want: str) -> Any:
-    return ops.permute(x, order=tuple([have.index(letter) for letter in want]))
-
-
-def _law(name: str, op: Callable[[], Primitive], at: Primitive, rule: Rule, statement: Any, *shapes: Any) -> Law:
-    return Law(name, "real", statement, shapes, of_operand(op, rule), (at.name,))
-
-
-# -- Jacobians ---------------------------------------------------------------------------------------------------------
-
-
-def _jacobian_types(of: ClosedProgram, *, output: int, argument: int, mode: str, rows: Block, columns: Block) -> Types:
-    return [ArrayType((*block_shape(rows), *block_shape(columns)), of.out_types[output].dtype)]
-
-
-def _is_whole(named: Params, *sides: tuple[str, str]) -> bool:
-    """Say whether a matrix of derivatives has all rows, and all columns by each of the arguments."""
-    of = named["of"]
-    return named["rows"] == whole(of.out_types[named["output"]].shape) and all(
-        named[side] == whole(of.program.in_types[named[argument]].shape) for side, argument in sides
-    )
-
-
-def _place(named: Params) -> Params:
-    return {"of": named["of"], "output": named["output"]}
+def _jacobian_types(
+    of: ClosedProgram,
+    *,
+    output: int,
+    argument: int,
+    mode: str,
+    rows: Block,
+    columns: Block,
+    order: Any = None,
+    known: Any = None,
+) -> Types:
+    shape = (*block_shape(rows), *block_shape(columns))
+    return [ArrayType(arranged_shape(shape, order), of.out_types[output].dtype)]
 
 
 def _jacobian_times(node: Node, inputs: Inputs, params: Params) -> Node | None:
     named = dict(node.params)
-    mine, other, out, v = _contraction(inputs, params, node)
+    mine, other, out, v = contraction(inputs, params, node)
     rows, columns = mine[: len(named["rows"])], mine[len(named["rows"]) :]
-    if not (_contracted(columns, other, out) and _is_whole(named, ("columns", "argument"))):
+    x = named["of"].program.in_types[named["argument"]]
+    few = v.size < x.size**2  # of more directions than there are columns the matrix is made of fewer
+    if not (contracted(columns, other, out, rows) and few and is_whole(named, ("columns", "argument"))):
         return None
-    v = ops.cast(v, dtype=str(named["of"].program.in_types[named["argument"]].dtype))
-    operands = [*map(TracedArray, node.inputs), _arranged(v, other, columns)]
-    return node_of(_arranged(pushforward_(*operands, argument=named["argument"], **_place(named)), rows, out))
+    v = ops.cast(v, dtype=str(x.dtype))
+    place = {"argument": named["argument"], **place_of(named)}
+    found, stack = product(pushforward_, [*map(TracedArray, node.inputs)], v, (other, columns), place)
+    return node_of(arranged(found, stack + rows, out))
 
 
 def _times_jacobian(node: Node, inputs: Inputs, params: Params) -> Node | None:
     named = dict(node.params)
-    mine, other, out, v = _contraction(inputs, params, node)
+    mine, other, out, v = contraction(inputs, params, node)
     rows, columns = mine[: len(named["rows"])], mine[len(named["rows"]) :]
-    if not (_contracted(rows, other, out) and _is_whole(named, ("columns", "argument"))):
+    few = v.size < named["of"].out_types[named["output"]].size ** 2
+    if not (contracted(rows, other, out, columns) and few and is_whole(named, ("columns", "argument"))):
         return None
-    operands = [*map(TracedArray, node.inputs), _arranged(v, other, rows)]
-    found = pullback_(*operands, argument=named["argument"], **_place(named))
-    return node_of(ops.cast(_arranged(found, columns, out), dtype=str(node.type.dtype)))
+    place = {"argument": named["argument"], **place_of(named)}
+    found, stack = product(pullback_, [*map(TracedArray, node.inputs)], v, (other, rows), place)
+    return node_of(ops.cast(arranged(found, stack + columns, out), dtype=str(node.type.dtype)))
+
+
+def _diagonal_of_jacobian(node: Node, inputs: Inputs, params: Params) -> Node | None:
+    named = dict(node.params)
+    if len(named["rows"]) != 1 or len(named["columns"]) != 1:
+        return None
+    named.pop("order", None)
+    return node_of(jacobian_diagonal_(*map(TracedArray, node.inputs), **named))
 
 
 def _vector(x: Any) -> Any:
@@ -140,31 +106,139 @@ def _vector(x: Any) -> Any:
     return ops.concatenate(ops.sin(x) * ops.flip(x, axes=(0,)), total, axis=0)
 
 
-def _held(body: Callable[[Any], Any]) -> ClosedProgram:
-    return ClosedProgram(program_of([ArrayType((2,), float)], lambda x: [body(x)]))
-
-
-def _jacobian(x: Any, rows: Block = ((0, 3, 1),), columns: Block = ((0, 2, 1),)) -> Any:
-    of = _held(_vector)
-    return jacobian_(x, of=of, output=0, argument=0, mode="forward", rows=rows, columns=columns)
+def _jacobian(x: Any, rows: Block = ((0, 3, 1),), columns: Block = ((0, 2, 1),), **order: Any) -> Any:
+    of = held(_vector)
+    return jacobian_(x, of=of, output=0, argument=0, mode="forward", rows=rows, columns=columns, **order)
 
 
 def _jacobian_law(name: str, at: Primitive, rule: Rule, statement: Any, *shapes: Any) -> Law:
-    return _law(name, lambda: jacobian_, at, rule, statement, (2,), *shapes)
+    return consumer_law(name, lambda: jacobian_, at, rule, statement, (2,), *shapes)
+
+
+def _jacobian_diagonal(x: Any) -> Any:
+    named = {"output": 0, "argument": 0, "mode": "forward", "rows": ((0, 3, 1),), "columns": ((0, 2, 1),)}
+    return jacobian_diagonal_(x, of=held(_vector), **named)
+
+
+def _narrow(x: Any, dtype: str = "float32") -> Any:
+    """Return a Jacobian by numbers of 32 bits, of results that are cast."""
+    type = ArrayType((2,), np.float32)
+    of = ClosedProgram(program_of([type], lambda x: [ops.cast(x * x, dtype=dtype)]))
+    named = {"output": 0, "argument": 0, "mode": "forward", "rows": ((0, 2, 1),), "columns": ((0, 2, 1),)}
+    return jacobian_(ops.cast(x, dtype="float32"), of=of, **named)
+
+
+def _grid(x: Any) -> Any:
+    return ops.sin(x) * ops.flip(x, axes=(0,))
+
+
+def _of_grid(x: Any) -> Any:
+    """Return a Jacobian of which rows and columns have two axes."""
+    of = ClosedProgram(program_of([ArrayType((2, 2), float)], lambda x: [_grid(x)]))
+    blocks = {"rows": ((0, 2, 1), (0, 2, 1)), "columns": ((0, 2, 1), (0, 2, 1))}
+    return jacobian_(x, of=of, output=0, argument=0, mode="forward", **blocks)
+
+
+def _of_rows(x: Any) -> Any:
+    """Return the same Jacobian by what is added to the argument, both in one row."""
+
+    def body(x: Any, t: Any) -> list[Any]:
+        return [ops.reshape(_grid(x + ops.reshape(t, shape=(2, 2))), shape=(4,))]
+
+    of = ClosedProgram(program_of([ArrayType((2, 2), float), ArrayType((4,), float)], body))
+    blocks = {"rows": ((0, 4, 1),), "columns": ((0, 4, 1),)}
+    zeros = full(0.0, ops.reshape(x, shape=(4,)))
+    return jacobian_(x, zeros, of=of, output=0, argument=1, mode="forward", **blocks)
+
+
+def _times_ones(x: Any) -> Any:
+    three = ops.concatenate(x, ops.slice_(x, start=(0,), stop=(1,), step=(1,)), axis=0)
+    return ops.contract(_jacobian(x), full(1.0, three), labels="ab,a->b")
+
+
+def _of_taken_rows(x: Any) -> Any:
+    types = [ArrayType((2,), float), ArrayType((2,), int)]
+    of = ClosedProgram(program_of(types, lambda x, i: [ops.gather(_vector(x), i, axis=0, batch=0)]))
+    named = {"of": of, "output": 0, "mode": "forward", "rows": ((0, 2, 1),), "columns": ((0, 2, 1),)}
+    return jacobian_(x, np.array([2, 0]), argument=0, **named)
+
+
+def _of_taken_columns(x: Any) -> Any:
+    named = {"output": 0, "mode": "forward", "rows": ((0, 3, 1),), "columns": ((0, 2, 1),)}
+    return jacobian_(x, np.array([1, 1]), full(0.0, x), of=with_added(_vector), argument=2, **named)
 
 
 jacobian_: Primitive = program_op(
     "jacobian",
-    build=build_jacobian,
+    build=in_order(build_jacobian),
     out_types=_jacobian_types,
     consumed=(
         _jacobian_law(
             "a part of a Jacobian is that of some outputs and arguments",
             ops.slice_,
-            _part("rows", "columns"),
+            sliced(JACOBIAN),
             lambda x: (
                 take_block(_jacobian(x), ((0, 3, 2), (1, 2, 1))),
                 _jacobian(x, ((0, 3, 2),), ((1, 2, 1),)),
+            ),
+        ),
+        _jacobian_law(
+            "a Jacobian turned round along an axis is one of a block with a negative step",
+            ops.flip,
+            turned(JACOBIAN),
+            lambda x: (ops.flip(_jacobian(x), axes=(1,)), _jacobian(x, ((0, 3, 1),), ((1, -1, -1),))),
+        ),
+        _jacobian_law(
+            "a Jacobian in a wider dtype is that of results in this dtype",
+            ops.cast,
+            cast_before,
+            lambda x: (ops.cast(_narrow(x), dtype="float64"), _narrow(x, "float64")),
+        ),
+        _jacobian_law(
+            "a Jacobian transposed has its axes in another order",
+            ops.permute,
+            permuted(JACOBIAN),
+            lambda x: (ops.permute(_jacobian(x), order=(1, 0)), _jacobian(x, order=(1, 0))),
+        ),
+        _jacobian_law(
+            "rows of a Jacobian at indices are those of a function that takes these of its results",
+            ops.gather,
+            rows_taken(JACOBIAN),
+            lambda x: (ops.gather(_jacobian(x), np.array([2, 0]), axis=0, batch=0), _of_taken_rows(x)),
+        ),
+        _jacobian_law(
+            "columns of a Jacobian at indices are derivatives by what is added to the argument there",
+            ops.gather,
+            columns_taken(JACOBIAN),
+            lambda x: (ops.gather(_jacobian(x), np.array([1, 1]), axis=1, batch=0), _of_taken_columns(x)),
+        ),
+        consumer_law(
+            "a Jacobian with its rows and columns in other shapes is that of functions of these shapes",
+            lambda: jacobian_,
+            ops.reshape,
+            reshaped(JACOBIAN),
+            lambda x: (ops.reshape(_of_grid(x), shape=(4, 4)), _of_rows(x)),
+            (2, 2),
+        ),
+        _jacobian_law(
+            "a sum of all rows of a Jacobian is a product with ones",
+            ops.sum,
+            added_up(JACOBIAN, _jacobian_times, _times_jacobian),
+            lambda x: (ops.sum(_jacobian(x), axes=(0,)), _times_ones(x)),
+        ),
+        _jacobian_law(
+            "a diagonal of a Jacobian is its entries alone",
+            diagonal_,
+            _diagonal_of_jacobian,
+            lambda x: (diagonal_(_jacobian(x), axis1=0, axis2=1), _jacobian_diagonal(x)),
+        ),
+        _jacobian_law(
+            "a trace of a Jacobian is the sum of its diagonal",
+            trace_,
+            summed(_diagonal_of_jacobian),
+            lambda x: (
+                trace_(_jacobian(x), axis1=0, axis2=1),
+                ops.sum(diagonal_(_jacobian(x), axis1=0, axis2=1), axes=(0,)),
             ),
         ),
         _jacobian_law(
@@ -173,7 +247,7 @@ jacobian_: Primitive = program_op(
             _jacobian_times,
             lambda x, v: (
                 ops.contract(_jacobian(x), v, labels="ab,b->a"),
-                pushforward_(x, v, of=_held(_vector), output=0, argument=0),
+                pushforward_(x, v, of=held(_vector), output=0, argument=0),
             ),
             (2,),
         ),
@@ -183,7 +257,7 @@ jacobian_: Primitive = program_op(
             _times_jacobian,
             lambda x, w: (
                 ops.contract(w, _jacobian(x), labels="a,ab->b"),
-                pullback_(x, w, of=_held(_vector), output=0, argument=0),
+                pullback_(x, w, of=held(_vector), output=0, argument=0),
             ),
             (3,),
         ),
@@ -191,148 +265,3 @@ jacobian_: Primitive = program_op(
     ),
     doc="(A block of) the Jacobian of one output with respect to one argument.",
 )
-
-
-# -- Hessians ----------------------------------------------------------------------------------------------------------
-
-
-def _hessian_types(
-    of: ClosedProgram, *, output: int, first: int, second: int, rows: Block, left: Block, right: Block
-) -> Types:
-    return [ArrayType((*block_shape(rows), *block_shape(left), *block_shape(right)), of.out_types[output].dtype)]
-
-
-def _hessian_times(node: Node, inputs: Inputs, params: Params) -> Node | None:
-    named = dict(node.params)
-    if not _is_whole(named, ("left", "first"), ("right", "second")):
-        return None
-    ny, nl = len(named["rows"]), len(named["left"])
-    mine, other, out, v = _contraction(inputs, params, node)
-    rows, left, right = mine[:ny], mine[ny : ny + nl], mine[ny + nl :]
-    for along, kept, letters, rest in (
-        (named["second"], named["first"], right, left),
-        (named["first"], named["second"], left, right),
-    ):
-        if _contracted(letters, other, out):
-            v = ops.cast(v, dtype=str(named["of"].program.in_types[along].dtype))
-            operands = [*map(TracedArray, node.inputs), _arranged(v, other, letters)]
-            found = hvp_(*operands, along=along, argument=kept, **_place(named))
-            return node_of(_arranged(found, rows + rest, out))
-    return None
-
-
-def _is_diagonal(named: Params, params: Params) -> bool:
-    """Say whether two axes are those of a Hessian by one vector, twice."""
-    ny = len(named["rows"])
-    axes = {params["axis1"], params["axis2"]}
-    square = named["first"] == named["second"] and len(named["left"]) == 1
-    return square and axes == {ny, ny + 1} and _is_whole(named, ("left", "first"), ("right", "second"))
-
-
-def _diagonal_alone(node: Node, inputs: Inputs, params: Params) -> Node | None:
-    named = dict(node.params)
-    if not _is_diagonal(named, params):
-        return None
-    operands = map(TracedArray, node.inputs)
-    return node_of(hessian_diagonal_(*operands, total=False, argument=named["first"], **_place(named)))
-
-
-def _trace_of_diagonal(node: Node, inputs: Inputs, params: Params) -> Node | None:
-    return lowered(trace_)(node, inputs, params) if _is_diagonal(dict(node.params), params) else None
-
-
-def _scalar(x: Any) -> Any:
-    """A function of two variables whose second derivatives all differ, for statements."""
-    return ops.sum(ops.sin(x) * ops.flip(x, axes=(0,)) * x * x, axes=(0,))
-
-
-def _hessian(x: Any, left: Block = ((0, 2, 1),), right: Block = ((0, 2, 1),)) -> Any:
-    return hessian_(x, of=_held(_scalar), output=0, first=0, second=0, rows=(), left=left, right=right)
-
-
-def _hessian_law(name: str, at: Primitive, rule: Rule, statement: Any, *shapes: Any) -> Law:
-    return _law(name, lambda: hessian_, at, rule, statement, (2,), *shapes)
-
-
-hessian_: Primitive = program_op(
-    "hessian",
-    build=build_hessian,
-    out_types=_hessian_types,
-    consumed=(
-        _hessian_law(
-            "a part of a Hessian is that of some arguments",
-            ops.slice_,
-            _part("rows", "left", "right"),
-            lambda x: (
-                take_block(_hessian(x), ((0, 2, 1), (1, 2, 1))),
-                _hessian(x, ((0, 2, 1),), ((1, 2, 1),)),
-            ),
-        ),
-        _hessian_law(
-            "a Hessian times a vector is the derivative of the gradient along it",
-            ops.contract,
-            _hessian_times,
-            lambda x, v: (
-                ops.contract(_hessian(x), v, labels="ab,b->a"),
-                hvp_(x, v, of=_held(_scalar), output=0, argument=0, along=0),
-            ),
-            (2,),
-        ),
-        _hessian_law(
-            "a diagonal of a Hessian is made of unmixed second derivatives",
-            diagonal_,
-            _diagonal_alone,
-            lambda x: (
-                diagonal_(_hessian(x), axis1=0, axis2=1),
-                hessian_diagonal_(x, of=_held(_scalar), output=0, argument=0, total=False),
-            ),
-        ),
-        _hessian_law(
-            "a trace of a Hessian is the sum of its diagonal",
-            trace_,
-            _trace_of_diagonal,
-            lambda x: (
-                trace_(_hessian(x), axis1=0, axis2=1),
-                ops.sum(diagonal_(_hessian(x), axis1=0, axis2=1), axes=(0,)),
-            ),
-        ),
-        product_law("a Hessian", lambda: hessian_, _hessian, "real", (2,), (2, 4)),
-    ),
-    doc="(A block of) the second derivatives of one output with respect to two arguments.",
-)
-
-
-def _total(node: Node, inputs: Inputs, params: Params) -> Node | None:
-    named = dict(node.params)
-    if named["total"] or params["axes"] != (node.type.ndim - 1,):
-        return None
-    return node_of(hessian_diagonal_(*map(TracedArray, node.inputs), **{**named, "total": True}))
-
-
-def _diagonal(x: Any, total: bool) -> Any:
-    return hessian_diagonal_(x, of=_held(_scalar), output=0, argument=0, total=total)
-
-
-hessian_diagonal_: Primitive = program_op(
-    "hessian_diagonal",
-    build=build_hessian_diagonal,
-    out_types=lambda of, *, output, argument, total: [
-        ArrayType(
-            of.out_types[output].shape if total else (*of.out_types[output].shape, of.program.in_types[argument].size),
-            of.out_types[output].dtype,
-        )
-    ],
-    consumed=(
-        _law(
-            "a sum of unmixed second derivatives is a Laplacian",
-            lambda: hessian_diagonal_,
-            ops.sum,
-            _total,
-            lambda x: (ops.sum(_diagonal(x, False), axes=(0,)), _diagonal(x, True)),
-            (2,),
-        ),
-    ),
-    doc="Unmixed second derivatives of one output with respect to one argument, or (total) their sum, the Laplacian.",
-)
-
-MATRICES = (jacobian_, hessian_, hvp_, hessian_diagonal_, pushforward_, pullback_)

@@ -129,18 +129,38 @@ def begin(type: ArrayType) -> Seeds:
 
 
 def spread(seeds: Seeds, value: TracedArray, number: int) -> tuple[Seeds, TracedArray]:
-    """Stack the cotangents of an index that an axis stands for: each is zero off its own place."""
+    """Stack the cotangents of an index that an axis stands for: each is zero off its own place.
+
+    Of a padded index only the rows that are none of the padding are stacked.
+    """
     index = seeds.indices[number]
     assert index.place is not None
-    lead, n = seeds.lead, index.length
+    padded, undo = _padding(seeds, number)
+    lead, n = seeds.lead, index.length if padded is None else padded.count
     shape = (*value.shape[:lead], n, *value.shape[lead:])
     wide = ops.broadcast(value, shape=shape, axes=(lead,))
-    eye = TracedArray(value.node.trace.build(ops.eye, (), (("dtype", "bool"), ("n", n))))
+    own = TracedArray(value.node.trace.build(ops.eye, (), (("dtype", "bool"), ("n", n))))
+    if padded is not None:
+        behind = index.length - padded.start - (n - 1) * padded.step - 1
+        own = ops.pad(own, low=(0, padded.start), high=(0, behind), interior=(0, padded.step - 1))
     others = tuple([axis for axis in range(len(shape)) if axis not in (lead, lead + 1 + index.place)])
-    apart = ops.mask(ops.broadcast(eye, shape=shape, axes=others), wide)
-    new = replace(index, place=None, rank=len(seeds.stacked))
+    apart = ops.mask(ops.broadcast(own, shape=shape, axes=others), wide)
+    new = Index(n, rank=len(seeds.stacked))
     indices = (*seeds.indices[:number], new, *seeds.indices[number + 1 :])
-    return replace(seeds, indices=indices), ops.reshape(apart, shape=(seeds.rows * n, *value.shape[lead:]))
+    return Seeds(indices, undo), ops.reshape(apart, shape=(seeds.rows * n, *value.shape[lead:]))
+
+
+def _padding(seeds: Seeds, number: int) -> tuple[Padded | None, tuple[Step, ...]]:
+    """Return how an index was padded at last, and what leads back from the index before; None if it was not padded."""
+    for place in range(len(seeds.undo) - 1, -1, -1):
+        step = seeds.undo[place]
+        if isinstance(step, Regrouped):
+            break
+        if step.axis == number:
+            if isinstance(step, Padded) and step.count:
+                return step, (*seeds.undo[:place], *seeds.undo[place + 1 :])
+            break
+    return None, seeds.undo
 
 
 def add_piece(pieces: Pieces, seeds: Seeds, value: TracedArray) -> None:

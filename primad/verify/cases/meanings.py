@@ -31,19 +31,57 @@ def derivatives(y: Array, x: Array) -> Array:
 
 
 def _block(full: Array, *blocks: Any) -> Array:
-    return full[tuple(slice(*bounds) for block in blocks for bounds in block)]
+    for axis, bounds in enumerate([bounds for block in blocks for bounds in block]):
+        full = np.take(full, [*range(*bounds)], axis)
+    return full
 
 
-def jacobian(n: Numbers, *xs: Array, of: Any, output: int, argument: int, mode: str, rows: Any, columns: Any) -> Array:
+def jacobian(
+    n: Numbers,
+    *xs: Array,
+    of: Any,
+    output: int,
+    argument: int,
+    mode: str,
+    rows: Any,
+    columns: Any,
+    order: Any = None,
+) -> Array:
     """Return a block of the derivatives of one result by one argument."""
-    return _block(derivatives(_values(n, of, xs)[output], xs[argument]), rows, columns)
+    found = _block(derivatives(_values(n, of, xs)[output], xs[argument]), rows, columns)
+    return found if order is None else np.transpose(found, order)
 
 
 def hessian(
-    n: Numbers, *xs: Array, of: Any, output: int, first: int, second: int, rows: Any, left: Any, right: Any
+    n: Numbers,
+    *xs: Array,
+    of: Any,
+    output: int,
+    first: int,
+    second: int,
+    rows: Any,
+    left: Any,
+    right: Any,
+    order: Any = None,
 ) -> Array:
     """Return a block of the second derivatives of one result by two arguments."""
-    return _block(derivatives(derivatives(_values(n, of, xs)[output], xs[first]), xs[second]), rows, left, right)
+    full = derivatives(derivatives(_values(n, of, xs)[output], xs[first]), xs[second])
+    found = _block(full, rows, left, right)
+    return found if order is None else np.transpose(found, order)
+
+
+def jacobian_diagonal(
+    n: Numbers, *xs: Array, of: Any, output: int, argument: int, mode: str, rows: Any, columns: Any
+) -> Array:
+    """Return the diagonal of a block of the derivatives of one result by one argument."""
+    return np.diagonal(_block(derivatives(_values(n, of, xs)[output], xs[argument]), rows, columns))
+
+
+def mixed_diagonal(
+    n: Numbers, *xs: Array, of: Any, output: int, first: int, second: int, left: Any, right: Any
+) -> Array:
+    """Return the diagonal of a block of the second derivatives of one result by two arguments."""
+    return np.diagonal(_block(derivatives(derivatives(_values(n, of, xs)[output], xs[first]), xs[second]), left, right))
 
 
 def hvp(n: Numbers, *xs: Array, of: Any, output: int, argument: int, along: int) -> Array:

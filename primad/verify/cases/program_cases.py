@@ -15,9 +15,12 @@ from primad.ir.program import ClosedProgram
 from primad.ops.record.primitive import Primitive
 from primad.programs.call import call
 from primad.programs.checkpoint import checkpoint as checkpoint_
+from primad.programs.jacobians.blocks import whole
+from primad.programs.jacobians.diagonal_ops import hessian_diagonal_, jacobian_diagonal_, mixed_diagonal_
 from primad.programs.jacobians.differential_operators import partial_
-from primad.programs.jacobians.jacobian_laws import hessian_, hessian_diagonal_, jacobian_
-from primad.programs.jacobians.jacobian_programs import hvp_, pullback_, pushforward_, whole
+from primad.programs.jacobians.hessian_laws import hessian_
+from primad.programs.jacobians.jacobian_laws import jacobian_
+from primad.programs.jacobians.jacobian_programs import hvp_, pullback_, pushforward_
 from primad.programs.program_ops import jvp_, vjp_, vmap_
 from primad.recording import tree
 from primad.recording.tracing import trace
@@ -43,7 +46,12 @@ def _program() -> ClosedProgram:
 
 
 def _part(choose: Choices, shape: tuple[int, ...]) -> Any:
-    return tuple([choose.among(((0, n, 1), (0, 1, 1), (n - 1, n, 1))) for n in shape])
+    return tuple([choose.among(((0, n, 1), (0, 1, 1), (n - 1, n, 1), (n - 1, -1, -1))) for n in shape])
+
+
+def _order(choose: Choices, ndim: int) -> dict[str, Any]:
+    """Return the param that turns the axes of a matrix round, or none."""
+    return {"order": tuple(range(ndim))[::-1]} if choose.among((True, False)) and ndim > 1 else {}
 
 
 def _draw(options: Callable[[Choices, ClosedProgram], tuple[dict[str, Any], list[tuple[int, ...]]]]) -> Any:
@@ -64,13 +72,28 @@ def _jacobian_options(choose: Choices, of: ClosedProgram) -> Any:
     rows, columns = _part(choose, of.out_types[output].shape), _part(choose, (2,))
     mode = choose.among(("auto", "forward", "reverse"))
     place = {"output": output, "argument": choose.integer(0, 1), "mode": mode}
-    return {**place, "rows": rows, "columns": columns}, []
+    return {**place, "rows": rows, "columns": columns, **_order(choose, len(rows) + 1)}, []
 
 
 def _hessian_options(choose: Choices, of: ClosedProgram) -> Any:
     output = choose.integer(0, 1)
     blocks = {"rows": whole(of.out_types[output].shape), "left": _part(choose, (2,)), "right": _part(choose, (2,))}
-    return {"output": output, "first": choose.integer(0, 1), "second": choose.integer(0, 1), **blocks}, []
+    order = _order(choose, len(blocks["rows"]) + 2)
+    return {"output": output, "first": choose.integer(0, 1), "second": choose.integer(0, 1), **blocks, **order}, []
+
+
+def _whole_or_part(choose: Choices) -> Any:
+    return (choose.among(((0, 2, 1), (1, 2, 1), (1, -1, -1))),)
+
+
+def _jacobian_diagonal_options(choose: Choices, of: ClosedProgram) -> Any:
+    place = {"output": 0, "argument": choose.integer(0, 1), "mode": choose.among(("auto", "forward", "reverse"))}
+    return {**place, "rows": _whole_or_part(choose), "columns": _whole_or_part(choose)}, []
+
+
+def _mixed_diagonal_options(choose: Choices, of: ClosedProgram) -> Any:
+    place = {"output": 1, "first": choose.integer(0, 1), "second": choose.integer(0, 1)}
+    return {**place, "left": _whole_or_part(choose), "right": _whole_or_part(choose)}, []
 
 
 def _hvp_options(choose: Choices, of: ClosedProgram) -> Any:
@@ -215,6 +238,8 @@ _TABLE: tuple[tuple[Primitive, Any, Any], ...] = (
     (hessian_, _hessian_options, meanings.hessian),
     (hvp_, _hvp_options, meanings.hvp),
     (hessian_diagonal_, _diagonal_options, meanings.hessian_diagonal),
+    (jacobian_diagonal_, _jacobian_diagonal_options, meanings.jacobian_diagonal),
+    (mixed_diagonal_, _mixed_diagonal_options, meanings.mixed_diagonal),
     (pushforward_, _forward_options, meanings.pushforward),
     (pullback_, _reverse_options, meanings.pullback),
     (jvp_, _jvp_options, meanings.jvp),

@@ -24,6 +24,11 @@ def _consumers(x: Any, v: Any) -> list[tuple[str, Any, Any]]:
         start = tuple(n - 1 if i == axis else 0 for i in range(x.ndim))
         bounds = {"start": start, "stop": tuple(x.shape), "step": (1,) * x.ndim}
         found.append((f"slice along {axis}", ops.slice_, ((x,), bounds)))
+        found.append((f"flip along {axis}", ops.flip, ((x,), {"axes": (axis,)})))
+        taken = np.array([n - 1, 0, n - 1])
+        found.append((f"gather along {axis}", ops.gather, ((x, taken), {"axis": axis, "batch": 0})))
+        order = tuple([(i + axis) % x.ndim for i in range(x.ndim)])
+        found.append((f"permute by {axis}", ops.permute, ((x,), {"order": order[::-1]})))
         found.append((f"sum along {axis}", ops.sum, ((x,), {"axes": (axis,)})))
         letters = "abcdef"[: x.ndim]
         labels = f"{letters},{letters[axis]}->{letters.replace(letters[axis], '')}"
