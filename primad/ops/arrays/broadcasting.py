@@ -16,6 +16,7 @@ from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.blocked.blocked_reductions import reduction
+from primad.ops.blocked.groups import RunningSums
 from primad.ops.blocked.pieces import Each, in_order
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Law, Outermost, Primitive, Rewrite, apply
@@ -173,13 +174,12 @@ def _sum(x: Any, *, axes: Shape, each: Each = in_order) -> Any:
 
 def _sum_of_arrays(x: Any, first: int) -> Any:
     """Add the arrays x[…, i, j], of which there are few: NumPy would run its inner loop along the short axes."""
-    total: Any = None
+    total = RunningSums(1)
     for index in np.ndindex(x.shape[first:]):
-        if total is None:
-            total = x[(..., *index)].copy()
-        else:
-            total += x[(..., *index)]
-    return total
+        part = x[(..., *index)]
+        total.add(0, part if total.of_group(0) is not None else part.copy())
+        total.turn()
+    return total.ended()[0]
 
 
 def _sum_type(x: ArrayType, *, axes: Shape) -> ArrayType:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.ops.blocked.groups import sum_along
 from primad.ops.blocked.pieces import MOST_CHUNKS, Each, in_order
 
 LONG = 1024
@@ -47,7 +48,11 @@ def reduction(both: np.ufunc, x: Any, *, axes: tuple[int, ...], each: Each = in_
 def _at_once(both: np.ufunc, x: Any, axes: tuple[int, ...]) -> Any:
     if x.size >= FEWEST_LOOPS * LONG and _has_short_rows(x, axes):
         return _side_by_side(both, x, len(axes))
-    return both.reduce(x, axis=axes, dtype=x.dtype)
+    return _along(both, x, axes)
+
+
+def _along(both: np.ufunc, x: Any, axes: tuple[int, ...]) -> Any:
+    return sum_along(x, axes) if both is np.add else both.reduce(x, axis=axes, dtype=x.dtype)
 
 
 def _has_short_rows(x: Any, axes: tuple[int, ...]) -> bool:
@@ -62,6 +67,6 @@ def _side_by_side(both: np.ufunc, x: Any, gone: int) -> Any:
     side = LONG // rows.shape[1]
     even = len(rows) // side * side
     wide = rows[:even].reshape((-1, side, rows.shape[1]))
-    parts = [both.reduce(both.reduce(wide, axis=0, dtype=x.dtype), axis=0, dtype=x.dtype)] if even else []
-    parts += [both.reduce(rows[even:], axis=0, dtype=x.dtype)] if even < len(rows) else []
+    parts = [_along(both, _along(both, wide, (0,)), (0,))] if even else []
+    parts += [_along(both, rows[even:], (0,))] if even < len(rows) else []
     return reduce(both, parts).reshape(rest)
