@@ -22,6 +22,7 @@ from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.reshaping import permute
 from primad.ops.blocked.blocked_products import multiply
+from primad.ops.blocked.deep_products import einsum, matmul
 from primad.ops.blocked.pieces import Each, in_order
 from primad.ops.record.kinds import multilinear
 from primad.ops.record.primitive import Law, Primitive, apply, full
@@ -121,7 +122,7 @@ def _contract(x: Any, y: Any, *, labels: str, out: Any = None, each: Each = in_o
             return product
     steps = _matrix_steps(labels, x.shape, y.shape)
     if steps is None or x.dtype == object:
-        return np.einsum(labels, x, y, out=out)
+        return np.einsum(labels, x, y, out=out) if x.dtype == object else einsum(labels, x, y, out)
     x_order, left, y_order, right, matrix, result, out_order = steps
     if x_order is not None:
         x = x.transpose(x_order)
@@ -132,9 +133,9 @@ def _contract(x: Any, y: Any, *, labels: str, out: Any = None, each: Each = in_o
     if right is not None:
         y = y.reshape(right)
     if out is not None and out_order is None:
-        np.matmul(x, y, out=out if matrix is None else out.reshape(matrix))
+        matmul(x, y, out if matrix is None else out.reshape(matrix))
         return out
-    product = np.matmul(x, y)
+    product = matmul(x, y)
     if matrix is not None:
         product = product.reshape(result)
     if out_order is not None:

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from primad.ops.blocked.blocked_sums import add_product, mirror
+from primad.ops.blocked.deep_products import MATRIX
+from primad.ops.blocked.groups import RunningSums
 from primad.ops.blocked.matrix_views import Chosen, MatrixOperand, Scratch, size_of
 from primad.ops.blocked.pieces import MOST_CHUNKS, Each, in_order
 from primad.system.machine import SECOND_CACHE
@@ -218,7 +220,7 @@ class _Product:
         first: Chosen = dict.fromkeys(form.loops, 0)
         copies = [operand.view(first) is None for operand in (self.left, self.right)]
         depth = size_of(form.inner, self.lengths)
-        if depth > DEEPEST and any(copies) and results.nbytes <= BLOCK_BYTES and not form.loops:
+        if depth > DEEPEST and results.nbytes <= BLOCK_BYTES and not form.loops:
             return self._run_deep()
         if len(results) > 1 and 2 * depth * results[0].size < STACKED_FLOPS:
             return self._run_stacks(depth)
@@ -331,24 +333,20 @@ class _Product:
         return operand.folded(copy, across)
 
     def _run_deep(self) -> None:
-        """Cut along the sum; chunks add up their blocks, and then the chunks are added in order."""
+        """Cut along the sum; chunks add up their blocks in groups, and then the chunks are added in order."""
         height, width = self.results.shape[1:]
         fitting = BLOCK_BYTES // (max(height, width) * self.results.itemsize)
-        cuts = list(self._cuts(self.form.inner, max(NARROWEST, fitting)))
+        cuts = list(self._cuts(self.form.inner, max(NARROWEST, min(MATRIX, fitting))))
         chunks = min(len(cuts), MOST_CHUNKS)
 
         def chunk(number: int) -> Any:
             scratch, other = Scratch(), Scratch()
-            total: Any = None
-            product = np.empty((height, width), self.results.dtype)
+            sums = RunningSums(1)
             for letter, part, _ in cuts[number * len(cuts) // chunks : (number + 1) * len(cuts) // chunks]:
                 chosen = {letter: part}
-                np.matmul(self.left.matrix(chosen, scratch), self.right.matrix(chosen, other), out=product)
-                if total is None:
-                    total, product = product, np.empty_like(product)
-                else:
-                    total += product
-            return total
+                sums.add(0, np.matmul(self.left.matrix(chosen, scratch), self.right.matrix(chosen, other)))
+                sums.turn()
+            return sums.ended()[0]
 
         first, *rest = self.each(chunk, chunks)
         for partial in rest:
