@@ -9,7 +9,7 @@ import numpy as np
 from primad.ir.node import Node
 from primad.native.emit.elementwise_loop import pointwise, pointwise_at
 from primad.native.emit.emit_context import Site
-from primad.native.emit.product_loops import COUNT
+from primad.native.emit.grouped_sums import COUNT
 from primad.native.llvm.strided_views import Code, View, contiguous, merged
 from primad.native.llvm.vectors import BOOL, BY_SIZE, Vector, lanes_of
 

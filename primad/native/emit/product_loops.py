@@ -1,7 +1,7 @@
 """The loops of sums of products, as LLVM text: matrix products, dot products, sums.
 
 A block of the result stays in registers while it runs along the summed axes (see
-`primad.native.schedule.register_blocks`).
+`primad.native.schedule.register_blocks`), as far as a group of a sum goes (`primad.native.emit.grouped_sums`).
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ import numpy as np
 
 from primad.native.emit.copies import halves
 from primad.native.emit.elementwise_loop import pointwise
+from primad.native.emit.grouped_sums import COUNT, ZERO, Adding, SummedLoops
 from primad.native.llvm.strided_views import Code, View, lanes_mask
 from primad.native.llvm.vectors import Vector
 from primad.native.schedule.contraction_plan import Contraction, blocks_for
 from primad.native.schedule.register_blocks import Axis, Blocks, pieces
 from primad.system.machine import CORE
-
-COUNT = "%count"
-"""The length of a counted axis: a value of the function that is written."""
-ZERO = "zeroinitializer"
 
 
 def write_contraction(code: Code, form: Contraction, dtype: np.dtype[Any]) -> None:
@@ -102,24 +99,6 @@ class _Loops(ABC):
             cells.sort(key=lambda cell: cell[::-1])
         self.end(self.sums(places, cells, counts), target, cells, counts)
 
-    def over_summed(
-        self,
-        axes: Sequence[int],
-        places: list[str],
-        totals: list[str],
-        body: Callable[[list[str], list[str]], list[str]],
-    ) -> list[str]:
-        """Loop over summed axes, carrying vectors of sums."""
-        if not axes:
-            return body(places, totals)
-        first, *rest = axes
-        n, *steps = self.form.summed[first]
-
-        def turn(index: str, values: list[str]) -> list[str]:
-            return self.over_summed(rest, self.code.step(self.form.operands, places, index, steps), values, body)
-
-        return self.code.loop(COUNT if first == self.form.counted else n, turn, totals, self.type)
-
     def factors(
         self, places: list[str], cell: tuple[int, int], known: dict[Any, str], load: Callable[[int, str], str]
     ) -> list[str]:
@@ -175,7 +154,8 @@ class _Elements(_Loops):
             pairs = zip(products(places), totals, strict=True)
             return [code.product_sum(self.vector, factors, total) for factors, total in pairs]
 
-        return self.over_summed(range(len(self.form.summed)), places, [ZERO] * len(cells), turn)
+        loops = SummedLoops(code, self.form, self.vector, cells)
+        return loops.over(range(len(self.form.summed)), places, Adding(1, len(cells), turn))
 
     def end(self, totals: list[str], target: str, cells: Sequence[tuple[int, int]], counts: list[int]) -> None:
         """Write the sums of a block to memory."""
@@ -188,105 +168,9 @@ class _PartialSums(_Loops):
 
     def sums(self, places: list[str], cells: Sequence[tuple[int, int]], counts: list[int]) -> list[str]:
         """Write the sums of a block, and return a vector of partial sums for each of its cells."""
-        along, size = self.blocks.along, len(cells)
-        n, *steps = (1, *[0] * len(places)) if along is None else self.form.summed[along]
-        chains = min(-(-n // self.lanes), max(1, CORE.chains // size))
-        body = self._counted if along is not None and along == self.form.counted else self._along
-        others = [i for i in range(len(self.form.summed)) if i != along]
-        totals = self.over_summed(others, places, [ZERO] * (size * chains), partial(body, cells, n, steps))
-        while chains > 1:
-            half = (chains + 1) // 2
-            pairs = zip(totals[: (chains - half) * size], totals[half * size :], strict=True)
-            joined = [self.vector.arithmetic("add", x, y) for x, y in pairs]
-            totals = [*joined, *totals[len(joined) : half * size]]
-            chains = half
-        return totals
-
-    def _along(
-        self, cells: Sequence[tuple[int, int]], n: int, steps: Sequence[int], places: list[str], totals: list[str]
-    ) -> list[str]:
-        """Go along an axis of known length."""
-        code, lanes, operands = self.code, self.lanes, self.form.operands
-        chains = len(totals) // len(cells)
-        whole, rest = divmod(n, lanes)
-        turns, left = divmod(whole, chains)
-        far = [lanes * step for step in steps]
-
-        def turn(index: str, values: list[str]) -> list[str]:
-            moved = code.step(operands, places, index, [chains * step for step in far])
-            return self._add(moved, values, cells, steps, [lanes] * chains)
-
-        if turns:
-            totals = code.loop(turns, turn, totals, self.type)
-        moved = code.step(operands, places, str(turns * chains), far)
-        return self._add(moved, totals, cells, steps, [lanes] * left + [rest] * (rest > 0))
-
-    def _counted(
-        self, cells: Sequence[tuple[int, int]], n: int, steps: Sequence[int], places: list[str], totals: list[str]
-    ) -> list[str]:
-        """Go along the counted axis: along all of it, as most tiles do, or to its end."""
-        all_of_it = self.code.emit(f"icmp eq i64 {COUNT}, {n}")
-        return self.code.either_of(
-            self.type,
-            all_of_it,
-            lambda: self._along(cells, n, steps, places, totals),
-            lambda: self._to_the_end(cells, steps, places, totals),
-        )
-
-    def _to_the_end(
-        self, cells: Sequence[tuple[int, int]], steps: Sequence[int], places: list[str], totals: list[str]
-    ) -> list[str]:
-        """Go along the counted axis: of every vector only the lanes before its end are read."""
-        code, lanes = self.code, self.lanes
-        size = lanes * (len(totals) // len(cells))
-        longer = code.emit(f"add i64 {COUNT}, {size - 1}")
-        turns = code.emit(f"udiv i64 {longer}, {size}")
-
-        def turn(index: str, values: list[str]) -> list[str]:
-            start = code.emit(f"mul i64 {index}, {size}")
-            masks = []
-            for lane in range(0, size, lanes):
-                first = code.emit(f"add i64 {start}, {lane}")
-                name = f"llvm.get.active.lane.mask.v{lanes}i1.i64"
-                masks.append(code.call(self.vector.bool, name, ("i64", first), ("i64", COUNT)))
-            return self._add(code.step(self.form.operands, places, start, steps), values, cells, steps, masks)
-
-        return code.loop(turns, turn, totals, self.type)
-
-    def _add(
-        self,
-        places: list[str],
-        totals: list[str],
-        cells: Sequence[tuple[int, int]],
-        steps: Sequence[int],
-        parts: Sequence[int | str],
-    ) -> list[str]:
-        """Add the products of some vectors, one after the other, to one chain of partial sums after the other.
-
-        Args:
-            places: addresses of the operands.
-            totals: the chains, each with a vector for each cell.
-            cells: row and column of each.
-            steps: steps of the operands along the vectors.
-            parts: of each vector, how many of its lanes are summed, or a mask that says which.
-        """
-        result = list(totals)
-        for i, part in enumerate(parts):
-            moved = self.code.step(self.form.operands, places, str(i), [self.lanes * step for step in steps])
-            known: dict[Any, str] = {}
-            for place, cell in enumerate(cells, i * len(cells) % len(totals)):
-                factors = self.factors(moved, cell, known, partial(self._load, part, steps))
-                result[place] = self.code.product_sum(self.vector, factors, result[place])
-        return result
-
-    def _load(self, part: int | str, steps: Sequence[int], k: int, place: str) -> str:
-        """Load a vector with zeros outside, also for a repeated element: there, 0·∞ is not 0."""
-        code, lanes, view, step = self.code, self.lanes, self.form.operands[k], steps[k]
-        value = code.load_lanes(view.cell, place, step, part, lanes, ZERO)
-        if step or part == lanes:
-            return value
-        mask = part if isinstance(part, str) else lanes_mask(part, lanes)
-        return code.emit(f"select {self.vector.bool} {mask}, {self.type} {value}, {self.type} {ZERO}")
+        row = _Row(self, cells)
+        others = [i for i in range(len(self.form.summed)) if i != self.blocks.along]
+        return row.loops.over(others, places, Adding(row.turns, row.carried, row.add, row.ended, row.sums))
 
     def end(self, totals: list[str], target: str, cells: Sequence[tuple[int, int]], counts: list[int]) -> None:
         """Write the sums of a block to memory: those that lie behind one another as a vector."""
@@ -321,3 +205,143 @@ class _PartialSums(_Loops):
             return None
         first, second = halves(self.code, self.type, self.lanes, x, y or "poison", group)
         return self.vector.arithmetic("add", first, second)
+
+
+class _Row:
+    """The partial sums of a block along an axis: chains of sums take its vectors in turn.
+
+    Attributes:
+        turns: how often each chain takes one, at most.
+        carried: how many vectors all chains have.
+        loops: the loops around it.
+
+    Args:
+        block: what writes the block.
+        cells: row and column of each of its vectors.
+    """
+
+    def __init__(self, block: _PartialSums, cells: Sequence[tuple[int, int]]) -> None:
+        along, form, lanes = block.blocks.along, block.form, block.lanes
+        self._block, self._cells = block, cells
+        self._n, *self._steps = (1, *[0] * len(form.operands)) if along is None else form.summed[along]
+        vectors = -(-self._n // lanes)
+        self._chains = min(vectors, max(1, CORE.chains // len(cells)))
+        self._counted = along is not None and along == form.counted
+        self.turns = -(-vectors // self._chains)
+        self.carried = len(cells) * self._chains
+        self.loops = SummedLoops(block.code, form, block.vector, cells)
+
+    def add(self, places: list[str], totals: list[str]) -> list[str]:
+        """Add all vectors to the chains."""
+        count = self._n // (self._chains * self._block.lanes)
+
+        def known() -> list[str]:
+            found = self._whole(places, totals, "0", count) if count else totals
+            return self._rest(places, found)
+
+        return self._along(known, lambda: self._masked(places, totals, "0", self._counted_turns()))
+
+    def sums(self, places: list[str]) -> list[str]:
+        """Return the sums of all vectors; what no turn of all chains takes is a group of its own."""
+        over, group = self.loops.in_groups, self.loops.group
+        count = self._n // (self._chains * self._block.lanes)
+
+        def known() -> list[str]:
+            rest = self.ended(self._rest(places, [ZERO] * self.carried))
+            return self._added(over(count, count, group, partial(self._group, self._whole, places)), rest)
+
+        def masked() -> list[str]:
+            return over(self._counted_turns(), self.turns, group, partial(self._group, self._masked, places))
+
+        return self._along(known, masked)
+
+    def ended(self, totals: list[str]) -> list[str]:
+        """Add up the chains."""
+        size, chains = len(self._cells), self._chains
+        while chains > 1:
+            half = (chains + 1) // 2
+            joined = self._added(totals[: (chains - half) * size], totals[half * size :])
+            totals = [*joined, *totals[len(joined) : half * size]]
+            chains = half
+        return totals
+
+    def _group(self, take: Callable[..., list[str]], places: list[str], start: str, end: str) -> list[str]:
+        """Return the sums of a group of turns."""
+        return self.ended(take(places, [ZERO] * self.carried, start, end))
+
+    def _added(self, some: Sequence[str], others: Sequence[str]) -> list[str]:
+        return [self._block.vector.arithmetic("add", x, y) for x, y in zip(some, others, strict=True)]
+
+    def _along(self, known: Callable[[], list[str]], masked: Callable[[], list[str]]) -> list[str]:
+        """Go along an axis of known length, or a counted one: along all of it, as most tiles do, or to its end."""
+        if not self._counted:
+            return known()
+        all_of_it = self._block.code.emit(f"icmp eq i64 {COUNT}, {self._n}")
+        return self._block.code.either_of(self._block.type, all_of_it, known, masked)
+
+    def _whole(self, places: list[str], totals: list[str], start: str, end: int | str) -> list[str]:
+        """Take turns in which every chain takes a vector."""
+        block, size = self._block, self._chains * self._block.lanes
+
+        def turn(index: str, values: list[str]) -> list[str]:
+            moved = block.code.step(block.form.operands, places, index, [size * step for step in self._steps])
+            return self._take(moved, values, [block.lanes] * self._chains)
+
+        return block.code.loop(end, turn, totals, block.type, start)
+
+    def _rest(self, places: list[str], totals: list[str]) -> list[str]:
+        """Take the vectors that are too few for all chains, the last of which may be partly filled."""
+        block, lanes = self._block, self._block.lanes
+        done = self._n // (self._chains * lanes) * self._chains
+        left, rest = divmod(self._n - done * lanes, lanes)
+        moved = block.code.step(block.form.operands, places, str(done), [lanes * step for step in self._steps])
+        return self._take(moved, totals, [lanes] * left + [rest] * (rest > 0))
+
+    def _counted_turns(self) -> str:
+        size = self._chains * self._block.lanes
+        longer = self._block.code.emit(f"add i64 {COUNT}, {size - 1}")
+        return self._block.code.emit(f"udiv i64 {longer}, {size}")
+
+    def _masked(self, places: list[str], totals: list[str], start: str, end: str) -> list[str]:
+        """Take turns along the counted axis: of every vector only the lanes before its end are read."""
+        block, lanes = self._block, self._block.lanes
+        code, size = block.code, self._chains * lanes
+
+        def turn(index: str, values: list[str]) -> list[str]:
+            at = code.emit(f"mul i64 {index}, {size}")
+            masks = []
+            for lane in range(0, size, lanes):
+                first = code.emit(f"add i64 {at}, {lane}")
+                name = f"llvm.get.active.lane.mask.v{lanes}i1.i64"
+                masks.append(code.call(block.vector.bool, name, ("i64", first), ("i64", COUNT)))
+            return self._take(code.step(block.form.operands, places, at, self._steps), values, masks)
+
+        return code.loop(end, turn, totals, block.type, start)
+
+    def _take(self, places: list[str], totals: list[str], parts: Sequence[int | str]) -> list[str]:
+        """Add the products of some vectors, one after the other, to one chain of partial sums after the other.
+
+        Args:
+            places: addresses of the operands.
+            totals: the chains, each with a vector for each cell.
+            parts: of each vector, how many of its lanes are summed, or a mask that says which.
+        """
+        block, result, size = self._block, list(totals), len(self._cells)
+        for i, part in enumerate(parts):
+            far = [block.lanes * step for step in self._steps]
+            moved = block.code.step(block.form.operands, places, str(i), far)
+            known: dict[Any, str] = {}
+            for place, cell in enumerate(self._cells, i * size % len(totals)):
+                factors = block.factors(moved, cell, known, partial(self._load, part))
+                result[place] = block.code.product_sum(block.vector, factors, result[place])
+        return result
+
+    def _load(self, part: int | str, k: int, place: str) -> str:
+        """Load a vector with zeros outside, also for a repeated element: there, 0·∞ is not 0."""
+        block, lanes = self._block, self._block.lanes
+        view, step = block.form.operands[k], self._steps[k]
+        value = block.code.load_lanes(view.cell, place, step, part, lanes, ZERO)
+        if step or part == lanes:
+            return value
+        mask = part if isinstance(part, str) else lanes_mask(part, lanes)
+        return block.code.emit(f"select {block.vector.bool} {mask}, {block.type} {value}, {block.type} {ZERO}")

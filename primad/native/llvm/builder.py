@@ -206,6 +206,35 @@ class Builder:
         types = [type] * len(carried) if isinstance(type, str) else type
         return self._loop(count, lambda i, values: (body(i, values) or [], ""), carried, types, start, step)[0]
 
+    def in_parts(
+        self,
+        start: str,
+        end: str,
+        length: int,
+        body: Callable[[str, str, list[str]], list[str] | None],
+        carried: Sequence[str] = (),
+        type: str | Sequence[str] = "",
+    ) -> list[str]:
+        """Write a loop over the parts of a range, which all have one length but for the last.
+
+        Args:
+            start: where the range begins.
+            end: where it ends, behind its beginning.
+            length: of a part.
+            body: (start of a part, its end, values) -> the carried values after the part.
+            carried: the values before the first part.
+            type: their type, or the type of each.
+
+        Returns:
+            the values after the last part.
+        """
+
+        def turn(index: str, values: list[str]) -> list[str] | None:
+            far = self.emit(f"add i64 {index}, {length}")
+            return body(index, self.call("i64", "llvm.umin.i64", ("i64", far), ("i64", end)), values)
+
+        return self.loop(end, turn, carried, type, start, length)
+
     def turns(
         self,
         most: str,

@@ -17,8 +17,8 @@ from primad.ir.node import CAPTURED, Node
 from primad.ir.program import Program
 from primad.native.emit.copies import copy
 from primad.native.emit.emit_context import FAILURE_BYTES, begin_records, failure_of, return_status
+from primad.native.emit.grouped_sums import COUNT
 from primad.native.emit.op_table import Way, way_of
-from primad.native.emit.product_loops import COUNT
 from primad.native.llvm.builder import Builder, module
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.scratch_memory import Memory

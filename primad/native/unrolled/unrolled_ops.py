@@ -16,6 +16,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import Vector, lanes_of
 from primad.native.unrolled.unrolled_context import Elements, ElementSite
 from primad.ops.arrays.contraction import split
+from primad.ops.blocked.groups import GROUP
 
 TOGETHER = 3
 """Elements from which on a function is computed for a whole vector of them. Estimated: a vector's takes longer than one
@@ -108,13 +109,21 @@ def write_contracted(site: ElementSite) -> Elements:
     found = np.empty([sizes[letter] for letter in result], object)
     for index in np.ndindex(found.shape):
         at = dict(zip(result, index, strict=True))
-        total = ""
-        for inner in np.ndindex(*[sizes[letter] for letter in summed]):
+        totals: list[str] = []
+        for i, inner in enumerate(np.ndindex(*[sizes[letter] for letter in summed])):
             at.update(zip(summed, inner, strict=True))
             factors = x[tuple([at[letter] for letter in left])], y[tuple([at[letter] for letter in right])]
-            total = _product_sum(vector, factors, total)
-        found[index] = total or vector.constant(0)
+            totals.append(_product_sum(vector, factors, totals.pop() if i % GROUP else ""))
+        found[index] = _in_pairs(JOINED[ops.sum], vector, totals) if totals else vector.constant(0)
     return found
+
+
+def _in_pairs(join: Any, vector: Vector, items: list[str]) -> str:
+    """Join elements in pairs, and pairs likewise."""
+    while len(items) > 1:
+        odd = items[len(items) // 2 * 2 :]
+        items = [join(vector, x, y) for x, y in zip(items[::2], items[1::2], strict=False)] + odd
+    return items[0]
 
 
 def _product_sum(v: Vector, factors: tuple[str, str], total: str) -> str:
@@ -141,11 +150,8 @@ def write_reduced(site: ElementSite) -> Elements:
     rest = np.moveaxis(x, axes, range(len(axes))).reshape(count, *node.type.shape)
     found = np.empty(node.type.shape, object)
     for index in np.ndindex(node.type.shape):
-        items = rest[(slice(None), *index)]
-        total = items[0] if len(items) else vector.constant(0)
-        for item in items[1:]:
-            total = JOINED[node.op](vector, total, item)
-        found[index] = total
+        items = list(rest[(slice(None), *index)])
+        found[index] = _in_pairs(JOINED[node.op], vector, items) if items else vector.constant(0)
     return found
 
 
