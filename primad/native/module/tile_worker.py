@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from primad.native.emit.elementwise_loop import pointwise
 from primad.native.llvm.builder import Builder, module
+from primad.native.llvm.scratch_memory import aligned
+from primad.native.llvm.strided_views import Code, View
+from primad.native.llvm.vectors import Vector
 from primad.native.module.program_text import ProgramText
+
+Run = tuple[int, int, np.dtype[Any]]
+"""Sums of one type that lie behind one another: where they begin, their bytes, the type."""
 
 
 class Said(ctypes.Structure):
@@ -54,15 +65,20 @@ class Table:
 
     Attributes:
         inputs: number of inputs.
+        sliced: number of outputs that are no sums.
         sums: place of each sum in the memory of a chunk; sums that are added up share one.
         chunk_bytes: size of that memory.
-        sliced: number of outputs that are no sums.
+        runs: the sums in it by type.
+        spans: how many tiles the sums stand for that are added up in groups, from the tiles themselves to groups of
+            groups; the last are added to the memory of the chunk, and the others to the end of the scratch memory.
     """
 
     inputs: int
+    sliced: int
     sums: tuple[int, ...]
     chunk_bytes: int
-    sliced: int
+    runs: tuple[Run, ...]
+    spans: tuple[int, ...]
 
     @property
     def whole(self) -> list[int]:
@@ -75,9 +91,19 @@ class Table:
         return range(self.inputs, self.inputs + len(self.sums))
 
     @property
+    def group_bytes(self) -> int:
+        """Bytes of scratch memory for the sums of groups."""
+        return self.chunk_bytes * (len(self.spans) - 1)
+
+    @property
     def size(self) -> int:
         """Number of entries."""
         return self.inputs + len(self.sums) + self.sliced
+
+
+def scratch_of(tile: ProgramText, table: Table) -> int:
+    """Return how much scratch memory a worker takes."""
+    return aligned(tile.scratch) + table.group_bytes
 
 
 def worker_text(tile: ProgramText, table: Table, length: int) -> str:
@@ -101,10 +127,12 @@ class _Worker:
         self.code = Builder()
         self.table = table
         self.length = length
+        self.moving = _moving(table.runs)
 
     def text(self, tile: ProgramText) -> str:
         """Return the whole text."""
         code = self.code
+        self.groups = code.place("i8", "%scratch", aligned(tile.scratch))
         job = {name: code.place("i8", "%job", getattr(Job, name).offset) for name, _ in Job._fields_}
         self.job = {
             name: job[name] if name in ("next", "stop") else code.emit(f"load {kind}, ptr {job[name]}")
@@ -120,7 +148,12 @@ class _Worker:
         code.label("done")
         code.do("ret void")
         worker = code.function("void @KERNEL(ptr %job, ptr %scratch)")
-        return module([tile.functions, worker], {**tile.declared, **code.declared}.values())
+        functions, declared = [tile.functions, worker], {**tile.declared, **code.declared}
+        if self.table.group_bytes:
+            parameters = ", ".join(f"ptr {name}" for name in self.moving.places.values())
+            functions.append(self.moving.function(f"internal void @KERNEL.move({parameters})"))
+            declared |= self.moving.declared
+        return module(functions, declared.values())
 
     def _prepare(self) -> None:
         """Do what comes before the tiles, if a chunk is left: it reads only inputs that are the same for all tiles."""
@@ -143,12 +176,30 @@ class _Worker:
         end = code.emit(f"udiv i64 {code.emit(f'add i64 {first}, {tiles}')}, {chunks}")
         size = self.table.chunk_bytes
         own = code.place("i8", self.job["sums"], code.emit(f"mul i64 {chunk}, {size}"))
-        if size:
-            code.run("llvm.memset.p0.i64", ("ptr", own), ("i8", "0"), ("i64", str(size)), ("i1", "false"))
-        code.loop(end, lambda i, _: self._run_tile(i, own, chunk), start=start)
+        for memory, length in ((own, size), (self.groups, self.table.group_bytes)):
+            if length:
+                code.run("llvm.memset.p0.i64", ("ptr", memory), ("i8", "0"), ("i64", str(length)), ("i1", "false"))
+        sums = [code.place("i8", self.groups, k * size) for k in range(len(self.table.spans) - 1)]
+        self._run_group(self.table.spans, [*sums, own], chunk, start, end)
+
+    def _run_group(self, spans: Sequence[int], sums: Sequence[str], chunk: str, start: str, end: str) -> None:
+        """Run some tiles, which add to the first sums, and groups of them to the next ones, and so on."""
+        code = self.code
+        *inner, span = spans
+        if not inner:
+            code.loop(end, lambda i, _: self._run_tile(i, sums[0], chunk), start=start)
+            return
+
+        def part(first: str, stop: str, _: list[str]) -> None:
+            self._run_group(inner, sums, chunk, first, stop)
+            sides = {"below": sums[len(inner) - 1], "above": sums[len(inner)]}
+            runs = [code.place(cell, sides[side], offset) for side, offset, cell in self.moving.places]
+            code.run_own("@KERNEL.move", *[("ptr", run) for run in runs])
+
+        code.in_parts(start, end, span, part)
 
     def _run_tile(self, i: str, own: str, chunk: str) -> None:
-        """Point at a tile's slices and run it; a last tile that is shorter than the others has copies."""
+        """Point at a tile's slices and sums and run it; a last tile that is shorter than the others has copies."""
         code, job, table = self.code, self.job, self.table
         stop = code.emit(f"load atomic i64, ptr {job['stop']} monotonic, align 8")
         code.require(code.emit(f"icmp eq i64 {stop}, 0"), "done")
@@ -179,3 +230,19 @@ class _Worker:
     def _set(self, entry: int, address: str) -> None:
         """Set an entry of the table that the tile takes."""
         self.code.store("ptr", address, self.code.place("ptr", self.local, entry))
+
+
+def _moving(runs: Sequence[Run]) -> Code:
+    """Return a function that adds sums to others, and clears them: of both, it takes the addresses of all runs."""
+    code = Code()
+    for start, size, dtype in runs:
+        below, above = (
+            View(side, start // dtype.itemsize, (size // dtype.itemsize,), (1,), dtype) for side in ("below", "above")
+        )
+        pointwise(code, [below, above], [above, below], dtype, _moved)
+    code.do("ret void")
+    return code
+
+
+def _moved(vector: Vector, values: list[str]) -> list[str]:
+    return [vector.arithmetic("add", *values), vector.constant(0)]

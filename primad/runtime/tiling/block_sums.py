@@ -4,7 +4,7 @@ Tiles that fit into a cache would read and write the whole matrix for a few poin
 of its own. Here blocks of points, much longer than tiles, come one after the other: the operands of the product are
 computed for a block (in tiles, on all threads), and the product is added to the one sum, in pieces that threads share,
 half of them where both operands are the same. In memory are the sum and the operands of one block, however many points
-there are.
+there are; of many blocks there is a second sum, of a group of them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.ops.arrays.contraction import matrix_form
 from primad.ops.blocked.blocked_sums import add_product, mirror
+from primad.ops.blocked.groups import GROUP, RunningSums
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import fail_in_part
@@ -34,8 +35,8 @@ from primad.system.quantities import several
 LARGE_SUM = SECOND_CACHE.share(1, 4)
 """Bytes of a sum that tiles could not keep in a cache beside their values."""
 BLOCK_BYTES = 16 * 1024 * 1024
-"""Bytes of the operands of a block. Tuned with 10 000 points and 1341 columns: fewer make the products slower, more do
-not help. The last bits of results depend on it."""
+"""Bytes of the operands of a block, and of the sum of a group of blocks where these are many. Tuned with 10 000 points
+and 1341 columns: fewer make the products slower, more do not help. The last bits of results depend on it."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,14 @@ class BlockTiles:
         self._forms = large
         whole = partition.dimension.length
         operands = dict.fromkeys([x for i in large for x in partition.sums[i].inputs])
-        least = -(-sum(node.type.nbytes for node in operands) // BLOCK_BYTES)
+        moved = sum(node.type.nbytes for node in operands)
+        totals = sum(node.type.nbytes for node in partition.totals)
+        least = -(-moved // BLOCK_BYTES)
+        if least > GROUP:  # then sums of groups take memory too
+            least = -(-moved // max(BLOCK_BYTES // 2, BLOCK_BYTES - totals))
         self.length = min(whole, -(-whole // (8 * least)) * 8)
         self.count = -(-whole // self.length)
+        self._group = max(GROUP, math.isqrt(self.count - 1) + 1)  # beside the sums there is one of a group at most
         rest = whole % self.length
         self._axis: dict[Node, int] = {}
         self._programs: dict[int, Program] = {}
@@ -158,26 +164,30 @@ class BlockTiles:
     def peak_bytes(self) -> int:
         """Memory of a run."""
         totals = sum(node.type.nbytes for node in self.partition.totals)
-        return totals + self.plan.peak_bytes
+        return totals * (1 + (self.count > self._group)) + self.plan.peak_bytes
 
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all blocks from whole inputs; fill whole outputs and return the totals."""
         partition = self.partition
-        totals: list[Any] = [None] * len(partition.totals)
-        matrices: dict[tuple[int, SumForm], Any] = {}
         count = len(partition.sums)
+        products = list(dict.fromkeys([(partition.total_of[i], form) for i, form in self._forms.items()]))
+        sums = RunningSums(len(partition.totals) + len(products), self._group)
         for start in range(0, partition.dimension.length, self.length):
             stop = min(start + self.length, partition.dimension.length)
             found = self._block(values, start, stop)
             for i, places in enumerate(self._outputs[:count]):
                 where = partition.total_of[i]
                 if i in self._forms:
-                    self._add(matrices, where, self._forms[i], [found[place] for place in places])
+                    place = len(partition.totals) + products.index((where, self._forms[i]))
+                    self._add(sums, place, self._forms[i], [found[operand] for operand in places])
                 else:
-                    totals[where] = found[places[0]] if totals[where] is None else totals[where] + found[places[0]]
+                    sums.add(where, found[places[0]])
+            sums.turn()
             for target, node, (place,) in zip(full, partition.sliced, self._outputs[count:], strict=True):
                 target[(*(slice(None),) * partition.dimension.axis[node], slice(start, stop))] = found[place]
-        for (where, form), matrix in matrices.items():
+        ended = sums.ended()
+        totals, matrices = ended[: len(partition.totals)], ended[len(partition.totals) :]
+        for (where, form), matrix in zip(products, matrices, strict=True):
             total = form.result(matrix, partition.totals[where].type.shape)
             totals[where] = total if totals[where] is None else totals[where] + total
         return totals
@@ -198,12 +208,12 @@ class BlockTiles:
                 fail_in_part(error, self._axis, start)
             raise
 
-    def _add(self, matrices: dict[tuple[int, SumForm], Any], where: int, form: SumForm, operands: list[Any]) -> None:
+    def _add(self, sums: RunningSums, place: int, form: SumForm, operands: list[Any]) -> None:
         left = form.matrix(operands[0], form.left)
         right = left if form.symmetric else form.matrix(operands[1], form.right)
-        if (where, form) not in matrices:
-            matrices[where, form] = np.zeros((left.shape[1], right.shape[1]), left.dtype)
-        add_product(matrices[where, form], left, right, in_chunks)
+        if sums.of_group(place) is None:
+            sums.add(place, np.zeros((left.shape[1], right.shape[1]), left.dtype))
+        add_product(sums.of_group(place), left, right, in_chunks)
 
 
 def large_products(partition: TilePartition) -> dict[int, SumForm]:

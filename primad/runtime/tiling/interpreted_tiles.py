@@ -8,6 +8,7 @@ from typing import Any
 
 from primad.errors import PrimadError
 from primad.ir.node import Node
+from primad.ops.blocked.groups import RunningSums, spans_of
 from primad.parallel.threads import MOST_CHUNKS, run_chunks, thread_count
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.failure import fail_in_part
@@ -73,9 +74,11 @@ class InterpretedTiles:
     @property
     def peak_bytes(self) -> int:
         """Memory of a run, on as many threads as there are now."""
-        sums = self.chunks * sum(node.type.nbytes for node in self.partition.totals)
+        threads = min(self.chunks, thread_count())
+        groups = max(0, len(spans_of(-(-self.count // self.chunks))) - 1)  # of groups of tiles, while a chunk runs
+        sums = (self.chunks + threads * groups) * sum(node.type.nbytes for node in self.partition.totals)
         last = 0 if self.last is self.plan else self.last.peak_bytes
-        return sums + min(self.chunks, thread_count()) * self.plan.peak_bytes + last
+        return sums + threads * self.plan.peak_bytes + last
 
     def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
@@ -93,7 +96,7 @@ class InterpretedTiles:
         self, chunk: int, values: Sequence[Any], full: Sequence[Any], stopped: Callable[[], bool]
     ) -> list[Any]:
         partition = self.partition
-        totals: list[Any] = [None] * len(partition.totals)
+        totals = RunningSums(len(partition.totals))
         count = len(partition.sums)
         for index in range(chunk * self.count // self.chunks, (chunk + 1) * self.count // self.chunks):
             if stopped():
@@ -110,10 +113,8 @@ class InterpretedTiles:
             except PrimadError as error:
                 fail_in_part(error, self._axis, start)
             for i, value in zip(partition.total_of, results[:count], strict=True):
-                if totals[i] is None:
-                    totals[i] = value
-                else:
-                    totals[i] += value
+                totals.add(i, value)
+            totals.turn()
             for target, node, piece in zip(full, partition.sliced, results[count:], strict=True):
                 target[along(partition.dimension.axis[node], start, stop)] = piece
-        return totals
+        return totals.ended()

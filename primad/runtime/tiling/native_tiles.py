@@ -15,7 +15,8 @@ from primad.native.cpython.object_layout import data_address
 from primad.native.llvm.compiler import compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.module.program_text import ProgramText
-from primad.native.module.tile_worker import SAID_BYTES, Job, Table, worker_text
+from primad.native.module.tile_worker import SAID_BYTES, Job, Run, Table, scratch_of, worker_text
+from primad.ops.blocked.groups import spans_of
 from primad.parallel.threads import MOST_CHUNKS, run_on_threads, thread_count
 from primad.runtime.cost_model import Machine, Prediction, as_one_function
 from primad.runtime.failure import fail_in_part, failure_of
@@ -62,7 +63,6 @@ class NativeTiles:
         self.count = -(-partition.dimension.length // length)
         self.chunks = min(self.count, MOST_CHUNKS)
         self._rest = partition.dimension.length - (self.count - 1) * length
-        self.scratch = text.scratch
         self._failing = text.failing, text.lines
         self._axis = slices.axis
         self._places: list[tuple[int, Node]] = []
@@ -72,7 +72,12 @@ class NativeTiles:
             place += aligned(node.type.nbytes)
         self._chunk_bytes = place
         places = tuple([self._places[i][0] for i in partition.total_of])
-        table = Table(len(partition.inputs), places, self._chunk_bytes, len(partition.sliced))
+        self._alike = [list(group) for _, group in groupby(self._places, lambda placed: placed[1].type.dtype)]
+        spans = spans_of(-(-self.count // self.chunks)) if place else []
+        runs = tuple(map(_run_of, self._alike))
+        ends = len(partition.inputs), len(partition.sliced)
+        table = Table(*ends, places, self._chunk_bytes, runs, tuple(spans or [1]))
+        self.scratch = scratch_of(text, table)
         (self._kernel,) = host.kernels([worker_text(text, table, length)])
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._kernel.address)
         self._joins = partition.program.cost().flops < SHORT_WORK
@@ -204,10 +209,9 @@ class NativeTiles:
         chunks = memory[start : start + self.chunks * self._chunk_bytes].reshape(self.chunks, -1)
         totals: list[Any] = []
         results = {*self.partition.program.outputs}
-        for dtype, group in groupby(self._places, lambda placed: placed[1].type.dtype):
-            placed = list(group)
-            first, last = placed[0][0], placed[-1][0] + placed[-1][1].type.nbytes
-            added = np.add.reduce(chunks[:, first:last].view(dtype), axis=0, dtype=dtype)
+        for placed in self._alike:
+            first, length, dtype = _run_of(placed)
+            added = np.add.reduce(chunks[:, first : first + length].view(dtype), axis=0, dtype=dtype)
             for place, node in placed:
                 at = (place - first) // dtype.itemsize
                 shape = node.type.shape
@@ -215,6 +219,12 @@ class NativeTiles:
                 # A result that the caller keeps does not keep the others.
                 totals.append(total.copy() if shape and node in results and len(placed) > 1 else total)
         return totals
+
+
+def _run_of(placed: Sequence[tuple[int, Node]]) -> Run:
+    """Return the run of sums of one type, which have these places."""
+    (first, node), (last, end) = placed[0], placed[-1]
+    return first, last + aligned(end.type.nbytes) - first, node.type.dtype
 
 
 def _addresses(arrays: Sequence[Any]) -> Any:
