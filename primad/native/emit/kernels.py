@@ -1,8 +1,9 @@
 """Kernels: a group of pointwise ops as one loop over arrays.
 
 A kernel takes an array of pointers (what it reads, then what it writes) and the lengths of its three loops. An operand
-varies along some of them; a result that does not vary along all is a sum. Its text says nothing about sizes, so tiles
-of any length share it.
+varies along some of them. A result that does not vary along all is a sum in groups (`primad.ops.blocked.groups`): the
+kernel adds to zeros, and every so often moves what it has to those behind, and so on; what is there in the end the
+caller adds up. Its text says nothing about sizes, so tiles of any length share it.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ from primad.native.emit.pointwise import written
 from primad.native.llvm.builder import module
 from primad.native.llvm.strided_views import Code
 from primad.native.llvm.vectors import CELLS, Vector
+from primad.ops.blocked.groups import GROUP
 
 Body = Callable[[str, int | str], None]
 """Writes a vector, at a column: of so many elements, or of those in a mask."""
 Columns = Callable[[Body], None]
 """Writes the vectors of a row."""
+
+SUMS = ("rc", "oc", "c")
+"""Layouts of sums."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +110,48 @@ class _Kernel:
             None if "c" in read.layout else code.read(dtype, start, 0, lanes, lanes)
             for read, dtype, start in zip(self.reads, self.dtypes, starts, strict=False)
         ]
-        # The first element of a sum is added to zero, whatever the memory holds.
-        summed = {"rc": o, "oc": r, "c": both}
-        first = [
-            code.once(f"icmp eq i64 {summed[layout]}, 0") if layout in summed else "" for *_, layout in self.results
-        ]
-        write(lambda column, part: self._vector(starts, repeated, first, column, part))
+        write(lambda column, part: self._vector(starts, repeated, column, part))
+        all_rows = code.once("mul i64 %outer, %rows")
+        ways = {"rc": (o, "%outer", "%rows"), "oc": (r, "%rows", "%outer"), "c": (both, all_rows, "1")}
+        count = len(self.reads)
+        for start, dtype, layout in list(zip(starts, self.dtypes, self.layouts, strict=True))[count:]:
+            if layout in SUMS:
+                turn, turns, each = ways[layout]
+                self._end_groups(start, dtype, (code.once(f"add i64 {turn}, 1"), turns), each, write)
+
+    def _end_groups(self, start: str, dtype: np.dtype[Any], turns: tuple[str, str], rows: str, write: Columns) -> None:
+        """Move the sums of groups that have ended, in a row of a sum, to those behind.
+
+        Args:
+            start: address of the row.
+            dtype: type of the sum.
+            turns: how many were added, and how many will be in the end.
+            rows: how many rows the sum has.
+            write: writes the vectors of a row.
+        """
+        code, number, cell = self.code, self.vector.of(dtype), CELLS[dtype.str]
+        done, most = turns
+
+        def ended(count: str) -> str:
+            return code.emit(f"icmp eq i64 {code.emit(f'urem i64 {count}, {GROUP}')}, 0")
+
+        def level(_: str, values: list[str]) -> tuple[list[str], str]:
+            below, count = values
+            above = code.place(cell, below, code.emit(f"mul i64 {rows}, %columns"))
+
+            def move(column: str, part: int | str) -> None:
+                places = [code.place(cell, row, column) for row in (below, above)]
+                sums = [code.read(dtype, place, 1, part, number.lanes) for place in places]
+                code.write(dtype, places[1], 1, part, number.lanes, number.arithmetic("add", *sums))
+                code.write(dtype, places[0], 1, part, number.lanes, number.constant(0))
+
+            write(move)
+            groups = code.emit(f"udiv i64 {count}, {GROUP}")
+            return [above, groups], ended(groups)
+
+        more = code.emit(f"icmp ult i64 {done}, {most}")
+        with code.when(code.emit(f"and i1 {more}, {ended(done)}")):
+            code.turns(most, level, [start, done], ["ptr", "i64"])
 
     def _full(self, body: Body) -> None:
         """Write the vectors of a row that all are full."""
@@ -137,9 +178,7 @@ class _Kernel:
 
         return write
 
-    def _vector(
-        self, starts: list[str], repeated: list[str | None], first: list[str], column: str, part: int | str
-    ) -> None:
+    def _vector(self, starts: list[str], repeated: list[str | None], column: str, part: int | str) -> None:
         """Write a vector: all loads, the ops, all stores (a result may lie over an operand that ends here)."""
         code, vector = self.code, self.vector
         count, lanes = len(self.reads), vector.lanes
@@ -154,11 +193,9 @@ class _Kernel:
         values = self._computed(loaded)
         for i, (_, source, _) in enumerate(self.results):
             dtype, place, kept = self.dtypes[count + i], places[count + i], values[source]
-            if first[i]:
+            if self.layouts[count + i] in SUMS:
                 before = code.read(dtype, place, 1, part, lanes)
-                number = vector.of(dtype)
-                started = f"select i1 {first[i]}, {number.type} zeroinitializer, {number.type} {before}"
-                kept = code.emit(f"fadd {number.type} {code.emit(started)}, {kept}")
+                kept = vector.of(dtype).arithmetic("add", before, kept)
             code.write(dtype, place, 1, part, lanes, kept)
 
     def _computed(self, loaded: list[str]) -> dict[Node, str]:

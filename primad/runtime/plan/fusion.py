@@ -6,6 +6,7 @@ array, and a sum of a value over some of its axes is accumulated beside it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +17,13 @@ from primad import ops
 from primad.errors import warn
 from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
-from primad.native.emit.kernels import Read, kernel_text
+from primad.native.emit.kernels import SUMS, Read, kernel_text
 from primad.native.emit.op_table import has_code
 from primad.native.emit.pointwise import NEEDS, work_of_element
 from primad.native.llvm.compiler import Kernel, compiler
 from primad.native.schedule.grouping import Key, components, in_order, key_of
 from primad.native.schedule.iteration_space import LOOPS, IterationSpace
+from primad.ops.blocked.groups import spans_of
 from primad.runtime.plan.native_steps import NativeStep
 from primad.runtime.plan.recompute import recompute
 
@@ -47,6 +49,16 @@ class FusedStep(NativeStep):
     reads: tuple[Read, ...]
     layouts: tuple[str, ...]
     loops: tuple[int, int, int]
+
+    @property
+    def levels(self) -> list[int]:
+        """Of each result, how many sums of groups it is made of; 0 where it is no sum."""
+        lengths = dict(zip(LOOPS, self.loops, strict=True))
+        found = []
+        for layout in self.layouts[len(self.reads) :]:
+            turns = math.prod([n for loop, n in lengths.items() if loop not in layout])
+            found.append(len(spans_of(max(2, turns))) if layout in SUMS else 0)
+        return found
 
 
 Step = Node | FusedStep

@@ -98,14 +98,14 @@ class NativeCall(ABC):
         for i, place, argument in self._taken:
             values[place] = array = values[argument]
             pointers[i] = data_address(array)
-        self._call(pointers, (values, held, workspace))
         for place, buffer in self._placed:
             values[place] = workspace.buffers[buffer]
+        self._call(pointers, values, workspace, held)
         for place in self._scalars:
             values[place] = values[place][()]
 
     @abstractmethod
-    def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
+    def _call(self, pointers: Any, values: Sequence[Any], workspace: Workspace, held: Any) -> None:
         """Run the function on addresses of its arrays, and of scratch memory; what holds them is given too."""
 
 
@@ -118,11 +118,34 @@ class PartCall(NativeCall):
         self._failing = part.failing, part.lines
         self.scratch = part.scratch
 
-    def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
+    def _call(self, pointers: Any, values: Sequence[Any], workspace: Workspace, held: Any) -> None:
         status = self._function(pointers, pointers[self.count])
         if status:
             place, value = (ctypes.c_int64 * 2).from_address(pointers[self.count])
             raise failure_of(status, place, value, *self._failing).error()
+
+
+class _Sums(NamedTuple):
+    """Sums of groups that a kernel writes to scratch memory.
+
+    Attributes:
+        position: which of its arrays they are.
+        slot: the place of their sum.
+        levels: of how many groups: groups of groups behind them, and so on.
+        type: type of their sum.
+        offset: where they lie.
+    """
+
+    position: int
+    slot: int
+    levels: int
+    type: ArrayType
+    offset: int
+
+    def of_groups(self, scratch: Any) -> Any:
+        """Return them as an array."""
+        size = self.levels * self.type.nbytes
+        return scratch[self.offset : self.offset + size].view(self.type.dtype).reshape(self.levels, *self.type.shape)
 
 
 class GroupCall(NativeCall):
@@ -133,17 +156,27 @@ class GroupCall(NativeCall):
         self._function = group.kernel.function
         self._loops = group.loops
         self._pieces = _pieces(group)
+        self._sums: list[_Sums] = []
+        for i, (node, levels) in enumerate(zip(group.results, group.levels, strict=True), len(group.reads)):
+            if levels:
+                self._sums.append(_Sums(i, places.slot[node], levels, node.type, self.scratch))
+                self.scratch += aligned(levels * node.type.nbytes)
 
-    def _call(self, pointers: Any, memory: tuple[Any, ...]) -> None:
+    def _call(self, pointers: Any, values: Sequence[Any], workspace: Workspace, held: Any) -> None:
         """Run the kernel, on several chunks where there is much to do; each element is computed the same in any case.
 
         Chunks keep the memory behind the pointers alive: a second interrupt may end the wait for them.
         """
         if not self._pieces:
+            for sums in self._sums:
+                pointers[sums.position] = pointers[self.count] + sums.offset
+            workspace.scratch[: self.scratch] = 0
             self._function(pointers, *self._loops)
+            for sums in self._sums:
+                np.add.reduce(sums.of_groups(workspace.scratch), axis=0, out=values[sums.slot])
             return
 
-        def work(chunk: int, stopped: Callable[[], bool], held: tuple[Any, ...] = memory) -> None:
+        def work(chunk: int, stopped: Callable[[], bool], held: Any = (values, workspace, held)) -> None:
             loops, offsets = self._pieces[chunk]
             moved = (ctypes.c_void_p * self.count)(*[p + offset for p, offset in zip(pointers, offsets, strict=False)])
             self._function(moved, *loops)
@@ -195,6 +228,7 @@ class Workspace:
 
     Attributes:
         buffers: the arrays.
+        scratch: memory that each native function may use.
         pointers: an argument of each native function, and then its scratch memory; addresses outside of the buffers
             are filled in when it is called.
         size: bytes of the buffers together.
@@ -203,12 +237,14 @@ class Workspace:
     def __init__(self, types: Sequence[ArrayType], calls: Sequence[NativeCall]) -> None:
         self.buffers = [np.empty(type.shape, type.dtype) for type in types]
         scratch = max([call.scratch for call in calls], default=0)
-        self._scratch = np.empty(scratch + ALIGNMENT if scratch else 0, np.uint8)
-        self.size = sum(buffer.nbytes for buffer in self.buffers) + self._scratch.nbytes
+        whole = np.empty(scratch + ALIGNMENT if scratch else 0, np.uint8)
+        start = aligned(data_address(whole))
+        self.scratch = whole[start - data_address(whole) :]
+        self.size = sum(buffer.nbytes for buffer in self.buffers) + whole.nbytes
         self.pointers: list[Any] = []
         for call in calls:
             pointers = (ctypes.c_void_p * (call.count + 1))()
-            pointers[call.count] = aligned(data_address(self._scratch))
+            pointers[call.count] = start
             for i, buffer in call.fixed:
                 pointers[i] = data_address(self.buffers[buffer])
             self.pointers.append(pointers)
