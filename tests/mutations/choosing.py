@@ -1,0 +1,147 @@
+"""Which slips are tried, and which tests are asked about each, in which order."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutations.covered_lines import ROOT, Covered
+from tests.mutations.slips import Slip, slips_in
+
+ENGINE = (
+    "ir", "simplify", "ops", "transforms", "native", "runtime", "programs", "functional", "numpy", "integrate",
+    "optimize", "pde",
+)  # fmt: skip
+"""The packages in which slips are drawn, unless others are named."""
+WEIGHTS = {
+    "clause dropped": 6, "comparison turned": 6, "component left out": 4, "digit": 3, "off by one": 4,
+    "operands swapped": 3, "sign": 3, "not dropped": 2, "any for all": 1, "all for any": 1, "min for max": 1,
+    "max for min": 1,
+}  # fmt: skip
+"""How often each kind of slip is drawn beside the others. Chosen: guards are what tests look at least."""
+
+
+def engine_files(root: Path = ROOT, within: Sequence[str] = ()) -> list[str]:
+    """Return the sources in which slips are drawn."""
+    starts = [f"primad/{name}/" for name in ENGINE] if not within else [name.rstrip("/") for name in within]
+    found = [path.relative_to(root).as_posix() for path in sorted((root / "primad").rglob("*.py"))]
+    return [path for path in found if any(path.startswith(start) for start in starts)]
+
+
+def drawn(seed: int, count: int, files: Iterable[str], root: Path = ROOT) -> list[Slip]:
+    """Draw slips: first the kind, then the package, then one of all its slips of that kind; none twice in a line."""
+    choose = random.Random(seed)
+    of: dict[str, dict[str, list[Slip]]] = {}
+    for path in files:
+        package = "/".join(path.split("/")[:2])
+        for slip in slips_in(path, (root / path).read_text(encoding="utf-8")):
+            of.setdefault(slip.kind, {}).setdefault(package, []).append(slip)
+    found: list[Slip] = []
+    taken: set[tuple[str, int]] = set()
+    while len(found) < count and of:
+        kinds = sorted(of)
+        kind = choose.choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
+        packages = of[kind]
+        package = choose.choice(sorted(packages))
+        slips = packages[package]
+        slip = slips.pop(choose.randrange(len(slips)))
+        if not slips:
+            del packages[package]
+            if not packages:
+                del of[kind]
+        if (slip.path, slip.line) not in taken:
+            taken.add((slip.path, slip.line))
+            found.append(slip)
+    return found
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Tests of one file that are run together, the quickest first."""
+
+    file: str
+    tests: tuple[str, ...]
+    seconds: float
+
+
+AT_FIRST = 16
+"""Tests of a file that are run before those of other files. Chosen: most slips are caught by the first."""
+
+
+def batches(slip: Slip, covered: Covered, root: Path = ROOT) -> list[Batch]:
+    """Return the tests that run what a slip changes, those that are likely to catch it soon first.
+
+    These are the tests of few lines beside it, of the package that mirrors the file's, that take little time.
+    """
+    tests = covered.of(slip.path, slip.line, slip.last) or covered.of(slip.path, *slip.statement)
+    tests = tests or _by_name(slip, covered, root)
+    files: dict[str, list[str]] = {}
+    for test in sorted(tests):
+        files.setdefault(test.partition("::")[0], []).append(test)
+    all_of = _counts(covered)
+    package = slip.path.split("/")[1]
+    ranked: list[tuple[float, str]] = []
+    for file, some in files.items():
+        focus = len(some) / all_of[file]
+        mirrors = file.split("/")[1] == package
+        cheapest = min(covered.seconds[test] for test in some)
+        ranked.append(((0.2 + focus) * (2.0 if mirrors else 1.0) / (0.5 + cheapest), file))
+    ranked.sort(reverse=True)
+    first, later = [], []
+    for _, file in ranked:
+        chosen = _by_cost([*files[file], *_siblings(files[file], covered, slip.names)], covered, slip.names)
+        for part, to in ((chosen[:AT_FIRST], first), (chosen[AT_FIRST:], later)):
+            if part:
+                to.append(Batch(file, tuple(part), sum(covered.seconds.get(test, 0.0) for test in part)))
+    return [*first, *later]
+
+
+def _counts(covered: Covered) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for test in covered.seconds:
+        file = test.partition("::")[0]
+        found[file] = found.get(file, 0) + 1
+    return found
+
+
+def _siblings(tests: Sequence[str], covered: Covered, names: Sequence[str]) -> list[str]:
+    """Return the cases of these tests that were not run for the map: those that have one of the names."""
+    found = []
+    for name in dict.fromkeys(test.partition("[")[0] for test in tests):
+        found += [case for case in covered.others.get(name, ()) if _is_named(case, names)]
+    return found
+
+
+def _is_named(case: str, names: Sequence[str]) -> bool:
+    said = re.split(r"\W+", case.partition("[")[2])
+    return any(name.strip("_") in said for name in names)
+
+
+def _by_cost(tests: Sequence[str], covered: Covered, names: Sequence[str]) -> list[str]:
+    """Return tests in an order: those with the name of what changes, then a case of each test, then the others."""
+    seen: dict[str, int] = {}
+    ranked = []
+    for test in sorted(tests, key=lambda test: covered.seconds.get(test, 0.0)):
+        name = test.partition("[")[0]
+        turn = seen[name] = seen.get(name, 0) + 1
+        ranked.append((0 if "[" in test and _is_named(test, names) else turn, covered.seconds.get(test, 0.0), test))
+    return [test for _, _, test in sorted(ranked)]
+
+
+def _by_name(slip: Slip, covered: Covered, root: Path) -> set[str]:
+    """Return the tests of the lines that name what a statement defines, which runs before any test does."""
+    found: set[str] = set()
+    words = [name for name in slip.names if len(name) > 1]
+    if not words:
+        return covered.of(slip.path, 1, 10**6)
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, words))})\b")
+    for path in sorted(covered.lines, key=lambda path: path != slip.path):
+        if not (root / path).exists():
+            continue
+        for number, line in enumerate((root / path).read_text(encoding="utf-8").splitlines(), 1):
+            if pattern.search(line):
+                found |= covered.of(path, number, number)
+    return found or covered.of(slip.path, 1, 10**6)
