@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,24 @@ from primad.runtime.executors.executor import Executable
 from primad.transforms.lowering import expand, inline
 from primad.transforms.partial_eval import cut
 from primad.transforms.reverse import vjp
+
+
+class SegmentKey(NamedTuple):
+    """What the derivative of a part of the tape depends on.
+
+    Attributes:
+        values: of each value, the call that made it and its place there; of those that come from outside, the type.
+        rows: the calls: operator, pattern, attributes, operands.
+        outputs, wanted: numbers of values.
+        absent: which outputs have no seed.
+    """
+
+    values: tuple[tuple[Any, Any], ...]
+    rows: tuple[tuple[Any, ...], ...]
+    outputs: tuple[int, ...]
+    absent: tuple[bool, ...]
+    wanted: tuple[int | None, ...]
+    kind: str = "part of a tape"
 
 
 class Segment:
@@ -70,7 +88,7 @@ class Segment:
                 for entry, inside in zip(self.entries, self.inside, strict=True)
             ]
         )
-        self.key = (
+        self.key = SegmentKey(
             values,
             tuple(rows),
             tuple(self.outputs),

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from primad.compat.backward import DerivedOperator, Segment
+from primad.compat.backward import DerivedOperator, Segment, SegmentKey
 from primad.compat.tape import TapeCall, TapeValue
 from primad.errors import NotDifferentiableError
 from primad.ir.program import Program
 from primad.runtime.cache import BUILT
 from primad.transforms.forward import jvp
 from primad.transforms.lowering import expand
+
+
+class PushforwardKey(NamedTuple):
+    """The tangents of a part of the tape."""
+
+    part: SegmentKey
+    kind: str = "tangents of a tape"
 
 
 class Pushforward(DerivedOperator):
@@ -51,7 +59,7 @@ def tangents(outputs: Sequence[TapeValue], wanted: Sequence[TapeValue], along: S
                 why="Its backward says how gradients go back, not how tangents go forward.",
                 fix="use reverse mode: vjp, grad or Jacobian rows.",
             )
-    made: Pushforward = BUILT.get((Pushforward, part.key), lambda: Pushforward(part))
+    made: Pushforward = BUILT.get(PushforwardKey(part.key), lambda: Pushforward(part))
     part.check_versions([number for number in made.reads if number >= 0])
     operands = tuple([part.entries[number] if number >= 0 else along[-1 - number] for number in made.reads])
     results = made.compute(*[entry.array for entry in operands])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -112,6 +112,16 @@ def _applied(
     return operator.compute(*slots, **dict(attributes))
 
 
+class OperatorKey(NamedTuple):
+    """What the plan of an operator depends on: its record, how operands are grouped, its attributes, their types."""
+
+    operator: Any
+    pattern: tuple[int | None, ...]
+    attributes: Any
+    types: tuple[tuple[tuple[int, ...], str], ...]
+    kind: str = "operator"
+
+
 PLANNED_SIZE = 1 << 14
 """Operators on arrays of at least so many elements may run as plans, with native kernels and threads."""
 
@@ -126,7 +136,7 @@ def computed(
     if max([array.size for array in arrays], default=0) >= PLANNED_SIZE and all(type(x) is np.ndarray for x in arrays):
         types = tuple([(array.shape, array.dtype.char) for array in arrays])
         found = prepared_parts(
-            ("operator", operator, pattern, param_key(attributes), types),
+            OperatorKey(operator, pattern, param_key(attributes), types),
             lambda: _worthwhile(operator, pattern, attributes, arrays),
         )
         for executable in found:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.ir.array_types import ArrayType
+from primad.ir.key import Key
+from primad.ir.node import named
 from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive, as_tuple
 from primad.programs.loops.rerolling import rolled
@@ -56,12 +58,31 @@ class _Kept:
         return (self.script,)
 
 
+class RecordingKey(NamedTuple):
+    """Which recordings are likely to do the same: of functions in one place, on arguments alike."""
+
+    functions: tuple[int, ...]
+    types: tuple[ArrayType, ...]
+    weak: tuple[bool, ...]
+    in_tree: Any
+    kind: str = "recording"
+
+
+class DerivativeKey(NamedTuple):
+    """What is derived from a program: by an op that would hold it, and with its params."""
+
+    op: Primitive
+    of: Key
+    options: tuple[tuple[str, Any], ...]
+    kind: str = "derivative"
+
+
 _RECORDINGS = Cache(256, 2**27)
 """Recordings by the place of the function's code, the tree and the types of its arguments. Another function may have
 the place or the code since; what is found is compared."""
 
 
-def kind_of(function: Any) -> Any:
+def kind_of(function: Any) -> tuple[int, ...]:
     """Return what functions share that are likely to do the same: the places of their code and of what they wrap."""
     found: list[int] = []
     while len(found) < 8:  # a function may be said to wrap itself
@@ -101,7 +122,7 @@ class Call:
     def _follow(self, function: Callable[..., Any]) -> None:
         """Record the function as it was recorded before, as far as it does the same."""
         weak = tuple([is_weak(leaf) for leaf in self.leaves])
-        key = kind_of(function), self.types, weak, self.in_tree
+        key = RecordingKey(kind_of(function), self.types, weak, self.in_tree)
         kept = _RECORDINGS.find(key) or _Kept()
         follows = kept.misses < MOST_MISSES
         trace = FollowingTrace(evaluate_node, kept.script) if follows else None
@@ -130,7 +151,7 @@ class Call:
         if self.nested or any(type(extra) is TracedArray for extra in extras):
             operands = traced_operands([*self.leaves, *self.program.sources, *extras])
             return list(as_tuple(primitive(*operands, of=of, **options)))
-        key = (primitive, of.key, tuple(sorted(options.items())))
+        key = DerivativeKey(primitive, of.key, named(options))
         build = primitive.build
         assert build is not None
         executable = prepared(key, lambda: build(of.hoisted, **options))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.functional.argument_keys import comparable_key, static_key, structure_key
 from primad.functional.control.inlining import called
 from primad.functional.derived_calls import axis_of
 from primad.functional.parsing import known_ops
@@ -20,6 +19,7 @@ from primad.ir.program import Program
 from primad.parallel.threads import check_thread_count, on_threads
 from primad.programs.loops.rerolling import rolled
 from primad.recording import tree
+from primad.recording.argument_keys import comparable_key, static_key, structure_key
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import argument_names, is_weak, record, type_of
 from primad.runtime.cache import PER_FUNCTION, Cache
@@ -157,6 +157,24 @@ class _Given(NamedTuple):
     in_tree: Any
 
 
+class JitKey(NamedTuple):
+    """What is compiled for a call depends on.
+
+    Attributes:
+        types, weak, in_tree, fixed: as those of `_Given`.
+        entries: what tells the structure from others that are equal.
+        static: the key of the static arguments.
+    """
+
+    types: tuple[ArrayType, ...]
+    weak: tuple[bool, ...]
+    in_tree: Any
+    entries: Hashable
+    fixed: tuple[int, ...]
+    static: Hashable
+    kind: str = "jit"
+
+
 class _Specialization(NamedTuple):
     """What was compiled for one combination of argument types.
 
@@ -253,7 +271,7 @@ class _Compilation:
         weak = tuple([is_weak(leaf) for leaf in leaves])
         static = static_key(self.function, fixed, [args[i] for i in fixed]) if fixed else ()
         nested = in_tree.num_nodes - in_tree.num_leaves > 3  # than the tuple of both, the arguments and the keywords
-        key = (types, weak, in_tree, structure_key(in_tree) if nested else (), fixed, static)
+        key = JitKey(types, weak, in_tree, structure_key(in_tree) if nested else (), fixed, static)
         made = self._cache.get(key, lambda: self._compile(_Given(args, kwargs, fixed, types, weak, in_tree)))
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return self.function(*args, **kwargs)
@@ -263,7 +281,7 @@ class _Compilation:
 
     def programs(self) -> list[tuple[Program, tuple[bool, ...]]]:
         """Return what was recorded for calls without static arguments, and which inputs were Python numbers."""
-        return [(made.program, key[1]) for key, made in self._cache.items() if made is not None and not key[4]]
+        return [(made.program, key.weak) for key, made in self._cache.items() if made is not None and not key.fixed]
 
     def _compile(self, given: _Given) -> _Specialization | None:
         """Record the function and compile the program; None where it is a part of another that is being recorded."""

@@ -17,9 +17,11 @@ class Signature:
         inputs: type of each leaf, and whether it is a Python number.
         constants: how many further inputs the program has.
         results: the tree of the result.
+        entries: what tells both trees from others that are equal (see `structure_key`).
     """
 
     structure: Any
     inputs: tuple[tuple[ArrayType, bool], ...]
     constants: int
     results: Any
+    entries: Any = ()

@@ -8,10 +8,11 @@ them. Reverse mode transposes the latter. Where nothing will be transposed, one 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from primad import ops
 from primad.ir.array_types import Linear, Zero
+from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import Node, is_literal
 from primad.ir.program import ClosedProgram, Cost, Program
@@ -25,6 +26,16 @@ from primad.transforms.partial_eval import split
 
 SMALL_RESIDUAL = 1024
 """Residuals of at most so many elements are joined: copying them takes no longer than passing them one by one."""
+
+
+class DerivedKey(NamedTuple):
+    """What something that is made of a program depends on: see `derived`."""
+
+    what: str
+    of: Key
+    options: Any
+    left_out: frozenset[str]
+    kind: str = "derived"
 
 
 class Derived:
@@ -78,7 +89,7 @@ def derived(what: str, of: ClosedProgram, options: Any, make: Callable[[], Any])
         options: what else it depends on.
         make: makes it.
     """
-    return BUILT.get((what, of.key, options, LEFT_OUT.get()), make)
+    return BUILT.get(DerivedKey(what, of.key, options, LEFT_OUT.get()), make)
 
 
 # -- forward mode ------------------------------------------------------------------------------------------------------

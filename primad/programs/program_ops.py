@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, TupleType, type_of_results
+from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import Node, Trace, named
 from primad.ir.program import ClosedProgram, Program
@@ -108,9 +109,19 @@ def _check_operands(name: str, types: Sequence[ArrayType], of: ClosedProgram, op
             raise ShapeError(f"{name}: operand {i} of type {type} is not what its program takes, {wanted}")
 
 
+class BuiltKey(NamedTuple):
+    """What the program that an op stands for depends on: the op, the program that it holds, and its other params."""
+
+    op: Primitive
+    of: Key
+    options: tuple[tuple[str, Any], ...]
+    left_out: frozenset[str]
+    kind: str = "built"
+
+
 def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> Program:
     """Return the program that an op stands for, fit to be differentiated again, from the cache if it is there."""
-    key = (primitive, of.key, tuple(sorted(options.items())), LEFT_OUT.get())
+    key = BuiltKey(primitive, of.key, named(options), LEFT_OUT.get())
     assert primitive.build is not None
     build = primitive.build
     program: Program = BUILT.get(key, lambda: expand(build(of.hoisted, **options)))

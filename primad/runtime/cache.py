@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.key import Key
+from primad.ir.key import CacheKey, Key
 from primad.ir.node import CAPTURED
 from primad.ir.program import Program
 from primad.native.llvm.compiler import KERNEL_BYTES, Kernel
@@ -78,7 +78,7 @@ class Cache:
         self.held = 0
         self._maxsize = maxsize
         self._maxbytes = maxbytes
-        self._entries: dict[Hashable, tuple[Any, int]] = {}
+        self._entries: dict[CacheKey, tuple[Any, int]] = {}
         self.forget()
         forgets(self)
 
@@ -86,7 +86,7 @@ class Cache:
         """Keep the values in a forked child; whoever held the lock is not there."""
         self._lock = Lock()
 
-    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def get(self, key: CacheKey, make: Callable[[], Any]) -> Any:
         """Return the value of a key, making it on a miss (outside the lock: two threads may both make it)."""
         entry = self._found(key)
         if entry is not None:
@@ -95,19 +95,19 @@ class Cache:
         self.put(key, value)
         return value
 
-    def find(self, key: Hashable) -> Any:
+    def find(self, key: CacheKey) -> Any:
         """Return the value of a key, or None."""
         entry = self._found(key)
         return None if entry is None else entry[0]
 
-    def _found(self, key: Hashable) -> tuple[Any, int] | None:
+    def _found(self, key: CacheKey) -> tuple[Any, int] | None:
         with self._lock:
             entry = self._entries.pop(key, None)
             if entry is not None:
                 self._entries[key] = entry  # last in order: the latest used; comparing long keys once is enough
             return entry
 
-    def put(self, key: Hashable, value: Any) -> None:
+    def put(self, key: CacheKey, value: Any) -> None:
         """Keep a value."""
         size = held_bytes(value) + _key_bytes(key)
         with self._lock:
@@ -130,4 +130,4 @@ class Cache:
 EXECUTABLES = Cache(1024)
 """What runs programs, by executor, key and options, or how Python calls them; None where nothing does it so."""
 BUILT = Cache(512)
-"""Programs that derivatives were built as, and what holds them, by (transform, canonical key, options)."""
+"""Programs that derivatives were built as, and what holds them, by transform, canonical key and options."""

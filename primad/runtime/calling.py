@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import ArrayType, in_machine_order
+from primad.ir.key import Key
 from primad.ir.node import CAPTURED, LITERAL, Node, Trace, leaf_value, literal_value, param_key
 from primad.ir.program import Program
 from primad.ir.replay import replay
 from primad.ir.signature import Signature
 from primad.recording import tree
+from primad.recording.argument_keys import structure_key
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import type_of
@@ -25,6 +27,14 @@ from primad.runtime.program_cache import kept_program
 from primad.simplify import simplify
 
 _AS_THEY_ARE = (TracedArray, float, int, bool)
+
+
+class WithScalarsKey(NamedTuple):
+    """A program whose scalars, and not only their places, are known."""
+
+    program: Key
+    scalars: tuple[Any, ...]
+    kind: str = "with scalars"
 
 
 def in_order(leaves: Sequence[Any]) -> list[Any]:
@@ -82,8 +92,9 @@ def compiled(
     """
     values = [leaf_value(node) for node in program.sources if node.op is not LITERAL]
     scalars = tuple([param_key(literal_value(node)) for node in program.sources if node.op is LITERAL])
-    signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), len(values), program.out_tree)
-    key = ("scalars are known", program.key, scalars)
+    entries = structure_key(in_tree), structure_key(program.out_tree)
+    signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), len(values), program.out_tree, entries)
+    key = WithScalarsKey(program.key, scalars)
 
     @cache
     def derive() -> Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, update_wrapper
+from functools import cached_property, partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from primad.functional.recorded_values import value
 from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
 from primad.functional.rules.opaque import opaque
 from primad.recording import tree
+from primad.recording.argument_keys import comparable_key, structure_key
 from primad.recording.traced_array import TracedArray, settled
 from primad.recording.tracing import call_outside, type_of
 
@@ -22,7 +23,7 @@ __all__ = ["defjvp", "defvjp", "primitive"]
 Function = Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Form:
     """How a primitive is called: which arguments are operands of an op, and what the others are.
 
@@ -37,6 +38,12 @@ class _Form:
     moving: tuple[int, ...]
     fixed: tuple[Any, ...]
     options: tuple[tuple[str, Any], ...]
+
+    @cached_property
+    def key(self) -> Any:
+        """What tells it from others; itself where a constant cannot be compared."""
+        found = comparable_key([self.places, self.moving, self.fixed, self.options])
+        return self if found is None else found
 
     def call(self, function: Function, operands: Sequence[Any], *before: Any) -> Any:
         """Call a function with all arguments, after some more."""
@@ -54,7 +61,7 @@ class primitive:
     derivative is 0; without a rule, asking for it is an error.
 
     Args:
-        function: a pure function of arrays. Arguments that are no floats or arrays are constants, and must be hashable.
+        function: a pure function of arrays. Arguments that are no floats or arrays are constants.
 
     Example:
         >>> from primad.compat.autograd import grad, primitive, defvjp
@@ -85,7 +92,7 @@ class primitive:
         form = _Form(places, moving, fixed, tuple(sorted(kwargs.items())))
         operands = [args[i] for i in places]
         types, structure = tree.flatten(tree.map(type_of, self._answer(form, operands)))
-        key = form, tuple(types), structure
+        key = form.key, tuple(types), structure, structure_key(structure)
         if key not in self._made:
             self._made[key] = self._op(form, tree.unflatten(structure, types))
         return self._made[key](*operands)
@@ -108,7 +115,7 @@ class primitive:
     def _run(self, form: _Form, *operands: Any) -> Any:
         """Compute the op: what was found while recording, if it was for these operands."""
         last, self._last = self._last, None
-        if last is not None and last[0] == form and all(map(_same, last[1], operands)):
+        if last is not None and last[0].key == form.key and all(map(_same, last[1], operands)):
             return last[2]
         return form.call(self.function, operands)
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from primad.errors import TracingError
-from primad.functional.argument_keys import structure_key
 from primad.ir.program import ClosedProgram
 from primad.ops.record.primitive import as_tuple
 from primad.programs.call import call
 from primad.recording import tree
+from primad.recording.argument_keys import structure_key
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import is_number, record, type_of
 from primad.runtime.calling import traced_operands

@@ -10,9 +10,10 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.functional.derived_calls import axis_of, keep
+from primad.functional.derived_calls import DerivativeKey, axis_of, keep
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
+from primad.ir.node import named
 from primad.ir.program import ClosedProgram
 from primad.ops.record.primitive import as_tuple
 from primad.programs.program_ops import vmap_
@@ -137,7 +138,9 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
         else:
             build = vmap_.build
             assert build is not None
-            executable = prepared((vmap_, of.key, batched, size), lambda: build(of.hoisted, batched=batched, size=size))
+            options = {"batched": batched, "size": size}
+            key = DerivativeKey(vmap_, of.key, named(options))
+            executable = prepared(key, lambda: build(of.hoisted, **options))
             results = executable.run([*arrays(fronted), *program.source_values])
         out_values = tree.unflatten(program.out_tree, results)
         if out_axes == 0:

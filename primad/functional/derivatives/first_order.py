@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from primad.errors import ShapeError
 from primad.functional.derived_calls import Call, Selected, check_differentiable
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
+from primad.ir.key import Key
 from primad.ir.program import ClosedProgram, Program
 from primad.programs.program_ops import jvp_, vjp_
 from primad.recording import tree
@@ -102,6 +103,15 @@ def jvp(function: Callable[..., R], primals: Any, tangents: Any) -> tuple[R, R]:
     return tree.unflatten(call.out_tree, results[:n]), tree.unflatten(call.out_tree, results[n:])
 
 
+class LinearPartKey(NamedTuple):
+    """What a derivative at a point depends on: the mode, which inputs of a program move, and the program."""
+
+    transform: str
+    active: tuple[bool, ...]
+    of: Key
+    kind: str = "linear part"
+
+
 class _Linear:
     """The derivative at a point, as a linear function: residuals computed once, applied often."""
 
@@ -129,7 +139,7 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
         return split(program, late, [i >= outs for i in range(len(program.outputs))])
 
     n = len(call.program.outputs)
-    early, rest = prepared_parts(("linear part", transform, active, of.key), derive, known=n)
+    early, rest = prepared_parts(LinearPartKey(transform, active, of.key), derive, known=n)
     results = early.run([*map(np.asarray, call.leaves), *call.program.source_values])
     return results[:n], _Linear(rest, results[n:])
 

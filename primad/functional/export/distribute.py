@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from primad.errors import TracingError
-from primad.functional.argument_keys import structure_key
 from primad.functional.jit import jit
 from primad.functional.transformed import Transformed, transform
+from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, leaf_value
 from primad.ir.program import Program
 from primad.parallel.shares import Share
 from primad.recording import tree
+from primad.recording.argument_keys import structure_key
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function, is_weak, record, type_of
 from primad.runtime.cache import PER_FUNCTION, Cache
@@ -40,6 +41,17 @@ class _Made(NamedTuple):
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
         return self.program, self.plan
+
+
+class SharedKey(NamedTuple):
+    """What is compiled for a call depends on: see `JitKey`; and how which leaves are cut: leaf, axis and chunks."""
+
+    types: tuple[ArrayType, ...]
+    weak: tuple[bool, ...]
+    in_tree: Any
+    entries: Hashable
+    cuts: tuple[tuple[int, tuple[int, int]], ...]
+    kind: str = "shared"
 
 
 @transform
@@ -109,7 +121,7 @@ def distribute(function: Function) -> Function:
             captured = [leaf_value(node) for node in program.sources if node.op is not LITERAL]
             return _Made(program, DistributedPlan(lowered, cuts), captured)
 
-        key = (types, weak, in_tree, structure_key(in_tree), tuple(cuts.items()))
+        key = SharedKey(types, weak, in_tree, structure_key(in_tree), tuple(cuts.items()))
         made = known.get(key, make)
         given = [leaf if i in cuts else arrays([leaf])[0] for i, leaf in enumerate(leaves)]
         return tree.unflatten(made.program.out_tree, made.plan.run([*given, *made.captured]))

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
 
-from primad.functional.argument_keys import structure_key
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
 from primad.ir.program import Program
 from primad.recording import tree
+from primad.recording.argument_keys import structure_key
 from primad.recording.tracing import check_function, is_weak, record, type_of
 from primad.runtime.cache import PER_FUNCTION, Cache
 from primad.runtime.executors.xla_executor import as_jax, check_precision
 from primad.simplify import simplify
 from primad.transforms.lowering import lower
 from primad.xla.jax_functions import jax_module
+
+
+class JaxKey(NamedTuple):
+    """What a function of JAX's arrays depends on: see `JitKey`; and whether JAX has 64 bits."""
+
+    types: tuple[ArrayType, ...]
+    weak: tuple[bool, ...]
+    wide: bool
+    in_tree: Any
+    entries: Hashable
+    kind: str = "jax"
 
 
 @transform
@@ -58,9 +69,8 @@ def to_jax(function: Callable[..., Any]) -> Callable[..., Any]:
             check_precision(program)
             return program, as_jax(simplify(lower(program)))
 
-        program, run = programs.get(
-            (types, weak, bool(jax_module().config.jax_enable_x64), in_tree, structure_key(in_tree)), make
-        )
+        wide = bool(jax_module().config.jax_enable_x64)
+        program, run = programs.get(JaxKey(types, weak, wide, in_tree, structure_key(in_tree)), make)
         jnp = jax_module().numpy
         operands = [jnp.asarray(leaf, type.dtype) for leaf, type in zip(leaves, types, strict=True)]
         return tree.unflatten(program.out_tree, run(*operands)[0])

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad.errors import TracingError
-from primad.functional.argument_keys import structure_key
 from primad.functional.control.mapping import vmap
 from primad.functional.derivatives.first_order import jvp, vjp
 from primad.functional.jit import jit
 from primad.functional.transformed import transform
 from primad.recording import tree
+from primad.recording.argument_keys import structure_key
 from primad.recording.tracing import check_function, is_weak, type_of
 from primad.runtime.cache import PER_FUNCTION, Cache
 from primad.system.process import made_once
@@ -25,6 +25,29 @@ Flat = Callable[[tuple[Array, ...], tuple[Any, ...]], Any]
 """A function of a tuple of arrays and of one of Python numbers, which derivatives leave alone."""
 ALONE = tree.flatten(0.0)[1]
 """The structure of a result that is one array."""
+
+
+class TensorsKey(NamedTuple):
+    """A call with so many tensors."""
+
+    count: int
+    kind: str = "tensors"
+
+
+class MixedKey(NamedTuple):
+    """A call with arguments of any structure, of which some leaves are Python numbers."""
+
+    numbers: tuple[bool, ...]
+    in_tree: Any
+    entries: Hashable
+    kind: str = "mixed"
+
+
+class MappedKey(NamedTuple):
+    """A function that is mapped over axes of its arrays."""
+
+    axes: tuple[int | None, ...]
+    kind: str = "mapped"
 
 
 @transform
@@ -67,13 +90,13 @@ def to_torch(function: Callable[..., Any]) -> Callable[..., Any]:
             return tree.map(lambda leaf: torch_module().from_numpy(np.asarray(leaf)), value)
         if all(type(arg) is torch_module().Tensor for arg in args):
             alone: Differentiated = kept.get(
-                len(args), lambda: Differentiated(lambda arrays, numbers: function(*arrays))
+                TensorsKey(len(args)), lambda: Differentiated(lambda arrays, numbers: function(*arrays))
             )
             return alone.applied((), args)
         leaves, in_tree = tree.flatten(args)
         where = tuple([is_weak(leaf) or isinstance(leaf, bool) for leaf in leaves])
         given: Differentiated = kept.get(
-            (where, in_tree, structure_key(in_tree)), lambda: Differentiated(_flat(function, in_tree, where))
+            MixedKey(where, in_tree, structure_key(in_tree)), lambda: Differentiated(_flat(function, in_tree, where))
         )
         tensors = [_tensor(leaf) for leaf, number in zip(leaves, where, strict=True) if not number]
         numbers = tuple([leaf for leaf, number in zip(leaves, where, strict=True) if number])
@@ -131,7 +154,7 @@ class Differentiated:
         def mapped(arrays: tuple[Array, ...], numbers: tuple[Any, ...]) -> Any:
             return vmap(lambda *arrays: function(arrays, numbers), in_axes=axes)(*arrays)
 
-        made: Differentiated = self._batched.get(axes, lambda: Differentiated(mapped))
+        made: Differentiated = self._batched.get(MappedKey(axes), lambda: Differentiated(mapped))
         return made
 
     @cached_property

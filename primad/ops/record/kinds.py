@@ -20,7 +20,8 @@ from typing import Any
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
 from primad.ir.axes import AxisMap, Slide, pointwise, same_params
-from primad.ir.node import Node, named
+from primad.ir.key import ByKey, params_by_key
+from primad.ir.node import Node, Params, named
 from primad.ir.program import Cost, Program
 from primad.ops.record.primitive import DomainOfDefinition, Law, Outermost, Primitive
 from primad.ops.record.rules import Rule, check_partials, sum_of_contributions, tangent_sum, transpose_by_operand
@@ -381,19 +382,22 @@ def composite(
     """
 
     @lru_cache(maxsize=4096)
-    def lowered_type(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> ArrayType:
-        return _lowered(types, params).out_types[0]
+    def lowered_type(types: tuple[ArrayType, ...], params: ByKey) -> ArrayType:
+        return _lowered(types, params.value).out_types[0]
 
     @lru_cache(maxsize=256)
-    def lowered_cost(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> Cost:
-        return _lowered(types, params).cost()
+    def lowered_cost(types: tuple[ArrayType, ...], params: ByKey) -> Cost:
+        return _lowered(types, params.value).cost()
 
-    def _lowered(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> Program:
+    def cost(node: Node) -> Cost:
+        return lowered_cost(tuple([operand.type for operand in node.inputs]), params_by_key(node.params))
+
+    def _lowered(types: tuple[ArrayType, ...], params: Params) -> Program:
         _, structure = tree.flatten(tuple(range(len(types))))
         return record(lambda *inputs: lower(*inputs, **dict(params)), types, structure, recording=False)
 
     def default_infer(*types: ArrayType, **params: Any) -> ArrayType:
-        return lowered_type(types, named(params))
+        return lowered_type(types, params_by_key(named(params)))
 
     return Primitive(
         name,
@@ -406,7 +410,7 @@ def composite(
         None,
         lower=lower,
         laws=tuple(laws),
-        flops=flops or (lambda node: lowered_cost(tuple([operand.type for operand in node.inputs]), node.params)),
+        flops=flops or cost,
         doc=doc,
         partials=tuple(jvp or ()),
     )

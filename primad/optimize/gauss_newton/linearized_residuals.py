@@ -11,6 +11,7 @@ from primad.errors import NotDifferentiableError
 from primad.functional.derivatives.first_order import value_and_grad
 from primad.functional.jit import jit
 from primad.ir.array_types import ArrayType
+from primad.ir.key import Key
 from primad.ir.program import ClosedProgram, Program, subprogram
 from primad.optimize.gauss_newton.residual_blocks import RecordedResiduals, ResidualBlock, components
 from primad.optimize.parameter_vectors import Vector
@@ -93,6 +94,23 @@ class Whole:
             return tree.leaves(self.times(params, tree.unflatten(structure, direction), data))
 
         return Start(value, tree.leaves(gradient), product)
+
+
+class NormalProductsKey(NamedTuple):
+    """What products of residuals at points depend on.
+
+    Attributes:
+        of: the program of the residuals.
+        count: how many of its inputs are parameters.
+        keeps: whether something is kept for the second part.
+        which: of the two parts.
+    """
+
+    of: Key
+    count: int
+    keeps: bool
+    which: int
+    kind: str = "normal products"
 
 
 @dataclass(frozen=True)
@@ -181,7 +199,7 @@ class _Points:
         return AtPoints(first, first + self._points, cut, early, late, self._sources, keeps, kept)
 
     def _executable(self, keeps: bool, which: int) -> Executable:
-        key = ("normal products", self._of.key, self._count, keeps, which)
+        key = NormalProductsKey(self._of.key, self._count, keeps, which)
 
         def derive() -> Program:
             return self._parts(keeps)[which]

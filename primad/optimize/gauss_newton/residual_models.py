@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotFiniteError, ShapeError
-from primad.functional.argument_keys import structure_key
 from primad.functional.derivatives.first_order import jvp, value_and_grad, vjp
 from primad.functional.derivatives.higher_order import hvp, taylor
 from primad.functional.export.distribute import compiler_of
@@ -30,6 +29,7 @@ from primad.optimize.parameter_vectors import Space, Tree, Vector, flat, not_fin
 from primad.parallel.job import checksum, ranks
 from primad.parallel.shares import Share, over_ranks, shares_in
 from primad.recording import tree
+from primad.recording.argument_keys import structure_key
 from primad.recording.traced_array import TracedArray
 from primad.runtime.loops.row_streams import BUDGET
 

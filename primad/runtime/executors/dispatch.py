@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from primad.errors import TracingError, suggestion
+from primad.ir.key import Key
+from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
 from primad.runtime.cache import EXECUTABLES
@@ -16,6 +18,50 @@ from primad.runtime.plan.compiled_program import compiled_program
 from primad.runtime.plan.native_regions import partitioned
 from primad.runtime.tiling.tiled_plan import make_plan
 from primad.simplify import simplify
+
+
+class PlanKey(NamedTuple):
+    """What the plan of a program depends on.
+
+    Attributes:
+        executor: the name of what runs it.
+        program: what the program is: equal for equal programs only.
+        options: how it is to run.
+        left_out: the families of laws that do not apply while it is made.
+    """
+
+    executor: str
+    program: Hashable
+    options: Options
+    left_out: frozenset[str]
+    kind: str = "plan"
+
+
+class PartsKey(NamedTuple):
+    """What the plans of programs that are derived together depend on; see `PlanKey`."""
+
+    executor: str
+    programs: Hashable
+    left_out: frozenset[str]
+    kind: str = "parts"
+
+
+class FunctionKey(NamedTuple):
+    """What a native function depends on: as `PlanKey`, and on how Python calls it."""
+
+    executor: str
+    program: Hashable
+    signature: Signature | None
+    options: Options
+    left_out: frozenset[str]
+    kind: str = "function"
+
+
+class CalledKey(NamedTuple):
+    """A program that an op holds and calls."""
+
+    of: Key
+    kind: str = "called"
 
 
 class _Native(Executor):
@@ -67,7 +113,9 @@ def prepared(
         options: how it is to run.
         executor: what is to run it.
     """
-    found: Executable = EXECUTABLES.get((executor.name, key, options), lambda: prepare(derive(), options, executor))
+    found: Executable = EXECUTABLES.get(
+        PlanKey(executor.name, key, options, LEFT_OUT.get()), lambda: prepare(derive(), options, executor)
+    )
     return found
 
 
@@ -90,7 +138,7 @@ def prepared_parts(
     def inner(program: Program, last: bool) -> int:
         return 0 if known is None or last else max(0, len(program.outputs) - known)
 
-    found: Sequence[Executable] = EXECUTABLES.get((executor.name, key), made)
+    found: Sequence[Executable] = EXECUTABLES.get(PartsKey(executor.name, key, LEFT_OUT.get()), made)
     return found
 
 
@@ -111,7 +159,8 @@ def prepared_function(
         options: how it is to run.
     """
     found: Any = EXECUTABLES.get(
-        (executor.name, key, signature, options), lambda: executor.as_function(simplify(derive()), signature, options)
+        FunctionKey(executor.name, key, signature, options, LEFT_OUT.get()),
+        lambda: executor.as_function(simplify(derive()), signature, options),
     )
     return found if isinstance(found, Executable) else None
 
@@ -123,7 +172,7 @@ def prepared_call(of: ClosedProgram, memory: int | None = None) -> Executable:
         of: the program.
         memory: bytes that its arrays may take, if that is limited.
     """
-    key = ("called", of.key)
+    key = CalledKey(of.key)
     options = Options(memory=memory)
     found = prepared_function(key, lambda: of.hoisted, options=options)
     return found or prepared(key, lambda: of.hoisted, options)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad.errors import warn
+from primad.ir.key import Key
+from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram
 from primad.native.emit.op_table import length_of
 from primad.native.llvm.compile_limits import BUDGET
@@ -117,6 +119,15 @@ def _in_order(x: Any, stacked: bool) -> Any:
     return x if lies else np.ascontiguousarray(x)
 
 
+class LanesKey(NamedTuple):
+    """What runs a stack of loops depends on: the program of a step, and which carried values are results."""
+
+    of: Key
+    wanted: tuple[bool, ...]
+    left_out: frozenset[str]
+    kind: str = "lanes"
+
+
 def separate_loops(of: ClosedProgram, carry: int, wanted: Sequence[bool] | None = None) -> SeparateLoops | None:
     """Return what runs a stack of loops, made if it is not there; None where its members are not taken one by one.
 
@@ -126,7 +137,7 @@ def separate_loops(of: ClosedProgram, carry: int, wanted: Sequence[bool] | None 
         wanted: which of them are results, if not all.
     """
     used = tuple(wanted or [True] * carry)
-    found: SeparateLoops | None = EXECUTABLES.get(("separate loops", of.key, used), lambda: _made(of, used))
+    found: SeparateLoops | None = EXECUTABLES.get(LanesKey(of.key, used, LEFT_OUT.get()), lambda: _made(of, used))
     return found
 
 

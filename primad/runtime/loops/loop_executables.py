@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad.errors import warn
+from primad.ir.key import Key
+from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram, Program
 from primad.native.cpython.object_layout import data_address
 from primad.native.emit.op_table import reason, short_length
@@ -200,12 +202,26 @@ class _OneByOne(Steps):
         return -taken if self._ends and found[self._carry] else taken
 
 
+class LoopKey(NamedTuple):
+    """What the steps of a loop depend on: see `steps_of`."""
+
+    of: Key
+    carry: int
+    stacked: int
+    reverse: bool
+    ends: bool
+    memory: int | None
+    left_out: frozenset[str]
+    kind: str = "loop"
+
+
 def steps_of(
     of: ClosedProgram, carry: int, stacked: int, reverse: bool, ends: bool, memory: int | None = None
 ) -> Steps:
     """Return what takes the steps of a loop, made if it is not there."""
     shape = carry, stacked, reverse, ends
-    found: Steps = EXECUTABLES.get(("loop", of.key, shape, memory), lambda: _made(of, shape, memory))
+    key = LoopKey(of.key, *shape, memory, LEFT_OUT.get())
+    found: Steps = EXECUTABLES.get(key, lambda: _made(of, shape, memory))
     return found
 
 

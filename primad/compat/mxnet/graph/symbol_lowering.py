@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from primad.compat.mxnet.imperative.operator_parameters import Settings
 from primad.functional.derivatives.first_order import vjp
 from primad.functional.recorded_values import stop_gradient
 from primad.ir.array_types import ArrayType
+from primad.ir.key import Key
 from primad.ir.program import ClosedProgram, Program
 from primad.recording import tree
 from primad.recording.tracing import record
@@ -169,6 +170,16 @@ class Linearized:
     residuals: list[Any]
 
 
+class GradientKey(NamedTuple):
+    """What the gradient of a graph depends on: its program, and how many of its inputs and results come when."""
+
+    of: Key
+    everything: int
+    late: int
+    early: int
+    kind: str = "gradient of a graph"
+
+
 class GradientPlan:
     """The values of a graph and its gradients, planned for given types in two halves: before and after the heads.
 
@@ -208,7 +219,7 @@ class GradientPlan:
         self._counts = (count, count + len(graph.states), self._early_count)
         of = ClosedProgram(program)
         self._early, self._rest = prepared_parts(
-            (GradientPlan, of.key, len(everything), len(late), self._early_count),
+            GradientKey(of.key, len(everything), len(late), self._early_count),
             lambda: _halves(of, len(everything), len(late), self._early_count),
         )
         rest = self._rest.program

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.compat.mxnet.errors import MXNetError
+from primad.ir.node import param_key
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "required"})()
 """The default of a parameter that must be given."""
@@ -164,7 +165,7 @@ class Settings:
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = dict(values)
-        self._key = tuple([(name, type(value), value) for name, value in self._values.items()])  # 2 is not 2.0
+        self._key = tuple([(name, type(value), param_key(value)) for name, value in self._values.items()])
         self._hash = hash(self._key)
 
     def __getattr__(self, name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -158,6 +158,15 @@ def draw(prototype: Prototype, attributes: Mapping[str, Any], rng: np.random.Gen
     return prototype.draw(rng, **named)
 
 
+class RunKey(NamedTuple):
+    """What is compiled for a run of a program depends on: its version, what is fed, and what is fetched."""
+
+    version: int
+    fed: tuple[str, ...]
+    fetched: tuple[str, ...]
+    kind: str = "run"
+
+
 class Executor:
     """Runs programs.
 
@@ -221,7 +230,7 @@ class Executor:
         block = program.global_block()
         arrays = {name: _fed(block, name, value) for name, value in (feed or {}).items()}
         fetched = tuple(_fetch_names(fetch_list))
-        key = (program.version, tuple(sorted(arrays)), fetched)
+        key = RunKey(program.version, tuple(sorted(arrays)), fetched)
         lowered: Lowered = program.lowered.get(key, lambda: lower(block, sorted(arrays), fetched))
         for name in program.rates.keys() & lowered.reads:
             scope.values[name] = np.asarray(program.rates[name](), block.vars[name].dtype.numpy)
