@@ -38,9 +38,8 @@ class PlanKey(NamedTuple):
 
 
 class PartsKey(NamedTuple):
-    """What the plans of programs that are derived together depend on; see `PlanKey`."""
+    """What the plans of programs that are derived together depend on: see `PlanKey`."""
 
-    executor: str
     programs: Hashable
     left_out: frozenset[str]
     kind: str = "parts"
@@ -120,25 +119,24 @@ def prepared(
 
 
 def prepared_parts(
-    key: Hashable, derive: Callable[[], Sequence[Program]], executor: Executor = NATIVE, known: int | None = None
+    key: Hashable, derive: Callable[[], Sequence[Program]], known: int | None = None
 ) -> Sequence[Executable]:
     """Return what runs several programs that are derived together, made if it is not there.
 
     Args:
         key: what the programs are: equal for equal programs only.
         derive: makes the programs.
-        executor: what is to run them.
         known: how many outputs of each are of use outside; the others are for those that run later.
     """
 
     def made() -> Sequence[Executable]:
         programs = derive()
-        return tuple([prepare(x, Options(inner=inner(x, x is programs[-1])), executor) for x in programs])
+        return tuple([prepare(x, Options(inner=inner(x, x is programs[-1]))) for x in programs])
 
     def inner(program: Program, last: bool) -> int:
         return 0 if known is None or last else max(0, len(program.outputs) - known)
 
-    found: Sequence[Executable] = EXECUTABLES.get(PartsKey(executor.name, key, LEFT_OUT.get()), made)
+    found: Sequence[Executable] = EXECUTABLES.get(PartsKey(key, LEFT_OUT.get()), made)
     return found
 
 
