@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="which slips are drawn")
     parser.add_argument("--count", type=int, default=100, help="how many")
     parser.add_argument("--minutes", type=float, default=60.0, help="of a clock, for all of them")
-    parser.add_argument("--each", type=float, default=20.0, help="seconds of a processor for the tests of one slip")
+    parser.add_argument("--each", type=float, help="seconds of a processor for one slip: 20, or 240 of `primad verify`")
     parser.add_argument("--within", nargs="+", default=[], metavar="PATH", help="files or folders to draw slips in")
     parser.add_argument("--part", default="1/1", metavar="I/N", help="every Nth slip from the Ith on, for N processes")
     parser.add_argument("--fixed", action="store_true", help="the slips of the list, of which 95 of 100 are caught")

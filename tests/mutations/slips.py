@@ -147,6 +147,7 @@ class _Search:
             (ast.BoolOp, self._clause),
             (ast.Compare, self._comparison),
             (ast.Tuple, self._component),
+            (ast.Call, self._field),
             (ast.Constant, self._number),
             (ast.BinOp, self._operands),
             (ast.Name, self._function),
@@ -178,6 +179,12 @@ class _Search:
         for i in range(len(node.elts)):
             rest = [self.source(part) for k, part in enumerate(node.elts) if k != i]
             yield "component left out", self.place(node), f"({', '.join(rest)},)"
+
+    def _field(self, node: ast.Call, parents: tuple[ast.AST, ...]) -> Iterator[tuple[str, tuple[int, int], str]]:
+        if getattr(node.func, "id", "").endswith("Key"):
+            for part in node.args:
+                if not isinstance(part, ast.Starred):
+                    yield "component left out", self.place(part), "None"
 
     def _number(self, node: ast.Constant, parents: tuple[ast.AST, ...]) -> Iterator[tuple[str, tuple[int, int], str]]:
         at = self.place(node)

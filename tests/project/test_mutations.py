@@ -16,7 +16,10 @@ from tests.mutations.slips import Slip, anchored, slips_in
 
 TOY = '''
 """1 < 2 in a docstring is no comparison."""
+from collections import namedtuple
+
 TOLERANCE: float = 0.125
+NamedKey = namedtuple("NamedKey", "x y")
 SHAPES = ((2, 3), (4,))
 """Nothing."""
 STEPS = 12
@@ -27,6 +30,7 @@ def known(x, y, n=3):
     """Return x."""
     assert x < 1
     key = (x, y, "é–", n)
+    named = NamedKey(x, y)
     if not x and (y == 2 or n > 1) and n is not None:
         raise ValueError(f"{x + 1} of {y - 1}")
     return max(x - y, x / (y + 1)), all(i in key for i in range(n))
@@ -46,6 +50,7 @@ def test_each_kind_of_slip_is_found_and_nothing_that_says_nothing() -> None:
         ("component left out", '(x, y, "é–", n)', '(x, "é–", n,)'),
         ("component left out", '(x, y, "é–", n)', "(x, y, n,)"),
         ("component left out", '(x, y, "é–", n)', '(x, y, "é–",)'),
+        ("component left out", "x", "None"), ("component left out", "y", "None"),
         ("clause dropped", "not x and (y == 2 or n > 1) and n is not None", "((y == 2 or n > 1) and (n is not None))"),
         ("clause dropped", "not x and (y == 2 or n > 1) and n is not None", "(not x and (n is not None))"),
         ("clause dropped", "not x and (y == 2 or n > 1) and n is not None", "(not x and (y == 2 or n > 1))"),
@@ -61,7 +66,7 @@ def test_each_kind_of_slip_is_found_and_nothing_that_says_nothing() -> None:
 def test_every_slip_is_python_and_another_program() -> None:
     for slip in found_in_toy():
         assert ast.dump(ast.parse(slip.planted(TOY))) != ast.dump(ast.parse(TOY)), slip
-        assert slip.names[0] in ("TOLERANCE", "known")
+        assert slip.names[0] in ("TOLERANCE", "NamedKey", "known")
 
 
 def test_slips_of_the_engine_are_python() -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType
-from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Params, literal_value
+from primad.ir.key import ByKey, params_by_key
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
 from primad.native.emit import vector_functions
 from primad.native.llvm.symbols import MARK, address_of
 from primad.native.llvm.vectors import BOOL, CELLS, Vector
@@ -68,13 +69,13 @@ def recorded_way(node: Node) -> Pointwise | None:
     op = node.op
     if not isinstance(op, Primitive) or not op.pointwise or op.views or ops.BY_NAME.get(op.name) is op:
         return None
-    return _recorded(op, tuple([x.type for x in node.inputs]), node.type, node.params)
+    return _recorded(op, tuple([x.type for x in node.inputs]), node.type, params_by_key(node.params))
 
 
 @lru_cache(maxsize=256)
-def _recorded(op: Primitive, types: tuple[ArrayType, ...], result: ArrayType, params: Params) -> Pointwise | None:
+def _recorded(op: Primitive, types: tuple[ArrayType, ...], result: ArrayType, params: ByKey) -> Pointwise | None:
     try:
-        program = simplify(trace(partial(op.numpy, **dict(params)))(*types))
+        program = simplify(trace(partial(op.numpy, **dict(params.value)))(*types))
     except Exception:  # any: what a user's definition does with traced arrays is not known
         return None
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType
+from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import CAPTURED, Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Program, carry_lines
 from primad.ir.replay import replay
@@ -58,7 +59,6 @@ class Member:
         return AT_ONCE * self.lanes
 
 
-@made_once(most=KEPT)
 def member_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> Member | None:
     """Return one loop of a stack; None where members do not stay apart, or floats are not all of one size.
 
@@ -66,6 +66,11 @@ def member_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> Member | None:
         of: the program of a step: (carried values, the rest) -> (carried values, whether to go on).
         wanted: which of the carried values are results; the first says which loops go on.
     """
+    return _member_of(of, wanted, LEFT_OUT.get())
+
+
+@made_once(most=KEPT)
+def _member_of(of: ClosedProgram, wanted: tuple[bool, ...], left_out: frozenset[str]) -> Member | None:
     if len(of.out_types) != len(wanted) + 1:
         return None
     whole = step_program(of)
