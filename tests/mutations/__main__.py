@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from tests.mutations.choosing import batches, drawn, engine_files
 from tests.mutations.covered_lines import KEPT, ROOT, Covered, place_of
@@ -40,13 +41,15 @@ def main() -> int:
     options = parser.parse_args()
     if options.map:
         return _make_map(options.minutes)
-    part, of = map(int, options.part.split("/"))
-    found = list(_chosen(options))[part - 1 :: of]
-    if options.show:
-        print("\n".join(f"{slip}\n{_difference(slip)}" for slip in found if isinstance(slip, Slip)))
-        return 0
-    outcomes = _tried(found, options)
-    return _report(outcomes, len(found), 0.95 if options.fixed else 0.85)
+    with Field(options.each or (240.0 if options.verify else 20.0)) as field:
+        found = list(_chosen(options, field.root))
+        part, of = map(int, options.part.split("/"))
+        found = found[part - 1 :: of]
+        if options.show:
+            print("\n".join(f"{x}\n{_difference(x, field.root)}" for x in found if isinstance(x, Slip)))
+            return 0
+        outcomes = _tried(found, options, field)
+    return _report(outcomes, len(found), 0.95 if options.fixed else 0.8 if options.verify else 0.85)
 
 
 def test_files() -> list[str]:
@@ -55,46 +58,46 @@ def test_files() -> list[str]:
     return [path for path in found if not path.startswith(NEVER_ASKED)]
 
 
-def _chosen(options: argparse.Namespace) -> Iterator[Slip | Outcome]:
+def _chosen(options: argparse.Namespace, root: Path) -> Iterator[Slip | Outcome]:
     """Yield the slips to try, and what is known already: places that are gone, changes without an effect."""
     if options.fixed or options.verify:
         for number, entry in enumerate(fixed_slips()):
             if entry.verify or not options.verify:
                 gone = Slip(entry.path, "named", 0, 0, entry.old, entry.new, 0, 0, (0, 0), ())
-                yield entry.slip() or Outcome(gone, "stale", f"entry {number} of the list stands nowhere, or twice")
+                yield entry.slip(root) or Outcome(gone, "stale", f"entry {number} of the list stands nowhere, or twice")
         return
     known = equivalents()
-    for slip in drawn(options.seed, options.count, engine_files(within=options.within)):
-        why = known.get((slip.path, *changed_lines(slip)))
+    for slip in drawn(options.seed, options.count, engine_files(root, options.within), root):
+        why = known.get((slip.path, *changed_lines(slip, root)))
         yield slip if why is None else Outcome(slip, "equivalent", why)
 
 
-def _tried(found: Sequence[Slip | Outcome], options: argparse.Namespace) -> list[Outcome]:
+def _tried(found: Sequence[Slip | Outcome], options: argparse.Namespace, field: Field) -> list[Outcome]:
     """Try slips until the time is over, and say at once what became of each."""
     until = time.monotonic() + 60 * options.minutes
-    covered = Covered() if options.verify else Covered.read(test_files())
+    covered = Covered() if options.verify else Covered.read(test_files(), field.root)
     if covered.missing and not options.verify:
         print(f"no map of {len(covered.missing)} files of tests, which are not asked: --map makes it", flush=True)
+    field.usual = covered.seconds
     outcomes = []
-    with Field(options.each, covered.seconds) as field:
-        for each in found:
-            if time.monotonic() > until:
-                break
-            if isinstance(each, Outcome):
-                outcome = each
-            elif options.verify:
-                outcome = field.verified(each)
-            else:
-                outcome = field.tried(each, batches(each, covered))
-            outcomes.append(outcome)
-            print(f"{outcome.how:<10} {outcome.slip}: {outcome.by} ({outcome.seconds:.0f} s)", flush=True)
-            if outcome.how in ("survived", "uncovered"):
-                print(_difference(outcome.slip), flush=True)
+    for each in found:
+        if time.monotonic() > until:
+            break
+        if isinstance(each, Outcome):
+            outcome = each
+        elif options.verify:
+            outcome = field.verified(each)
+        else:
+            outcome = field.tried(each, batches(each, covered, field.root))
+        outcomes.append(outcome)
+        print(f"{outcome.how:<10} {outcome.slip}: {outcome.by} ({outcome.seconds:.0f} s)", flush=True)
+        if outcome.how in ("survived", "uncovered"):
+            print(_difference(outcome.slip, field.root), flush=True)
     return outcomes
 
 
-def _difference(slip: Slip) -> str:
-    pairs = zip("-+", changed_lines(slip), strict=True)
+def _difference(slip: Slip, root: Path) -> str:
+    pairs = zip("-+", changed_lines(slip, root), strict=True)
     return "\n".join(f"    {sign} {line}" for sign, lines in pairs for line in lines.split("\n"))
 
 

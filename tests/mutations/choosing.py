@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutations.covered_lines import ROOT, Covered
+from tests.mutations.covered_lines import Covered
 from tests.mutations.slips import Slip, slips_in
 
 ENGINE = (
@@ -24,14 +24,14 @@ WEIGHTS = {
 """How often each kind of slip is drawn beside the others. Chosen: guards are what tests look at least."""
 
 
-def engine_files(root: Path = ROOT, within: Sequence[str] = ()) -> list[str]:
+def engine_files(root: Path, within: Sequence[str] = ()) -> list[str]:
     """Return the sources in which slips are drawn."""
     starts = [f"primad/{name}/" for name in ENGINE] if not within else [name.rstrip("/") for name in within]
     found = [path.relative_to(root).as_posix() for path in sorted((root / "primad").rglob("*.py"))]
     return [path for path in found if any(path.startswith(start) for start in starts)]
 
 
-def drawn(seed: int, count: int, files: Iterable[str], root: Path = ROOT) -> list[Slip]:
+def drawn(seed: int, count: int, files: Iterable[str], root: Path) -> list[Slip]:
     """Draw slips: first the kind, then the package, then one of all its slips of that kind; none twice in a line."""
     choose = random.Random(seed)
     of: dict[str, dict[str, list[Slip]]] = {}
@@ -71,7 +71,7 @@ AT_FIRST = 16
 """Tests of a file that are run before those of other files. Chosen: most slips are caught by the first."""
 
 
-def batches(slip: Slip, covered: Covered, root: Path = ROOT) -> list[Batch]:
+def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     """Return the tests that run what a slip changes, those that are likely to catch it soon first.
 
     These are the tests of few lines beside it, of the package that mirrors the file's, that take little time.

@@ -119,8 +119,8 @@ class Covered:
     missing: list[str] = field(default_factory=list)
 
     @classmethod
-    def read(cls, test_files: Iterable[str], root: Path = ROOT) -> Covered:
-        """Read what is known of files of tests."""
+    def read(cls, test_files: Iterable[str], sources: Path, root: Path = ROOT) -> Covered:
+        """Read what is known of files of tests, for the sources in a copy of the tree."""
         found = cls()
         moved: dict[tuple[str, str], dict[int, int]] = {}
         for test_file in test_files:
@@ -135,7 +135,7 @@ class Covered:
             for path, lines in said["lines"].items():
                 text = said["texts"][path]
                 if (path, text) not in moved:
-                    now = root / path
+                    now = sources / path
                     moved[path, text] = moved_lines(text, now.read_text(encoding="utf-8") if now.exists() else "")
                 to = moved[path, text]
                 own = found.lines.setdefault(path, {})

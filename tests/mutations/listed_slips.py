@@ -6,7 +6,6 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutations.covered_lines import ROOT
 from tests.mutations.slips import Slip, anchored
 
 HERE = Path(__file__).parent
@@ -28,7 +27,7 @@ class Entry:
     new: str
     verify: bool = False
 
-    def slip(self, root: Path = ROOT) -> Slip | None:
+    def slip(self, root: Path) -> Slip | None:
         """Return the slip; None if its place is not there."""
         path = root / self.path
         return anchored(self.path, path.read_text(encoding="utf-8"), self.old, self.new) if path.exists() else None
@@ -48,7 +47,7 @@ def equivalents(path: Path = HERE / "equivalent_slips.toml") -> dict[tuple[str, 
     return {(f"primad/{entry['path']}", entry["old"], entry["new"]): entry["why"] for entry in found}
 
 
-def changed_lines(slip: Slip, root: Path = ROOT) -> tuple[str, str]:
+def changed_lines(slip: Slip, root: Path) -> tuple[str, str]:
     """Return the lines that a slip changes, before and after, without the spaces around them."""
     text = (root / slip.path).read_text(encoding="utf-8")
     first = text.rfind("\n", 0, slip.start) + 1

@@ -73,13 +73,16 @@ class Field:
 
     Args:
         each: seconds of a processor that the tests of one slip may take.
-        usual: the seconds that tests take.
         root: the tree.
+
+    Attributes:
+        root: the copy.
+        usual: the seconds that tests take.
     """
 
-    def __init__(self, each: float, usual: Mapping[str, float], root: Path = ROOT) -> None:
+    def __init__(self, each: float, root: Path = ROOT) -> None:
         self.each = each
-        self.usual = usual
+        self.usual: Mapping[str, float] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="mutations-")
         self.root = Path(self._folder.name) / "tree"
         shutil.copytree(root, self.root, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)

@@ -70,15 +70,15 @@ def test_every_slip_is_python_and_another_program() -> None:
 
 
 def test_slips_of_the_engine_are_python() -> None:
-    for slip in drawn(0, 60, engine_files(within=["primad/ir", "primad/functional"])):
+    for slip in drawn(0, 60, engine_files(ROOT, within=["primad/ir", "primad/functional"]), ROOT):
         text = (ROOT / slip.path).read_text(encoding="utf-8")
         assert ast.dump(ast.parse(slip.planted(text))) != ast.dump(ast.parse(text)), slip
-        assert all(line.strip() == line for lines in changed_lines(slip) for line in lines.split("\n"))
+        assert all(line.strip() == line for lines in changed_lines(slip, ROOT) for line in lines.split("\n"))
 
 
 def test_a_seed_draws_the_same_slips_and_another_one_others() -> None:
-    files = engine_files(within=["primad/ir"])
-    first, again, other = drawn(1, 30, files), drawn(1, 30, files), drawn(2, 30, files)
+    files = engine_files(ROOT, within=["primad/ir"])
+    first, again, other = (drawn(seed, 30, files, ROOT) for seed in (1, 1, 2))
     assert first == again and first != other
     assert len({(slip.path, slip.line) for slip in first}) == 30
     assert len({slip.kind for slip in first}) > 5
@@ -89,7 +89,7 @@ def test_the_fixed_list_stands_where_it_says() -> None:
     entries = fixed_slips()
     assert len(entries) == 100 and sum(entry.verify for entry in entries) == 15
     assert len({(entry.path, entry.old, entry.new) for entry in entries}) == 100
-    gone = [f"{entry.path}: {entry.old}" for entry in entries if entry.slip() is None]
+    gone = [f"{entry.path}: {entry.old}" for entry in entries if entry.slip(ROOT) is None]
     assert len(gone) <= 5, "\n".join(["mend these places in tests/mutations/fixed_slips.toml:", *gone])
 
 
@@ -122,7 +122,7 @@ def test_tests_of_few_lines_that_mirror_the_file_come_first() -> None:
     seconds = {near: 0.1, "tests/pde/b.py::u": 0.1, far: 0.2, slow: 9.0}
     covered = Covered(seconds, {"tests/pde/b.py::v": ["tests/pde/b.py::v[known]", "tests/pde/b.py::v[cos]"]})
     covered.lines["primad/ir/toy.py"] = {slip.line: {near, slow, far}}
-    asked = batches(slip, covered)
+    asked = batches(slip, covered, ROOT)
     assert [batch.file for batch in asked] == ["tests/ir/a.py", "tests/pde/b.py", "tests/ir/c.py"]
     assert asked[1].tests == ("tests/pde/b.py::v[known]", far)
 
@@ -152,7 +152,8 @@ def test_slips_are_planted_and_caught_in_a_copy(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     maximum, red, ends = (f"tests/test_toy.py::test_{name}" for name in ("maximum", "of_no_tree", "ends"))
     slips = {(slip.before, slip.after): slip for slip in found_in_toy()}
-    with Field(1.5, {ends: 0.01}, tmp_path) as field:
+    with Field(1.5, tmp_path) as field:
+        field.usual = {ends: 0.01}
         caught = field.tried(slips["max", "min"], [Batch("tests/test_toy.py", (red, maximum), 0.1)])
         hanging = field.tried(slips["max", "min"], [Batch("tests/test_toy.py", (ends,), 0.1)])
         survived = field.tried(slips["0.125", "0.128"], [Batch("tests/test_toy.py", (red, maximum, ends), 0.1)])
