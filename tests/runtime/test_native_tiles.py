@@ -577,6 +577,35 @@ def test_large_sums_of_products(monkeypatch, name, points):
             assert points < 40 or plan.tiles.count > 1
 
 
+@pytest.mark.parametrize("second", ["nij", "nji", "nik", "nki", "nkj", "njk", "nkl", "ijn", "jin", "kin"])
+def test_every_product_over_points(monkeypatch, second):
+    """Of an array with itself and with another of its shape; letters that both have are summed or stay."""
+    monkeypatch.setattr(block_sums, "LARGE_SUM", 8)
+    monkeypatch.setattr(block_sums, "BLOCK_BYTES", 24 * 16 * 8)
+    monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
+    x = normal(67, 5, 5)
+    blocks = 0
+    for first in ("nij", "ijn"):
+        shared = set(first) & set(second) - {"n"}
+        alone = "".join(sorted(set(first) ^ set(second)))
+        for kept in itertools.chain(*(itertools.combinations(sorted(shared), r) for r in range(len(shared) + 1))):
+            out = "".join((*kept, *alone))
+            for outs in {out, out[::-1]}:
+                for other in (lambda y: y, np.sin):
+
+                    def product(x, first=first, outs=outs, other=other):
+                        y = np.tanh(x) * 1.5
+                        left, right = (y if labels[0] == "n" else np.moveaxis(y, 0, -1) for labels in (first, second))
+                        return np.einsum(f"{first},{second}->{outs}", left, other(right))
+
+                    program, given = prepared(product, x)
+                    plan = tiled_plan.make_plan(program)
+                    blocks += isinstance(getattr(plan, "tiles", None), block_sums.BlockTiles)
+                    want = Plan(program).run(given)[0]
+                    np.testing.assert_allclose(plan.run(given)[0], want, rtol=1e-11, atol=1e-11)
+    assert blocks > 0 or set(second) == set("nij")
+
+
 def test_half_of_a_symmetric_sum_is_computed(monkeypatch):
     """Of a matrix with itself, the pieces on the diagonal and above it; of two matrices, all."""
     made = []
