@@ -87,13 +87,15 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     for file, some in files.items():
         focus = len(some) / all_of[file]
         mirrors = file.split("/")[1] == package
-        cheapest = min(covered.seconds[test] for test in some)
+        cheapest = min(covered.seconds.get(test, 0.1) for test in some)
         ranked.append(((0.2 + focus) * (2.0 if mirrors else 1.0) / (0.5 + cheapest), file))
     ranked.sort(reverse=True)
     first, later = [], []
     for _, file in ranked:
         chosen = _by_cost([*files[file], *_siblings(files[file], covered, slip.names)], covered, slip.names)
-        for part, to in ((chosen[:AT_FIRST], first), (chosen[AT_FIRST:], later)):
+        # What all tests of a file share takes most of their time.
+        at_first = len(chosen) if len(files[file]) == len(covered.all_of.get(file, ())) else AT_FIRST
+        for part, to in ((chosen[:at_first], first), (chosen[at_first:], later)):
             if part:
                 to.append(Batch(file, tuple(part), sum(covered.seconds.get(test, 0.0) for test in part)))
     return [*first, *later]

@@ -21,6 +21,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 KEPT = ".mutations"
+ALL = "*"
+"""The name of all tests of a file."""
 CASES = 6
 """Cases of a test that are run to see its lines. Chosen: a map of the whole suite takes a third of the suite's time."""
 
@@ -28,8 +30,10 @@ CASES = 6
 class _Noted:
     """A plugin of pytest that tells coverage.py which test runs, and keeps a few cases of each."""
 
-    def __init__(self, coverage: Any) -> None:
+    def __init__(self, coverage: Any, file: str) -> None:
         self.coverage = coverage
+        self._file = file
+        self._running = ""
         self.seconds: dict[str, float] = {}
         self.others: dict[str, list[str]] = {}
 
@@ -46,7 +50,18 @@ class _Noted:
         items[:] = [item for item in items if item.nodeid in kept]
 
     @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
+        """What several tests share runs for all of them, and not for the first alone."""
+        if fixturedef.scope == "function":
+            yield
+            return
+        self.coverage.switch_context(f"{self._file}::{ALL}")
+        yield
+        self.coverage.switch_context(self._running)
+
+    @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        self._running = item.nodeid
         self.coverage.switch_context(item.nodeid)
         begun = time.process_time()
         yield
@@ -67,12 +82,12 @@ def measure(test_file: str, to: Path) -> None:
 
     covering = coverage.Coverage(data_file=None, config_file=False, source=["primad"], messages=False)
     covering.start()
-    noted = _Noted(covering)
+    noted = _Noted(covering, test_file)
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no", "-W", "ignore", test_file]
     pytest.main(options, plugins=[noted])
     covering.stop()
     data = covering.get_data()
-    tests = list(noted.seconds)
+    tests = [*noted.seconds, f"{test_file}::{ALL}"]
     number = {test: i for i, test in enumerate(tests)}
     lines: dict[str, dict[int, list[int]]] = {}
     texts: dict[str, str] = {}
@@ -86,7 +101,7 @@ def measure(test_file: str, to: Path) -> None:
         texts[path] = Path(file).read_text(encoding="utf-8")
     said = {
         "tests": tests,
-        "seconds": [noted.seconds[test] for test in tests],
+        "seconds": [noted.seconds.get(test, 0.0) for test in tests],
         "others": noted.others,
         "lines": lines,
         "texts": texts,
@@ -111,12 +126,14 @@ class Covered:
         others: by the name of a test, the cases that were not run.
         lines: by file and line, the tests that run it, of the sources as they are.
         missing: the files of tests of which there is no map.
+        all_of: by file, all tests.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     others: dict[str, list[str]] = field(default_factory=dict)
     lines: dict[str, dict[int, set[str]]] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    all_of: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, test_files: Iterable[str], sources: Path, root: Path = ROOT) -> Covered:
@@ -130,8 +147,11 @@ class Covered:
                 continue
             said = json.loads(gzip.decompress(place.read_bytes()))
             tests = said["tests"]
-            found.seconds.update(zip(tests, said["seconds"], strict=True))
+            took = dict(zip(tests, said["seconds"], strict=True))
+            took.pop(f"{test_file}::{ALL}", None)
+            found.seconds.update(took)
             found.others.update(said["others"])
+            found.all_of[test_file] = [*took, *(case for cases in said["others"].values() for case in cases)]
             for path, lines in said["lines"].items():
                 text = said["texts"][path]
                 if (path, text) not in moved:
@@ -147,7 +167,11 @@ class Covered:
     def of(self, path: str, first: int, last: int) -> set[str]:
         """Return the tests that run one of some lines of a file."""
         own = self.lines.get(path, {})
-        return {test for line in range(first, last + 1) for test in own.get(line, ())}
+        tests = {test for line in range(first, last + 1) for test in own.get(line, ())}
+        for some in [test for test in tests if test.endswith(f"::{ALL}")]:
+            tests.remove(some)
+            tests.update(self.all_of[some.partition("::")[0]])
+        return tests
 
 
 def moved_lines(before: str, after: str) -> dict[int, int]:
