@@ -30,7 +30,7 @@ ALONE = tree.flatten(0.0)[1]
 class TensorsKey(NamedTuple):
     """A call with so many tensors."""
 
-    count: int
+    tensors: int
     kind: str = "tensors"
 
 

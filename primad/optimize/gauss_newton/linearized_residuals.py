@@ -101,13 +101,13 @@ class NormalProductsKey(NamedTuple):
 
     Attributes:
         of: the program of the residuals.
-        count: how many of its inputs are parameters.
+        parameters: how many of its inputs are parameters.
         keeps: whether something is kept for the second part.
         which: of the two parts.
     """
 
     of: Key
-    count: int
+    parameters: int
     keeps: bool
     which: int
     kind: str = "normal products"
