@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,11 +113,13 @@ def test_what_is_kept_depends_on_versions_and_bounds(monkeypatch: pytest.MonkeyP
     host = compiler()
     assert host is not None
     found = [text_cache.key_of("kind", "said"), text_cache.key_of("other", "said"), text_cache.key_of("kind", "else")]
-    for name in ("BUDGET", "CORE"):
-        field, value = next((k, v) for k, v in vars(getattr(text_cache, name)).items() if isinstance(v, int))
-        with monkeypatch.context() as patch:
-            patch.setattr(text_cache, name, replace(getattr(text_cache, name), **{field: value + 1}))
-            found.append(text_cache.key_of("kind", "said"))
+    for name in ("BUDGET", "CORE", "FIRST_CACHE", "SECOND_CACHE"):
+        table = getattr(text_cache, name)
+        assert is_dataclass(table)
+        for field in fields(table):
+            with monkeypatch.context() as patch:
+                patch.setattr(text_cache, name, replace(table, **{field.name: getattr(table, field.name) + 1}))
+                found.append(text_cache.key_of("kind", "said"))
     for i in range(len(host.about)):
         with monkeypatch.context() as patch:
             patch.setattr(host, "about", (*host.about[:i], "other", *host.about[i + 1 :]))
@@ -218,6 +220,31 @@ def test_fingerprints_tell_programs_apart() -> None:
     assert None not in different and len(set(different)) == len(different)
     assert of(lambda z: np.sin(z), x) == different[0]
     assert of(own, x) is None
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+def test_what_is_made_of_a_program_is_found_by_all_that_it_depends_on(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kind of thing, the program, what else is given: each alone."""
+    monkeypatch.setattr(text_cache, "disk_cache", lambda: cache)
+    programs = [primad.lower(primad.trace(f)(np.ones(3))) for f in (np.sin, np.cos)]
+    asked = [("text", programs[0], ()), ("tiles", programs[0], ()), ("text", programs[1], ())]
+    asked += [("text", programs[0], more) for more in ((1,), (2,), ([1, 2],), ([1], [2]), (1, 2), ("1",))]
+    for _ in range(2):
+        assert [text_cache.kept(*about, lambda i=i: [i]) for i, about in enumerate(asked)] == [[i] for i in range(9)]
+
+
+def test_what_was_put_under_another_key_is_not_found(cache: DiskCache) -> None:
+    """Whole files that change places, as when names are mixed up by who copies them."""
+    cache.put(("one",), b"first")
+    (first,) = files(cache)
+    cache.put(("other",), b"second")
+    (second,) = {*files(cache)} - {first}
+    both = first.read_bytes(), second.read_bytes()
+    first.write_bytes(both[1])
+    second.write_bytes(both[0])
+    assert cache.get(("one",)) is None and cache.get(("other",)) is None
 
 
 def test_keys_are_texts_and_their_bounds(cache: DiskCache) -> None:
