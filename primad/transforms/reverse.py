@@ -7,7 +7,7 @@ from typing import Any
 
 from primad.errors import NotDifferentiableError
 from primad.ir.array_types import ArrayType, Linear, TupleType, Zero, type_of_results
-from primad.ir.node import INPUT, LITERAL, Node, Trace, is_literal, reachable
+from primad.ir.node import INPUT, Node, Trace, is_literal, reachable
 from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ir.replay import rebuild, replay
 from primad.ops.elementwise.strong_zeros import is_masked, keep_masked, sum_of_masked
@@ -244,10 +244,14 @@ def _check_homogeneous(program: Program, linear: Sequence[bool]) -> None:
                         f"the program is affine, not linear: {node.op.name} has a constant operand",
                         fix="transpose its derivative instead (primad.linearize, primad.vjp).",
                     )
-    if any(output not in moving and output.op is not LITERAL for output in program.outputs):
+    if any(output not in moving and not _is_zero(output) for output in program.outputs):
         raise NotDifferentiableError(
             "an output does not depend on the linear inputs, so the program is not linear in them"
         )
+
+
+def _is_zero(node: Node) -> bool:
+    return is_literal(node, 0) or is_literal(node, -0.0)
 
 
 # -- composites with a rule of their own, on the way of a cotangent ----------------------------------------------------

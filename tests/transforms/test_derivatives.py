@@ -198,6 +198,34 @@ def test_linearize_and_transpose() -> None:
     assert [a.shape for a in back(np.ones(2))] == [(3,), (2,)]
 
 
+PARTS: dict[str, tuple[Any, bool]] = {
+    "linear": (lambda x: 2.0 * x[::-1], True), "an argument": (lambda x: x, True), "zero": (lambda x: 0.0, True),
+    "zero by a law": (lambda x: x * 0.0, True), "minus zero": (lambda x: -0.0, True), "one": (lambda x: 1.0, False),
+    "affine": (lambda x: x + 1.0, False), "captured": (lambda x: X + 1.0, False), "constant": (lambda x: 3.5, False),
+    "computed": (lambda x: np.sin(X * 1.0) + 0.0 * x, False),
+}  # fmt: skip
+"""Results of a function, and whether they are linear in its argument."""
+
+
+@pytest.mark.parametrize("first", PARTS)
+def test_all_results_of_what_is_transposed_are_linear(first: str) -> None:
+    """One that is not is refused wherever it stands: its constant part would be lost."""
+    for second in PARTS:
+        (f, is_first), (g, is_second) = PARTS[first], PARTS[second]
+
+        def both(x: Any, f: Any = f, g: Any = g) -> Any:
+            return f(x), g(x)
+
+        if is_first and is_second:
+            ones = tuple(np.ones_like(value) for value in both(X))
+            pulled = primad.linear_transpose(both, X)(ones)[0]
+            matrix = primad.jacobian(lambda x: sum(np.sum(value) for value in both(x)))(X)
+            np.testing.assert_array_equal(pulled, matrix)
+        else:
+            with pytest.raises(primad.NotDifferentiableError, match="not linear"):
+                primad.linear_transpose(both, X)
+
+
 def test_laplacian() -> None:
     assert primad.laplacian(lambda x: np.sum(x**4))(X) == pytest.approx(12 * np.sum(X**2))
     points = np.arange(6.0).reshape(2, 3)
