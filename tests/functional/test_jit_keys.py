@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import primad
+from primad.functional.jit import MOST_ENTRIES
 from primad.ir.node import params_key
 from primad.native.llvm.compiler import compiler
 
@@ -240,6 +241,20 @@ def test_native_functions_of_static_arguments_are_found_again(monkeypatch):
     f(3, *calls[0][1:])
     assert same(f(*calls[0]), expected[0])
     assert same(without_trees(f, *calls[0]), expected[0])
+
+
+@pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
+@pytest.mark.parametrize("static", [False, True])
+def test_native_functions_that_are_tried_in_turn_are_few(static):
+    """However many types come: the others are found by their keys, and each only once."""
+    f = primad.jit(lambda x, n: x * n + 1.0, static_argnums=1 if static else ())
+    held = f.programs.__self__
+    for _ in range(2):
+        for length in range(1, MOST_ENTRIES + 4):
+            assert same(f(np.ones(length), 2.0), np.full(length, 3.0))
+    tried = next(iter(held.entries.values())) if static else [held.first, *held.others]
+    assert len(tried) == len({*map(id, tried)}) == MOST_ENTRIES
+    assert len(held.programs()) == (0 if static else MOST_ENTRIES + 3)
 
 
 class Vague:

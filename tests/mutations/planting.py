@@ -129,7 +129,9 @@ class Field:
                 break
             if self._is_green(by):
                 return Outcome(slip, "caught", by, ran, time.monotonic() - begun)
-        return Outcome(slip, "survived", f"{ran} tests passed", ran, time.monotonic() - begun)
+        count = sum(len(batch.tests) for batch in asked)
+        passed = f"all {ran} tests passed" if ran >= count else f"{ran} of {count} tests passed in the time"
+        return Outcome(slip, "survived", passed, ran, time.monotonic() - begun)
 
     def verified(self, slip: Slip) -> Outcome:
         """Plant a slip and ask `primad verify` alone: first about the ops of its file, then about everything."""

@@ -270,6 +270,8 @@ def _is_tuned(node: ast.Module | ast.ClassDef, child: ast.stmt) -> bool:
     value = getattr(child, "value", None)
     if isinstance(value, ast.Subscript) or (isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr)):
         return True
+    if "_CACHE.share(" in ast.unparse(child):  # a share of a cache, as tiles and blocks are
+        return True
     after = node.body[node.body.index(child) + 1 :]
     said = after[0].value if after and isinstance(after[0], ast.Expr) else None
     return isinstance(said, ast.Constant) and bool(TUNED.search(str(said.value)))
