@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutations.covered_lines import Covered
+from tests.mutations.covered_lines import Covered, spread
 from tests.mutations.slips import Slip, slips_in
 
 ENGINE = (
@@ -71,6 +71,10 @@ AT_FIRST = 16
 """Tests of a file that are run before those of other files. Chosen: most slips are caught by the first."""
 
 
+MOST_OTHERS = 40
+"""Cases that the map does not know, of one file. Chosen: there are a hundred for each test of some ops."""
+
+
 def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     """Return the tests that run what a slip changes, those that are likely to catch it soon first.
 
@@ -90,7 +94,7 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
         cheapest = min(covered.seconds.get(test, 0.1) for test in some)
         ranked.append(((0.2 + focus) * (2.0 if mirrors else 1.0) / (0.5 + cheapest), file))
     ranked.sort(reverse=True)
-    first, later = [], []
+    first, later, last = [], [], []
     for _, file in ranked:
         chosen = _by_cost([*files[file], *_siblings(files[file], covered, slip.names)], covered, slip.names)
         # What all tests of a file share takes most of their time.
@@ -98,7 +102,11 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
         for part, to in ((chosen[:at_first], first), (chosen[at_first:], later)):
             if part:
                 to.append(Batch(file, tuple(part), sum(covered.seconds.get(test, 0.0) for test in part)))
-    return [*first, *later]
+        names = dict.fromkeys(test.partition("[")[0] for test in files[file])
+        rest = [case for name in names for case in covered.others.get(name, ()) if case not in chosen]
+        if rest:  # cases that were not run for the map may run the line as well
+            last.append(Batch(file, tuple(spread(rest, MOST_OTHERS)), 0.0))
+    return [*first, *later, *last]
 
 
 def _counts(covered: Covered) -> dict[str, int]:

@@ -123,7 +123,8 @@ def test_tests_of_few_lines_that_mirror_the_file_come_first() -> None:
     covered = Covered(seconds, {"tests/pde/b.py::v": ["tests/pde/b.py::v[known]", "tests/pde/b.py::v[cos]"]})
     covered.lines["primad/ir/toy.py"] = {slip.line: {near, slow, far}}
     asked = batches(slip, covered, ROOT)
-    assert [batch.file for batch in asked] == ["tests/ir/a.py", "tests/pde/b.py", "tests/ir/c.py"]
+    assert [batch.file for batch in asked] == ["tests/ir/a.py", "tests/pde/b.py", "tests/ir/c.py", "tests/pde/b.py"]
+    assert asked[3].tests == ("tests/pde/b.py::v[cos]",)
     assert asked[1].tests == ("tests/pde/b.py::v[known]", far)
 
 
