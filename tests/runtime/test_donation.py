@@ -63,6 +63,34 @@ def test_every_data_flow(flow: str, size: str, native: bool, monkeypatch: pytest
         assert not any(np.shares_memory(a, b) for b in found[i + 1 :])
 
 
+OUTPUTS: dict[str, Callable[..., Any]] = {
+    "after the sums": lambda p, q, s: p * s - q, "itself": lambda p, q, s: p, "turned": lambda p, q, s: p[::-1],
+    "the other": lambda p, q, s: q, "of the other": lambda p, q, s: pnp.sin(q) + s, "before": lambda p, q, s: p + q,
+    "as before": lambda p, q, s: p * 3.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("first", OUTPUTS)
+def test_what_is_donated_beside_tiles(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before and after sums over points, whichever results take the memory of what others still read."""
+    monkeypatch.setattr("primad.runtime.executors.dispatch.EXECUTABLES", Cache(8))
+    p, q, points = (RNG.uniform(0.5, 1.5, shape) for shape in ((20_000,), (20_000,), (200_000, 4)))
+    for second in OUTPUTS:
+
+        def both(p: Any, q: Any, points: Any, second: str = second) -> Any:
+            s = pnp.mean(pnp.tanh(points) * points)
+            return OUTPUTS[first](p, q, s), OUTPUTS[second](p, q, s)
+
+        expected = [np.array(each) for each in both(p, q, points)]
+        for donate in ((0,), (1,), (0, 1)):
+            given = [p.copy(), q.copy(), points]
+            found = primad.jit(both, donate=donate)(*given)
+            for a, b in zip(expected, found, strict=True):
+                np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-14)
+            for i in {0, 1} - {*donate}:
+                np.testing.assert_array_equal(given[i], (p, q)[i])
+
+
 def test_only_chosen_arguments_are_written() -> None:
     x, y = arrays((50, 40), 2)
     kept = y.copy()

@@ -273,10 +273,8 @@ def _sums_before(program: Program, dimension: Tileable) -> dict[Node, int]:
 
 
 def _needs_stages(program: Program, dimension: Tileable, before: dict[Node, int]) -> bool:
-    """Say whether complete sums over the dimension are used along it again."""
-    tiled = [node for node in program.nodes if node in dimension.axis and not isinstance(node.op, Leaf)]
-    summed = [node.inputs for node in dimension.reductions]
-    return any(before[node] for node in tiled) or any(before.get(x, 0) for operands in summed for x in operands)
+    """Say whether complete sums over the dimension are used along it again; what is summed over it lies along it."""
+    return any(before[node] for node in program.nodes if node in dimension.axis and not isinstance(node.op, Leaf))
 
 
 class TiledPlan(Executable):
