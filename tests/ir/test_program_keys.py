@@ -160,6 +160,16 @@ def test_keys_of_params_and_scalars(value: Any) -> None:
     assert params_by_key((("n", value),)) == ByKey(None, key) and hash(ByKey(None, key)) == hash(ByKey(1, key))
 
 
+def test_types_of_several_results() -> None:
+    """They carry derivatives if one of them does, and are told apart by each and by their order."""
+    real, whole = ArrayType((2,), np.float64), ArrayType((2,), np.int64)
+    some = [(real, whole), (whole, real), (real, real), (whole, whole), (real,), ()]
+    found = [TupleType(types) for types in some]
+    assert [each.is_float for each in found] == [any(type.is_float for type in types) for types in some]
+    assert len({*found, *(TupleType(types) for types in some)}) == len(some)
+    assert found[0].size == 4 and found[0].nbytes == 32
+
+
 def test_keys_of_literals() -> None:
     types = [ArrayType((), np.float64), ArrayType((2,), np.float64), ArrayType((), np.float32), ArrayType((), np.int64)]
     values = [0.0, -0.0, 1.0, 0.5, float("nan"), -1.0]

@@ -124,7 +124,7 @@ class Field:
                 run, used = self._run(lambda files=files: _tests(files), left)
             left -= used
             ran += len(run.begun)
-            by = run.failed or self._unexplained(run)
+            by = run.failed or self._unexplained(run, asked[0])
             if not by:
                 break
             if self._is_green(by):
@@ -142,10 +142,12 @@ class Field:
         how = "caught" if by else "survived"
         return Outcome(slip, how, by or f"{len(run.begun)} rows", len(run.begun), time.monotonic() - begun)
 
-    def _unexplained(self, run: _Run) -> str:
+    def _unexplained(self, run: _Run, first: Batch) -> str:
         """Return the test that a run ended in; nothing if it ended well, or its time was over with tests to come."""
-        if run.ended == "passed" or not run.begun:
+        if run.ended == "passed":
             return ""
+        if not run.begun:  # not even the first could be read
+            return next((test for test in first.tests if test not in self._red), "")
         hangs = run.last > HANGING * self.usual.get(run.begun[-1], 1.0) + 1.0
         return run.begun[-1] if run.ended != "time" or hangs else ""
 

@@ -198,6 +198,33 @@ def test_linearize_and_transpose() -> None:
     assert [a.shape for a in back(np.ones(2))] == [(3,), (2,)]
 
 
+@pytest.mark.parametrize("way", ["vjp", "linearize", "cond", "value"])
+def test_what_closes_over_older_traces_belongs_to_the_newest(way: str) -> None:
+    """A function of the newest trace's values that closes over those of two older ones, beside it."""
+
+    def inner(a: Any, b: Any) -> Any:
+        def f(c: Any) -> Any:
+            return np.sin(c) * a * b
+
+        if way == "vjp":
+            value, pull = primad.vjp(f, b)
+            return value * pull(1.0)[0]
+        if way == "linearize":
+            value, push = primad.linearize(f, b)
+            return value * push(1.0)
+        if way == "cond":
+            return primad.cond(b > 0.0, lambda c: f(c) * np.cos(c) * a * b, f, b)
+        return primad.value_and_grad(f)(b)[0] * np.cos(b) * a * b
+
+    def wanted(a: Any, b: Any) -> Any:
+        return np.sin(b) * np.cos(b) * (a * b) ** 2
+
+    def mixed(f: Any) -> Any:
+        return primad.grad(lambda a: primad.grad(lambda b: f(a, b))(0.7))(0.3)
+
+    np.testing.assert_allclose(mixed(inner), mixed(wanted), rtol=1e-13)
+
+
 PARTS: dict[str, tuple[Any, bool]] = {
     "linear": (lambda x: 2.0 * x[::-1], True), "an argument": (lambda x: x, True), "zero": (lambda x: 0.0, True),
     "zero by a law": (lambda x: x * 0.0, True), "minus zero": (lambda x: -0.0, True), "one": (lambda x: 1.0, False),
