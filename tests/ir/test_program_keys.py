@@ -25,6 +25,7 @@ PROGRAMS = {
     "elements": lambda x: np.sin(x) * 2.0 - x * np.array([1.0, -0.0, 3.0]) + 0.0,
     "axes": lambda x: np.sum(np.transpose(x) @ x[:, ::2], axis=0) * 1.5,
     "exponents": lambda x: x**3 + x**2.5,
+    "zeros and ones": lambda x: np.arctan2(x, 0.0) + np.copysign(x, -1.0) * np.minimum(x, 1.0),
     "types": lambda x: x.astype("float32") * np.float32(0.5),
     "several results": lambda x: np.linalg.eigh(x @ x.T)[1] * 3.25,
     "joined": lambda x: np.concatenate([x, x * 2.0, 3.0 * np.ones((2, 3))]),
@@ -157,6 +158,7 @@ def test_keys_of_params_and_scalars(value: Any) -> None:
     for other in others(value):
         assert params_key((("n", other),)) != key and param_key(other) != param_key(value)
         assert params_by_key((("n", other),)) != params_by_key((("n", value),))
+    assert params_key((("m", value),)) != key and params_key((("n", value), ("o", value))) != key
     assert params_by_key((("n", value),)) == ByKey(None, key) and hash(ByKey(None, key)) == hash(ByKey(1, key))
 
 

@@ -271,6 +271,10 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "which are static": lambda: jitted((X, 2), (X, 2, 2), static_argnums=(1, -1)),
     # -- what is compiled is found by
     "scalars": lambda: [lambda s=s: primad.jit(scaled(s))(X) for s in (2.5, 3.5, 0.0, -0.0, 1, 1.0, True, np.inf)],
+    "signs of zero": lambda: [
+        lambda s=s, way=way: way(lambda x: np.arctan2(x, s))(-0.5) for s in (0.0, -0.0, 0)
+        for way in (primad.jit, primad.value_and_grad)
+    ],
     "captured": lambda: [lambda c=c: primad.jit(scaled(c))(X) for c in (X, X + 1.0, X.astype(np.float32), X[:1])],
     "results": lambda: [lambda r=r: primad.jit(lambda x: r(x * 2.5))(X) for r in RESULTS],
     "arguments": lambda: [lambda a=a: primad.jit(lambda a: a[1] * 2.5)(a) for a in ({1: X}, {True: X}, [X, X])],
