@@ -113,6 +113,10 @@ def test_arguments_that_cannot_be_donated() -> None:
     frozen.flags.writeable = False
     with pytest.raises(primad.TracingError, match="argument x is read-only"):
         double(frozen, x)
+    for static in ((), (0,), (2,), (0, 2)):
+        mixed = primad.jit(lambda n, x, m, y: x * n + y * m, static_argnums=static, donate=3)
+        with pytest.raises(primad.TracingError, match="argument y is read-only"):
+            mixed(2.0, x, 3.0, frozen)
     with pytest.raises(primad.TracingError, match="x and y share memory"):
         double(x[:20], x[10:])
     strided = np.ones((30, 60))[:, ::2]
