@@ -92,8 +92,6 @@ WORDS = {
     "Adam": "tutorials/choosing_an_optimiser",
     "scipy.optimize": "optimisers",
     "least_squares": "optimisers",
-    "curve_fit": "optimisers",
-    "covariance": "optimisers",
     "minimize": "optimisers",
     "solve_ivp": "loops",
     "ODE": "loops",

@@ -257,11 +257,12 @@ def spread(space: Space, given: Any, what: str) -> Vector:
     single = space.structure.is_leaf()
     if single or (isinstance(given, np.ndarray) and given.shape == (space.size,)):
         try:
-            given = plain(given, np.float64)
+            vector: Vector = plain(given, np.float64)
         except ValueError:
             raise ShapeError(f"{what}: expected numbers, got {given!r}") from None
-        if given.shape == (space.size,):
-            return given
+        if vector.shape == (space.size,):
+            return vector
+        given = vector
     leaves = [given] if single else tree.flatten_as(space.structure, given, what)
     found = []
     for leaf, type in zip(leaves, space.types, strict=True):
