@@ -29,5 +29,5 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     except OSError as error:
         folder = os.path.dirname(path)
         lacks = f"there is no folder {folder}; make it first: pathlib.Path({folder!r}).mkdir(parents=True)"
-        why = lacks if folder and not os.path.isdir(folder) else os.strerror(error.errno or 0)
+        why = lacks if folder and not os.path.isdir(folder) else error.strerror or str(error)
         raise type(error)(error.errno, why, path) from None
