@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import primad
 from primad.programs import program_ops
-from primad.programs.jacobians import diagonal_ops, diagonals
+from primad.programs.jacobians import diagonal_ops, diagonals, jacobian_products
 from primad.programs.jacobians.diagonals import Diagonal
 from primad.runtime.cache import Cache
 from primad.runtime.executors import dispatch
@@ -116,6 +116,7 @@ def no_small_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small matrices are treated as large ones: directions are coloured, a few of them are a block."""
     monkeypatch.setattr(diagonal_ops, "SMALL", 0)
     monkeypatch.setattr(diagonals, "BLOCK_BYTES", 400)
+    monkeypatch.setattr(jacobian_products, "LARGE", 0)
     forget_programs(monkeypatch)
 
 

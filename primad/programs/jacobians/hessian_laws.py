@@ -40,7 +40,7 @@ from primad.programs.jacobians.jacobian_parts import (
     turned,
     with_added,
 )
-from primad.programs.jacobians.jacobian_products import added_up, arranged, contracted, contraction, product
+from primad.programs.jacobians.jacobian_products import added_up, are_few, arranged, contracted, contraction, product
 from primad.programs.jacobians.jacobian_programs import (
     Types,
     build_hessian,
@@ -80,7 +80,7 @@ def _hessian_times(node: Node, inputs: Inputs, params: Params) -> Node | None:
         (named["second"], named["first"], right, left),
         (named["first"], named["second"], left, right),
     ):
-        few = v.size < named["of"].program.in_types[along].size ** 2
+        few = are_few(v.size // max(1, named["of"].program.in_types[along].size), node)
         if contracted(letters, other, out, rows + rest) and few:
             v = ops.cast(v, dtype=str(named["of"].program.in_types[along].dtype))
             place = {"along": along, "argument": kept, **place_of(named)}

@@ -39,7 +39,7 @@ from primad.programs.jacobians.jacobian_parts import (
     turned,
     with_added,
 )
-from primad.programs.jacobians.jacobian_products import added_up, arranged, contracted, contraction, product
+from primad.programs.jacobians.jacobian_products import added_up, are_few, arranged, contracted, contraction, product
 from primad.programs.jacobians.jacobian_programs import (
     Types,
     build_jacobian,
@@ -71,7 +71,7 @@ def _jacobian_times(node: Node, inputs: Inputs, params: Params) -> Node | None:
     mine, other, out, v = contraction(inputs, params, node)
     rows, columns = mine[: len(named["rows"])], mine[len(named["rows"]) :]
     x = named["of"].program.in_types[named["argument"]]
-    few = v.size < x.size**2  # of more directions than there are columns the matrix is made of fewer
+    few = are_few(v.size // max(1, x.size), node)
     if not (contracted(columns, other, out, rows) and few and is_whole(named, ("columns", "argument"))):
         return None
     v = ops.cast(v, dtype=str(x.dtype))
@@ -84,7 +84,7 @@ def _times_jacobian(node: Node, inputs: Inputs, params: Params) -> Node | None:
     named = dict(node.params)
     mine, other, out, v = contraction(inputs, params, node)
     rows, columns = mine[: len(named["rows"])], mine[len(named["rows"]) :]
-    few = v.size < named["of"].out_types[named["output"]].size ** 2
+    few = are_few(v.size // max(1, named["of"].out_types[named["output"]].size), node)
     if not (contracted(rows, other, out, columns) and few and is_whole(named, ("columns", "argument"))):
         return None
     place = {"argument": named["argument"], **place_of(named)}

@@ -25,6 +25,12 @@ from primad.programs.program_ops import vmap_
 from primad.recording.traced_array import TracedArray
 from primad.transforms.lowering import alone
 
+LARGE = 2**24
+"""Elements of a matrix up to which it is made for products with several vectors. Chosen: it takes 128 MB, and its rows
+or columns, of which there may be few, are found together."""
+MOST_VECTORS = 1024
+"""Vectors that a large matrix is multiplied by without being made. Chosen: more take longer than it does."""
+
 
 def contraction(inputs: Inputs, params: Params, node: Node) -> tuple[str, str, str, TracedArray]:
     """Return the letters of the matrix, of the other operand and of the result, and the other operand."""
@@ -47,6 +53,11 @@ def contracted(letters: str, other: str, out: str, rest: str) -> bool:
         letters != "" and set(letters) <= set(other) and not set(letters) & set(out) and not stay & set(rest)
         and stay <= set(out) and set(rest) <= set(out)
     )  # fmt: skip
+
+
+def are_few(vectors: int, matrix: Node) -> bool:
+    """Say whether so many vectors are multiplied by a matrix of derivatives that is not made for them."""
+    return vectors <= 1 or (matrix.type.size > LARGE and vectors < MOST_VECTORS)
 
 
 def product(
