@@ -108,6 +108,12 @@ def variations(program: Program) -> Iterator[tuple[str, Program]]:
             yield f"type of {node}, {wanted}", changed("type", lambda _, wanted=wanted: wanted)
     yield "no outputs", rebuilt(program, lambda *_: {}, last=1)
     yield "another input", _with_input(program)
+    same = rebuilt(program, lambda *_: {})
+    for node in same.nodes:
+        if not isinstance(node.type, TupleType) and node not in same.outputs:
+            yield f"output {node}", Program(same.trace, same.inputs, [node])
+            yield f"also {node}", Program(same.trace, same.inputs, [*same.outputs, node])
+            yield f"first {node}", Program(same.trace, same.inputs, [node, *same.outputs])
 
 
 def _with_input(program: Program) -> Program:
@@ -145,8 +151,11 @@ def test_each_part_of_a_node_is_part_of_the_key(name: str, kind: str) -> None:
     program, key = traced(name), KEYS[kind]
     own = key(rebuilt(program, lambda *_: {}))
     assert own is not None and own == key(rebuilt(traced(name), lambda *_: {}))
+    found: dict[Any, str] = {}
     for said, other in variations(program):
         assert key(other) != own, said
+        if said.startswith(("also", "first")):  # the same nodes, in another order
+            assert found.setdefault(key(other), said) == said
 
 
 VALUES = [0, 0.0, -0.0, 1, 1.0, True, False, 2, 2.0, (1, 2), (1.0, 2), ((0.0,), 1), ("a", True)]

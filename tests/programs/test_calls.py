@@ -490,7 +490,7 @@ def test_calls_in_bodies_of_loops_are_native(size: int, instructions: int, monke
     found, expected = (primad.recording.tree.leaves(derivatives(f)) for f in (looped, plain))
     for got, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-9)
-    ways = [made.summary for key, made in loop_executables.EXECUTABLES.items() if key[0] == "loop"]
+    ways = [made.summary for key, made in loop_executables.EXECUTABLES.items() if key.kind == "loop"]
     assert ways and not [summary for summary in ways if "Python" in summary]
     assert primad.explain(primad.grad(looped), 0.7).plan.summary == "one native function"
 

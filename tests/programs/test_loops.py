@@ -566,7 +566,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def ways_taken() -> set[str]:
-    found = [value.summary for key, value in loop_executables.EXECUTABLES.items() if key[0] == "loop"]
+    found = [value.summary for key, value in loop_executables.EXECUTABLES.items() if key.kind == "loop"]
     return {word for summary in found for word in ("registers", "calls", "Python") if word in summary}
 
 

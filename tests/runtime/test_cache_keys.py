@@ -293,6 +293,10 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "recorded types": lambda: [
         lambda x=x: primad.grad(scaled(2.0))(x) for x in (2.0, np.float64(2.0), np.float32(2.0))
     ],
+    "recorded arrays": lambda: [
+        lambda c=c: primad.grad(lambda x: (np.sum(np.sin(x)), c), has_aux=True)(X)
+        for c in (np.zeros(3), np.zeros(3, int), np.zeros(3, np.float32), -np.zeros(3), np.zeros((3, 1)), X)
+    ],
     "recorded trees": lambda: [lambda t=t: primad.grad(lambda t: np.sum(t[1]))(t) for t in ({1: X}, {True: X}, [X, X])],
     "derivatives": lambda: [
         lambda: primad.jvp(np.multiply, (2.0, 3.0), (1.0, 0.5)), lambda: primad.vjp(np.multiply, 2.0, 3.0)[1](1.0),
@@ -347,7 +351,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     ],
     "memory of loops": lambda: [lambda m=m: stepping(m) for m in (None, 10**6, 10**7)],
     "calls": lambda: [lambda f=f: primad.grad(lambda x: repeated(x, f))(0.5) for f in (0.1, 0.2)],
-    "rules": lambda: [lambda w=w: primad.grad(lambda x: with_rule(w)(x, 2.0))(0.5) for w in (1.0, 3.0, -0.0, 0.0)],
+    "rules": lambda: [lambda w=w: primad.grad(lambda x: with_rule(w)(x, 2.0))(0.5) for w in (1.0, 2.5, 3.5, -0.0, 0.0)],
     # -- other systems' ways
     "constants of autograd": lambda: [lambda c=c: grad(lambda x: told(x, c))(2.0) for c in (1, True, "a", [1], [True])],
     "scalars of mxnet": lambda: [lambda s=s: (mxnet.nd.array([1.0, -2.0]) / s).asnumpy() for s in (0.0, -0.0, 2.0, 2)],
