@@ -58,7 +58,8 @@ class SummedLoops:
 
     def __init__(self, code: Code, form: Contraction, vector: Vector, cells: Sequence[tuple[int, int]]) -> None:
         self.code, self.form, self.vector, self._size = code, form, vector, len(cells)
-        self.group = PRODUCTS if all(map(any, zip(*cells, strict=True))) else GROUP
+        of_matrices = len(form.operands) > 1 and all(map(any, zip(*cells, strict=True)))
+        self.group = PRODUCTS if of_matrices else GROUP
 
     def over(self, axes: Sequence[int], places: list[str], adding: Adding) -> list[str]:
         """Write nested loops over axes, and return the sums of what they add."""
