@@ -16,17 +16,22 @@ from primad.errors import TracingError, suggestion
 from primad.ops.record.primitive import Law, Primitive
 from primad.verify.cases.case_table import cases
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Seeded, default_case
+from primad.verify.checks.axis_checks import check_axis_map
 from primad.verify.checks.consumer_checks import consumers_row
 from primad.verify.checks.decide import FAULTS, Wrong
 from primad.verify.checks.function_checks import RULED, FunctionCase, function_case, function_rows
 from primad.verify.checks.law_checks import constructor_row, law_rows, pass_laws
 from primad.verify.checks.record_checks import CHECKS, Check
+from primad.verify.checks.slope_checks import slopes_row
+from primad.verify.checks.special_checks import special_row
 from primad.verify.checks.trial import Trial
 from primad.verify.exact.sympy_numbers import UndecidedError
 from primad.verify.verdicts import ORDER, How, Report, Row
 from primad.verify.verify_progress import shown
 
 Subject = Case | Law | FunctionCase
+MORE = 3
+"""How many times as many examples of params there are for what is said of axes: they cost little."""
 
 
 def run(
@@ -171,6 +176,10 @@ def rows(subject: Subject, source: Callable[[str], Choices], op: Primitive | Non
     constructed = _guarded(op, "rewrites", lambda: constructor_row(subject, op, source))
     if constructed is not None:
         yield constructed
+    for what, special in (("special values", special_row), ("special points", slopes_row)):
+        found = _guarded(op, what, lambda special=special: special(subject, op, source))  # type: ignore[misc]
+        if found is not None:
+            yield found
     consumed = _guarded(op, "consumers", lambda: consumers_row(subject, op, source))
     if consumed is not None:
         yield consumed
@@ -190,7 +199,8 @@ def check_row(case: Case, op: Primitive, what: str, check: Check, source: Callab
     """Run one check on all examples of a case."""
     found: list[How] = []
     remarks: dict[str, None] = {}
-    for index in range(case.examples):
+    more = check is check_axis_map and not op.pointwise and op.domain is None
+    for index in range(case.examples * (MORE if more else 1)):
         choose = source(f"{op.name}, {index}")
         try:
             how, remark = _attempt(case, op, check, choose)

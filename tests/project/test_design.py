@@ -319,7 +319,7 @@ def laws() -> list[Law]:
     return [*(law for case in CASES.values() for law in (*case.op.laws, *case.op.consumed)), *PASS_LAWS]
 
 
-def test_finite_laws_are_of_masks_and_identity_matrices() -> None:
+def test_finite_laws_are_of_masks_identity_matrices_and_what_windows_read() -> None:
     finite = [law for law in laws() if law.holds == "finite"]
     assert finite
     for law in finite:
@@ -327,7 +327,7 @@ def test_finite_laws_are_of_masks_and_identity_matrices() -> None:
             program = trace(lambda *xs, law=law: law.statement(*xs)[0])(
                 *[ArrayType(shape, np.float64) for shape in law.shapes]
             )
-        assert {node.op for node in program.nodes} & {ops.mask, ops.eye}, law.name
+        assert {node.op for node in program.nodes} & {ops.mask, ops.eye, ops.overlap_add}, law.name
 
 
 POINTWISE = [name for name, case in CASES.items() if case.op.pointwise and case.op.outermost is None]

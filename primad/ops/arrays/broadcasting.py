@@ -213,6 +213,8 @@ def _sum_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
     if not both:
         return None
     count = math.prod([x.type.shape[axis] for axis in both])
+    if count == 0:  # the sum of no terms is 0, whatever they would be
+        return trace.literal(0, _sum_type(x.type, **params))
     shape = tuple([n for axis, n in enumerate(x.type.shape) if axis not in both])
     shift = {axis: position for position, axis in enumerate([a for a in range(x.type.ndim) if a not in both])}
     if x.op is LITERAL:

@@ -202,7 +202,7 @@ def _contract_identity(trace: Trace, inputs: tuple[Node, ...], params: dict[str,
         if seed.op is not eye:
             continue
         for inner, free in ((ours[0], ours[1]), (ours[1], ours[0])):
-            if inner in theirs and inner not in out and free in out and free not in theirs:
+            if inner in theirs and inner not in out and free not in theirs:
                 renamed = theirs.replace(inner, free)
                 return apply(trace, permute, other, order=tuple([renamed.index(letter) for letter in out]))
     return None
@@ -277,11 +277,14 @@ def _unpermuted(part: str, order: tuple[int, ...]) -> str:
 
 
 def _contract_filled(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
-    """Contracting with an operand that is filled with one number is a sum, scaled."""
+    """Contracting with an operand that is filled with one number is a sum, scaled.
+
+    An infinite number is no factor of a sum: times the zeros in it it is NaN.
+    """
     parts = split(params["labels"])
     place = 1 if inputs[1].op is LITERAL else 0
     x, filled = inputs[1 - place], inputs[place]
-    if filled.op is not LITERAL or x.op is LITERAL:
+    if filled.op is not LITERAL or x.op is LITERAL or not math.isfinite(literal_value(filled)):
         return None
     mine, other, out = parts[1 - place], parts[place], parts[2]
     kept = "".join(letter for letter in mine if letter in out)
@@ -322,7 +325,7 @@ contract: Primitive = multilinear(
         ),
         Law(
             "a broadcast is outermost: contract",
-            "bitwise",
+            "real",
             lambda x, y: (
                 contract(broadcast(x, shape=(4, 2, 3), axes=(0,)), y, labels="abc,cd->abd"),
                 broadcast(contract(x, y, labels="ab,bc->ac"), shape=(4, 2, 2), axes=(0,)),
@@ -333,7 +336,7 @@ contract: Primitive = multilinear(
         ),
         Law(
             "a permutation of an operand is absorbed into the letters",
-            "bitwise",
+            "real",
             lambda x, y: (
                 contract(permute(x, order=(1, 0)), y, labels="ab,bc->ac"),
                 contract(x, y, labels="ab,ac->bc"),

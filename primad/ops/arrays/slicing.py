@@ -109,7 +109,7 @@ def _slice_joined(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]
     first, end, before = params["start"][axis], params["stop"][axis], 0
     for part in joined.inputs:
         length = part.type.shape[axis]
-        if before <= first < end <= before + length:
+        if before <= first and end <= before + length:
             start, stop = list(params["start"]), list(params["stop"])
             start[axis], stop[axis] = first - before, end - before
             return apply(trace, slice_, part, start=tuple(start), stop=tuple(stop), step=params["step"])

@@ -70,7 +70,7 @@ def _is_ordinary(value: float, type: ArrayType) -> bool:
 def _like_terms(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     """Add multiples of one sign; those of opposite signs are NaN together where x is infinite."""
     (a, x), (b, y) = _scaled(inputs[0]), _scaled(inputs[1])
-    if x is not y or not x.type.is_float or x.op is LITERAL or a * b <= 0 or not _is_ordinary(a + b, x.type):
+    if x is not y or not x.type.is_float or a * b <= 0 or not _is_ordinary(a + b, x.type):
         return None
     return _times(trace, a + b, x)
 
@@ -157,7 +157,7 @@ def _add_pads(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     if x.op is not pad or y.op is not pad:
         return None
     wide, other = dict(x.params), dict(y.params)
-    if wide == other and x.inputs[0].type == y.inputs[0].type:
+    if wide == other:
         return apply(trace, pad, apply(trace, add, x.inputs[0], y.inputs[0]), **wide)
     padded = [axis for axis in range(x.type.ndim) if any(p[key][axis] for p in (wide, other) for key in p)]
     if len(padded) != 1 or any(wide["interior"]) or any(other["interior"]):
@@ -246,10 +246,11 @@ add: Primitive = linear(
 
 
 def _sub_zero(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-    x, y = inputs
-    if is_literal(y, 0):
-        return x
-    return apply(trace, neg, y) if is_literal(x, 0) else None
+    return inputs[0] if is_literal(inputs[1], 0) else None
+
+
+def _zero_sub(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    return apply(trace, neg, inputs[1]) if is_literal(inputs[0], 0) else None
 
 
 def _sub_neg(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
@@ -273,6 +274,7 @@ sub: Primitive = linear(
     laws=[
         of_literals("literals subtract", lambda: sub, np.subtract, 2, 3, -1),
         Law("x − 0 = x", "bitwise", lambda x: (sub(x, 0.0), x), ((3,),), _sub_zero, ("literal",)),
+        Law("0 − x = −x", "real", lambda x: (sub(0.0, x), neg(x)), ((3,),), _zero_sub, ("literal",)),
         Law(
             "x − (−y) = x + y",
             "bitwise",

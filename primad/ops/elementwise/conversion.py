@@ -25,10 +25,9 @@ def _cast_same(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -
     if x.type.dtype == np.dtype(params["dtype"]):
         return x
     if x.op is LITERAL:
-        return trace.literal(
-            np.asarray(literal_value(x), x.type.dtype).astype(params["dtype"]).item(),
-            ArrayType(x.type.shape, np.dtype(params["dtype"])),
-        )
+        with np.errstate(all="ignore"):  # it may be no number of that dtype; NumPy would warn when it runs
+            value = np.asarray(literal_value(x), x.type.dtype).astype(params["dtype"]).item()
+        return trace.literal(value, ArrayType(x.type.shape, np.dtype(params["dtype"])))
     return None
 
 

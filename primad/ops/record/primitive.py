@@ -69,7 +69,8 @@ class Law:
 
     Attributes:
         name: what it says.
-        holds: 'bitwise' (same bits), 'real' (equal in exact arithmetic) or 'finite' (equal for finite values).
+        holds: 'bitwise' (same bits), 'real' (equal in exact arithmetic; of a constructor's law, infinite or NaN where
+            the op is) or 'finite' (equal for finite values).
         statement: a function of arrays that returns both sides, unsimplified; what `verify` proves.
         shapes: shapes of the statement's arguments.
         rewrite: (trace, inputs, params) -> node or None: the constructor form. Laws of a pass have none.

@@ -10,6 +10,7 @@ import numpy as np
 from primad import nn, ops
 from primad import numpy as pnp
 from primad.ir.array_types import ArrayType
+from primad.ops.arrays.contraction import letters
 from primad.ops.record.primitive import Primitive
 from primad.verify.cases.definitions import MEANINGS
 from primad.verify.cases.drawn_cases import (
@@ -75,7 +76,7 @@ def _eye(choose: Choices) -> Example:
 
 
 def _broadcast(choose: Choices) -> Example:
-    wide = shape(choose, 1, 3)
+    wide = tuple(choose.among((0, 1, 2, 3)) for _ in range(choose.integer(1, 3)))
     axes = _axes(choose, len(wide))
     inner = tuple(n for axis, n in enumerate(wide) if axis not in axes)
     return Example((floats(inner),), {"shape": wide, "axes": axes})
@@ -97,9 +98,9 @@ def _reduction(least: int = 1, **params: Any) -> Any:
 
 
 def _draw_sum(choose: Choices) -> Example:
-    """Among others all of a square matrix: the identity adds up."""
+    """Among others all of a square matrix: the identity adds up; and no terms at all."""
     if choose.integer(0, 1):
-        return Example((floats((2, 2)),), {"axes": (0, 1)})
+        return Example((floats(choose.among(((2, 2), (2, 2), (0, 2)))),), {"axes": (0, 1)})
     drawn: Example = _reduction(0)(choose)
     return drawn
 
@@ -133,15 +134,18 @@ def _permute(choose: Choices) -> Example:
 def _slice(choose: Choices) -> Example:
     common = tuple(choose.integer(2, 5) for _ in range(choose.integer(1, 2)))
     start = tuple(choose.integer(0, 1) for _ in common)
-    stop = tuple(choose.integer(a + 1, n) for a, n in zip(start, common, strict=True))
+    stop = tuple(choose.integer(a, n) for a, n in zip(start, common, strict=True))
     step = tuple(choose.integer(1, 2) for _ in common)
+    if choose.integer(0, 3) == 0:  # all of it
+        start, stop, step = (0,) * len(common), common, (1,) * len(common)
     return Example((floats(common),), {"start": start, "stop": stop, "step": step})
 
 
 def _pad(choose: Choices) -> Example:
-    common = shape(choose, 1, 2)
-    low, high, interior = (tuple(choose.integer(0, 2) for _ in common) for _ in range(3))
-    return Example((floats(common),), {"low": (1, *low[1:]), "high": high, "interior": interior})
+    common = tuple(choose.integer(0, 3) for _ in range(choose.integer(1, 2)))
+    widths = [choose.among(((0, 0, 0), (0, 0, 1), (1, 0, 0), (0, 2, 0), (1, 2, 2), (2, 1, 0))) for _ in common]
+    low, high, interior = zip(*widths, strict=True)
+    return Example((floats(common),), {"low": low, "high": high, "interior": interior})
 
 
 def _concatenate(choose: Choices) -> Example:
@@ -149,7 +153,7 @@ def _concatenate(choose: Choices) -> Example:
     axis = choose.integer(0, ndim - 1)
     rest = shape(choose, ndim, ndim)
     count = choose.integer(1, 3)
-    parts = [tuple(choose.integer(1, 2) if i == axis else n for i, n in enumerate(rest)) for _ in range(count)]
+    parts = [tuple(choose.integer(0, 2) if i == axis else n for i, n in enumerate(rest)) for _ in range(count)]
     return Example(tuple(floats(part) for part in parts), {"axis": axis})
 
 
@@ -176,13 +180,37 @@ def _scatter_add(choose: Choices) -> Example:
     return Example((floats(updates), indices), {**example.params, "size": x.type.shape[axis]})
 
 
-CONTRACTIONS = ("ab,bc->ac", "ab,ab->", "a,b->ab", "ab,ab->a", "abc,adc->adb", "ab,cb->ca", "a,a->a", "abc,cb->a")
+CONTRACTIONS = (
+    "ab,bc->ac",
+    "ab,ab->",
+    "a,b->ab",
+    "ab,ab->a",
+    "abc,adc->adb",
+    "ab,cb->ca",
+    "a,a->a",
+    "abc,cb->a",
+    "ab,ab->ab",
+)
+
+
+def _labels(choose: Choices) -> str:
+    """Draw labels of any form: what two arrays have in common stays or is summed over, in any order."""
+    left, rest = "ab"[: choose.integer(1, 2)], list("abc")
+    right = "".join(rest.pop(choose.integer(0, len(rest) - 1)) for _ in range(choose.integer(1, 2)))
+    common, kept, out = set(left) & set(right), "", ""
+    for letter in sorted({*left, *right}):
+        kept += letter if letter not in common or choose.integer(0, 1) else ""
+    while kept:
+        out += (letter := choose.among(kept))
+        kept = kept.replace(letter, "")
+    return letters(left, right, out)
 
 
 def _contract(choose: Choices) -> Example:
-    labels = choose.among(CONTRACTIONS)
+    labels = _labels(choose) if choose.integer(0, 1) else choose.among(CONTRACTIONS)
     left, right = labels.split("->")[0].split(",")
-    length = {letter: choose.integer(1, 2) for letter in left + right}
+    most = choose.among((1, 2, 2))
+    length = {letter: choose.integer(most // 2 + 1, 2) for letter in left + right}
     return Example(
         tuple(floats(tuple(length[letter] for letter in part)) for part in (left, right)), {"labels": labels}
     )
@@ -227,7 +255,7 @@ def _draw(choose: Choices) -> Example:
 
 PRIMITIVES: dict[Primitive, Any] = {
     ops.neg: pointwise(ANY),
-    ops.add: pointwise(ANY, ANY),
+    ops.add: pointwise(ANY, ANY, shapes=((2, 2), (4,), (3, 2), ())),
     ops.sub: pointwise(ANY, ANY),
     ops.mul: pointwise(ANY, ANY),
     ops.div: pointwise(ANY, ANY),
@@ -336,12 +364,15 @@ MORE_EXAMPLES = {
     "reduce_min": 8,
     "reduce_max": 8,
     "power": 8,
-    "contract": 10,
+    "contract": 12,
     "gather": 8,
     "scatter_add": 8,
     "reshape": 8,
     "matmul": 6,
-    "slice": 6,
+    "slice": 10,
+    "pad": 10,
+    "concatenate": 8,
+    "broadcast": 6,
 }
 
 

@@ -15,6 +15,7 @@ from primad.ops.record.primitive import Primitive
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import trace
 from primad.runtime.executors.dispatch import REFERENCE, prepare
+from primad.runtime.executors.executor import PLAIN
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Seeded, sample
 from primad.verify.checks.decide import Wrong
 from primad.verify.exact.high_precision import Precise
@@ -152,6 +153,11 @@ def is_float(arrays_or_types: Sequence[ArrayType]) -> list[bool]:
 def run_floats(program: Program, arguments: Sequence[Any]) -> list[Any]:
     """Run a program with NumPy."""
     return prepare(program, executor=REFERENCE).run(arguments)
+
+
+def run_as_it_stands(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    """Run a program with NumPy, op by op; no law is tried again."""
+    return REFERENCE.prepare(program, PLAIN).run(arguments)
 
 
 def shuffled(trial: Trial, x: Any) -> Any:
