@@ -177,7 +177,7 @@ class _Function:
 
     def _value(self, operands: Sequence[Any]) -> Any:
         """Return the value at a point, None where there is none."""
-        arrays = [np.array([x], object) for x in (operands * 2 if self.same else operands)]
+        arrays = [np.array([x], object) for x in ([*operands, *operands] if self.same else operands)]
         try:
             (found,) = self.evaluator.apply(self.op, arrays, self.params, ArrayType((1,), np.float64))
         except (ArithmeticError, ValueError, TypeError):  # a pole, or a complex number that is compared
