@@ -201,6 +201,16 @@ DIFFERENTIABLE: dict[str, Case] = {
         NotDifferentiableError,
         r"affine.*primad\.linearize",
     ),
+    "transposing where one of two results is a captured array": (
+        lambda: primad.linear_transpose(lambda x: (2.0 * x, X), X),
+        NotDifferentiableError,
+        "an output does not depend",
+    ),
+    "transposing where one of two results is a number": (
+        lambda: primad.linear_transpose(lambda x: (x**0, 2.0 * x), X),
+        NotDifferentiableError,
+        "an output does not depend",
+    ),
 }
 
 SHAPES: dict[str, Case] = {
