@@ -29,7 +29,7 @@ def outer_products(program: Program, smallest: int = WORTHWHILE_SIZE) -> Program
 
 
 def _is_outer(node: Node) -> bool:
-    if node.op is not ops.contract or not node.type.is_float:
+    if node.op is not ops.contract:
         return False
     x, y, out = split(dict(node.params)["labels"])
     return all(

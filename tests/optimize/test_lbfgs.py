@@ -307,3 +307,15 @@ def test_other_functions_than_value_and_grad_are_refused_and_told_what_to_pass(f
     rule, x = LBFGS(), np.zeros(2)
     with pytest.raises(primad.ShapeError, match=message):
         rule.update(x, rule.init(x), function)
+
+
+def test_a_step_that_decreases_enough_and_is_higher_than_a_shorter_one_ends_the_search_outwards() -> None:
+    """Beyond a minimum that was passed the function may fall for ever."""
+    given, lengths = iter([(-1.0, -1.0), (-0.9, -0.95), (-1.2, 0.0)]), []
+
+    def evaluate(length: float) -> LinePoint:
+        lengths.append(length)
+        return LinePoint(length, *next(given))
+
+    found = strong_wolfe(evaluate, LinePoint(0.0, 0.0, -1.0), 1.0)
+    assert found is not None and lengths[0] < lengths[2] == found.length < lengths[1]

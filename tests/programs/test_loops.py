@@ -15,6 +15,8 @@ import pytest
 
 import primad
 from primad.functional.control import inlining as jitted
+from primad.ir.array_types import ArrayType
+from primad.ir.program import ClosedProgram
 from primad.native.emit import op_table, vector_functions
 from primad.native.llvm import vectors
 from primad.native.llvm.compile_limits import BUDGET
@@ -918,3 +920,18 @@ def test_rules_of_a_users_own_checkpoints_calls_and_opaque_functions_in_bodies()
     step = 1e-6
     slope = (repeated(x + step) - repeated(x - step)) / (2 * step)
     assert primad.grad(repeated)(x) == pytest.approx(slope, rel=1e-4, abs=1e-9)
+
+
+def test_a_loop_may_take_other_rows_than_a_stream_has() -> None:
+    """Rows behind those that were computed are zeros, whether the rows are a stream or an array."""
+    number = ArrayType((), float)
+    makes = ClosedProgram(primad.recording.tracing.trace(lambda c: (np.sin(c), c * c))(number))
+    takes = ClosedProgram(primad.recording.tracing.trace(lambda c, row: (np.cos(c) + row, c * row))(number, number))
+    start, streams = np.array(1.0), set()
+    for made, steps, reverse in itertools.product((0, 3, 5, 8), (0, 1, 4, 8), (False, True)):
+        rows = [loop_runs.run_scan(makes, [start], 1, 0, 8, made, False, *held)[1] for held in (((0,), 24), ())]
+        streams.add(type(rows[0]).__name__)
+        found, wanted = ([*loop_runs.run_scan(takes, [start, x], 1, 1, 8, steps, reverse)] for x in rows)
+        for x, y in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(x, y)
+    assert "Rows" in streams

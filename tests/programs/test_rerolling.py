@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 import primad
-from primad.ir.node import leaf_value
+from primad.ir.node import Leaf, leaf_value
 from primad.programs.loops import periods
 from primad.programs.loops.rerolling import rolled
 from primad.runtime.executors.dispatch import REFERENCE, prepare
@@ -351,3 +351,17 @@ def test_random_loops(draws: st.DataObject) -> None:
     got, wanted = primad.grad(loss, (0, 1, 2))(*arguments), unrolled(primad.grad(loss, (0, 1, 2)))(*arguments)
     for x, y in zip(got, wanted, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
+
+
+def test_inputs_that_were_python_numbers_stay_such() -> None:
+    """They adopt the dtype of the arrays that they meet, wherever the program is recorded again."""
+
+    def f(a: Any, x: Any) -> Any:
+        for _ in range(40):
+            x = np.sin(x) * a
+        return x
+
+    plain = primad.trace(f)(0.5, np.ones(3, np.float32))
+    found = rolled(plain)
+    assert any(node.op.name == "scan" for node in found.nodes if not isinstance(node.op, Leaf))
+    assert [node.params for node in found.inputs] == [node.params for node in plain.inputs]

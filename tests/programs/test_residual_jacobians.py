@@ -7,8 +7,12 @@ from numpy.testing import assert_allclose
 
 import primad
 from primad import ops
+from primad.ir.array_types import ArrayType
+from primad.ir.axes import AxisMap, Factors, Strided
 from primad.programs.jacobians.narrowing import narrowed
+from primad.programs.jacobians.pullback_rows import pull_rows
 from primad.recording.tracing import program_of
+from primad.runtime.executors.dispatch import prepare
 from primad.runtime.tiling import block_sums, tiled_plan
 from primad.simplify import simplify
 from primad.transforms.batching import vmap
@@ -398,3 +402,28 @@ def test_an_opaque_function_between_points_is_named():
     close(found, primad.jacfwd(lambda p: u(p, X)[::-1, 0])(P))
     lines = primad.explain(lambda p: primad.jacobian(lambda p: turned(u(p, X)[:, 0]))(p)["w"], P).coupled
     assert any("opaque" in line for line in lines)
+
+
+def test_an_op_may_cut_one_index_and_split_another():
+    """Indices that are regrouped leave no place for one that moves in part: it is spread out first."""
+
+    def cut(x, *, lead):
+        return np.asarray(x)[(slice(None),) * lead + (slice(1, 3),)].reshape(*np.shape(x)[:lead], 2, 2, 3)
+
+    def axes(x, *, lead):
+        first = tuple(range(lead))
+        return AxisMap(((*first, "r", Factors(("a", "b"), (2, 3))),), ((*first, Strided("r", 1, 1), "a", "b"),))
+
+    op = primad.linear(
+        "cut_and_split",
+        cut,
+        infer=lambda x, *, lead: ArrayType((*x.shape[:lead], 2, 2, 3), x.dtype),
+        transpose=[lambda ct, x, *, lead: None],
+        axes=axes,
+        adapt=lambda change, *, lead: {"lead": lead + change.result.inserted},
+    )
+    types = ArrayType((), float), ArrayType((4, 6), float)
+    program = pull_rows(program_of(types, lambda a, x: [op(x, lead=0)]))
+    found = prepare(program).run([np.array(1.0)])[0]
+    expected = np.stack([cut(row.reshape(4, 6), lead=0) for row in np.eye(24)])
+    np.testing.assert_array_equal(found, expected.reshape(4, 6, 2, 2, 3))

@@ -31,6 +31,13 @@ FLOWS: dict[str, Callable[..., Any]] = {
     "swapped": lambda x, y: (y, x),
     "swapped and changed": lambda x, y: (pnp.sin(y), pnp.cos(x)),
     "the argument itself": lambda x, y: (x, x + y),
+    "the argument itself, behind a result": lambda x, y: (x + y, x),
+    "the argument itself, behind a result of a sum": lambda x, y: (pnp.sort(x, axis=0) * pnp.sum(pnp.sin(x) * y), x),
+    "the argument itself, behind what comes after a sum": lambda x, y: (
+        pnp.broadcast_to(pnp.cumsum(pnp.sum(pnp.sin(x) * y, axis=0)), x.shape) * 1.0,
+        x,
+    ),
+    "a view of the argument, before a result": lambda x, y: (pnp.transpose(x), x * y),
     "a view of the argument": lambda x, y: (x * y, pnp.reshape(x, (-1,)) + 1.0, pnp.transpose(x)),
     "read in another order": lambda x, y: x + pnp.flip(x, 0) * y,
     "one result twice": lambda x, y: [x * y] * 2,

@@ -7,6 +7,9 @@ import pytest
 
 import primad
 from primad.ir.node import Trace
+from primad.verify.cases.drawn_cases import Seeded
+from primad.verify.checks.trial import one_op
+from tests.cases import CASES
 
 
 def network_parameters(sizes, seed=0):
@@ -202,3 +205,13 @@ def test_a_repeated_call_replans_nothing(planned):
         primad.grad(loss)(weights, rate)
         primad.grad(lambda x, rate=rate: np.sum(np.sin(rate * x)))(weights)
     assert len(planned) <= before + 1
+
+
+COMPOSITES = [name for name, case in CASES.items() if case.op.is_composite and not case.through]
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_a_composite_costs_what_its_definition_does(name):
+    program = one_op(CASES[name].op, CASES[name].draw(Seeded(0)))
+    whole, parts = program.cost(), primad.lower(program).cost()
+    assert (whole.flops, whole.matmul_flops, whole.bytes) == (parts.flops, parts.matmul_flops, parts.bytes)

@@ -56,11 +56,11 @@ def strong_wolfe(
         return abs(trial.slope) <= -CURVATURE * start.slope
 
     low, high = start, None
-    for count in range(most):
+    for _ in range(most):
         trial = evaluate(length)
         if not math.isfinite(trial.value) or not math.isfinite(trial.slope):
             trial = LinePoint(length, math.inf, math.inf)
-        if too_high(trial) or (count and trial.value > low.value + slack):
+        if too_high(trial) or trial.value > low.value + slack:
             high = trial
         elif flat(trial):
             return trial

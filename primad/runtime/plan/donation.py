@@ -139,7 +139,7 @@ def direct(
     found: dict[Node, int] = {}
     for output, place in donated:
         node, source = program.outputs[output], program.inputs[place]
-        if node not in maker or node in found or source in kept or last.get(source, -1) > maker[node]:
+        if node not in maker or source in kept or last.get(source, -1) > maker[node]:
             continue
         if (maker[node], source) not in overlapping:
             found[node] = place
