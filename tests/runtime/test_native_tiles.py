@@ -548,6 +548,9 @@ SUMS = {
     "turned": lambda x, w: np.einsum("ab,ac->cb", rows(x, w), np.sin(rows(x, w))),
     "three axes": lambda x, w: np.einsum("abc,ad->cbd", np.reshape(rows(x, w), (-1, 4, 6)), rows(x, w) * 2.0),
     "two in one": lambda x, w: rows(x, w).T @ rows(x, w) + (y := np.sin(rows(x, w))).T @ y + rows(x, w).T @ y,
+    "with itself in another order": lambda x, w: np.einsum(
+        "nij,nki->jk", y := np.reshape(np.concatenate([rows(x, w)] * 24, 1), (-1, 24, 24)), y
+    ),
     "weights": lambda x, w: (rows(x, w) * x[:, :1] ** 2).T @ rows(x, w),
     "points last": lambda x, w: (y := np.tanh(w.T @ x.T)) @ y.T,
     "used again": lambda x, w: np.sum(np.tanh(rows(x, w) @ (rows(x, w).T @ rows(x, w))), axis=0),

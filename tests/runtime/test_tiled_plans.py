@@ -228,6 +228,23 @@ def test_threads_are_a_positive_number():
         primad.jit(np.sin, threads=0)
 
 
+def test_a_call_inside_a_call_has_its_own_number_of_threads():
+    """Whatever happens in there, the outer one has its number again afterwards."""
+
+    def fails():
+        raise ValueError
+
+    def outer():
+        inner = chunks.on_threads(1, chunks.thread_count)
+        again = chunks.thread_count()
+        with pytest.raises(ValueError):
+            chunks.on_threads(2, fails)
+        return inner, again, chunks.thread_count()
+
+    before = chunks.thread_count()
+    assert chunks.on_threads(before + 3, outer) == (1, before + 3, before + 3) and chunks.thread_count() == before
+
+
 def test_a_call_may_have_its_own_number_of_threads(small_tiles):
     running, most = set(), []
 
