@@ -13,6 +13,7 @@ import primad
 from primad.ir.node import Leaf, leaf_value
 from primad.programs.loops import periods
 from primad.programs.loops.rerolling import rolled
+from primad.recording.tracing import record, type_of
 from primad.runtime.executors.dispatch import REFERENCE, prepare
 
 
@@ -361,7 +362,10 @@ def test_inputs_that_were_python_numbers_stay_such() -> None:
             x = np.sin(x) * a
         return x
 
-    plain = primad.trace(f)(0.5, np.ones(3, np.float32))
+    arguments = 0.5, np.ones(3)
+    leaves, structure = primad.recording.tree.flatten(arguments)
+    plain = record(f, [type_of(leaf) for leaf in leaves], structure, weak=[True, False])
     found = rolled(plain)
+    assert plain.inputs[0].params and not plain.inputs[1].params
     assert any(node.op.name == "scan" for node in found.nodes if not isinstance(node.op, Leaf))
     assert [node.params for node in found.inputs] == [node.params for node in plain.inputs]
