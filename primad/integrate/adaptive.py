@@ -22,7 +22,7 @@ SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
 """A step is so much shorter than the estimate says, and at most so many times as long as the one before."""
 
 
-class Path(NamedTuple):
+class SolutionPath(NamedTuple):
     """The steps that were taken, as rows; those that were refused have no length.
 
     Attributes:
@@ -74,7 +74,7 @@ def adaptive(
     first: Any,
     options: tuple[float, int, tuple[Any, Function]],
     piece: Piece | None = None,
-) -> Path:
+) -> SolutionPath:
     """Take steps whose errors stay below the tolerances.
 
     Where they end is a constant to derivatives, but for the last one, which ends at `stop`.
@@ -150,12 +150,12 @@ def adaptive(
     count, state, (t, h, end, y, inside) = while_rows(goes_on, step, begun, longest_piece)
     if piece is not None:
         piece.state = state
-    return Path(count, state["status"], state["component"], state["t"], t, h, end, y, inside, state["y"])
+    return SolutionPath(count, state["status"], state["component"], state["t"], t, h, end, y, inside, state["y"])
 
 
 def values_by_pieces(
-    path_of: Callable[[Piece], Path], method: str, stop: Any, times: Any, size: int, most: int
-) -> tuple[Path, int, Any]:
+    path_of: Callable[[Piece], SolutionPath], method: str, stop: Any, times: Any, size: int, most: int
+) -> tuple[SolutionPath, int, Any]:
     """Take steps piece by piece, and keep of each the values at times that lie within it.
 
     Args:
@@ -201,7 +201,7 @@ def _first_bad(values: Any) -> Any:
     return -1 - np.argmax(~np.isfinite(values))
 
 
-def equal(fun: Function, start: Any, stop: Any, y0: Any, steps: int) -> Path:
+def equal(fun: Function, start: Any, stop: Any, y0: Any, steps: int) -> SolutionPath:
     """Take so many steps of equal lengths by the classical method of order 4."""
     h = (stop - start) / steps
 
@@ -217,7 +217,7 @@ def equal(fun: Function, start: Any, stop: Any, y0: Any, steps: int) -> Path:
 
     (last, _), (t, y, inside) = scan(step, (y0, fun(start, y0)), np.arange(float(steps)))
     end = pnp.concatenate([t[1:], pnp.reshape(stop, (1,))])  # a last t + h may fall short of the end by rounding
-    return Path(np.int64(steps), np.int64(0), np.int64(0), stop, t, end - t, end, y, inside, last)
+    return SolutionPath(np.int64(steps), np.int64(0), np.int64(0), stop, t, end - t, end, y, inside, last)
 
 
 def _between_equal(inside: Any, y: Any, h: Any, x: Any) -> Any:
@@ -227,7 +227,7 @@ def _between_equal(inside: Any, y: Any, h: Any, x: Any) -> Any:
     return (1 - x) * y + x * new + cubic
 
 
-def values(path: Path, method: str, times: Any, direction: Any) -> tuple[Any, Any]:
+def values(path: SolutionPath, method: str, times: Any, direction: Any) -> tuple[Any, Any]:
     """Return the values at times, one row for each, and whether the path comes there; NaN where it does not."""
     rows = path.t.shape[0]
     done = np.arange(rows) < path.count
@@ -243,7 +243,7 @@ def values(path: Path, method: str, times: Any, direction: Any) -> tuple[Any, An
     return found
 
 
-def within(path: Path, method: str, k: Any, time: Any) -> Any:
+def within(path: SolutionPath, method: str, k: Any, time: Any) -> Any:
     """Return the value at a time within the k-th step."""
     between = _between_equal if method == "RK4" else METHODS[method].between
     t, h, y, part = (pnp.take(x, k, axis=0) for x in (path.t, path.h, path.y, path.inside))

@@ -18,7 +18,7 @@ from primad.functional.control.mapping import vmap
 from primad.functional.control.user_loops import fori_loop, scan
 from primad.functional.derivatives.first_order import jvp
 from primad.functional.recorded_values import stop_gradient
-from primad.integrate.adaptive import Path, within
+from primad.integrate.adaptive import SolutionPath, within
 from primad.integrate.run_checks import single
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
@@ -120,7 +120,7 @@ def counter(events: Sequence[Event]) -> Function:
     return counted
 
 
-def found_events(event: Event, path: Path, method: str, most: int | None) -> tuple[Any, Any]:
+def found_events(event: Event, path: SolutionPath, method: str, most: int | None) -> tuple[Any, Any]:
     """Return the times of the first events, and the values there; NaN where there are fewer.
 
     Args:

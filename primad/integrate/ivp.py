@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 from primad import numpy as pnp
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.functional.recorded_values import stop_gradient
-from primad.integrate.adaptive import Path, Piece, adaptive, equal, values, values_by_pieces
+from primad.integrate.adaptive import Piece, SolutionPath, adaptive, equal, values, values_by_pieces
 from primad.integrate.argument_checks import (
     check_lengths,
     check_method,
@@ -180,7 +180,7 @@ def _adaptive_path(
     atol: Any,
     first: Any,
     options: tuple[Any, int, tuple[Any, Function]],
-) -> Callable[[Piece | None], Path]:
+) -> Callable[[Piece | None], SolutionPath]:
     """Return the function piece -> path of an adaptive method.
 
     Raises:
@@ -190,7 +190,7 @@ def _adaptive_path(
     tolerances = checked_tolerances(rtol, atol, y0.shape)
     check_lengths(longest, first)
 
-    def path_of(piece: Piece | None) -> Path:
+    def path_of(piece: Piece | None) -> SolutionPath:
         bounds = float(longest), most, counted
         return adaptive(slope, *span, y0, METHODS[method], *tolerances, first, bounds, piece)
 
@@ -198,7 +198,7 @@ def _adaptive_path(
 
 
 def _by_pieces(
-    path_of: Callable[[Piece | None], Path], method: str, stop: Any, times: Any, size: int, most: int
+    path_of: Callable[[Piece | None], SolutionPath], method: str, stop: Any, times: Any, size: int, most: int
 ) -> OptimizeResult:
     """Return SciPy's result where values are wanted at given times only, so that the path need not be kept."""
     path, count, y = values_by_pieces(path_of, method, stop, times, size, most)
@@ -211,7 +211,7 @@ def _by_pieces(
 
 
 def _result(
-    path: Path, method: str, start: Any, stop: Any, t_eval: Any, dense_output: bool, end: Any
+    path: SolutionPath, method: str, start: Any, stop: Any, t_eval: Any, dense_output: bool, end: Any
 ) -> OptimizeResult:
     """Return SciPy's result; `end` is the time of the event that ends the path, NaN or None where none does."""
     traced = any(isinstance(x, TracedArray) for x in (path.last, path.status, stop, t_eval))
@@ -253,7 +253,7 @@ def _result(
     return result
 
 
-def _steps(path: Path, method: str, start: Any, end: Any, direction: Any) -> tuple[Any, Any]:
+def _steps(path: SolutionPath, method: str, start: Any, end: Any, direction: Any) -> tuple[Any, Any]:
     """Return the times at which steps end, and the values there; an event which ends the path is the last one."""
     taken = np.flatnonzero(path.h[: path.count])
     times = np.concatenate([[start], path.end[taken]])

@@ -14,7 +14,7 @@ from primad.errors import PACKAGE, TracingError, suggestion, users_frame
 from primad.recording.foreign import more_than_elements
 from primad.recording.object_arrays import holds_traced
 from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
-from primad.recording.user_expressions import LONGEST, Doing, Place, doing, doing_at
+from primad.recording.user_expressions import LONGEST, CodePlace, Doing, doing, doing_at
 from primad.system.deferred import special
 
 READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
@@ -62,7 +62,7 @@ class Refusal:
         return TracingError(*self.message, where=self.where)
 
 
-def lost(what: str, type: object, objects: Place | None = None) -> Refusal:
+def lost(what: str, type: object, objects: CodePlace | None = None) -> Refusal:
     """Return the answer to who asks a traced array for its numbers, which have no derivative.
 
     Args:
@@ -80,7 +80,7 @@ def lost(what: str, type: object, objects: Place | None = None) -> Refusal:
     return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), message, where)
 
 
-def needs_numbers(now: Doing, what: str, type: object, objects: Place | None) -> tuple[str, str, str]:
+def needs_numbers(now: Doing, what: str, type: object, objects: CodePlace | None) -> tuple[str, str, str]:
     """Return the message for an expression that needs the numbers of a traced array."""
     named = f"{now.text} = {now.assigned or '…'}" if now.stores else now.text or what
     return (
@@ -116,7 +116,7 @@ def met(frame: FrameType, text: str) -> tuple[str, str, str] | None:
     )
 
 
-def way_out(now: Doing, objects: Place | None = None) -> str:
+def way_out(now: Doing, objects: CodePlace | None = None) -> str:
     """Return what to write instead of an expression that asked for numbers.
 
     Args:
@@ -217,7 +217,7 @@ class _InPrimadsNames(ast.NodeTransformer):
         return call
 
 
-def made_again(now: Doing, objects: Place | None, always: bool = False) -> str:
+def made_again(now: Doing, objects: CodePlace | None, always: bool = False) -> str:
     """Say how to make an array of objects as a traced array, if an expression has such an array; otherwise "".
 
     Args:
@@ -237,7 +237,7 @@ def made_again(now: Doing, objects: Place | None, always: bool = False) -> str:
     return f"make the array with primad.numpy: {there}, in {objects.shown_line}."
 
 
-def unknown(what: str, type: object, objects: Place | None) -> TracingError:
+def unknown(what: str, type: object, objects: CodePlace | None) -> TracingError:
     """Return the error for a question for a value where only types are known.
 
     Args:

@@ -21,7 +21,7 @@ LONGEST = 60
 """Characters of an expression that are shown."""
 
 
-class Place(NamedTuple):
+class CodePlace(NamedTuple):
     """An instruction of the user's code.
 
     Attributes:
@@ -43,9 +43,9 @@ class Place(NamedTuple):
         return shown_place(f"{self.code.co_filename}:{(positions and positions[0]) or self.code.co_firstlineno}")
 
 
-def place_of(frame: FrameType, met: object = None) -> Place:
+def place_of(frame: FrameType, met: object = None) -> CodePlace:
     """Return the instruction that a frame is running, and what it meets."""
-    return Place(frame.f_code, frame.f_lasti, frame.f_globals, met)
+    return CodePlace(frame.f_code, frame.f_lasti, frame.f_globals, met)
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ def doing(frame: FrameType | None, instruction: int = -1) -> Doing:
     if frame is None:
         return Doing()
     instruction = frame.f_lasti if instruction < 0 else instruction
-    return doing_at(Place(frame.f_code, instruction, frame.f_globals), frame.f_locals)
+    return doing_at(CodePlace(frame.f_code, instruction, frame.f_globals), frame.f_locals)
 
 
-def doing_at(place: Place, local: Mapping[str, Any] | None = None) -> Doing:
+def doing_at(place: CodePlace, local: Mapping[str, Any] | None = None) -> Doing:
     """Return the expression at an instruction.
 
     Args:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import primad
 from primad.programs.sparsity.coloring import MOST_COLORS, Wanted, coloring
 from primad.programs.sparsity.listed_places import Known, Listed
-from primad.programs.sparsity.paths import Path, Paths, Place, everywhere
+from primad.programs.sparsity.paths import AffinePath, AffinePlace, Paths, everywhere
 from primad.programs.sparsity.reach import reach
 from primad.transforms.lowering import expand
 from primad.verify.cases.drawn_cases import Seeded
@@ -40,7 +40,7 @@ def whole(shape: tuple[int, ...]) -> Paths:
     """Return the paths of an argument to itself."""
     if not shape:
         return everywhere(1)
-    return frozenset([Path(shape, tuple([Place(axis) for axis in range(len(shape))]))])
+    return frozenset([AffinePath(shape, tuple([AffinePlace(axis) for axis in range(len(shape))]))])
 
 
 def differs(x: Any, y: Any) -> Any:
@@ -133,11 +133,11 @@ def test_no_column_that_reaches_a_row_has_the_colour_of_the_wanted_one(data: Any
     start, step = data.draw(st.sampled_from([(0, 1), (count - 1, -1), (size - count, 1)]))
     wanted = Wanted(start, step, count)
     affine = st.builds(
-        Place, st.just(0), st.sampled_from([1, 1, 1, -1, 2]), st.integers(-size, size), st.sampled_from([1, 2])
+        AffinePlace, st.just(0), st.sampled_from([1, 1, 1, -1, 2]), st.integers(-size, size), st.sampled_from([1, 2])
     )
     lists = st.lists(st.integers(-1, size - 1), min_size=count, max_size=count).map(lambda x: Listed(0, np.array(x)))
     places = data.draw(st.lists(st.one_of(affine, lists), max_size=4))
-    paths = frozenset([Path((size,), (place,)) for place in places])
+    paths = frozenset([AffinePath((size,), (place,)) for place in places])
     found = coloring(paths, size, wanted)
     colors = np.arange(size) % found.count if found.listed is None else found.listed
     own = wanted.columns(np.arange(count))

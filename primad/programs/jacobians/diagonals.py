@@ -22,7 +22,7 @@ from primad.programs.jacobians.blocks import take_block, whole
 from primad.programs.loops.scan import Form, scan
 from primad.programs.sparsity.coloring import Coloring, Wanted, coloring
 from primad.programs.sparsity.listed_places import Known
-from primad.programs.sparsity.paths import Path, Place
+from primad.programs.sparsity.paths import AffinePath, AffinePlace
 from primad.programs.sparsity.reach import Reach, reach
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
@@ -77,7 +77,7 @@ class Diagonal:
 def _followed(push: Push, apart: bool, known: Known | None) -> tuple[Program, Reach]:
     pushed = expand(push(apart))
     size = pushed.inputs[-1].type.size
-    start = frozenset([Path((size,), (Place(0),))])
+    start = frozenset([AffinePath((size,), (AffinePlace(0),))])
     values = {pushed.inputs[i]: x for i, x in known.values.items()} if known else {}
     return pushed, reach(pushed, {pushed.inputs[-1]: start}, size, MOST_CUT, values)
 

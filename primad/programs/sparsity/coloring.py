@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from primad.programs.sparsity.listed_places import Listed
-from primad.programs.sparsity.paths import Paths, Place
+from primad.programs.sparsity.paths import AffinePlace, Paths
 
 MOST_COLORS = 1024
 """Colours, above which each column has its own. Chosen: more directions than that take as long to run as all of them
@@ -73,7 +73,7 @@ def coloring(paths: Paths, size: int, wanted: Wanted) -> Coloring:
     return found or Coloring(max(1, size))
 
 
-def _by_remainder(places: Sequence[Place | Listed], size: int, wanted: Wanted) -> Coloring | None:
+def _by_remainder(places: Sequence[AffinePlace | Listed], size: int, wanted: Wanted) -> Coloring | None:
     """Return the least number that divides no distance of a column from the one that is wanted of the same row.
 
     None where the distances are not the same in all rows.
@@ -90,7 +90,7 @@ def _by_remainder(places: Sequence[Place | Listed], size: int, wanted: Wanted) -
     return None
 
 
-def _by_chance(places: Sequence[Place | Listed], size: int, wanted: Wanted) -> Coloring | None:
+def _by_chance(places: Sequence[AffinePlace | Listed], size: int, wanted: Wanted) -> Coloring | None:
     """Return colours drawn until no two columns that may not have the same do, from few colours on to more."""
     first, second = _meeting(places, size, wanted)
     rng = np.random.default_rng(0)
@@ -107,7 +107,7 @@ def _by_chance(places: Sequence[Place | Listed], size: int, wanted: Wanted) -> C
     return None
 
 
-def _meeting(places: Iterable[Place | Listed], size: int, wanted: Wanted) -> tuple[Array, Array]:
+def _meeting(places: Iterable[AffinePlace | Listed], size: int, wanted: Wanted) -> tuple[Array, Array]:
     """Return pairs of columns that reach the same row, of which the first is wanted there."""
     rows = np.arange(wanted.count)
     own = wanted.columns(rows)

@@ -12,7 +12,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap, Factors, Label, Slide, Strided
 from primad.ir.node import Node
 from primad.programs.sparsity.listed_places import Listed
-from primad.programs.sparsity.paths import Path, Place
+from primad.programs.sparsity.paths import AffinePath, AffinePlace
 
 MOST_SPREAD = 64
 """Elements of an axis that is mixed and merged with others, up to which the places are told apart. Chosen: as few as
@@ -27,7 +27,7 @@ Result = tuple[Sequence[Label], ArrayType]
 """The labels of a result's axes, and its type."""
 
 
-def moved(node: Node, map: AxisMap, before: Sequence[Label], result: Result, path: Path) -> Iterable[Path]:
+def moved(node: Node, map: AxisMap, before: Sequence[Label], result: Result, path: AffinePath) -> Iterable[AffinePath]:
     """Return the paths to a result of an op that go on from a path to an operand with labels `before`."""
     after, _ = result
     found = _slid(node, path)
@@ -78,10 +78,10 @@ class _Label(NamedTuple):
     name: Hashable
 
 
-def _labelled(path: Path, axis: int, label: Label) -> Path:
+def _labelled(path: AffinePath, axis: int, label: Label) -> AffinePath:
     """Return a path to an axis of an operand as one to its index."""
 
-    def change(given: Place | Listed | None) -> Place | Listed | None:
+    def change(given: AffinePlace | Listed | None) -> AffinePlace | Listed | None:
         if given is None or given.axis != axis:
             return given
         place = _affine(given)
@@ -89,17 +89,17 @@ def _labelled(path: Path, axis: int, label: Label) -> Path:
             return None
         if isinstance(label, Strided):
             shift = place.shift * label.step + label.start * place.divisor
-            return Place(_Label(label.name), place.factor * label.step, shift, place.divisor)
+            return AffinePlace(_Label(label.name), place.factor * label.step, shift, place.divisor)
         return place._replace(axis=_Label(label))
 
     return path._replace(places=tuple([change(place) for place in path.places]))
 
 
 def _arrived(
-    path: Path, map: AxisMap, places: Mapping[Label, int], shifted: Mapping[Label, tuple[int, Strided]]
-) -> Path | None:
+    path: AffinePath, map: AxisMap, places: Mapping[Label, int], shifted: Mapping[Label, tuple[int, Strided]]
+) -> AffinePath | None:
     """Return a path to indices as one to axes of the result; None if it goes to none of the elements that there are."""
-    found: list[Place | Listed | None] = []
+    found: list[AffinePlace | Listed | None] = []
     for given in path.places:
         if given is None:
             found.append(None)
@@ -109,8 +109,8 @@ def _arrived(
         if isinstance(given, Listed):
             found.append(given.along(places[name]) if name in places else None)
             continue
-        place: Place = given
-        new: Place | None
+        place: AffinePlace = given
+        new: AffinePlace | None
         if name in places:
             new = _reduced(place.along(places[name]))
         elif name in shifted:
@@ -118,7 +118,7 @@ def _arrived(
             divisor = place.divisor * label.step
             sign = -1 if divisor < 0 else 1
             shift = place.shift - label.start * place.divisor
-            new = _reduced(Place(axis, sign * place.factor, sign * shift, sign * divisor))
+            new = _reduced(AffinePlace(axis, sign * place.factor, sign * shift, sign * divisor))
         else:
             found.append(None)
             continue
@@ -128,27 +128,27 @@ def _arrived(
     return path._replace(places=tuple(found))
 
 
-def _affine(place: Place | Listed | None) -> Place:
+def _affine(place: AffinePlace | Listed | None) -> AffinePlace:
     """Return a place that is known to be no list."""
-    assert isinstance(place, Place)
+    assert isinstance(place, AffinePlace)
     return place
 
 
-def _reduced(place: Place) -> Place | None:
+def _reduced(place: AffinePlace) -> AffinePlace | None:
     """Return a place with the least divisor; None if it is nowhere."""
     common = math.gcd(place.factor, place.divisor)
     if place.shift % common:
         return None
-    return Place(place.axis, place.factor // common, place.shift // common, place.divisor // common)
+    return AffinePlace(place.axis, place.factor // common, place.shift // common, place.divisor // common)
 
 
-def _split(path: Path, axis: int, label: Factors) -> list[Path]:
+def _split(path: AffinePath, axis: int, label: Factors) -> list[AffinePath]:
     """Return the paths to the indices that an axis is made of, the digit that goes there being several then."""
     digit = next((i for i, place in enumerate(path.places) if place is not None and place.axis == axis), None)
     if digit is None:
         return [path]
     place, length = _affine(path.places[digit]), path.lengths[digit]
-    Digits = tuple[tuple[int, ...], tuple[Place, ...], int, int]
+    Digits = tuple[tuple[int, ...], tuple[AffinePlace, ...], int, int]
     found: list[Digits] = [((), (), length, place.shift)]  # lengths and places so far; what is left of the number
     inner = math.prod(label.lengths)
     if abs(place.factor) != 1 or place.divisor != 1 or length % (inner // label.lengths[0]):
@@ -159,23 +159,23 @@ def _split(path: Path, axis: int, label: Factors) -> list[Path]:
         for lengths, places, rest, shift in found:
             high, low = divmod(shift, inner)
             for carry in (0,) if inner == 1 or (low == 0 and place.factor == 1) else (0, place.factor):
-                own = Place(_Label(name), place.factor, high + carry)
+                own = AffinePlace(_Label(name), place.factor, high + carry)
                 more.append(((*lengths, rest // inner), (*places, own), inner, low - carry * inner))
         found = more
     return [_with_digits(path, digit, lengths, places) for lengths, places, _, _ in found]
 
 
 def _with_digits(
-    path: Path, digit: int, lengths: Sequence[int], places: Sequence[Place | None], count: int = 1
-) -> Path:
+    path: AffinePath, digit: int, lengths: Sequence[int], places: Sequence[AffinePlace | None], count: int = 1
+) -> AffinePath:
     """Return a path with other digits for some."""
     end = digit + count
-    return Path(
+    return AffinePath(
         (*path.lengths[:digit], *lengths, *path.lengths[end:]), (*path.places[:digit], *places, *path.places[end:])
     )
 
 
-def _merged(path: Path, label: Factors) -> list[Path]:
+def _merged(path: AffinePath, label: Factors) -> list[AffinePath]:
     """Return the paths to an index that several become, from the innermost on."""
     paths = [path]
     merged: Hashable = label.names[-1]
@@ -188,7 +188,9 @@ def _merged(path: Path, label: Factors) -> list[Path]:
     return [x.along(lambda axis: own if axis == _Label(merged) else axis) for x in paths]
 
 
-def _merged_pair(path: Path, outer: Hashable, n: int, inner: Hashable, m: int, both: Hashable) -> list[Path]:
+def _merged_pair(
+    path: AffinePath, outer: Hashable, n: int, inner: Hashable, m: int, both: Hashable
+) -> list[AffinePath]:
     """Return the paths to the index that an outer one of length n and an inner one of length m become."""
     first = _digit_of(path, outer)
     second = _digit_of(path, inner)
@@ -202,7 +204,7 @@ def _merged_pair(path: Path, outer: Hashable, n: int, inner: Hashable, m: int, b
         alike = second == first + 1 and path.lengths[second] == m and x.factor == y.factor and abs(x.factor) == 1
         if not alike or (x.divisor, y.divisor) != (1, 1):
             return [_merged_list(path, (first, second), (n, m), both)]
-        place = Place(_Label(both), x.factor, x.shift * m + y.shift)
+        place = AffinePlace(_Label(both), x.factor, x.shift * m + y.shift)
         return [_with_digits(path, first, (path.lengths[first] * m,), (place,), 2)]
     if first is not None:
         return _beside(path, first, both, m, range(m), scaled=True)
@@ -210,7 +212,7 @@ def _merged_pair(path: Path, outer: Hashable, n: int, inner: Hashable, m: int, b
     return _beside(path, second, both, m, range(n), scaled=False)
 
 
-def _merged_list(path: Path, digits: tuple[int, int], lengths: tuple[int, int], both: Hashable) -> Path:
+def _merged_list(path: AffinePath, digits: tuple[int, int], lengths: tuple[int, int], both: Hashable) -> AffinePath:
     """List where two digits go together, where they are not one number that goes there: cut rows, or a transpose."""
     if len(path.lengths) > 2:
         return _forgotten(path, *digits)
@@ -219,18 +221,18 @@ def _merged_list(path: Path, digits: tuple[int, int], lengths: tuple[int, int], 
     inner = _affine(path.places[second]).columns(lengths[1], path.lengths[second])
     element = outer * path.lengths[second] + inner if first < second else inner * path.lengths[first] + outer
     listed = Listed(_Label(both), np.where((outer < 0) | (inner < 0), -1, element).ravel())
-    return Path((math.prod(path.lengths),), (listed,))
+    return AffinePath((math.prod(path.lengths),), (listed,))
 
 
-def _digit_of(path: Path, name: Hashable) -> int | None:
+def _digit_of(path: AffinePath, name: Hashable) -> int | None:
     return next((i for i, x in enumerate(path.places) if x is not None and x.axis == _Label(name)), None)
 
 
-def _forgotten(path: Path, *digits: int) -> Path:
+def _forgotten(path: AffinePath, *digits: int) -> AffinePath:
     return path._replace(places=tuple([None if i in digits else place for i, place in enumerate(path.places)]))
 
 
-def _beside(path: Path, digit: int, both: Hashable, m: int, others: range, scaled: bool) -> list[Path]:
+def _beside(path: AffinePath, digit: int, both: Hashable, m: int, others: range, scaled: bool) -> list[AffinePath]:
     """Merge an index that a digit goes to with one of which everything is reached.
 
     Args:
@@ -256,15 +258,15 @@ def _beside(path: Path, digit: int, both: Hashable, m: int, others: range, scale
         # The digit beside this one goes anywhere: together they are one number, which moves by less than all of it.
         reach = path.lengths[beside] - 1
         spread = range(-reach, len(others)) if place.factor > 0 else range(len(others) + reach)
-        places = [Place(_Label(both), place.factor, place.shift * unit + e * step) for e in spread]
+        places = [AffinePlace(_Label(both), place.factor, place.shift * unit + e * step) for e in spread]
         lengths = (path.lengths[digit] * path.lengths[beside],)
         return [_with_digits(path, min(digit, beside), lengths, (x,), 2) for x in places]
     shifts = [place.shift * unit + e * step * place.divisor for e in others]
-    own = [_reduced(Place(_Label(both), place.factor * unit, shift, place.divisor)) for shift in shifts]
+    own = [_reduced(AffinePlace(_Label(both), place.factor * unit, shift, place.divisor)) for shift in shifts]
     return [_with_digits(path, digit, (path.lengths[digit],), (x,)) for x in own if x is not None]
 
 
-def _slid(node: Node, path: Path) -> list[Path] | None:
+def _slid(node: Node, path: AffinePath) -> list[AffinePath] | None:
     """Return the paths through an op that moves windows along axes; None for other ops."""
     if node.op.slides is None:
         return None
@@ -275,7 +277,7 @@ def _slid(node: Node, path: Path) -> list[Path] | None:
     return [x.along(lambda axis: axis if axis < kept else None) for x in paths]
 
 
-def _slid_axis(path: Path, axis: int, slide: Slide, length: int) -> list[Path]:
+def _slid_axis(path: AffinePath, axis: int, slide: Slide, length: int) -> list[AffinePath]:
     digit = next((i for i, place in enumerate(path.places) if place is not None and place.axis == axis), None)
     if digit is None:
         return [path]
@@ -287,7 +289,7 @@ def _slid_axis(path: Path, axis: int, slide: Slide, length: int) -> list[Path]:
     place = _affine(place)
     factor, divisor = place.factor * slide.factor, place.divisor * slide.divisor
     shift = place.shift * slide.factor
-    moved = [_reduced(Place(axis, factor, shift + offset * place.divisor, divisor)) for offset in slide.offsets]
+    moved = [_reduced(AffinePlace(axis, factor, shift + offset * place.divisor, divisor)) for offset in slide.offsets]
     return [_with_digits(path, digit, (path.lengths[digit],), (x,)) for x in moved if x is not None]
 
 

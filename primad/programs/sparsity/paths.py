@@ -17,7 +17,7 @@ from primad.programs.sparsity.listed_places import Listed
 Array = np.ndarray[Any, Any]
 
 
-class Place(NamedTuple):
+class AffinePlace(NamedTuple):
     """Where a digit goes: to index (factor · digit + shift) / divisor along an axis, if that is whole.
 
     Attributes:
@@ -30,7 +30,7 @@ class Place(NamedTuple):
     shift: int = 0
     divisor: int = 1
 
-    def along(self, axis: Hashable) -> Place:
+    def along(self, axis: Hashable) -> AffinePlace:
         """Return the same place along another axis."""
         return self._replace(axis=axis)
 
@@ -40,7 +40,7 @@ class Place(NamedTuple):
         return np.where((rest == 0) & (digits >= 0) & (digits < size), digits, -1)
 
 
-class Path(NamedTuple):
+class AffinePath(NamedTuple):
     """Places of a value that elements of an argument reach.
 
     Attributes:
@@ -50,19 +50,19 @@ class Path(NamedTuple):
     """
 
     lengths: tuple[int, ...]
-    places: tuple[Place | Listed | None, ...]
+    places: tuple[AffinePlace | Listed | None, ...]
 
-    def along(self, axes: Callable[[Any], Any]) -> Path:
+    def along(self, axes: Callable[[Any], Any]) -> AffinePath:
         """Return the path to other axes; a digit whose axis becomes None goes anywhere."""
         moved = [None if x is None else (x, axes(x.axis)) for x in self.places]
         return self._replace(places=tuple([None if x is None or x[1] is None else x[0].along(x[1]) for x in moved]))
 
 
-Paths = frozenset[Path]
+Paths = frozenset[AffinePath]
 NOWHERE: Paths = frozenset()
 """What an element reaches of a value that does not depend on it."""
 
 
 def everywhere(size: int) -> Paths:
     """Return what says nothing: each of so many elements reaches all of a value."""
-    return frozenset([Path((size,), (None,))])
+    return frozenset([AffinePath((size,), (None,))])

@@ -23,7 +23,7 @@ from primad.programs.call import call
 from primad.programs.loops.scan import Form, scan
 from primad.programs.sparsity.listed_places import Listed, through_gather, through_scatter
 from primad.programs.sparsity.path_moves import MOST_SPREAD, moved
-from primad.programs.sparsity.paths import NOWHERE, Array, Path, Paths, everywhere
+from primad.programs.sparsity.paths import NOWHERE, AffinePath, Array, Paths, everywhere
 from primad.transforms.dimensions import axis_map
 
 MOST_PATHS = 600
@@ -106,7 +106,7 @@ def _bounded(paths: Paths, type: ArrayType, size: int) -> Paths:
     return everywhere(size) if lost or any(not any(path.places) for path in inside) else inside
 
 
-def _ends_inside(path: Path, type: ArrayType) -> bool:
+def _ends_inside(path: AffinePath, type: ArrayType) -> bool:
     for place, length in zip(path.places, path.lengths, strict=True):
         if isinstance(place, Listed):
             return bool((place.elements >= 0).any())
@@ -134,7 +134,7 @@ def _through(node: Node, operands: Sequence[Paths], size: int, values: Mapping[N
     map = axis_map(node)
     results: list[Paths] = []
     for labels, type in zip(map.results, result_types(node.type), strict=True):
-        found: set[Path] = set()
+        found: set[AffinePath] = set()
         for before, paths in zip(map.operands, operands, strict=True):
             for path in paths:
                 found.update(moved(node, map, before, (labels, type), path))
@@ -178,7 +178,7 @@ def _at_indices(node: Node, paths: Paths, size: int, indices: Array) -> Paths:
     indices = np.where(indices < 0, indices + length, indices)
     width = math.prod(indices.shape[1:])
     map = axis_map(node)
-    found: set[Path] = set()
+    found: set[AffinePath] = set()
     for path in paths:
         place = path.places[0]
         if place is None or place.axis not in own or path.lengths != (size,):
@@ -194,5 +194,5 @@ def _at_indices(node: Node, paths: Paths, size: int, indices: Array) -> Paths:
         else:
             digits = np.unravel_index(np.arange(indices.size), indices.shape)[where - axis]
             places = through_scatter(listed.taken(axis, digits), indices.ravel(), axis, length, MOST_LISTS)
-        found.update([Path((size,), (x,)) for x in places])
+        found.update([AffinePath((size,), (x,)) for x in places])
     return frozenset(found)

@@ -125,7 +125,7 @@ class PartCall(NativeCall):
             raise failure_of(status, place, value, *self._failing).error()
 
 
-class _Sums(NamedTuple):
+class _GroupSums(NamedTuple):
     """Sums of groups that a kernel writes to scratch memory.
 
     Attributes:
@@ -156,10 +156,10 @@ class GroupCall(NativeCall):
         self._function = group.kernel.function
         self._loops = group.loops
         self._pieces = _pieces(group)
-        self._sums: list[_Sums] = []
+        self._sums: list[_GroupSums] = []
         for i, (node, levels) in enumerate(zip(group.results, group.levels, strict=True), len(group.reads)):
             if levels:
-                self._sums.append(_Sums(i, places.slot[node], levels, node.type, self.scratch))
+                self._sums.append(_GroupSums(i, places.slot[node], levels, node.type, self.scratch))
                 self.scratch += aligned(levels * node.type.nbytes)
 
     def _call(self, pointers: Any, values: Sequence[Any], workspace: Workspace, held: Any) -> None:

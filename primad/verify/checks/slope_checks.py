@@ -60,7 +60,7 @@ def slopes_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> R
         return None
     if not 1 <= count <= 2 or len(example.operands) > count or not all(type.is_float for type in example.types):
         return None
-    checks = [_Function(case, op, example.params, count, same) for same in ((False, True) if count == 2 else (False,))]
+    checks = [_Sloped(case, op, example.params, count, same) for same in ((False, True) if count == 2 else (False,))]
     if not all(check.is_pointwise for check in checks):
         return None
     try:
@@ -70,7 +70,7 @@ def slopes_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> R
     return Row(op.name, "special points", "tested", f"{found} derivatives")
 
 
-class _Function:
+class _Sloped:
     """An op as a function of numbers; of one number that both operands are, if `same`."""
 
     def __init__(self, case: Case, op: Primitive, params: dict[str, Any], count: int, same: bool) -> None:
