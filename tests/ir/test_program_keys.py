@@ -195,8 +195,9 @@ def test_keys_of_literals() -> None:
 def test_captured_arrays_are_told_apart_by_type_and_bits() -> None:
     trace = Trace()
     arrays = [X, X + 1.0, X.reshape(3, 2), X.astype(np.float32), X[:1], np.zeros(2), -np.zeros(2), np.zeros(2, int)]
-    large = [np.zeros(100_000), np.zeros(100_000)]
-    large[1][77_777] = 1.0  # which a sum of some elements does not see
+    large = [np.zeros(100_000) for _ in range(4)]
+    for array, value in zip(large[1:], (1.0, -0.0, np.nan), strict=True):
+        array[77_777] = value  # which a sum of some elements does not see
     nodes = [trace.capture(array) for array in [*arrays, *large]]
     assert len(set(nodes)) == len(nodes)
     assert [trace.capture(array.copy()) for array in [*arrays, *large]] == nodes

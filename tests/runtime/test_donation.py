@@ -39,6 +39,8 @@ FLOWS: dict[str, Callable[..., Any]] = {
     ),
     "a view of the argument, before a result": lambda x, y: (pnp.transpose(x), x * y),
     "a view of the argument": lambda x, y: (x * y, pnp.reshape(x, (-1,)) + 1.0, pnp.transpose(x)),
+    "a view before": lambda x, y: (pnp.transpose(x), x * y),
+    "two views before": lambda x, y: (x[:1], y[1:], x * y, y + x),
     "read in another order": lambda x, y: x + pnp.flip(x, 0) * y,
     "one result twice": lambda x, y: [x * y] * 2,
     "not elementwise": lambda x, y: pnp.sort(x, axis=0) * y,
