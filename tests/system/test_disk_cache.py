@@ -232,7 +232,8 @@ def test_what_is_made_of_a_program_is_found_by_all_that_it_depends_on(
     asked = [("text", programs[0], ()), ("tiles", programs[0], ()), ("text", programs[1], ())]
     asked += [("text", programs[0], more) for more in ((1,), (2,), ([1, 2],), ([1], [2]), (1, 2), ("1",))]
     for _ in range(2):
-        assert [text_cache.kept(*about, lambda i=i: [i]) for i, about in enumerate(asked)] == [[i] for i in range(9)]
+        found = [text_cache.kept(*about, lambda i=i: [i], list) for i, about in enumerate(asked)]
+        assert found == [[i] for i in range(9)]
 
 
 def test_what_was_put_under_another_key_is_not_found(cache: DiskCache) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -500,3 +501,11 @@ def test_powers_of_numbers_and_exponentials_are_told_to_be_equal() -> None:
         assert decide._of_powers(zero) == 0 and decide.vanishes(zero, symbols)
     for other in (mean - 1 / (1 + sympy.exp(d)), mean * (1 - mean) - 2 * half, 9 ** (x / 2) - sympy.exp(x)):
         assert decide._of_powers(other) != 0 and not decide.vanishes(other, symbols)
+
+
+def test_a_users_primitive_is_tried_within_its_domain_only() -> None:
+    """A rule that divides by x is right where x is not 0, which is all that was asked."""
+    same = primad.elementwise("same", lambda x: x * 1.0, partials=[lambda out, x: out / x])
+    known = partial(primad.verify, same, symbolic=lambda numbers, x: x)
+    assert known(domain=[(0.5, 2.0)]).ok and known().ok
+    assert [row.what for row in known(domain=[(-1.0, 2.0)]).failures] == ["special points"]

@@ -110,6 +110,7 @@ class Case:
         reverse_only: whether the op refuses forward mode by design.
         numeric: whether the op's formulas are too long for SymPy: it is checked at numbers of high precision.
         through: for an op that takes the results of another one, that op: it makes the operand from the example's.
+        bounded: whether the bounds of its operands are all that is known of where it is defined, as of a user's op.
     """
 
     op: Primitive
@@ -120,6 +121,7 @@ class Case:
     reverse_only: bool = False
     numeric: bool = False
     through: Primitive | None = None
+    bounded: bool = False
     others: Mapping[Primitive, Callable[..., Any]] = field(default_factory=dict)
 
 
@@ -164,8 +166,10 @@ def default_case(
     others = symbolic if isinstance(symbolic, Mapping) else {}
     meaning = others.get(op) if isinstance(symbolic, Mapping) else symbolic
     if examples:
-        return Case(op, lambda choose: choose.among(examples), max(4, len(examples)), meaning, others=others)
-    return Case(op, pointwise(*(domains or [(0.25, 2.0)] * arity)), 4, meaning, others=others)
+        return Case(
+            op, lambda choose: choose.among(examples), max(4, len(examples)), meaning, bounded=True, others=others
+        )
+    return Case(op, pointwise(*(domains or [(0.25, 2.0)] * arity)), 4, meaning, bounded=True, others=others)
 
 
 def sample(choose: Choices, operand: Operand, taken: set[Fraction]) -> list[Fraction]:

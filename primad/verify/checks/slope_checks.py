@@ -60,7 +60,8 @@ def slopes_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> R
         return None
     if not 1 <= count <= 2 or len(example.operands) > count or not all(type.is_float for type in example.types):
         return None
-    checks = [_Sloped(case, op, example.params, count, same) for same in ((False, True) if count == 2 else (False,))]
+    bounds = [(operand.low, operand.high) for operand in example.inputs] if case.bounded else []
+    checks = [_Sloped(case, op, example.params, bounds, count, same) for same in (False, True)[:count]]
     if not all(check.is_pointwise for check in checks):
         return None
     try:
@@ -73,8 +74,10 @@ def slopes_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> R
 class _Sloped:
     """An op as a function of numbers; of one number that both operands are, if `same`."""
 
-    def __init__(self, case: Case, op: Primitive, params: dict[str, Any], count: int, same: bool) -> None:
-        self.op, self.params, self.count, self.same = op, params, count, same
+    def __init__(
+        self, case: Case, op: Primitive, params: dict[str, Any], bounds: Sequence[Point], count: int, same: bool
+    ) -> None:
+        self.op, self.params, self.bounds, self.same = op, params, bounds, same
         self.numbers = Precise(DIGITS)
         meaning = case.symbolic or DEFINITIONS.get(op)
         self.evaluator = Evaluator(self.numbers, {op: meaning} if meaning is not None else None)
@@ -95,8 +98,13 @@ class _Sloped:
     def run(self) -> int:
         """Compare at all points; return how many derivatives there were."""
         known = POINTS if self.op.lower or self.op.name in NEAR else (*POINTS, *DISTANT)
-        points = list(itertools.product(known, repeat=self.arity))
-        return sum(self._along(points, moving) for moving in range(self.arity))
+        points = [point for point in itertools.product(known, repeat=self.arity) if self._is_within(point)]
+        return sum(self._along(points, moving) for moving in range(self.arity)) if points else 0
+
+    def _is_within(self, point: Point) -> bool:
+        """Say whether a point lies where the op may be asked."""
+        operands = point * 2 if self.same else point
+        return not self.bounds or all(low <= x <= high for x, (low, high) in zip(operands, self.bounds, strict=True))
 
     def _along(self, points: Sequence[Point], moving: int) -> int:
         values, first, pulled, *twice = self._derivatives(points, moving)
