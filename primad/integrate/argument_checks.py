@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from primad import numpy as pnp
 from primad.errors import ShapeError, TracingError, suggestion
+from primad.numpy.promotion import joined
 from primad.recording import tree
 from primad.recording.foreign import plain
-from primad.recording.traced_array import TracedArray
+from primad.recording.traced_array import TracedArray, settled
 
 OF_SCIPY = "primad.optimize.solve_ivp calls SciPy's, which is not differentiable."
 INSTEAD = {
@@ -35,6 +35,14 @@ OPTIONS = {
 def is_plain(*values: Any) -> bool:
     """Say whether there is no traced array among values."""
     return not any(isinstance(leaf, TracedArray) for leaf in tree.leaves(values))
+
+
+def as_floats(value: Any) -> Any:
+    """Return a number, an array, or a list of numbers, traced or not, as an array of floats."""
+    found = settled(joined(value))
+    if not isinstance(found, TracedArray):
+        return plain(found, np.float64)
+    return found if found.dtype.kind == "f" else found.astype(np.float64)
 
 
 def check_method(method: Any, known: Sequence[str]) -> None:
@@ -63,14 +71,17 @@ def check_options(given: Mapping[str, Any]) -> None:
 
 
 def checked_args(args: Any) -> tuple[Any, ...]:
-    """Return further arguments as a tuple.
+    """Return further arguments as a tuple: those that SciPy would pass on, the elements of an array too.
 
     Raises:
         TracingError: if they are none, as a number is not.
     """
-    if args is not None and not isinstance(args, (tuple, list)):
+    if args is None:
+        return ()
+    several = isinstance(args, (tuple, list)) or (isinstance(args, (np.ndarray, TracedArray)) and len(args.shape) > 0)
+    if not several:
         raise TracingError(f"solve_ivp: args is a tuple, got {type(args).__name__}", fix="write args=(value,).")
-    return tuple(args or ())
+    return tuple(args)
 
 
 def checked_start(t_span: Sequence[Any], y0: Any) -> tuple[Any, Any, Any]:
@@ -82,9 +93,8 @@ def checked_start(t_span: Sequence[Any], y0: Any) -> tuple[Any, Any, Any]:
     """
     if len(t_span) != 2:
         raise ShapeError(f"solve_ivp: t_span must be two times, got {len(t_span)}", fix="pass further times as t_eval.")
-    y0 = pnp.array(y0) if isinstance(y0, (list, tuple)) else y0
-    start, stop = (t if isinstance(t, TracedArray) else plain(t, np.float64)[()] for t in t_span)
-    y0 = y0 if isinstance(y0, TracedArray) else plain(y0, np.float64)
+    start, stop = (as_floats(t)[()] for t in t_span)
+    y0 = as_floats(y0)
     if len(y0.shape) != 1:
         raise ShapeError(
             f"solve_ivp: y0 must have one axis, its shape is {y0.shape}",
@@ -101,14 +111,14 @@ def checked_start(t_span: Sequence[Any], y0: Any) -> tuple[Any, Any, Any]:
 
 
 def check_times(t_eval: Any, start: Any, stop: Any) -> None:
-    """Refuse times outside of an interval, where they are known.
+    """Refuse times, an array, outside of an interval, where they are known.
 
     Raises:
         ShapeError: with the first such time.
     """
     if t_eval is None or not is_plain(t_eval, start, stop):
         return
-    times = plain(t_eval, np.float64)
+    times = t_eval
     if times.ndim != 1:
         raise ShapeError(f"solve_ivp: t_eval must have one axis, its shape is {times.shape}", fix="pass t_eval=[time].")
     outside = ~((times >= min(start, stop)) & (times <= max(start, stop)))

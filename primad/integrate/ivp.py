@@ -14,6 +14,7 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.functional.recorded_values import stop_gradient
 from primad.integrate.adaptive import Piece, SolutionPath, adaptive, equal, values, values_by_pieces
 from primad.integrate.argument_checks import (
+    as_floats,
     check_lengths,
     check_method,
     check_options,
@@ -113,16 +114,15 @@ def solve_ivp(
     """
     check_function(fun, "solve_ivp: ")
     start, stop, y0 = checked_start(t_span, y0)
+    t_eval = None if t_eval is None else as_floats(t_eval)
     check_times(t_eval, start, stop)
     check_method(method, [*METHODS, "RK4"])
     check_options(unknown)
     args = checked_args(args)
 
     def slope(t: Any, y: Any) -> Any:
-        found = fun(t, pnp.expand_dims(y, -1) if vectorized else y, *args)
-        found = pnp.array(found) if isinstance(found, (list, tuple)) else found
-        found = pnp.reshape(found, (-1,)) if vectorized else found
-        found = found if isinstance(found, TracedArray) else plain(found, np.float64)
+        found = as_floats(fun(t, pnp.expand_dims(y, -1) if vectorized else y, *args))
+        found = pnp.reshape(found, (-1,)) if vectorized or (found.shape == () and y.shape == (1,)) else found
         if found.shape != y.shape:
             raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
         return found
@@ -141,7 +141,7 @@ def solve_ivp(
         path_of = _adaptive_path(slope, (start, stop), y0, method, rtol, atol, first_step, options)
         whole = watched or dense_output or t_eval is None
         if not whole and is_plain(start, stop, t_eval, first_step, slope(start, y0)):
-            return _by_pieces(path_of, method, stop, plain(t_eval, np.float64), y0.size, most)
+            return _by_pieces(path_of, method, stop, t_eval, y0.size, most)
         path = path_of(None)
         evaluations = METHODS[method].evaluations * path.count + 2
     found = [found_events(event, path, method, max_events) for event in watched]
@@ -163,7 +163,7 @@ def _unmoved(start: Any, y0: Any, t_eval: Any, dense_output: bool, events: int) 
     def sol(t: Any) -> Any:
         return pnp.reshape(y0, (-1, *(1,) * np.ndim(t))) + 0 * np.asarray(t, np.float64)
 
-    times = np.array([start]) if t_eval is None else plain(t_eval, np.float64)
+    times = np.array([start]) if t_eval is None else t_eval
     result = OptimizeResult(t=times, y=sol(times), sol=sol if dense_output else None, status=0, nfev=0)
     result.success, result.message = True, REACHED
     result.t_events = [np.zeros(0)] * events if events else None
@@ -233,7 +233,7 @@ def _result(
         return found[0] if not times.shape else found.T
 
     if t_eval is not None:
-        times = t_eval if isinstance(t_eval, TracedArray) else plain(t_eval, np.float64)
+        times = t_eval
         y, inside = known(times)
         y = y.T
         if not traced and path.status == 1:

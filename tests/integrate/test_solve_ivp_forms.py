@@ -190,3 +190,55 @@ def test_quad_takes_one_argument_without_a_tuple() -> None:
     for args in (2.0, (2,), (2.0,)):
         assert quad(lambda x, a: a * x, 0, 1, args)[0] == pytest.approx(1.0)
     assert quad(lambda x, a: a[0] + a[1] * x, 0, 1, [1.0, 2.0])[0] == pytest.approx(2.0)
+
+
+SLOPES = {
+    "a list": lambda y, k: [y[1], -k * y[0]],
+    "a tuple": lambda y, k: (y[1], -k * y[0]),
+    "an array of NumPy's": lambda y, k: np.array([y[1], -k * y[0]]),
+    "an array of primad's": lambda y, k: primad.numpy.array([y[1], -k * y[0]]),
+}
+BEGINNINGS = {
+    "integers": lambda k: [1, 0],
+    "a tuple of both": lambda k: (1, 0.0),
+    "an array of integers": lambda k: np.array([1, 0]),
+    "traced ones in a list": lambda k: [k / k, 0],
+    "traced ones in an array of NumPy's": lambda k: np.array([k / k, 0.0]),
+}
+
+
+@pytest.mark.parametrize("method", ["RK45", "RODAS4", "RK4"])
+@pytest.mark.parametrize("form", SLOPES)
+def test_slopes_starts_and_times_may_be_written_in_any_way(method: str, form: str) -> None:
+    """Outside of transforms, under `grad` and under `jit`, times traced in lists too."""
+    options: dict[str, Any] = {"steps": 200} if method == "RK4" else {"rtol": 1e-8, "atol": 1e-8}
+
+    def last(k: Any, start: Any) -> Any:
+        found = solve_ivp(
+            lambda t, y, k: SLOPES[form](y, k),
+            (0, k / 2),
+            start(k),
+            t_eval=[k / 4, k / 2],
+            args=(k,),
+            method=method,
+            **options,
+        )
+        return found.y[0, -1]
+
+    for start in BEGINNINGS.values():
+        assert np.isclose(last(2.0, start), np.cos(np.sqrt(2.0)), atol=1e-6)
+        assert np.isclose(primad.jit(lambda k, s=start: last(k, s))(2.0), np.cos(np.sqrt(2.0)), atol=1e-6)
+    slope = -np.sin(np.sqrt(2.0)) * (np.sqrt(2.0) / 2 + 1 / (2 * np.sqrt(2.0)))
+    assert np.isclose(primad.grad(lambda k: last(k, BEGINNINGS["integers"]))(2.0), slope, atol=1e-5)
+
+
+def test_a_number_is_the_slope_of_one_unknown_and_an_array_is_taken_as_arguments() -> None:
+    assert np.isclose(solve_ivp(lambda t, y: -y[0], (0, 1), [1], t_eval=[1]).y[0, 0], np.exp(-1), atol=1e-3)
+
+    def last(p: Any) -> Any:
+        return solve_ivp(lambda t, y, a, b: [b - a * y[0]], (0, 1), [1], t_eval=[1], args=p).y[0, 0]
+
+    assert np.isclose(last(np.array([1.0, 2.0])), 2 - np.exp(-1), atol=1e-3)
+    np.testing.assert_allclose(
+        primad.grad(last)(np.array([1.0, 2.0])), [-2 + 3 * np.exp(-1), 1 - np.exp(-1)], atol=2e-2
+    )
