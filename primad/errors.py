@@ -120,11 +120,17 @@ class PrimadError(Exception):
 
     def __init__(self, what: str, why: str = "", fix: str = "", where: str | None = None) -> None:
         where = where or user_line()
+        self._parts = what, why, where
         where = where and shown_place(where)
         what = singular(what)
         lines = [what, why and f"  {why}", fix and f"  Fix: {fix}", where and f"  in {where}"]
         super().__init__("\n".join(line for line in lines if line))
         self.what = what
+
+    def with_fix(self, fix: str) -> PrimadError:
+        """Return the same error with another way out, which a caller knows better."""
+        what, why, where = self._parts
+        return type(self)(what, why, fix, where)
 
     def __reduce__(self) -> Any:
         return _again, (type(self), self.args, self.what)  # with the line where it was raised, and no other
@@ -164,6 +170,9 @@ class MatrixError(PrimadError, LinAlgError):
 class TracingError(PrimadError, TypeError):
     """A value was needed where only a type is known, or something was traced that cannot be."""
 
+    only_types = False
+    """Whether a value was needed while a function was recorded on types alone."""
+
 
 class MissingAttributeError(TracingError, AttributeError):
     """An attribute that a traced or lazy array does not have."""
@@ -187,7 +196,7 @@ class ProgramError(PrimadError, RuntimeError):
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …?" with the names that are nearest to one that is not known; "" if none is near."""
-    near = difflib.get_close_matches(name, [other for other in known if not other.startswith("_")], 3)
+    near = difflib.get_close_matches(name, {other: None for other in known if not other.startswith("_")}, 3)
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 

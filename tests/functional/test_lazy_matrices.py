@@ -420,6 +420,22 @@ def test_a_whole_that_does_not_fit_is_refused_before_it_is_computed(monkeypatch:
         np.asarray(lazy)
 
 
+@pytest.mark.parametrize("ask", [np.asarray, lambda m: 2 * m, np.linalg.norm, lambda m: np.asarray(m.T)])
+@pytest.mark.parametrize("name", ["H", "J"])
+def test_a_whole_that_does_not_fit_names_parts_that_do(name: str, ask: Callable[[Any], Any]) -> None:
+    x = np.ones(10**6)
+    whole = primad.hessian(lambda x: np.sum(x**3)) if name == "H" else primad.jacobian(lambda x: x**3)
+    with pytest.raises(primad.MemoryLimitError) as caught:
+        ask(whole(x))
+    fix = str(caught.value).partition("Fix: ")[2]
+    expected = 6.0 if name == "H" else 3.0
+    for part in ("{} @ v", "v @ {}", "{}[i]", "np.diag({})"):
+        assert part.format(name) in fix
+        found = eval(part.format(name), {"np": np, name: whole(x), "v": x, "i": 5})
+        assert found.shape == x.shape and found[5] == expected
+    assert "inside the function" not in fix and __file__ in str(caught.value)
+
+
 def test_a_containers_limit_counts(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [tmp_path / name for name in ("memory.max", "limit_in_bytes", "none")]
     names[0].write_text("max\n")

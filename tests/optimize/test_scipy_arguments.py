@@ -59,6 +59,27 @@ def test_signatures_are_scipys_and_what_primad_adds_has_a_name(index: int) -> No
     assert {p.name for p in mine if p.kind is p.KEYWORD_ONLY} >= {p.name for p in its if p.kind is p.KEYWORD_ONLY}
 
 
+def bent(x: Any) -> Any:
+    return np.sum((x - 1) ** 2) if x[0] > 0 else np.sum((x - 1) ** 2) + 1
+
+
+BRANCHING: list[Callable[..., Any]] = [
+    lambda **given: ours.minimize(bent, TWO, **given).x[0],
+    lambda **given: ours.minimize(bent, TWO, method="trust-exact", **given).x[0],
+    lambda **given: ours.least_squares(lambda x: x - 1 if x[0] > 0 else x - 2, TWO, **given).x[0],
+    lambda **given: ours.root(lambda x: x - 1 if x[0] > 0 else x - 2, TWO, **given).x[0],
+    lambda **given: ours.curve_fit(lambda t, a: a * t if a > 0 else a - t, T, T, **given)[0][0],
+]
+
+
+@pytest.mark.parametrize("solve", BRANCHING)
+def test_a_function_that_branches_names_the_option_that_lets_it(solve: Callable[..., Any]) -> None:
+    with pytest.raises(primad.TracingError, match="Fix: compiled=False") as caught:
+        solve()
+    assert __file__ in str(caught.value)
+    assert abs(solve(compiled=False) - 1) < 1e-6
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "jac_sparsity": (lambda: ours.least_squares(misfit, [1.0] * 3, jac_sparsity=np.ones((40, 3))), "products=True"),
     "args by place": (lambda: ours.least_squares(misfit, [1.0] * 3, (T, Y)), r"jac is a function(?s:.*)args=\(…\)"),

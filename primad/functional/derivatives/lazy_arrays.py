@@ -12,7 +12,7 @@ from typing import Any, ParamSpec
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from primad.errors import PrimadError, TracingError, no_attribute
+from primad.errors import MemoryLimitError, PrimadError, TracingError, no_attribute
 from primad.functional.derived_calls import run_once
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
@@ -129,10 +129,22 @@ class LazyMatrix(NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self._array is None:
-            self._array = _read_only(run_once(self._record, self._operands))
+            self._array = self._computed()
         if copy:
             return np.array(self._array, dtype)
         return np.asarray(self._array, dtype, copy=copy)
+
+    def _computed(self) -> np.ndarray[Any, Any]:
+        """Compute the whole array."""
+        try:
+            return _read_only(run_once(self._record, self._operands))
+        except MemoryLimitError as error:
+            name = self._title[0]
+            rows = f"{name} @ v and v @ {name} are its products, {name}[i] a row"
+            raise error.with_fix(
+                f"ask for the parts that are needed, which are computed alone: {rows}, np.diag({name}) its diagonal; "
+                f"scipy.sparse.linalg's solvers take {name} as it is."
+            ) from None
 
     # -- as a linear operator ------------------------------------------------------------------------------------------
 

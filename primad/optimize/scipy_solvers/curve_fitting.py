@@ -11,13 +11,12 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import MatrixError, NotFiniteError, ShapeError, TracingError
 from primad.functional.derivatives.lazy_matrices import jacobian
-from primad.functional.jit import jit
 from primad.ir.array_types import check_dtype
 from primad.numpy.shapes.shaping import reshape
 from primad.optimize.nan_origin import first_not_finite
 from primad.optimize.parameter_vectors import Tree, check_plain, first_bad
 from primad.optimize.scipy_solvers.derivatives import SCHEMES
-from primad.optimize.scipy_solvers.flat_functions import Function, Plain
+from primad.optimize.scipy_solvers.flat_functions import Function, Plain, recorded_once
 from primad.recording import tree
 from primad.recording.foreign import refuse_among
 from primad.recording.tracing import check_function
@@ -150,8 +149,8 @@ class _Model:
             return jacobian(lambda p: reshape(pnp.asarray(value(x, p)), (-1,)))(p)[:, :]
 
         self._takes_data, self._compiled, self._as_it_is, self._checked = is_array, compiled, as_it_is, False
-        self._value = jit(value) if compiled and not as_it_is else value
-        self._rows = jit(rows) if compiled else rows
+        self._value = recorded_once(value) if compiled and not as_it_is else value
+        self._rows = recorded_once(rows) if compiled else rows
 
     def values(self, x: Any, *params: Any) -> Any:
         """Return the model's values."""

@@ -22,6 +22,24 @@ from primad.recording.tracing import check_function, trace
 Function = Callable[..., Any]
 
 
+def recorded_once(function: Function) -> Function:
+    """Return a function compiled; where it branches on a value, its error names the solvers' option `compiled`."""
+    compiled = jit(function)
+
+    def found(*values: Any) -> Any:
+        try:
+            return compiled(*values)
+        except TracingError as error:
+            if not error.only_types:
+                raise
+            raise error.with_fix(
+                "compiled=False: the function is recorded at each call then, and may branch on values; or choose with "
+                "primad.numpy.where."
+            ) from None
+
+    return found
+
+
 class Plain:
     """A function of a tree as a function of one vector, for solvers that know vectors only.
 
@@ -72,7 +90,7 @@ class Plain:
 
     def ready(self, function: Function) -> Function:
         """Return a function compiled, or as it is."""
-        return self.plain(jit(function) if self._compiled else function)
+        return self.plain(recorded_once(function) if self._compiled else function)
 
     def plain(self, function: Function) -> Function:
         """Return a function that raises where its result depends on a traced array, which SciPy cannot take."""
