@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
+import numpy as np
+
 from primad.errors import PACKAGE, TracingError, suggestion, users_frame
 from primad.recording.foreign import more_than_elements
 from primad.recording.object_arrays import holds_traced
@@ -249,14 +251,34 @@ def unknown(what: str, type: object, objects: CodePlace | None) -> TracingError:
     fix = in_primads_names(now) or made_again(now, objects)
     if not fix and isinstance(now.node, ast.Call) and now.module.startswith("scipy"):
         fix = way_out(now)
-    return TracingError(
+    if not fix and isinstance(now.node, ast.Subscript):
+        fix = _indexed(now)
+    error = TracingError(
         f"Python asked for {what} of a traced array of type {type}",
         why="While primad records a function for jit, vmap or trace, arrays have a type but no value, so Python cannot "
         "branch on them.",
         fix=fix
         or "use primad.numpy.where to choose, primad.numpy.take to index a plain array with a traced one, or make the "
-        "argument static by closing over it.",
+        "argument static: jit's static_argnums, or a variable that the function closes over.",
     )
+    error.only_types = True
+    return error
+
+
+def _indexed(now: Doing) -> str:
+    """Say how to take elements of a plain array, or of a list, at traced places; "" of anything else."""
+    assert isinstance(now.node, ast.Subscript)
+    owner = now.value(now.node.value)
+    if not isinstance(owner, (np.ndarray, list, tuple)) or now.stores:
+        return ""
+    text = ast.unparse(now.node)
+    name = ast.unparse(now.node.value)
+    index = ast.unparse(now.node.slice)
+    joined = f"primad.numpy.array({name})"
+    taken = joined + text.removeprefix(name)
+    if isinstance(owner, np.ndarray) and not isinstance(now.node.slice, (ast.Tuple, ast.Slice)):
+        return f"primad.numpy.take({name}, {index}, axis=0), or {taken}, takes elements at traced places."
+    return f"{taken} takes elements at traced places."
 
 
 def _written(now: Doing) -> str:

@@ -657,3 +657,39 @@ def test_a_function_of_scipy_that_is_not_recorded_names_its_neighbours() -> None
         PrimadError, match=r"Fix: did you mean (?s:.*)primad\.elementwise\('i0e', i0e, \[lambda out, x: …\]\)"
     ):
         primad.grad(lambda x: np.sum(scipy.special.i0e(x)))(X)
+
+
+TABLE = np.arange(5.0) ** 2
+ROWS = np.arange(10.0).reshape(5, 2)
+LISTED = [0.0, 1.0, 4.0, 9.0, 16.0]
+
+
+@pytest.mark.parametrize(
+    ("taken", "ways"),
+    [
+        (lambda i: TABLE[i], ["primad.numpy.take(TABLE, i, axis=0)", "primad.numpy.array(TABLE)[i]"]),
+        (lambda i: ROWS[i], ["primad.numpy.take(ROWS, i, axis=0)", "primad.numpy.array(ROWS)[i]"]),
+        (lambda i: ROWS[i + 1], ["primad.numpy.take(ROWS, i + 1, axis=0)", "primad.numpy.array(ROWS)[i + 1]"]),
+        (lambda i: ROWS[i, 1], ["primad.numpy.array(ROWS)[i, 1]"]),
+        (lambda i: LISTED[i.sum()], ["primad.numpy.array(LISTED)[i.sum()]"]),
+    ],
+)
+@pytest.mark.parametrize(
+    "transform",
+    [
+        primad.jit,
+        primad.vmap,
+        lambda f: primad.vmap(lambda x: primad.grad(lambda y: np.sum(f(x) * y))(1.0)),
+        lambda f: primad.jit(primad.grad(lambda x: np.sum(f(x) * x))),
+    ],
+    ids=["jit", "vmap", "vmap of grad", "jit of grad"],
+)
+def test_a_plain_array_at_traced_places_names_what_takes_them(taken: Any, ways: list[str], transform: Any) -> None:
+    x = np.array([1.2])
+    with pytest.raises(PrimadError) as caught:
+        transform(lambda x: taken(np.floor(x).astype(int)))(x)
+    for way in ways:
+        assert way in str(caught.value)
+        other = eval(f"lambda i: {way}", {**globals(), "primad": primad})
+        transform(lambda x, other=other: other(np.floor(x).astype(int)))(x)
+        np.testing.assert_array_equal(other(np.array([1])), taken(np.array([1])))

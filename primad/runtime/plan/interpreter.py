@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from primad.errors import PrimadError, TracingError
+from primad.errors import PrimadError
 from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, leaf_value
 from primad.ir.program import Program
 from primad.parallel.threads import single_threaded_blas
+from primad.recording.refusals import unknown
 from primad.recording.traced_array import TracedArray
 from primad.runtime.cost_model import Machine, Prediction, by_steps
 from primad.runtime.executors.executor import Donated, Executable
@@ -307,11 +308,7 @@ def _compute(node: Node) -> Any:
     if node.op is LITERAL:
         return leaf_value(node)
     if isinstance(node.op, Leaf):
-        raise TracingError(
-            f"the value of a traced array is needed, but an argument of type {node.type} has none",
-            why="While primad records a function for jit, vmap or trace, arrays have a type but no value.",
-            fix="use primad.numpy.where, or take the derivative outside of jit.",
-        )
+        raise unknown("the value", node.type, node.trace.objects)
     operands = [operand.trace.values[operand] for operand in node.inputs]
     try:
         return silently(lambda: node.op.numpy(*operands, **dict(node.params)))
