@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users, suggestion
+from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users, suggestion, users_frame
 from primad.ir.node import Trace
 from primad.recording.refusals import READ, in_primads_names, made_again, met, needs_numbers, way_out
 from primad.recording.user_expressions import Doing, doing
@@ -81,8 +81,15 @@ def explained(error: Exception, arguments: Any, trace: Trace) -> PrimadError | N
         return None
     where = f"{frame.f_code.co_filename}:{line}" if frame is not None else None
     below = steps if frame is None else steps[place:]
-    failure = _Failure(error, kind, arguments, trace, below, doing(frame, instruction), where)
+    now = doing(frame, instruction) if frame is not None else _given_to_a_transform()
+    failure = _Failure(error, kind, arguments, trace, below, now, where)
     return next((found for reading in _READINGS if (found := reading(failure)) is not None), None)
+
+
+def _given_to_a_transform() -> Doing:
+    """Return the call of a library's function that is recorded itself: no line of the user's is in the traceback."""
+    now = doing(users_frame())
+    return now if now.module.startswith(("scipy", "math")) else Doing()
 
 
 # -- readings of an error, the first that fits counts ------------------------------------------------------------------
@@ -164,6 +171,8 @@ def _of_traced(failure: _Failure) -> PrimadError | None:
     now, text = failure.now, failure.text
     if not (failure.inside or "TracedArray" in text or now.gives_traced_away):
         return None
+    if "unhashable" in text and now.module.startswith("scipy"):
+        text = "it needs numbers"
     fix = _fix(now, text)
     return failure.kind(
         f"{now.text or 'a function'}, on a traced array: {_cleaned(text)}", fix=fix, where=failure.where
@@ -185,7 +194,7 @@ _FIXES = {
 
 def _fix(now: Doing, text: str) -> str:
     """Return what to write instead of an expression that Python, NumPy or SciPy refused; "" where nothing is known."""
-    if now.module in ("math", "cmath", "statistics"):
+    if now.module in ("math", "cmath", "statistics") or now.module.startswith("scipy"):
         return way_out(now)
     name = re.search(r"module '(primad[\w.]*)' has no attribute '(\w+)'", text)
     if name:

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from primad.errors import TracingError, suggestion
+from primad.errors import TracingError
 from primad.recording.foreign import refuse_among
-from primad.system.deferred import special
+from primad.system.deferred import MODULE, special
 
 UFUNCS: dict[Any, Callable[..., Any]] = {}
 """What a NumPy or SciPy ufunc records."""
@@ -97,15 +98,20 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
         return called(recorded, f"np.{name}.{method}", inputs, kwargs)
     recorded = recorded_by(UFUNCS, ufunc)
     if recorded is None:
-        near = suggestion(name, [*(each.__name__ for each in UFUNCS), *special.names()])
         rules = ", ".join([f"lambda out, {', '.join('xyzpqr'[: ufunc.nin])}: …"] * ufunc.nin)
         raise TracingError(
-            f"the ufunc {name} has no primitive, so it cannot be traced",
+            f"the ufunc {_place_of(ufunc)}{name} has no primitive, so it cannot be traced",
             why=REFUSED.get(ufunc, ""),
-            fix=f"{near and near + ' '}write it with functions of primad.numpy; or make it a primitive, with its "
-            f"partial derivatives: primad.elementwise({name!r}, {name}, [{rules}]).",
+            fix="write it with functions of primad.numpy; or make it a primitive, with its partial derivatives: "
+            f"primad.elementwise({name!r}, {name}, [{rules}]).",
         )
     return called(recorded, f"np.{name}", inputs, kwargs)
+
+
+def _place_of(ufunc: Any) -> str:
+    """Return the path of a ufunc's module, where it is SciPy's and public."""
+    is_scipys = getattr(sys.modules.get(MODULE), ufunc.__name__, None) is ufunc
+    return f"{MODULE}." if is_scipys else ""
 
 
 def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -12,12 +12,11 @@ from types import CodeType, FrameType
 
 import numpy as np
 
-from primad.errors import PACKAGE, TracingError, suggestion, users_frame
+from primad.errors import PACKAGE, TracingError, users_frame
 from primad.recording.foreign import more_than_elements
 from primad.recording.object_arrays import holds_traced
 from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
 from primad.recording.user_expressions import LONGEST, CodePlace, Doing, doing, doing_at
-from primad.system.deferred import special
 
 READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
 _JOIN = "primad.numpy.array joins traced values to an array"
@@ -134,7 +133,7 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         return joined
     if not isinstance(now.node, ast.Call):
         return f"{READ}; {_JOIN}."
-    module, name = now.module, now.called.rpartition(".")[2]
+    module, name = now.module, now.name_of(now.node.func)
     if module in ("math", "cmath"):
         return _of_math(name)
     if name in _CONVERSIONS or name in ("float64", "float32", "fromiter"):
@@ -166,8 +165,7 @@ def _special(now: Doing, name: str) -> str:
     assert isinstance(now.node, ast.Call)
     if recorded_by(UFUNCS, now.value(now.node.func)) or recorded_by(FUNCTIONS, now.value(now.node.func)):
         return f"call primad.numpy.special.{name}"
-    near = suggestion(name, [*special.names()])
-    return f"{near and near + ' '}write it with functions of primad.numpy.special, or {CALLED_AS_IT_IS}"
+    return f"primad has no {name}: write it with functions of primad.numpy.special, or {CALLED_AS_IT_IS}"
 
 
 def in_primads_names(now: Doing) -> str:
@@ -197,7 +195,7 @@ class _InPrimadsNames(ast.NodeTransformer):
         """Rename one call."""
         self.generic_visit(call)
         function, module = self.now.value(call.func), self.now.module_of(call)
-        name = ast.unparse(call.func).rpartition(".")[2]
+        name = self.now.name_of(call.func)
         if (
             module.startswith("scipy.linalg")
             and name in _OF_SCIPY_LINALG

@@ -10,7 +10,7 @@ import dis
 import linecache
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -80,6 +80,12 @@ class Doing:
         """The name of the function that it calls, as it is written; "" if it is no call."""
         return ast.unparse(self.node.func) if isinstance(self.node, ast.Call) else ""
 
+    def name_of(self, function: ast.expr) -> str:
+        """Return the name of a function that an expression stands for: its own, where a variable holds it."""
+        written = ast.unparse(function).rpartition(".")[2]
+        found = self.value(function) if isinstance(function, ast.Name) else None
+        return str(getattr(found, "__name__", written)) if _module(found).startswith(_LIBRARIES) else written
+
     def value(self, node: ast.expr | None) -> Any:
         """Return what a name, or an attribute of a module, stands for; None where only running it would tell."""
         if isinstance(node, ast.Name):
@@ -115,7 +121,7 @@ class Doing:
         return any(isinstance(part, ast.Name) and hasattr(self.value(part), "node") for part in given)
 
 
-_LIBRARIES = ("numpy", "scipy")
+_LIBRARIES = ("numpy", "scipy", "math", "cmath")
 
 
 def _module(function: Any) -> str:
@@ -157,7 +163,22 @@ def doing_at(place: CodePlace, local: Mapping[str, Any] | None = None) -> Doing:
     except SyntaxError:
         return unseen
     scopes = ({} if local is None else local, place.names, vars(sys.modules["builtins"]))
-    return Doing(shortened(node), node, stores, scopes, whole[first - 1])
+    now = Doing(shortened(node), node, stores, scopes, whole[first - 1])
+    given = _given_to_a_transform(now)
+    return now if given is None else replace(now, text=f"{ast.unparse(given.func)}(…)", node=given)
+
+
+def _given_to_a_transform(now: Doing) -> ast.Call | None:
+    """Return the call of a library's function that a transform was given, as in `grad(scipy.special.exp1)(x)`."""
+    if not isinstance(now.node, ast.Call) or not isinstance(now.node.func, ast.Call):
+        return None
+    names = [part for part in ast.walk(now.node.func) if isinstance(part, (ast.Name, ast.Attribute))]
+    given = [part for part in names if callable(now.value(part)) and _module_of(now, part).startswith(_LIBRARIES)]
+    return ast.Call(given[0], now.node.args, now.node.keywords) if given else None
+
+
+def _module_of(now: Doing, function: ast.expr) -> str:
+    return now.module_of(ast.Call(function, [], []))
 
 
 def shortened(node: ast.expr) -> str:

@@ -30,6 +30,7 @@ import primad
 import primad.numpy as pnp
 import primad.scipy.linalg
 from primad import PrimadError
+from primad.errors import suggestion
 from primad.functional.derived_calls import run_once
 from primad.ir.node import Trace
 from primad.recording.foreign_errors import explained
@@ -389,7 +390,11 @@ def test_every_function_of_math_names_what_to_call(name: str) -> None:
     assert told.startswith("function(*arguments)") and f"\n  in {__file__}:" in told
     fix = told.partition("Fix: ")[2]
     named = fix.removeprefix("use ").split(",")[0].removesuffix("(x)")
-    if named.startswith("np."):
+    if named.startswith("np.") and "(x" in named:
+        assert run_once(eval(f"lambda x: {named}", {"np": np, "primad": primad}), (X[0],)) == pytest.approx(
+            function(X[0])
+        )
+    elif named.startswith("np."):
         recommended = eval(named, {"np": np, "primad": primad})
         assert recommended in UFUNCS or recommended in FUNCTIONS, told
     elif named.startswith("primad.numpy.special"):
@@ -652,11 +657,44 @@ def test_scipys_names_of_numpys_functions(name: str) -> None:
     primad.check_grads(lambda x: function(x), (1.0 + X,), order=2)
 
 
-def test_a_function_of_scipy_that_is_not_recorded_names_its_neighbours() -> None:
-    with pytest.raises(
-        PrimadError, match=r"Fix: did you mean (?s:.*)primad\.elementwise\('i0e', i0e, \[lambda out, x: …\]\)"
+@pytest.mark.parametrize("name", ["exp1", "betaln", "gamma", "i0e", "hyp2f1"])
+def test_a_ufunc_of_scipy_that_is_missing_is_not_taken_for_another(name: str) -> None:
+    """Its name is no slip of the hand: functions of similar names are others."""
+    function = getattr(scipy.special, name)
+    with pytest.raises(PrimadError, match=rf"^the ufunc scipy\.special\.{name} has no primitive") as caught:
+        primad.grad(lambda x: function(*[x] * function.nin))(0.5)
+    told = str(caught.value)
+    assert "did you mean" not in told and f"primad.elementwise('{name}', {name}, [lambda out, x" in told
+
+
+def test_suggestions_are_distinct() -> None:
+    assert suggestion("expp1", ["expm1", "expm1", "expm1"]) == "did you mean expm1?"
+
+
+@pytest.mark.parametrize("name", ["factorial", "factorial2", "comb"])
+def test_a_function_of_scipy_that_is_missing_says_so(name: str) -> None:
+    function, rest = getattr(scipy.special, name), () if name.startswith("factorial") else (2.0,)
+    with pytest.raises(PrimadError, match=f"Fix: primad has no {name}: write it with(?s:.*)primad.opaque") as caught:
+        primad.grad(lambda x: function(x, *rest))(2.5)
+    assert "unhashable" not in str(caught.value)
+
+
+def test_a_function_of_scipy_given_to_a_transform_is_named() -> None:
+    with pytest.raises(PrimadError, match=r"scipy.special.factorial\(…\)(?s:.*)primad has no factorial: write it"):
+        primad.grad(scipy.special.factorial)(2.5)
+    with pytest.raises(PrimadError, match=r"call primad.numpy.special.softmax;"):
+        primad.jacobian(scipy.special.softmax)(X)
+
+
+def test_a_function_in_a_variable_is_called_by_its_own_name() -> None:
+    soft, determinant, root = scipy.special.softmax, scipy.linalg.det, math.exp
+    for call, way in (
+        (lambda x: soft(x)[0], "call primad.numpy.special.softmax;"),
+        (lambda x: determinant(x[:, None] * x), "call primad.scipy.linalg.det,"),
+        (lambda x: root(x[0]), "use np.exp,"),
     ):
-        primad.grad(lambda x: np.sum(scipy.special.i0e(x)))(X)
+        with pytest.raises(PrimadError, match=way):
+            primad.grad(call)(X)
 
 
 TABLE = np.arange(5.0) ** 2
