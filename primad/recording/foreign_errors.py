@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from primad.errors import PACKAGE, IndexShapeError, PrimadError, ShapeError, TracingError, is_users, suggestion, users_frame
+from primad.errors import (
+    PACKAGE,
+    IndexShapeError,
+    PrimadError,
+    ShapeError,
+    TracingError,
+    is_users,
+    suggestion,
+    users_frame,
+)
 from primad.ir.node import Trace
 from primad.recording.refusals import READ, in_primads_names, made_again, met, needs_numbers, way_out
 from primad.recording.user_expressions import Doing, doing
