@@ -166,16 +166,16 @@ class FieldAt:
         field: the field.
         shape_of_points: the shape that the coordinates have together.
         component: the component that this is; None for the field itself.
+        asked: the derivatives that were asked for, each as the names of coordinates; () is the value.
     """
 
     __array_priority__ = 1100
 
     def __init__(self, field: Field, call: Call, points: tuple[int, ...], component: int | None = None) -> None:
-        self.field = field
-        self.shape_of_points = points
-        self.component = component
+        self.field, self.shape_of_points, self.component = field, points, component
         self._call = call
         self._known: dict[tuple[str, ...], Any] = {}
+        self.asked: set[tuple[str, ...]] = set()
 
     def __call__(self, *arguments: Any) -> Any:
         """Raise: values elsewhere are not known."""
@@ -234,6 +234,7 @@ class FieldAt:
 
     def _derivative(self, names: tuple[str, ...]) -> Any:
         if names not in self._known:
+            self.asked.add(names)
             self._known[names] = self._combined([(1.0, self.field.coordinates.directions_of(names))])
         return self._known[names]
 
@@ -244,11 +245,13 @@ class FieldAt:
             terms: numbers, and names of the coordinates along which is differentiated.
         """
         known = self.field.coordinates
+        self.asked |= {tuple(names) for _, names in terms}
         return self._combined([(number, known.directions_of(names)) for number, names in terms])
 
     def laplacian(self, argument: int) -> Any:
         """Return the sum of the second derivatives by all coordinates in an argument that is an array, however many."""
-        function = self.field.function
+        function, directions = self.field.function, self.field.coordinates.directions
+        self.asked |= {(name, name) for name, (place, _) in directions.items() if place == argument}
 
         def single(*point: Any) -> Any:
             return function(*[x[None] for x in point])[0] if self.field.batched else function(*point)

@@ -23,7 +23,7 @@ def check_boundary(statement: Statement) -> None:
     for condition in sorted(statement.conditions, key=_is_rest):
         if isinstance(condition, (Data, Integral, Interface)):
             continue
-        for name in _concerned(condition, statement):
+        for name in concerned(condition, statement):
             for part in condition.parts(domain):
                 before = said.setdefault((name, part), [])
                 if not (before and _is_rest(condition)):
@@ -58,7 +58,8 @@ def _is_rest(condition: Condition) -> bool:
     return isinstance(condition, Free) and condition.on is None
 
 
-def _concerned(condition: Condition, statement: Statement) -> Sequence[str]:
+def concerned(condition: Condition, statement: Statement) -> Sequence[str]:
+    """Return the unknowns that a condition says something of."""
     if condition.unknowns:
         return condition.unknowns
     if isinstance(condition, Periodic):
@@ -84,7 +85,7 @@ def _check_ends(statement: Statement, said: Mapping[tuple[str, str], Sequence[Co
     """Raise where both ends of a periodic coordinate have a further condition: the ends are one place."""
     for condition in statement.conditions:
         if isinstance(condition, Periodic):
-            for name in _concerned(condition, statement):
+            for name in concerned(condition, statement):
                 for coordinate in condition.coordinates:
                     ends = [
                         [other for other in said[name, f"{coordinate}{end}"] if not isinstance(other, Periodic)]

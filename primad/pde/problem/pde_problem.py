@@ -25,6 +25,7 @@ from primad.pde.networks.constraint_choice import Left, imposed
 from primad.pde.networks.field_networks import MLP, Inputs, Network
 from primad.pde.networks.hard_constraints import Group
 from primad.pde.problem.conditions import Condition, Data
+from primad.pde.problem.enough_conditions import check_posed
 from primad.pde.problem.settings import settings_of
 from primad.pde.problem.statement import Statement, stated
 from primad.pde.problem.terms import Row, Term, condition_terms, equation_term, normal_of
@@ -100,7 +101,9 @@ class Problem:
         )
         self.groups, fitted = self._grouped()
         self.terms = self._made_terms(fitted, points_order)
+        self.asked: dict[str, dict[str, set[tuple[str, ...]]]] = {}
         self.labels = {name: self._labels(term) for name, term in self.terms.items()}
+        check_posed(self)
         self.evaluated = jit(self.values)
         self._compiled: dict[Any, Any] = {}
         self._processes: dict[int | None, OneProcess] = {}
@@ -314,7 +317,14 @@ class Problem:
     def _labels(self, term: Term) -> tuple[str, ...]:
         """Return the names of a term's residuals; check that they are one number a point each."""
         row = term.draw(3, (0,))
-        program = trace(lambda params, row: self.raw(params, term, row))(self.init(), row)
+
+        def recorded(params: Tree, row: Row) -> Any:
+            known = self.known(params, row)
+            found = tree.map(_plain, term.residual(known, row))
+            self.asked[term.name] = {name: known[name].asked for name in self.unknowns}
+            return found
+
+        program = trace(recorded)(self.init(), row)
         rows = 1 if term.kind == "integral" else len(row["at"])
         for type in program.out_types:
             if type.shape != ((rows,) if term.kind != "integral" else ()):

@@ -15,6 +15,7 @@ from primad.errors import ProblemError
 from primad.nn.saving import load, told
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import Time, clock, time_of
+from primad.pde.problem.enough_conditions import check_handed_on
 from primad.pde.problem.pde_problem import Problem
 from primad.pde.report.interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
 from primad.pde.solve.history import History
@@ -247,7 +248,21 @@ class _Windows:
             raise ProblemError(
                 f"march: time and one to three coordinates of space, got {', '.join(self.now.domain.names)}"
             )
+        self._check_time()
+        check_handed_on(self.now)
         return self.now
+
+    def _check_time(self) -> None:
+        """Raise if the problem of a window is one of another time."""
+        time, number = clock(self.now.domain), len(self.found)
+        low, high = float(self.times[number]), float(self.times[number + 1])
+        if max(abs(time.low - low), abs(time.high - high)) > ROUNDING * float(np.ptp(self.times)):
+            raise ProblemError(
+                f"march: the problem of the window from {low:g} to {high:g} goes from {time.low:g} to {time.high:g}",
+                why="Each window is solved in its own time, which the function is given.",
+                fix="multiply the domain with the time that the function is given: "
+                "lambda time, start: pde.Problem(…, pde.Interval(0, 1) * time, [pde.Initial(**start), …]).",
+            )
 
     def reached(self, solution: Solution) -> None:
         """Take the solution of the window; the next one begins where it ends."""
@@ -292,7 +307,8 @@ def march(
         the solution in all windows; those that were reached, if Ctrl-C or a value that is not finite ended one.
 
     Raises:
-        ProblemError: if the times do not increase, or the problem has no time or more coordinates.
+        ProblemError: if the times do not increase, the problem has no time, another one than the window's, or more
+            coordinates, or an unknown is differentiated twice in time: values are handed on, and no velocities.
     """
     times = plain(times, np.float64)
     if times.ndim != 1 or len(times) < 2 or np.any(np.diff(times) <= 0):
