@@ -213,3 +213,9 @@ def test_without_meshio_the_extra_is_named(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "meshio", None)
     with pytest.raises(ImportError, match=r"primad\[mesh\]"):
         pde.Mesh.read("square.msh")
+
+
+def test_a_polygon_may_repeat_its_first_corner_as_closed_rings_do():
+    ring = pde.Polygon([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)])
+    assert ring.parts == ("edge 0", "edge 1", "edge 2", "edge 3")
+    assert all(np.all(np.isfinite(ring.boundary(part, 4).normals)) for part in ring.parts)

@@ -136,7 +136,7 @@ class Polygon(Domain):
     """A polygon without crossing edges; the parts of its boundary are "edge 0", "edge 1", …, from corner to corner.
 
     Args:
-        corners: the corners in order, either way round.
+        corners: the corners in order, either way round; the first one may be repeated at the end.
         names: of the two coordinates.
 
     Raises:
@@ -156,6 +156,8 @@ class Polygon(Domain):
         if at.ndim != 2 or at.shape[1] != 2 or len(at) < 3 or not np.all(np.isfinite(at)):
             raise ProblemError(f"a polygon has three corners (x, y) or more, got an array of shape {at.shape}")
         check_names(names)
+        if np.array_equal(at[0], at[-1]):  # as closed rings are written
+            at = at[:-1]
         area = 0.5 * float(np.sum(at[:, 0] * np.roll(at[:, 1], -1) - np.roll(at[:, 0], -1) * at[:, 1]))
         if not area:
             raise ProblemError("the corners of a polygon lie on a line: it is empty")
