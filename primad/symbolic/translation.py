@@ -65,7 +65,7 @@ class Translator:
             _, above, below = _factors(expression)
             return [*above, *below]
         if isinstance(expression, sympy.Pow):
-            return [expression.base] if _multiplied(expression.exp) else [expression.base, expression.exp]
+            return [expression.base] if _multiplied(expression) else [expression.base, expression.exp]
         if isinstance(expression, sympy.Piecewise):
             return [part for pair in expression.args for part in (pair.expr, pair.cond)]
         if isinstance(expression, (AppliedUndef, sympy.Derivative, sympy.Subs)):
@@ -128,7 +128,7 @@ class Translator:
         base, exponent = expression.base, expression.exp
         if base == sympy.E:
             return self.recipe.step(words.UNARY[sympy.exp], self._places[exponent])
-        if _multiplied(exponent):
+        if _multiplied(expression):
             return self._products(self._places[base], exponent)
         if base == 2:
             return self.recipe.step(words.exp2, self._places[exponent])
@@ -254,9 +254,15 @@ def _factors(expression: Any) -> tuple[Any, list[Any], list[Any]]:
     return sympy.Mul(*numbers), above, below
 
 
-def _multiplied(exponent: Any) -> bool:
-    """Say whether a power is computed by multiplications, and perhaps a square root."""
-    return bool(exponent.is_Rational and exponent.q in (1, 2))
+def _multiplied(power: Any) -> bool:
+    """Say whether a power is computed by multiplications, and perhaps a square root.
+
+    A product with a square root has no derivative at 0, where x^(3/2) has one: only what is positive is computed so.
+    """
+    exponent = power.exp
+    if not exponent.is_Rational:
+        return False
+    return bool(exponent.q == 1 or (exponent.q == 2 and (abs(exponent.p) == 1 or power.base.is_positive)))
 
 
 def is_constant(expression: Any) -> bool:

@@ -28,9 +28,25 @@ def root(x: Any) -> Any:
     return pnp.sqrt(x)
 
 
+def undefined(x: Any) -> Any:
+    """Return NaN that depends on x, so that its derivatives of all orders are NaN too, and not 0."""
+    return np.nan / x
+
+
 def _log_gamma(x: Any) -> Any:
     """SciPy's is the logarithm of |Γ|; SymPy's is not real for negative x."""
-    return pnp.where(x > 0, special.gammaln(x), np.nan)
+    return pnp.where(x >= 0, special.gammaln(x), undefined(x))
+
+
+def _sinc(x: Any) -> Any:
+    """NumPy's, of x/π, has a series near 0, where sin(x)/x has no derivatives."""
+    return pnp.sinc(x / np.pi)
+
+
+def _arccot(x: Any) -> Any:
+    """SymPy's jumps at 0; on either side it is smooth, which atan(1/x) loses to 1/x."""
+    side = pnp.where(x == 0, 1.0, pnp.sign(x))
+    return pnp.arctan2(side, side * x)
 
 
 def _gamma(x: Any) -> Any:
@@ -55,6 +71,8 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
     sympy.asin: pnp.arcsin,
     sympy.acos: pnp.arccos,
     sympy.atan: pnp.arctan,
+    sympy.acot: _arccot,
+    sympy.sinc: _sinc,
     sympy.sinh: pnp.sinh,
     sympy.cosh: pnp.cosh,
     sympy.tanh: pnp.tanh,
@@ -100,11 +118,9 @@ REWRITTEN: dict[Any, Callable[..., Any]] = {
     sympy.coth: lambda x: 1 / sympy.tanh(x),
     sympy.asec: lambda x: sympy.acos(1 / x),
     sympy.acsc: lambda x: sympy.asin(1 / x),
-    sympy.acot: lambda x: sympy.atan(1 / x),
     sympy.asech: lambda x: sympy.acosh(1 / x),
     sympy.acsch: lambda x: sympy.asinh(1 / x),
     sympy.acoth: lambda x: sympy.atanh(1 / x),
-    sympy.sinc: lambda x: sympy.Piecewise((1, sympy.Eq(x, 0)), (sympy.sin(x) / x, True)),
     sympy.ceiling: lambda x: -sympy.floor(-x),
     sympy.frac: lambda x: x - sympy.floor(x),
     sympy.erfcinv: lambda x: sympy.erfinv(1 - x),

@@ -117,6 +117,63 @@ def test_every_function_has_the_value_that_sympy_says(function: Any) -> None:
     assert compared
 
 
+SINGLE = [
+    each
+    for each in (*vocabulary.UNARY, *vocabulary.REWRITTEN)
+    if each
+    not in (
+        sympy.Not,  # of truths
+        sympy.erf2, sympy.KroneckerDelta,  # of two arguments
+        sympy.erfcinv,  # 1 - x has lost a tiny x, and SymPy has no derivatives of it in numbers
+        sympy.floor, sympy.ceiling, sympy.frac,  # SymPy has no derivatives of steps
+    )
+]  # fmt: skip
+PLACES = (0.0, 1e-12, -1e-12, 1e-7, -1e-7, 0.3, -0.3, 1.0, -1.0, 1.7, -1.7)
+
+
+def three_orders(expression: Any) -> list[Callable[..., Any]]:
+    f = primad.from_sympy(expression, x)
+    return [f, primad.grad(f), primad.grad(primad.grad(f))]
+
+
+@pytest.mark.parametrize("function", SINGLE, ids=lambda function: function.__name__)
+def test_derivatives_are_right_at_zero_and_beside_it(function: Any) -> None:
+    real = sympy.Symbol("x", real=True)
+    compared = 0
+    orders = primad.vmap(lambda a: [order(a) for order in three_orders(function(x))])(np.array(PLACES))
+    for order, found in enumerate(orders):
+        expression = sympy.diff(function(real), real, order)
+        for place, value in zip(PLACES, np.asarray(found), strict=True):
+            if np.isnan(orders[0][PLACES.index(place)]):
+                # A derivative of what is no number is none, or SymPy's branch of it, and never a silent 0.
+                assert value != 0, (place, order)
+                continue
+            expected = sympy.N(expression.subs(real, sympy.Rational(place)), 20)
+            if expected.is_Number and expected.is_finite:  # and no pole, and no DiracDelta(0)
+                np.testing.assert_allclose(float(value), float(expected), rtol=1e-8, err_msg=f"{place}, {order}")
+                compared += 1
+    assert compared >= 4
+
+
+@pytest.mark.parametrize("power", ["3/2", "5/2", "7/2", "4/3", "7/3", "-1/2", "-3/2", "1/2"])
+def test_powers_have_the_derivatives_that_exist_at_zero(power: str) -> None:
+    exponent = sympy.Rational(power)
+    for order, f in enumerate(three_orders(x**exponent)):
+        falling = float(sympy.ff(exponent, order))
+        assert f(0.0) == (0.0 if exponent > order else math.copysign(math.inf, falling))
+        assert f(1e-12) == pytest.approx(falling * 1e-12 ** float(exponent - order), rel=1e-12)
+    for base in (x**2 + y**2, sympy.Abs(x) + y**2):
+        if exponent > 1:
+            f = primad.from_sympy(base**exponent, (x, y))
+            assert primad.grad(f, (0, 1))(0.0, 0.0) == (0.0, 0.0)
+
+
+def test_half_powers_of_what_is_positive_are_products() -> None:
+    program = primad.trace(primad.from_sympy((1 + x**2) ** sympy.Rational(5, 2), x))(1.0)
+    names = {node.op.name for node in program.nodes}
+    assert "sqrt" in names and not {name for name in names if "pow" in name}
+
+
 def test_special_functions_and_constants() -> None:
     values = np.array([-2.5, -0.5, 0.5, 3.7])
     for expression in (sympy.gamma(x), sympy.factorial(x), sympy.sinc(x), sympy.Abs(x) ** sympy.Rational(5, 2)):
