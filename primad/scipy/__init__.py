@@ -1,5 +1,13 @@
 """Functions of SciPy's that are Python code, which no protocol reaches, under SciPy's paths."""
 
+from typing import Any
+
 from primad.scipy import linalg as linalg
+from primad.scipy import other_names
 
 __all__ = ["linalg"]
+
+
+def __getattr__(name: str) -> Any:
+    """Raise, with what to take in place of a module of SciPy's that is missing."""
+    raise other_names.missing("scipy", name, __all__)

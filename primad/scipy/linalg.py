@@ -18,7 +18,7 @@ from primad.numpy.linalg.linear_systems import system
 from primad.numpy.promotion import any_traced
 from primad.ops.linalg.factorization import transposed as turned
 from primad.ops.linalg.factorization import unit_lower, upper_part
-from primad.scipy import matrix_exponentials, structured
+from primad.scipy import matrix_exponentials, other_names, structured
 from primad.scipy.matrix_exponentials import *
 from primad.scipy.mirrors import by_cholesky, floats, mirrored, mirrors, square, within
 from primad.scipy.structured import *
@@ -27,6 +27,11 @@ __all__ = [
     *matrix_exponentials.__all__, *structured.__all__, "cho_factor", "cho_solve", "cholesky", "det", "eigh", "eigvalsh",
     "inv", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_triangular", "svd", "svdvals",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Raise, with what to take in place of a name of scipy.linalg that is missing."""
+    raise other_names.missing("scipy.linalg", name, __all__)
 
 
 def _is_turned(trans: Any) -> bool:

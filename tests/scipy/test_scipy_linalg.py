@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import primad
 import primad.scipy.linalg as mirror
 from primad.recording.refusals import _OF_SCIPY_LINALG
+from primad.scipy.other_names import INSTEAD
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(4, 4)) + 4.0 * np.eye(4)
@@ -395,3 +396,19 @@ def test_the_other_types_of_problems_of_two_matrices_are_what_the_message_says()
         np.testing.assert_allclose(w, values, rtol=1e-10)
         scale = np.linalg.norm(v, axis=0) / np.linalg.norm(vectors, axis=0)
         np.testing.assert_allclose(np.abs(v), np.abs(vectors) * scale, rtol=1e-8, atol=1e-12)
+
+
+def test_names_that_are_missing_name_what_there_is() -> None:
+    assert set(INSTEAD["scipy.linalg"]) <= set(scipy.linalg.__all__).difference(primad.scipy.linalg.__all__)
+    for name in set(scipy.linalg.__all__).difference(primad.scipy.linalg.__all__):
+        way = INSTEAD["scipy.linalg"].get(name, f"scipy.linalg.{name} called as it is: primad.opaque")
+        with pytest.raises(AttributeError, match=re.escape(way)) as caught:
+            getattr(primad.scipy.linalg, name)
+        assert isinstance(caught.value, primad.PrimadError)
+    with pytest.raises(AttributeError, match="did you mean cholesky"):
+        getattr(primad.scipy.linalg, "choleski")  # noqa: B009
+    with pytest.raises(AttributeError, match="primad.numpy.special"):
+        getattr(primad.scipy, "special")  # noqa: B009
+    with pytest.raises(primad.PrimadError, match="np.linalg.lstsq is recorded"):
+        primad.grad(lambda x: primad.scipy.linalg.lstsq(x[:, None] * x, x)[0].sum())(np.ones(2))
+    assert not hasattr(primad.scipy, "__wrapped__")

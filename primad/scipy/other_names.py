@@ -1,0 +1,43 @@
+"""Names of SciPy's that `primad.scipy` does not have, and what to take instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+from primad.errors import MissingAttributeError, no_attribute
+
+INSTEAD = {
+    "scipy.linalg": {
+        "lstsq": "np.linalg.lstsq is recorded.",
+        "eig": "np.linalg.eigh, of symmetric matrices, is recorded.",
+        "eigvals": "np.linalg.eigvalsh, of symmetric matrices, is recorded.",
+        "expm_cond": "expm and expm_frechet are recorded.",
+    },
+    "scipy": {
+        "special": "primad.numpy.special; traced arrays may be given to scipy.special's ufuncs themselves.",
+        "optimize": "primad.optimize has its solvers.",
+        "integrate": "primad.integrate has its solvers.",
+    },
+}
+"""What does the same, by SciPy's module and name."""
+
+
+def missing(module: str, name: str, known: Sequence[str]) -> AttributeError:
+    """Return the error for a name that one of SciPy's modules may have, and `primad.scipy` does not.
+
+    Args:
+        module: of SciPy's.
+        name: which.
+        known: the names that there are.
+    """
+    if name.startswith("__"):
+        return AttributeError(f"module 'primad.{module}' has no attribute {name!r}")
+    fix = INSTEAD[module].get(name, "")
+    if not fix and name in import_module(module).__all__:
+        fix = (
+            f"write it with what is recorded, or have {module}.{name} called as it is: primad.opaque, with a rule by "
+            "primad.custom_jvp."
+        )
+    found: MissingAttributeError = no_attribute(f"primad.{module}", name, known, fix)
+    return found
