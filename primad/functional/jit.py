@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from primad.errors import ShapeError
+from primad.errors import ShapeError, TracingError
 from primad.functional.control.inlining import called
 from primad.functional.derived_calls import axis_of
 from primad.functional.parsing import known_ops
@@ -267,7 +267,11 @@ class _Compilation:
                 return self.function(*args, **kwargs)
             free = _of_others(self.function, args, fixed)
             return called(free, dynamic, kwargs, leaves, in_tree, (id(self.function), fixed, static))
-        types = tuple([type_of(leaf) for leaf in leaves])
+        try:
+            types = tuple([type_of(leaf) for leaf in leaves])
+        except TracingError as error:
+            fix = _as_static(self.function, dynamic, fixed)
+            raise (error.with_fix(fix) if fix else error) from None
         weak = tuple([is_weak(leaf) for leaf in leaves])
         static = static_key(self.function, fixed, [args[i] for i in fixed]) if fixed else ()
         nested = in_tree.num_nodes - in_tree.num_leaves > 3  # than the tuple of both, the arguments and the keywords
@@ -337,6 +341,19 @@ class _Compilation:
 def _among(positions: Sequence[int], count: int) -> tuple[int, ...]:
     """Return which of so many arguments are at these positions, which may count from the end."""
     return tuple([place for i in positions if 0 <= (place := i if i >= 0 else i + count) < count])
+
+
+def _as_static(function: Function, dynamic: Sequence[Any], fixed: Sequence[int]) -> str:
+    """Say how to pass what is a text or another object than an array; "" where an argument is only in part."""
+    others = [i for i in range(len(dynamic) + len(fixed)) if i not in fixed]
+    found = [
+        i for i, x in zip(others, dynamic, strict=True) if tree.flatten(x)[1].is_leaf() and not hasattr(x, "__array__")
+    ]
+    odd = [i for i in found if not isinstance(dynamic[others.index(i)], (bool, int, float))]
+    if not odd:
+        return ""
+    places = odd[0] if len(odd) == 1 and not fixed else (*sorted([*fixed, *odd]),)
+    return f"a constant is a static argument: static_argnums={places}, by its position; or close over it."
 
 
 def _of_others(function: Function, args: Sequence[Any], fixed: Sequence[int]) -> Function:

@@ -411,3 +411,15 @@ def test_params_that_python_takes_for_equal_have_keys_of_their_own():
     assert len(set(keys)) == len(keys)
     for params in ((), (("axes", (0, 1)), ("name", "x")), (("shape", ()), ("wide", None))):
         assert params_key(params) is params
+
+
+@pytest.mark.parametrize("odd", ["sin", object(), len], ids=["text", "object", "function"])
+def test_an_argument_that_is_no_array_names_static_argnums(odd):
+    def scaled(x, y, how):
+        return 2 * x + y
+
+    with pytest.raises(primad.TracingError, match=r"cannot be traced(?s:.*)static_argnums=2, by its position"):
+        primad.jit(scaled)(1.0, 2, odd)
+    assert primad.jit(scaled, static_argnums=2)(1.0, 2, odd) == 4
+    with pytest.raises(primad.TracingError, match=r"static_argnums=\(1, 2\)"):
+        primad.jit(scaled, static_argnums=1)(1.0, 2, odd)
