@@ -405,10 +405,10 @@ def test_names_that_are_missing_name_what_there_is() -> None:
         with pytest.raises(AttributeError, match=re.escape(way)) as caught:
             getattr(primad.scipy.linalg, name)
         assert isinstance(caught.value, primad.PrimadError)
-    with pytest.raises(AttributeError, match="did you mean cholesky"):
+    with pytest.raises(AttributeError, match=r"did you mean cholesky"):
         getattr(primad.scipy.linalg, "choleski")  # noqa: B009
-    with pytest.raises(AttributeError, match="primad.numpy.special"):
+    with pytest.raises(AttributeError, match=r"primad.numpy.special"):
         getattr(primad.scipy, "special")  # noqa: B009
-    with pytest.raises(primad.PrimadError, match="np.linalg.lstsq is recorded"):
+    with pytest.raises(primad.PrimadError, match=r"np.linalg.lstsq is recorded"):
         primad.grad(lambda x: primad.scipy.linalg.lstsq(x[:, None] * x, x)[0].sum())(np.ones(2))
     assert not hasattr(primad.scipy, "__wrapped__")
