@@ -80,7 +80,8 @@ def _check_time(problem: Problem, name: str) -> None:
     for one in _of(problem, name):
         known = one.order if isinstance(one, Initial) else 0 if isinstance(one, Dirichlet) else None
         found += [known for part in one.parts(problem.domain) if _is_at_a_time(problem.domain, part, time)]
-    if len([one for one in found if one is None or one < order]) >= order:
+    # A condition of one's own may say several things.
+    if None in found or len([one for one in found if one is not None and one < order]) >= order:
         return
     missing = 0 if 0 not in found else 1 if 1 not in found else order - 1
     derivative = " ".join([time] * missing)
@@ -105,6 +106,8 @@ def _is_at_a_time(domain: Domain, part: str, time: str) -> bool:
 def _check_space(problem: Problem, name: str) -> None:
     """Warn of ends with fewer conditions than an equation of fourth order, or of a higher one, asks for."""
     domain, said = problem.domain, _of(problem, name)
+    if any(one.kind == "condition" for one in said):  # which may say several things
+        return
     parts = [part for one in said if not isinstance(one, Periodic) for part in one.parts(domain)]
     repeated = problem.statement.periodic([name])
     for coordinate in domain.names:
