@@ -344,10 +344,12 @@ def _among(positions: Sequence[int], count: int) -> tuple[int, ...]:
 
 
 def _as_static(function: Function, dynamic: Sequence[Any], fixed: Sequence[int]) -> str:
-    """Say how to pass what is a text or another object than an array; "" where an argument is only in part."""
+    """Say how to pass what is a text or another object without a shape; "" where an argument is only in part."""
     others = [i for i in range(len(dynamic) + len(fixed)) if i not in fixed]
     found = [
-        i for i, x in zip(others, dynamic, strict=True) if tree.flatten(x)[1].is_leaf() and not hasattr(x, "__array__")
+        i
+        for i, x in zip(others, dynamic, strict=True)
+        if tree.flatten(x)[1].is_leaf() and not hasattr(x, "__array__") and not hasattr(x, "shape")
     ]
     odd = [i for i in found if not isinstance(dynamic[others.index(i)], (bool, int, float))]
     if not odd:
