@@ -270,7 +270,7 @@ class _Compilation:
         try:
             types = tuple([type_of(leaf) for leaf in leaves])
         except TracingError as error:
-            fix = _as_static(self.function, dynamic, fixed)
+            fix = _as_static(dynamic, fixed)
             raise (error.with_fix(fix) if fix else error) from None
         weak = tuple([is_weak(leaf) for leaf in leaves])
         static = static_key(self.function, fixed, [args[i] for i in fixed]) if fixed else ()
@@ -343,15 +343,16 @@ def _among(positions: Sequence[int], count: int) -> tuple[int, ...]:
     return tuple([place for i in positions if 0 <= (place := i if i >= 0 else i + count) < count])
 
 
-def _as_static(function: Function, dynamic: Sequence[Any], fixed: Sequence[int]) -> str:
+def _as_static(dynamic: Sequence[Any], fixed: Sequence[int]) -> str:
     """Say how to pass what is a text or another object without a shape; "" where an argument is only in part."""
     others = [i for i in range(len(dynamic) + len(fixed)) if i not in fixed]
-    found = [
+    odd = [
         i
         for i, x in zip(others, dynamic, strict=True)
-        if tree.flatten(x)[1].is_leaf() and not hasattr(x, "__array__") and not hasattr(x, "shape")
+        if tree.flatten(x)[1].is_leaf()
+        and not isinstance(x, (bool, int, float))
+        and not (hasattr(x, "__array__") or hasattr(x, "shape"))
     ]
-    odd = [i for i in found if not isinstance(dynamic[others.index(i)], (bool, int, float))]
     if not odd:
         return ""
     places = odd[0] if len(odd) == 1 and not fixed else (*sorted([*fixed, *odd]),)
