@@ -118,28 +118,19 @@ def adaptive(
         is_last = direction * (t + direction * h - stop) >= 0
         end = np.where(is_last, stop, t + stop_gradient(direction * h))
         found = method.step(fun, t, y, state["slope"], end - t)
-        error = stop_gradient(found.error(atol, rtol))
-        good = error < 1
-        wanted = SAFETY * np.where(error > 0, error, 1.0) ** (-1.0 / (method.order + 1))
-        growth = np.where(error == 0, LARGEST, np.minimum(LARGEST, wanted))
-        growth = np.where(state["refused"], np.minimum(1.0, growth), growth)
-        shrink = np.maximum(SMALLEST, np.where(np.isfinite(wanted), wanted, SMALLEST))
-        taken = stop_gradient(np.abs(end - t))
-        length = np.minimum(taken * np.where(good, growth, shrink), longest)
+        good, length = _judged(found.error(atol, rtol), np.abs(end - t), state["refused"], method.order)
+        length = np.minimum(length, longest)
         short = ~good & (length < shortest)
         happened, is_over = counted(state["events"], good, t, y, end, found.y)
         status = np.where(short, -1, np.where(is_over, 1, 0))
-        steep = np.argmax(np.abs(state["slope"]) / (1.0 + np.abs(y)))
-        bad = np.where(np.isfinite(found.slope), found.y, found.slope)
-        component = np.where(np.all(np.isfinite(bad)), steep, _first_bad(bad))
         after = {
             "t": np.where(good, end, t),
             "y": np.where(good, found.y, y),
             "slope": np.where(good, found.slope, state["slope"]),
-            "h": stop_gradient(length),
+            "h": length,
             "refused": ~good,
             "status": status,
-            "component": stop_gradient(component),
+            "component": stop_gradient(_to_blame(state["slope"], y, found)),
             "events": stop_gradient(happened),
         }
         if piece is not None:
@@ -151,6 +142,31 @@ def adaptive(
     if piece is not None:
         piece.state = state
     return SolutionPath(count, state["status"], state["component"], state["t"], t, h, end, y, inside, state["y"])
+
+
+def _judged(error: Any, taken: Any, refused: Any, order: int) -> tuple[Any, Any]:
+    """Say whether a step is good enough, and how long the next one is to be; both are constants to derivatives.
+
+    Args:
+        error: estimate of the step's error, in units of the tolerance.
+        taken: length of the step.
+        refused: whether the one before was not good enough: then the next one is no longer than this.
+        order: of the method.
+    """
+    error = stop_gradient(error)
+    good = error < 1
+    wanted = SAFETY * np.where(error > 0, error, 1.0) ** (-1.0 / (order + 1))
+    growth = np.where(error == 0, LARGEST, np.minimum(LARGEST, wanted))
+    growth = np.where(refused, np.minimum(1.0, growth), growth)
+    shrink = np.maximum(SMALLEST, np.where(np.isfinite(wanted), wanted, SMALLEST))
+    return good, stop_gradient(taken) * np.where(good, growth, shrink)
+
+
+def _to_blame(slope: Any, y: Any, found: Any) -> Any:
+    """Return the steepest component; or −1 − k, where the k-th one that a step found is the first not finite."""
+    steep = np.argmax(np.abs(slope) / (1.0 + np.abs(y)))
+    bad = np.where(np.isfinite(found.slope), found.y, found.slope)
+    return np.where(np.all(np.isfinite(bad)), steep, _first_bad(bad))
 
 
 def values_by_pieces(

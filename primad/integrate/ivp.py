@@ -120,13 +120,7 @@ def solve_ivp(
     check_options(unknown)
     args = checked_args(args)
 
-    def slope(t: Any, y: Any) -> Any:
-        found = as_floats(fun(t, pnp.expand_dims(y, -1) if vectorized else y, *args))
-        found = pnp.reshape(found, (-1,)) if vectorized or (found.shape == () and y.shape == (1,)) else found
-        if found.shape != y.shape:
-            raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
-        return found
-
+    slope = _slope_of(fun, args, vectorized)
     watched = events_of(events, args)
     if is_plain(start, stop) and start == stop:
         return _unmoved(start, y0, t_eval, dense_output, len(watched))
@@ -155,6 +149,19 @@ def solve_ivp(
     result.t_events = [times if traced else times[np.isfinite(times)] for times, _ in found] if watched else None
     result.y_events = [y if traced else y[np.isfinite(times)] for times, y in found] if watched else None
     return result
+
+
+def _slope_of(fun: Function, args: Sequence[Any], vectorized: bool) -> Function:
+    """Return the slope as a function (t, y) of arrays with one axis."""
+
+    def slope(t: Any, y: Any) -> Any:
+        found = as_floats(fun(t, pnp.expand_dims(y, -1) if vectorized else y, *args))
+        found = pnp.reshape(found, (-1,)) if vectorized or (found.shape == () and y.shape == (1,)) else found
+        if found.shape != y.shape:
+            raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
+        return found
+
+    return slope
 
 
 def _unmoved(start: Any, y0: Any, t_eval: Any, dense_output: bool, events: int) -> OptimizeResult:
