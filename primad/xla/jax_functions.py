@@ -292,6 +292,15 @@ def functions() -> dict[str, Function]:
         "overlap_add": overlap_add,
         "window_argmax": window_argmax,
         "draw": draw,
+        **_of_matrices(),
+        "project": lambda results, *, index: results[index],
+    }
+
+
+def _of_matrices() -> dict[str, Function]:
+    """Return the function of each op of linear algebra."""
+    jnp = jax_module().numpy
+    return {
         "lu": _lu,
         "qr": lambda a: tuple(jnp.linalg.qr(a)),
         "cholesky": _cholesky,
@@ -309,7 +318,6 @@ def functions() -> dict[str, Function]:
         "expm_frechet": expm_frechet,
         "solve_sylvester": solve_sylvester,
         "sqrtm": sqrtm,
-        "project": lambda results, *, index: results[index],
     }
 
 
