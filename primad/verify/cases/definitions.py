@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.verify.exact.object_arrays import Numbers, order_along, pointwise
+from primad.verify.exact.number_systems import Numbers
+from primad.verify.exact.object_arrays import order_along, pointwise
 
 Axes = tuple[int, ...]
 

@@ -16,7 +16,8 @@ from primad.programs.loops.while_loop import while_loop
 from primad.recording.tracing import trace
 from primad.transforms import lower
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Operand, floats
-from primad.verify.exact.object_arrays import Evaluator, Numbers
+from primad.verify.exact.number_systems import Numbers
+from primad.verify.exact.object_arrays import Evaluator
 
 Array = np.ndarray[Any, Any]
 

@@ -10,7 +10,8 @@ import numpy as np
 from primad.ir.program import ClosedProgram
 from primad.ops.record.primitive import one_or_all
 from primad.transforms.lowering import lower
-from primad.verify.exact.object_arrays import Evaluator, Numbers
+from primad.verify.exact.number_systems import Numbers
+from primad.verify.exact.object_arrays import Evaluator
 
 Array = np.ndarray[Any, Any]
 

@@ -28,7 +28,7 @@ from primad.transforms.batching import mapped
 from primad.transforms.reverse import transposed
 from primad.verify.cases import meanings
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Operand, floats
-from primad.verify.exact.object_arrays import Numbers
+from primad.verify.exact.number_systems import Numbers
 
 Array = np.ndarray[Any, Any]
 

@@ -12,7 +12,8 @@ from primad import ops
 from primad.nn.convolution import conv_, conv_transpose_
 from primad.nn.pooling import adaptive_avg_pool_, adaptive_max_pool_, avg_pool_, max_pool_
 from primad.verify.cases.drawn_cases import Case, Choices, Example, floats
-from primad.verify.exact.object_arrays import Numbers, first_largest
+from primad.verify.exact.number_systems import Numbers
+from primad.verify.exact.object_arrays import first_largest
 
 Shape = tuple[int, ...]
 

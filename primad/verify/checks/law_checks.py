@@ -25,7 +25,8 @@ from primad.verify.cases.drawn_cases import Case, Choices, Seeded
 from primad.verify.checks.decide import FAULTS, Wrong, decide
 from primad.verify.checks.operand_forms import combined, described, forms_of, others, rewriters, traced
 from primad.verify.checks.trial import Trial, close, run_as_it_stands
-from primad.verify.exact.object_arrays import Evaluator, recognize
+from primad.verify.exact.number_systems import recognize
+from primad.verify.exact.object_arrays import Evaluator
 from primad.verify.exact.sympy_numbers import Symbols
 from primad.verify.verdicts import How, Row
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import mpmath
 
-from primad.verify.exact.object_arrays import CONSTANTS, recognize
+from primad.verify.exact.number_systems import CONSTANTS, recognize
 
 
 class UndefinedError(ArithmeticError):

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from primad.verify.exact.object_arrays import CONSTANTS, recognize
+from primad.verify.exact.number_systems import CONSTANTS, recognize
 
 DIGITS = 60
 """Decimal digits of numeric comparisons."""
