@@ -1,11 +1,11 @@
 """Laws that belong to no single op, with the statements that `primad.verify` proves.
 
 The first families are applied by constructors, as the ops that are kept outermost say
-(`primad.ops.record.primitive.Outermost`), the second by the pass that moves sums over directions towards the inputs
-(`primad.simplify.collapse`), the third by that for sums of derivatives (`primad.simplify.factor_linear`), the fourth to
-programs about to be planned (`primad.simplify.outer_products`), the fifth to these and to programs about to be
-differentiated (`primad.simplify.slice_pushdown`), the sixth to what is planned, last of all
-(`primad.simplify.like_terms`).
+(`primad.ops.record.primitive.Outermost`), the second, in `direction_laws`, by the pass that moves sums over directions
+towards the inputs (`primad.simplify.collapse`), the third by that for sums of derivatives
+(`primad.simplify.factor_linear`), the fourth to programs about to be planned (`primad.simplify.outer_products`), the
+fifth to these and to programs about to be differentiated (`primad.simplify.slice_pushdown`), the sixth to what is
+planned, last of all (`primad.simplify.like_terms`).
 """
 
 from __future__ import annotations
@@ -16,29 +16,13 @@ import numpy as np
 
 from primad import ops
 from primad.ops.record.primitive import Law
-
-
-def _wide(x: Any) -> Any:
-    return ops.broadcast(x, shape=(4, *x.shape), axes=(0,))
-
-
-def _total(x: Any) -> Any:
-    return ops.sum(x, axes=(0,))
-
-
-def _windows(x: Any, axis: int) -> Any:
-    return ops.windows(x, axes=(axis,), count=(2,), size=(2,), step=(2,), dilation=(1,), low=(1,))
-
-
-def _overlap(x: Any, axis: int) -> Any:
-    return ops.overlap_add(x, axes=(axis,), length=(4,), step=(1,), dilation=(1,), low=(0,))
-
+from primad.simplify.direction_laws import COLLAPSE, total, wide
 
 _OUTERMOST = (
     Law(
         "a broadcast is outermost: pointwise ops of two operands",
         "bitwise",
-        lambda x, y: (ops.mul(_wide(x), _wide(y)), _wide(ops.mul(x, y))),
+        lambda x, y: (ops.mul(wide(x), wide(y)), wide(ops.mul(x, y))),
         ((3,), (3,)),
     ),
     Law(
@@ -53,13 +37,13 @@ _OUTERMOST = (
     Law(
         "a broadcast is outermost: with a literal",
         "bitwise",
-        lambda x: (ops.add(_wide(x), 2.0), _wide(ops.add(x, 2.0))),
+        lambda x: (ops.add(wide(x), 2.0), wide(ops.add(x, 2.0))),
         ((3,),),
     ),
     Law(
         "a broadcast is outermost: select",
         "bitwise",
-        lambda c, x, y: (ops.select(_wide(c > 0), _wide(x), _wide(y)), _wide(ops.select(c > 0, x, y))),
+        lambda c, x, y: (ops.select(wide(c > 0), wide(x), wide(y)), wide(ops.select(c > 0, x, y))),
         ((3,), (3,), (3,)),
     ),
     Law(
@@ -113,143 +97,8 @@ _OUTERMOST = (
     Law(
         "a mask is outermost: broadcast",
         "bitwise",
-        lambda c, x: (_wide(ops.mask(c > 0, x)), ops.mask(_wide(c > 0), _wide(x))),
+        lambda c, x: (wide(ops.mask(c > 0, x)), ops.mask(wide(c > 0), wide(x))),
         ((3,), (3,)),
-    ),
-)
-
-_COLLAPSE = (
-    Law(
-        "a sum of products along an axis that both operands have is the contraction's own",
-        "real",
-        lambda x, y: (_total(ops.contract(x, y, labels="ab,ac->abc")), ops.contract(x, y, labels="ab,ac->bc")),
-        ((4, 2), (4, 3)),
-    ),
-    Law(
-        "a sum goes through add",
-        "real",
-        lambda x, y: (_total(ops.add(x, y)), ops.add(_total(x), _total(y))),
-        ((4, 2), (4, 2)),
-    ),
-    Law(
-        "a sum goes through sub and neg",
-        "real",
-        lambda x, y: (_total(ops.neg(ops.sub(x, y))), ops.neg(ops.sub(_total(x), _total(y)))),
-        ((4, 2), (4, 2)),
-    ),
-    Law(
-        "a sum goes through a product with a constant",
-        "real",
-        lambda x, y: (_total(ops.mul(x, _wide(y))), ops.mul(_total(x), y)),
-        ((4, 2), (2,)),
-    ),
-    Law(
-        "a sum goes through a quotient by a constant",
-        "real",
-        lambda x, y: (_total(ops.div(x, _wide(y))), ops.div(_total(x), y)),
-        ((4, 2), (2,)),
-    ),
-    Law(
-        "a sum goes through mask",
-        "real",
-        lambda c, x: (_total(ops.mask(_wide(c > 0), x)), ops.mask(c > 0, _total(x))),
-        ((2,), (4, 2)),
-    ),
-    Law(
-        "a sum goes through select",
-        "real",
-        lambda c, x, y: (_total(ops.select(_wide(c > 0), x, y)), ops.select(c > 0, _total(x), _total(y))),
-        ((2,), (4, 2), (4, 2)),
-    ),
-    Law(
-        "a sum goes through permute",
-        "real",
-        lambda x: (
-            ops.sum(ops.permute(x, order=(2, 0, 1)), axes=(1,)),
-            ops.permute(ops.sum(x, axes=(0,)), order=(1, 0)),
-        ),
-        ((4, 2, 3),),
-    ),
-    Law(
-        "a sum goes through reshape",
-        "real",
-        lambda x: (_total(ops.reshape(x, shape=(4, 6))), ops.reshape(_total(x), shape=(6,))),
-        ((4, 2, 3),),
-    ),
-    Law(
-        "a sum goes through slice",
-        "real",
-        lambda x: (
-            _total(ops.slice_(x, start=(0, 1), stop=(4, 3), step=(1, 1))),
-            ops.slice_(_total(x), start=(1,), stop=(3,), step=(1,)),
-        ),
-        ((4, 3),),
-    ),
-    Law(
-        "a sum goes through pad",
-        "real",
-        lambda x: (
-            _total(ops.pad(x, low=(0, 1), high=(0, 2), interior=(0, 1))),
-            ops.pad(_total(x), low=(1,), high=(2,), interior=(1,)),
-        ),
-        ((4, 3),),
-    ),
-    Law(
-        "a sum goes through flip and cumsum",
-        "real",
-        lambda x: (
-            _total(ops.cumsum(ops.flip(x, axes=(1,)), axis=1, reverse=False)),
-            ops.cumsum(ops.flip(_total(x), axes=(0,)), axis=0, reverse=False),
-        ),
-        ((4, 3),),
-    ),
-    Law(
-        "a sum goes through windows",
-        "real",
-        lambda x: (_total(_windows(x, 1)), _windows(_total(x), 0)),
-        ((4, 3),),
-    ),
-    Law(
-        "a sum goes through overlap_add",
-        "real",
-        lambda x: (_total(_overlap(x, 1)), _overlap(_total(x), 0)),
-        ((4, 3, 2),),
-    ),
-    Law(
-        "a sum goes through concatenate",
-        "real",
-        lambda x, y: (_total(ops.concatenate(x, y, axis=1)), ops.concatenate(_total(x), _total(y), axis=0)),
-        ((4, 2), (4, 3)),
-    ),
-    Law(
-        "a sum goes through broadcast",
-        "real",
-        lambda x: (
-            _total(ops.broadcast(x, shape=(4, 3, 2), axes=(1,))),
-            ops.broadcast(_total(x), shape=(3, 2), axes=(0,)),
-        ),
-        ((4, 2),),
-    ),
-    Law(
-        "sums over two axes go through a product to different factors",
-        "real",
-        lambda x, y: (
-            ops.sum(
-                ops.mul(ops.broadcast(x, shape=(4, 3), axes=(0,)), ops.broadcast(y, shape=(4, 3), axes=(1,))),
-                axes=(0, 1),
-            ),
-            ops.mul(ops.sum(x, axes=(0,)), ops.sum(y, axes=(0,))),
-        ),
-        ((3,), (4,)),
-    ),
-    Law(
-        "a sum goes through contract",
-        "real",
-        lambda x, y: (
-            _total(ops.contract(x, y, labels="abc,cd->abd")),
-            ops.contract(_total(x), y, labels="ab,bc->ac"),
-        ),
-        ((4, 2, 3), (3, 2)),
     ),
 )
 
@@ -305,15 +154,15 @@ _GATHER = (
     Law(
         "a sum of equal views is the view of the sum",
         "real",
-        lambda x, y: (ops.add(_total(x), _total(y)), _total(ops.add(x, y))),
+        lambda x, y: (ops.add(total(x), total(y)), total(ops.add(x, y))),
         ((2, 3), (2, 3)),
     ),
     Law(
         "a multiple of a linear op in a sum is the op of the multiple",
         "real",
         lambda x, y, z: (
-            ops.add(ops.mul(_total(x), ops.broadcast(z, shape=(3,), axes=(0,))), _total(y)),
-            _total(ops.add(ops.mul(x, ops.broadcast(z, shape=(2, 3), axes=(0, 1))), y)),
+            ops.add(ops.mul(total(x), ops.broadcast(z, shape=(3,), axes=(0,))), total(y)),
+            total(ops.add(ops.mul(x, ops.broadcast(z, shape=(2, 3), axes=(0, 1))), y)),
         ),
         ((2, 3), (2, 3), ()),
     ),
@@ -401,4 +250,4 @@ _TERMS = (
     ),
 )
 
-PASS_LAWS = (*_OUTERMOST, *_COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_TERMS)
+PASS_LAWS = (*_OUTERMOST, *COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_TERMS)
