@@ -15,6 +15,7 @@ import numpy as np
 from primad.errors import ShapeError, TracingError, no_attribute, users_frame
 from primad.ir.array_types import ArrayType, array_type
 from primad.ir.node import Constant, Node, Params, Trace, named
+from primad.recording.attribute_names import instead_of, method_of_object
 from primad.recording.foreign import plain, refuse_foreign
 from primad.recording.object_arrays import OBJECTS, as_object, holds_traced, stacked
 from primad.recording.operators import ArrayOperators
@@ -108,9 +109,9 @@ class TracedArray(ArrayOperators):
         if method is None:
             if name.startswith("__"):  # what NumPy, copy and notebooks look for
                 raise AttributeError(name)
-            method = None if self.shape else _of_object(name)
+            method = None if self.shape else method_of_object(name)
         if method is None:
-            raise no_attribute("a traced array", name, dir(self), _instead_of(name))
+            raise no_attribute("a traced array", name, dir(self), instead_of(name))
 
         def bound(*args: Any, **kwargs: Any) -> Any:
             return called(method, f"x.{name}", (self, *args), kwargs)
@@ -255,42 +256,6 @@ class TracedArray(ArrayOperators):
             why="It stands for a value inside the function that is being recorded.",
             fix="return it from the function; primad.value(x) is a plain array.",
         )
-
-
-_ELSEWHERE = (
-    (
-        "numpy detach cpu cuda to block_until_ready values to_numpy magnitude",
-        "it is an array already: leave that out; primad.value(x) is the plain array, without a derivative.",
-    ),
-    ("grad backward requires_grad requires_grad_ zero_grad", "derivatives are functions: primad.grad(f)(x)."),
-    (
-        "append extend insert pop remove",
-        "arrays have a fixed length: primad.numpy.append(x, value), or primad.numpy.array of a list.",
-    ),
-    ("at", "x = primad.numpy.set_at(x, i, value), or add_at."),
-    ("iloc loc", "x[i] takes elements by their places."),
-)
-"""What to write for attributes that arrays of other systems have, and lists."""
-
-
-def _of_object(name: str) -> Any:
-    """Return what NumPy's function of a name does with an element of an array of objects: it calls its method."""
-    ufunc = getattr(np, name, None)
-    return UFUNCS.get(ufunc) if isinstance(ufunc, np.ufunc) and any("O" in loop for loop in ufunc.types) else None
-
-
-def _instead_of(name: str) -> str:
-    """Say what to write for an attribute of NumPy's or other arrays that traced arrays do not have; "" for others."""
-    if not hasattr(np.ndarray, name):
-        return next((way for names, way in _ELSEWHERE if name in names.split()), "")
-    function = getattr(np, name, None)
-    if function in FUNCTIONS or function in UFUNCS:
-        return f"write np.{name}(x)."
-    if name in ("fill", "put"):
-        return "x = primad.numpy.copy(x) before: copies may be written to."
-    return (
-        f"primad.value(x).{name} is that of the plain array, without a derivative; dir(x) lists what traced ones have."
-    )
 
 
 def escaped(node: Node) -> TracingError:
