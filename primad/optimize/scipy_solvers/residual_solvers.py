@@ -107,21 +107,7 @@ def least_squares(
     """
     from scipy import optimize  # loads when it is called
 
-    if jac_sparsity is not None:
-        raise TracingError(
-            "least_squares: jac_sparsity is for differences, and the exact Jacobian is a whole matrix",
-            fix="leave jac_sparsity out, or pass products=True for large problems: the matrix is not made then.",
-        )
-    if not callable(jac) and not (isinstance(jac, str) and jac in SCHEMES):
-        hint = (
-            "write args=(…) if these are arguments of fun." if isinstance(jac, tuple) else "leave jac out: it is exact."
-        )
-        raise TracingError(f"least_squares: jac is a function or one of {SCHEMES}, got {jac!r}", fix=hint)
-    if method not in ("trf", "dogbox", "lm"):
-        raise TracingError(
-            f"least_squares: there is no method {method!r}",
-            fix='choose "trf", "dogbox" or "lm", or call solve(LevenbergMarquardt(), fun, x0) or GaussNewtonCG().',
-        )
+    _check_options(jac, method, jac_sparsity)
     flat = Plain(fun, x0, args, "least_squares", compiled, kwargs)
     settings: dict[str, Any] = {
         "ftol": ftol, "xtol": xtol, "gtol": gtol, "loss": loss, "f_scale": f_scale, "tr_solver": tr_solver,
@@ -142,6 +128,25 @@ def least_squares(
     found.active_mask = tree.map(lambda leaf: np.asarray(leaf, int), flat.tree(found.active_mask))
     found.fun = as_array(flat.call(found.x)) if callable(jac) else flat.result(found.x)
     return found
+
+
+def _check_options(jac: Any, method: Any, jac_sparsity: Any) -> None:
+    """Raise for what SciPy takes and this does not, and for what neither knows."""
+    if jac_sparsity is not None:
+        raise TracingError(
+            "least_squares: jac_sparsity is for differences, and the exact Jacobian is a whole matrix",
+            fix="leave jac_sparsity out, or pass products=True for large problems: the matrix is not made then.",
+        )
+    if not callable(jac) and not (isinstance(jac, str) and jac in SCHEMES):
+        hint = (
+            "write args=(…) if these are arguments of fun." if isinstance(jac, tuple) else "leave jac out: it is exact."
+        )
+        raise TracingError(f"least_squares: jac is a function or one of {SCHEMES}, got {jac!r}", fix=hint)
+    if method not in ("trf", "dogbox", "lm"):
+        raise TracingError(
+            f"least_squares: there is no method {method!r}",
+            fix='choose "trf", "dogbox" or "lm", or call solve(LevenbergMarquardt(), fun, x0) or GaussNewtonCG().',
+        )
 
 
 def _supplied(flat: Plain, jac: Any, products: bool) -> tuple[Function, Function]:
