@@ -27,13 +27,13 @@ from primad.functional.control.user_loops import fori_loop as fori_loop
 from primad.functional.control.user_loops import map as map
 from primad.functional.control.user_loops import scan as scan
 from primad.functional.control.while_loops import while_loop as while_loop
-from primad.functional.derivatives.first_order import grad as grad
 from primad.functional.derivatives.first_order import jvp as jvp
 from primad.functional.derivatives.first_order import linear_transpose as linear_transpose
 from primad.functional.derivatives.first_order import linearize as linearize
-from primad.functional.derivatives.first_order import value_and_grad as value_and_grad
 from primad.functional.derivatives.first_order import vjp as vjp
 from primad.functional.derivatives.gradient_checks import check_grads as check_grads
+from primad.functional.derivatives.gradients import grad as grad
+from primad.functional.derivatives.gradients import value_and_grad as value_and_grad
 from primad.functional.derivatives.higher_order import derivative as derivative
 from primad.functional.derivatives.higher_order import hvp as hvp
 from primad.functional.derivatives.higher_order import laplacian as laplacian

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotFiniteError, ShapeError, TracingError
-from primad.functional.derivatives.first_order import value_and_grad as with_gradient
+from primad.functional.derivatives.gradients import value_and_grad as with_gradient
 from primad.functional.export.distribute import compiler_of
 from primad.optimize.endings import Reason, ending, reason_of
 from primad.optimize.gauss_newton.residual_models import Loss, Residuals, finite

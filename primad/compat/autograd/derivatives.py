@@ -11,9 +11,9 @@ import numpy as np
 
 from primad import numpy as pn
 from primad.functional.control.checkpointing import checkpoint as checkpoint
-from primad.functional.derivatives.first_order import grad as _grad
 from primad.functional.derivatives.first_order import jvp, vjp
-from primad.functional.derivatives.first_order import value_and_grad as _value_and_grad
+from primad.functional.derivatives.gradients import grad as _grad
+from primad.functional.derivatives.gradients import value_and_grad as _value_and_grad
 from primad.functional.derivatives.lazy_arrays import LazyMatrix
 from primad.functional.derivatives.lazy_matrices import hessian as _hessian
 from primad.functional.derivatives.lazy_matrices import jacobian as _jacobian

@@ -9,7 +9,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from primad.errors import NotDifferentiableError, ShapeError
-from primad.functional.derivatives.first_order import function_name, grad, jvp, matching_leaves
+from primad.functional.derivatives.first_order import function_name, jvp, matching_leaves
+from primad.functional.derivatives.gradients import grad
 from primad.functional.derived_calls import Call, Selected, check_differentiable, run_once
 from primad.functional.transformed import transform
 from primad.ir.node import Leaf

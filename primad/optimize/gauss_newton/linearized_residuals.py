@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from primad.errors import NotDifferentiableError
-from primad.functional.derivatives.first_order import value_and_grad
+from primad.functional.derivatives.gradients import value_and_grad
 from primad.functional.jit import jit
 from primad.ir.array_types import ArrayType
 from primad.ir.key import Key

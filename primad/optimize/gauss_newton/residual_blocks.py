@@ -11,7 +11,7 @@ import numpy as np
 
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.control.mapping import vmap
-from primad.functional.derivatives.first_order import value_and_grad
+from primad.functional.derivatives.gradients import value_and_grad
 from primad.functional.derivatives.higher_order import taylor
 from primad.functional.derivatives.lazy_matrices import jacrev
 from primad.functional.jit import jit

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotFiniteError, ShapeError
-from primad.functional.derivatives.first_order import jvp, value_and_grad, vjp
+from primad.functional.derivatives.first_order import jvp, vjp
+from primad.functional.derivatives.gradients import value_and_grad
 from primad.functional.derivatives.higher_order import hvp, taylor
 from primad.functional.export.distribute import compiler_of
 from primad.functional.jit import jit

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.functional.derivatives.first_order import value_and_grad as with_gradient
+from primad.functional.derivatives.gradients import value_and_grad as with_gradient
 from primad.functional.export.distribute import compiler_of
 from primad.optimize.parameter_vectors import Space, Tree, Vector, check_counts, flat_like, not_finite
 from primad.optimize.quasi_newton.line_search import LinePoint, strong_wolfe

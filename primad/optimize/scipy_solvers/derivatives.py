@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError, TracingError
-from primad.functional.derivatives.first_order import value_and_grad as with_gradient
+from primad.functional.derivatives.gradients import value_and_grad as with_gradient
 from primad.functional.derivatives.higher_order import hvp
 from primad.functional.derivatives.lazy_matrices import hessian
 from primad.numpy.shapes.shaping import reshape

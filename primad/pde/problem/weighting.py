@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.functional.derivatives.first_order import grad
+from primad.functional.derivatives.gradients import grad
 from primad.functional.jit import jit
 from primad.optimize.parameter_vectors import Space
 from primad.pde.geometry.intervals import clock

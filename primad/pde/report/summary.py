@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from primad.explanation.machine_speeds import machine
-from primad.functional.derivatives.first_order import value_and_grad
+from primad.functional.derivatives.gradients import value_and_grad
 from primad.ir.program import Cost
 from primad.optimize.parameter_vectors import Space
 from primad.pde.geometry.intervals import Parameters, factors_of
