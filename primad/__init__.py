@@ -57,13 +57,13 @@ from primad.functional.rules.opaque import opaque as opaque
 from primad.ir.array_types import ArrayType as ArrayType
 from primad.ir.program import Cost as Cost
 from primad.ir.program import Program as Program
+from primad.ops.record.fields import Law as Law
 from primad.ops.record.kinds import composite as composite
 from primad.ops.record.kinds import custom as custom
 from primad.ops.record.kinds import elementwise as elementwise
 from primad.ops.record.kinds import linear as linear
 from primad.ops.record.kinds import multilinear as multilinear
 from primad.ops.record.kinds import piecewise_constant as piecewise_constant
-from primad.ops.record.primitive import Law as Law
 from primad.ops.record.primitive import Primitive as Primitive
 from primad.parallel.job import ranks as ranks
 from primad.parallel.shares import Share as Share

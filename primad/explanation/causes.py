@@ -31,8 +31,8 @@ def causes(plan: Executable, machine: Machine) -> list[str]:
     """Say what of a plan runs by NumPy's definitions, why, and what each costs in a run, as predicted."""
     found: dict[tuple[str, str], list[float]] = {}
     for node, times in _alone(plan):
-        if node.op.views or not node.inputs or node.op.called:  # how what is called runs is among the details
-            continue
+        if node.op.memory.views or not node.inputs or node.op.programs.called:
+            continue  # how what is called runs is among the details
         why = reason(node) or ("llvmlite is not there" if compiler() is None else "")
         if why:
             found.setdefault((node.op.name, why), []).append(times * by_numpy(node, machine, machine.peak).total)

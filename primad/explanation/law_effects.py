@@ -60,7 +60,7 @@ def written_out(program: Program) -> Cost:
         paths[node] = paths.get(node, 0) + 1
     total = Cost()
     for node in reversed(program.nodes):
-        if not isinstance(node.op, Leaf) and node.op.called:
+        if not isinstance(node.op, Leaf) and node.op.programs.called:
             paths[node] = 1
         for operand in node.inputs:
             paths[operand] = paths.get(operand, 0) + paths[node]
@@ -106,4 +106,4 @@ def _is_composite(node: Node) -> bool:
 
 
 def _is_own(node: Node) -> bool:
-    return not isinstance(node.op, Leaf) and (not node.op.holds_program or node.op.called)
+    return not isinstance(node.op, Leaf) and (not node.op.holds_program or node.op.programs.called)

@@ -54,13 +54,13 @@ def category(node: Node) -> str:
     """Return what a node is, for its colour."""
     if isinstance(node.op, Leaf):
         return "inputs"
-    if node.op.views:
+    if node.op.memory.views:
         return "moves"
     if node.op.cost(node).matmul_flops:
         return "matrix products"
     if node.op.name in NEEDS:
         return "functions"
-    if node.op.pointwise:
+    if node.op.axes.pointwise:
         return "arithmetic"
     map = axis_map(node)
     summed = any(map.role(label) == "summed" for labels in map.operands for label in labels)

@@ -152,7 +152,7 @@ class Call:
             operands = traced_operands([*self.leaves, *self.program.sources, *extras])
             return list(as_tuple(primitive(*operands, of=of, **options)))
         key = DerivativeKey(primitive, of.key, named(options))
-        build = primitive.build
+        build = primitive.programs.build
         assert build is not None
         executable = prepared(key, lambda: build(of.hoisted, **options))
         return executable.run([*map(np.asarray, self.leaves), *self.program.source_values, *arrays(extras)])

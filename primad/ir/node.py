@@ -40,9 +40,6 @@ class Operation(Protocol):
 class Leaf:
     """The op of a node without inputs."""
 
-    consumed = ()
-    outermost = None
-
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -320,7 +317,7 @@ class _Types:
     def of(self, op: Any, inputs: tuple[Node, ...], params: Params, key: Any) -> Any:
         """Return the type of an application."""
         types = tuple([operand.type for operand in inputs])
-        if getattr(op, "programs", ()):  # they would be kept alive
+        if op.programs.names:  # they would be kept alive
             return op.infer(*types, **dict(params))
         found = self._known.get((op, types, key))
         if found is None:

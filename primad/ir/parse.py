@@ -194,7 +194,7 @@ def _statement(
     _check_call(op, len(nodes), dict(params))
     kinds = _kinds(op)
     for key, value in params:
-        if isinstance(value, ClosedProgram) != (key in op.programs) or not _fits(value, kinds.get(key)):
+        if isinstance(value, ClosedProgram) != (key in op.programs.names) or not _fits(value, kinds.get(key)):
             raise ProgramError(f"program text: {op.name} takes no {key}={value!r}")
     return trace.place(op, tuple(nodes), tuple(params))
 
@@ -222,7 +222,7 @@ def _check_call(op: Any, count: int, params: dict[str, Any]) -> None:
 def _kinds(op: Any) -> dict[str, Any]:
     """Return the types of an op's params, as far as one of its functions says them."""
     kinds: dict[str, Any] = {}
-    for function in (op.build, op.numpy, op.lower, op.infer):
+    for function in (op.programs.build, op.numpy, op.lower, op.infer):
         if inspect.isfunction(function):
             kinds.update(get_type_hints(function))
     return kinds

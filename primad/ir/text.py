@@ -59,9 +59,10 @@ def render(program: Any, lines: bool = False, indent: str = "", name: str = "pro
         if node.op is CAPTURED:
             text = "captured" + _array_text(node.params[0][1].array)
         else:
+            held = node.op.programs.names
             text = " ".join(
                 [node.op.name, *_operands(node, names)]
-                + [f"{key}={_param_text(value, indent + '  ', key in node.op.programs)}" for key, value in node.params]
+                + [f"{key}={_param_text(value, indent + '  ', key in held)}" for key, value in node.params]
             )
         where = f"  # {shown_place(program.lines[node])}" if lines and node in program.lines else ""
         out.append(f"{indent}  {result} = {text}{where}")

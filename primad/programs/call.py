@@ -14,6 +14,7 @@ from typing import Any
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, TupleType, type_of_results
 from primad.ir.program import ClosedProgram
+from primad.ops.record.fields import Axes, Derivative, Programs, Work
 from primad.ops.record.primitive import Primitive, one_or_all
 from primad.programs.derived_programs import active_in, batched, cost, linearized, pulled, pushed_together
 from primad.runtime.executors.dispatch import prepared_call
@@ -44,21 +45,16 @@ def _push(tangents: Sequence[Any], *operands: Any, residuals: bool, of: ClosedPr
 
 
 call: Primitive = Primitive(
-    "call",
-    "program",
-    _run,
-    _infer,
-    None,
-    lambda *args, of: pulled(call, *args, of=of),
-    None,
-    None,
+    name="call",
+    kind="program",
+    numpy=_run,
+    infer=_infer,
     lower=lambda *operands, of: one_or_all(inline(of.hoisted, operands)),
-    linear_operands=None,
-    flops=lambda node: cost(dict(node.params)["of"]),
+    derivative=Derivative(
+        linearize=_push, transpose=lambda *args, of: pulled(call, *args, of=of), linear_operands=None
+    ),
+    axes=Axes(batch=lambda *args, of: batched(call, *args, of=of)),
+    programs=Programs(names=("of",), build=lambda program: program, called=True),
+    work=Work(flops=lambda node: cost(dict(node.params)["of"])),
     doc="A program, called: it is planned once, however often it is called.",
-    build=lambda program: program,
-    programs=("of",),
-    called=True,
-    linearize=_push,
-    batch=lambda *args, of: batched(call, *args, of=of),
 )

@@ -1,6 +1,6 @@
 """What is derived from the programs that ops hold: made once for each distinct program, however often it is applied.
 
-All ops that hold a program are differentiated by one scheme (`linearize` in `primad.ops.record.primitive`): the
+All ops that hold a program are differentiated by one scheme (`linearize` in `primad.ops.record.fields`): the
 application is replaced by one with further results, the residuals, and by what is linear in the tangents and reads
 them. Reverse mode transposes the latter. Where nothing will be transposed, one application gives values and tangents.
 """

@@ -26,7 +26,8 @@ from primad.ir.program import ClosedProgram, Program
 from primad.numpy.linalg.diagonals import diagonal_, trace_
 from primad.numpy.linalg.products import matmul_
 from primad.ops.arrays.contraction import letters
-from primad.ops.record.primitive import Law, LawClass, Primitive, Rewrite, application, consuming, one_or_all
+from primad.ops.record.fields import Axes, Derivative, Law, LawClass, Laws, Programs, Rewrite, Work
+from primad.ops.record.primitive import Primitive, application, consuming, one_or_all
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.runtime.cache import BUILT
@@ -55,7 +56,7 @@ def program_op(
         build: `(program, **options) -> Program`, on its program with captured values as inputs.
         out_types: `(closed program, **options) -> types of the outputs of what it builds`.
         consumed: laws of the ops that it is an operand of.
-        linearize: a rule of its own (see `primad.ops.record.primitive`), which differentiation uses instead of
+        linearize: a rule of its own (see `primad.ops.record.fields`), which differentiation uses instead of
             lowering.
         transpose: how it is transposed in operands in which its program is linear, where it has a rule of its own.
         batch: how to batch it; by default a vmap node holds it, or it is mapped with its rule if it has one of its own.
@@ -77,23 +78,19 @@ def program_op(
         return _batch_whole(primitive, flags, size, operands, params)
 
     primitive = Primitive(
-        name,
-        "program",
-        numpy,
-        infer,
-        None,
-        transpose,
-        None,
-        None,
+        name=name,
+        kind="program",
+        numpy=numpy,
+        infer=infer,
         lower=lower_built,
-        flops=lambda node: lower(alone(node.op, [operand.type for operand in node.inputs], node.params)).cost(),
+        derivative=Derivative(linearize=linearize, transpose=transpose, linear_operands=None if transpose else ()),
+        axes=Axes(batch=batch or (batch_whole if linearize is None else None)),
+        programs=Programs(names=("of",), build=build),
+        laws=Laws(consumed=tuple(consumed)),
+        work=Work(
+            flops=lambda node: lower(alone(node.op, [operand.type for operand in node.inputs], node.params)).cost()
+        ),
         doc=doc,
-        build=build,
-        programs=("of",),
-        linear_operands=None if transpose else (),
-        linearize=linearize,
-        batch=batch or (batch_whole if linearize is None else None),
-        consumed=tuple(consumed),
     )
     return primitive
 
@@ -122,8 +119,8 @@ class BuiltKey(NamedTuple):
 def built(primitive: Primitive, of: ClosedProgram, options: dict[str, Any]) -> Program:
     """Return the program that an op stands for, fit to be differentiated again, from the cache if it is there."""
     key = BuiltKey(primitive, of.key, named(options), LEFT_OUT.get())
-    assert primitive.build is not None
-    build = primitive.build
+    assert primitive.programs.build is not None
+    build = primitive.programs.build
     program: Program = BUILT.get(key, lambda: expand(build(of.hoisted, **options)))
     return program
 
@@ -248,16 +245,16 @@ def _inside(op: Primitive) -> Callable[..., Node | None]:
     """
 
     def rule(node: Node, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
-        assert op.axes is not None and op.adapt is not None
+        assert op.axes.map is not None and op.axes.adapt is not None
         if not _chooses(op, node):
             return None
         types = [x.type for x in inputs]
-        found = op.axes(*types, **params)
+        found = op.axes.map(*types, **params)
         place = inputs.index(node)
         batch = found.operands[place][0]
         if found.role(batch) != "mapped":
             return None
-        inner = op.adapt(found.change({batch: None}, types, [op.infer(*types, **params)]), **params)
+        inner = op.axes.adapt(found.change({batch: None}, types, [op.infer(*types, **params)]), **params)
         if inner is None:
             return None
         others = [

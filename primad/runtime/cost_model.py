@@ -29,7 +29,7 @@ from primad.native.emit.op_table import (
 from primad.native.emit.pointwise import NEEDS
 from primad.native.loops.batched_while import member_of
 from primad.native.loops.body_programs import form_of, has_body, step_program
-from primad.ops.record.primitive import LoopForm
+from primad.ops.record.fields import LoopForm
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.system.deferred import loaded
 from primad.system.machine import SECOND_CACHE
@@ -147,12 +147,12 @@ def by_steps(
 
 def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
     """Predict how long a call of an op's NumPy definition takes."""
-    if node.op.called:
+    if node.op.programs.called:
         return _of_held(node, machine, peak)
     cost = node.op.cost(node)
     ufunc = isinstance(loaded(node.op.numpy), np.ufunc)
     call = machine.call * (STEP_CALLS if ufunc else DEFINITION_CALLS)
-    if node.op.views:
+    if node.op.memory.views:
         return Prediction(calls=call)
     if cost.matmul_flops:
         return Prediction(products=_of_product(node, cost.matmul_flops, machine, peak), calls=call)
@@ -191,7 +191,7 @@ def _of_held(node: Node, machine: Machine, peak: float) -> Prediction:
         once = program.cost()
         times = max(1.0, flops / once.flops) if once.flops else 1.0
         steps = [x for x in program.nodes if not isinstance(x.op, Leaf)]
-        if once.flops > MOST_WORK or any(x.op.called and reason(x) for x in steps):
+        if once.flops > MOST_WORK or any(x.op.programs.called and reason(x) for x in steps):
             total = total + by_steps(steps, machine, peak).times(times)
         else:
             total = total + _within(program, machine).times(times)
@@ -227,7 +227,7 @@ def in_one_function(nodes: Sequence[Node], machine: Machine) -> Prediction:
         if has_body(node):
             loop = _of_loop(form_of(node), machine)
             products, kernels = products + loop.products, kernels + loop.kernels
-        elif not isinstance(node.op, Leaf) and not node.op.views:
+        elif not isinstance(node.op, Leaf) and not node.op.memory.views:
             cost = node.op.cost(node)
             if cost.matmul_flops:
                 products += _of_product(node, cost.matmul_flops, machine, machine.peak_alone) + LOOP_SECONDS

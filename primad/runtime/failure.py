@@ -1,6 +1,6 @@
 """Failure that depends on data: an op met a value for which it is not defined, while a program ran.
 
-Which values these are is in the op's record (`primad.ops.record.primitive.DomainOfDefinition`). Whatever runs a program
+Which values these are is in the op's record (`primad.ops.record.fields.DomainOfDefinition`). Whatever runs a program
 says the same three things of a failure, from which the error is made: the op's node, the place in its batch, and the
 value there.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from primad.errors import PrimadError
 from primad.ir.node import Node
 from primad.native.emit.emit_context import INTERRUPTED
-from primad.ops.record.primitive import DomainOfDefinition
+from primad.ops.record.fields import DomainOfDefinition
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 A value that is only ever summed along an axis need not exist along that axis: if every use of it is a sum over the
 axis, or a linear op whose other operands are constant along it and whose result is itself only summed, then the sum can
 be taken at the start of the chain instead of at its end. One backward walk finds those values, one forward walk builds
-their sums. (Its dual, a broadcast over directions comes last, is a constructor law: see `primad.ops.record.primitive`.)
+their sums. (Its dual, a broadcast over directions comes last, is a constructor law: see `Outermost` in
+`primad.ops.record.fields`.)
 
 The pass is for sums over the directions of a derivative. It is exact in exact arithmetic, but it turns Σ(x − y) into
 Σx − Σy, which would lose digits in a user's own sum of small differences; so it runs where a derivative composite sums
@@ -84,7 +85,7 @@ def _passage(node: Node, demand: Axes) -> _SumPassage:
     """
     count = len(node.inputs)
     nothing = _SumPassage(_NONE, [_NONE] * count, [_NONE] * count, node.params)
-    if not demand or node.op.axes is None:
+    if not demand or node.op.axes.map is None:
         return nothing
     groups = node.op.linear_groups(count)
     found = axis_map(node)
@@ -105,7 +106,7 @@ def _passage(node: Node, demand: Axes) -> _SumPassage:
         return nothing
     dropped: dict[Hashable, int | None] = dict.fromkeys(names.values())
     change = found.change(dropped, [operand.type for operand in node.inputs], [node.type])
-    params = node.op.adapt(change, **dict(node.params))
+    params = node.op.axes.adapt(change, **dict(node.params))
     if params is None:
         return nothing
     return _SumPassage(frozenset(names), [*map(frozenset, sums)], [*map(frozenset, constant)], named(params))
@@ -123,7 +124,7 @@ def _constant(node: Node, axis: int) -> bool:
     """Say whether a value is the same all along an axis."""
     if isinstance(node.op, Leaf):
         return node.op is LITERAL
-    if node.op.axes is None or node.op.pointwise:
+    if node.op.axes.map is None or node.op.axes.pointwise:
         return False
     found = axis_map(node)
     return found.role(found.results[0][axis]) == "made"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from primad import ops
-from primad.ops.record.primitive import Law
+from primad.ops.record.fields import Law
 
 
 def wide(x: Any) -> Any:

@@ -1,7 +1,7 @@
 """Laws that belong to no single op, with the statements that `primad.verify` proves.
 
 The first families are applied by constructors, as the ops that are kept outermost say
-(`primad.ops.record.primitive.Outermost`), the second, in `direction_laws`, by the pass that moves sums over directions
+(`primad.ops.record.fields.Outermost`), the second, in `direction_laws`, by the pass that moves sums over directions
 towards the inputs (`primad.simplify.collapse`), the third by that for sums of derivatives
 (`primad.simplify.factor_linear`), the fourth to programs about to be planned (`primad.simplify.outer_products`), the
 fifth to these and to programs about to be differentiated (`primad.simplify.slice_pushdown`), the sixth to what is
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.ops.record.primitive import Law
+from primad.ops.record.fields import Law
 from primad.simplify.direction_laws import COLLAPSE, total, wide
 
 _OUTERMOST = (

@@ -72,13 +72,13 @@ def _taken(node: Node) -> Wants | None:
         bounds = zip(params["start"], params["stop"], params["step"], shape, strict=True)
         return tuple([None if (a, b, step) == (0, n, 1) else (a, b) for a, b, step, n in bounds])
     if _takes_rows(node) and node.inputs[1].type.ndim == 1 and node.type.ndim == node.inputs[0].type.ndim:
-        axis = node.op.takes_rows(*[x.type for x in node.inputs], **dict(node.params))
+        axis = node.op.indexing.takes_rows(*[x.type for x in node.inputs], **dict(node.params))
         return tuple([node.inputs[1] if i == axis else None for i in range(node.inputs[0].type.ndim)])
     return None
 
 
 def _takes_rows(node: Node) -> bool:
-    return not isinstance(node.op, Leaf) and node.op.takes_rows is not None
+    return not isinstance(node.op, Leaf) and node.op.indexing.takes_rows is not None
 
 
 def _together(taken: Wants, wants: Wants) -> Wants:
@@ -98,7 +98,7 @@ def _passing(node: Node, wants: Wants) -> Wants:
     if isinstance(node.op, Leaf):
         return tuple([want if node.op is LITERAL and isinstance(want, tuple) else None for want in wants])
     several = any(isinstance(x.type, TupleType) for x in (node, *node.inputs))
-    unknown = several or node.op.called or (not node.op.pointwise and node.op.adapt is None)
+    unknown = several or node.op.programs.called or (not node.op.axes.pointwise and node.op.axes.adapt is None)
     if unknown or node.op.domain is not None:
         return _all(node)
     map = axis_map(node)
@@ -223,11 +223,11 @@ class _Taking:
             return trace.literal(literal_value(node), ArrayType(tuple(lengths), node.type.dtype))
         operands = [self._cut(operand, own) for operand, own in _of_mapped(node, wants)]
         params = dict(node.params)
-        if not node.op.pointwise:
+        if not node.op.axes.pointwise:
             map = axis_map(node)
             cut = zip(map.results[0], wants, lengths, strict=True)
             new: dict[Hashable, int | None] = {label: length for label, want, length in cut if want is not None}
-            params = node.op.adapt(map.change(new, [x.type for x in node.inputs], [node.type]), **params)
+            params = node.op.axes.adapt(map.change(new, [x.type for x in node.inputs], [node.type]), **params)
         return apply(trace, node.op, *operands, **params)
 
     def _rest(self, node: Node, wants: Wants) -> Node:

@@ -142,7 +142,7 @@ class _Copies:
         """Return what is computed in two colours and used by what is not: two computations may differ in a last bit."""
         nodes = self._program.nodes
         several = [node for node in nodes if len(self._wanted.get(node, ())) > 1]
-        twice = {node for node in several if not isinstance(node.op, Leaf) and not node.op.views}
+        twice = {node for node in several if not isinstance(node.op, Leaf) and not node.op.memory.views}
         ends = {*self._program.outputs, *[x for node in nodes if node not in twice for x in node.inputs]}
         return [node for node in several if node in twice and node in ends]
 
@@ -219,7 +219,7 @@ class _Copies:
 
 def labels_of(node: Node) -> tuple[Sequence[Labels], Labels]:
     """Return the labels of the axes of a node's operands, and of its result; None for axes that it mixes."""
-    if node.op.pointwise:
+    if node.op.axes.pointwise:
         own = tuple(range(len(node.type.shape)))
         return [own] * len(node.inputs), own
     if node.op is project:

@@ -13,6 +13,7 @@ from primad.ir.axes import Change, result_types
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ops.arrays.broadcasting import widen
+from primad.ops.record.fields import Derivative, Programs, Work
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all, packed
 from primad.ops.record.rules import missing_rule
 from primad.recording.traced_array import TracedArray
@@ -74,7 +75,7 @@ def _batchable(program: Program, batched: Sequence[bool]) -> tuple[Program, set[
             if not wide.isdisjoint(node.inputs):
                 wide.add(node)
         composites = {node for node in wide if not isinstance(node.op, Leaf) and node.op.is_composite}
-        unknown = {node for node in composites if node.op.batch is None and not node.op.has_rule}
+        unknown = {node for node in composites if node.op.axes.batch is None and not node.op.has_rule}
         if not unknown:
             return program, wide
         program = lower_nodes(program, unknown)
@@ -83,13 +84,13 @@ def _batchable(program: Program, batched: Sequence[bool]) -> tuple[Program, set[
 def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...], size: int) -> Any:
     """Apply a node's op to operands of which some have a leading batch axis; all its results have one."""
     op, params = node.op, dict(node.params)
-    if op.batch is not None:
-        return op.batch(flags, size, *operands, **params)
+    if op.axes.batch is not None:
+        return op.axes.batch(flags, size, *operands, **params)
     if op.has_rule:
         return _mapped(node, operands, flags, size)
-    if op.adapt is None:
+    if op.axes.adapt is None:
         raise missing_rule(op, "axis map")
-    adapted = None if op.pointwise and not all(flags) else _inserted(node, flags, size)
+    adapted = None if op.axes.pointwise and not all(flags) else _inserted(node, flags, size)
     if adapted is None:
         operands = [x if on else widen(x, size) for x, on in zip(operands, flags, strict=True)]
         adapted = _inserted(node, (True,) * len(operands), size)
@@ -101,7 +102,7 @@ def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...],
 def _inserted(node: Node, flags: tuple[bool, ...], size: int) -> dict[str, Any] | None:
     """Return a node's params when operands get a leading axis; None if others must get it too."""
     change = Change.insert(flags, size, [operand.type for operand in node.inputs], result_types(node.type))
-    adapted: dict[str, Any] | None = node.op.adapt(change, **dict(node.params))
+    adapted: dict[str, Any] | None = node.op.axes.adapt(change, **dict(node.params))
     return adapted
 
 
@@ -146,17 +147,13 @@ def _cost(node: Node) -> Cost:
 
 
 mapped = Primitive(
-    "mapped",
-    "program",
-    _mapped_rows,
-    _mapped_type,
-    _mapped_tangent,
-    None,
-    None,
-    None,
+    name="mapped",
+    kind="program",
+    numpy=_mapped_rows,
+    infer=_mapped_type,
     lower=lambda *operands, of, **options: one_or_all(inline(_build_mapped(of.hoisted, **options), operands)),
-    flops=_cost,
+    derivative=Derivative(jvp=_mapped_tangent),
+    programs=Programs(names=("of",), build=_build_mapped),
+    work=Work(flops=_cost),
     doc="A composite with a rule of its own, on a stack of operands; its rule is that of each.",
-    build=_build_mapped,
-    programs=("of",),
 )

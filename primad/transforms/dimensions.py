@@ -74,7 +74,7 @@ class Dimensions:
                 several[node.inputs[0]].append((dict(node.params)["index"], node))
             elif isinstance(node.type, TupleType):
                 maps.append((node, axis_map(node), several.setdefault(node, [])))
-            elif node.op.pointwise:
+            elif node.op.axes.pointwise:
                 _join_all(node, union)
             else:
                 maps.append((node, axis_map(node), [(0, node)]))
@@ -192,7 +192,7 @@ def couplings(program: Program, chosen: Sequence[bool], taken: bool = False) -> 
             if operand not in dependent or operand.type.shape[axis] <= 1:
                 continue
             made = names.difference(*[_names(x) for x in map.operands[node.inputs.index(operand)]])
-            if label is None and made and taken and node.op.takes_rows is not None:
+            if label is None and made and taken and node.op.indexing.takes_rows is not None:
                 points.add(dimensions.of(operand, axis))
                 continue
             if label is None and (None in own or coupled or made):
@@ -228,10 +228,10 @@ def dependents(nodes: Sequence[Node], inputs: Sequence[Node]) -> set[Node]:
 def axis_map(node: Node) -> AxisMap:
     """Return the axis map of a node; one that mixes every axis if its op has none."""
     types = [operand.type for operand in node.inputs]
-    if node.op.axes is None:
+    if node.op.axes.map is None:
         results = result_types(node.type)
         return AxisMap(tuple([(None,) * type.ndim for type in types]), tuple([(None,) * type.ndim for type in results]))
-    found: AxisMap = node.op.axes(*types, **dict(node.params))
+    found: AxisMap = node.op.axes.map(*types, **dict(node.params))
     return found
 
 

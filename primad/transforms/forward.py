@@ -31,7 +31,7 @@ def push_tangents(
         primals: fresh nodes for the inputs.
         tangents: their tangents.
         marks: further tangents that enter at nodes of the program, added to what arrives there.
-        residuals: whether the tangents will be transposed (see `linearize` in `primad.ops.record.primitive`).
+        residuals: whether the tangents will be transposed (see `linearize` in `primad.ops.record.fields`).
 
     Returns:
         the outputs and their tangents.
@@ -50,23 +50,23 @@ def push_tangents(
         if node in mapping:
             continue
         moves = not isinstance(node.op, Leaf) and node.type.is_float and not moving.keys().isdisjoint(node.inputs)
-        apart = moves and node.op.linearize is not None
+        apart = moves and node.op.derivative.linearize is not None
         if not apart:
             mapping[node] = rebuild(node, mapping, trace, copy=True)
         if node in marks:
             moving[node] = marks[node]
         if not moves:
             continue
-        if not apart and node.op.jvp is None:
+        if not apart and node.op.derivative.jvp is None:
             raise missing_rule(node.op, "JVP rule")
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
         incoming = [moving[operand] if operand in moving else Zero(operand.type) for operand in node.inputs]
         params = dict(node.params)
         if apart:
-            out, tangent = node.op.linearize(incoming, *operands, residuals=residuals, **params)
+            out, tangent = node.op.derivative.linearize(incoming, *operands, residuals=residuals, **params)
             mapping[node] = packed(out, trace)
         else:
-            tangent = node.op.jvp(incoming, result_of(mapping[node]), *operands, **params)
+            tangent = node.op.derivative.jvp(incoming, result_of(mapping[node]), *operands, **params)
         if isinstance(tangent, tuple):
             if not all(isinstance(part, Zero) for part in tangent):
                 moving[node] = tangent

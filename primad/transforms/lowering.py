@@ -62,7 +62,7 @@ def _lowered(program: Program, new: dict[Any, Program]) -> Program:
     def again(node: Node, operands: Sequence[TracedArray]) -> Any:
         closed, sources = closed_together([new[of.key] for of in node.op.held(node.params)])
         params = dict(node.params)
-        params.update(zip([name for name, _ in node.params if name in node.op.programs], closed, strict=True))
+        params.update(zip([name for name, _ in node.params if name in node.op.programs.names], closed, strict=True))
         trace = newest([operand.node for operand in operands], node.trace)
         return node.op(*operands, *[TracedArray(rebuild(source, {}, trace)) for source in sources], **params)
 
@@ -111,12 +111,12 @@ def spelled_out(program: Program) -> Program:
 
 def _built(node: Node, operands: Sequence[TracedArray]) -> Any:
     options = dict(node.params)
-    return one_or_all(inline(node.op.build(options.pop("of").hoisted, **options), operands))
+    return one_or_all(inline(node.op.programs.build(options.pop("of").hoisted, **options), operands))
 
 
 def calls(program: Program) -> list[Node]:
     """Return the applications whose programs a plan runs."""
-    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.called]
+    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.programs.called]
 
 
 def lower_except(program: Program, kept: Callable[[Primitive], bool]) -> Program:

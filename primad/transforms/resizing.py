@@ -50,7 +50,7 @@ def resized(
 def _resized_params(node: Node, axis: Mapping[Node, int], length: int) -> Params:
     """Return a node's params when the dimension has another length."""
     op = node.op
-    if op.pointwise or not node.params or op is project:
+    if op.axes.pointwise or not node.params or op is project:
         return node.params
     map, results = axis_map(node), result_types(node.type)
     own = [node] * (len(results) == 1)  # what several results have along the dimension, operands have
@@ -58,7 +58,7 @@ def _resized_params(node: Node, axis: Mapping[Node, int], length: int) -> Params
     names = {labels[place] for value, labels in arrays if (place := axis.get(value)) is not None}
     names.discard(None)
     change = map.change(dict.fromkeys(names, length), [operand.type for operand in node.inputs], results)
-    return named(op.adapt(change, **dict(node.params)))
+    return named(op.axes.adapt(change, **dict(node.params)))
 
 
 def _resized_type(node: Node, axis: Mapping[Node, int], length: int) -> ArrayType:

@@ -11,6 +11,7 @@ from primad.ir.node import INPUT, Node, Trace, is_literal, reachable
 from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ir.replay import rebuild, replay
 from primad.ops.elementwise.strong_zeros import is_masked, keep_masked, sum_of_masked
+from primad.ops.record.fields import Derivative, Programs, Work
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all
 from primad.ops.record.rules import missing_rule, tangent_sum
 from primad.recording.traced_array import TracedArray
@@ -50,7 +51,7 @@ def pull_cotangents(
         cotangent = pending.pop(node)
         params = dict(node.params)
         positions = [i for i, operand in enumerate(node.inputs) if operand in linear]
-        if node.op.has_rule and node.op.transpose is None:
+        if node.op.has_rule and node.op.derivative.transpose is None:
             for operand, found in zip(
                 [node.inputs[i] for i in positions], _through(node, cotangent, linear), strict=True
             ):
@@ -58,7 +59,7 @@ def pull_cotangents(
             continue
         _check_linear(node, positions)
         operands = [Linear(operand.type) if operand in linear else TracedArray(operand) for operand in node.inputs]
-        contributions = node.op.transpose(cotangent, *operands, **params)
+        contributions = node.op.derivative.transpose(cotangent, *operands, **params)
         masked = is_masked(cotangent)
         for i in positions:
             contribution, operand = contributions[i], node.inputs[i]
@@ -117,7 +118,7 @@ def _is_definition(node: Node, linear: set[Node]) -> bool:
 
 def _check_linear(node: Node, positions: Sequence[int]) -> None:
     op = node.op
-    if op.transpose is None:
+    if op.derivative.transpose is None:
         if op.kind in ("linear", "multilinear"):
             raise missing_rule(op, "transpose rule")
         raise NotDifferentiableError(
@@ -310,17 +311,13 @@ def _cost(node: Node) -> Cost:
 
 
 transposed = Primitive(
-    "transposed",
-    "program",
-    _transposed_values,
-    _transposed_type,
-    _transposed_tangent,
-    None,
-    None,
-    None,
+    name="transposed",
+    kind="program",
+    numpy=_transposed_values,
+    infer=_transposed_type,
     lower=lambda *operands, of, linear: one_or_all(inline(_build_transposed(of.hoisted, linear=linear), operands)),
-    flops=_cost,
+    derivative=Derivative(jvp=_transposed_tangent),
+    programs=Programs(names=("of",), build=_build_transposed),
+    work=Work(flops=_cost),
     doc="A composite's transpose in the operands in which it is linear; its rule still holds for the others.",
-    build=_build_transposed,
-    programs=("of",),
 )

@@ -13,7 +13,8 @@ from signal import SIG_IGN, SIGINT, signal
 from typing import Any
 
 from primad.errors import TracingError, suggestion
-from primad.ops.record.primitive import Law, Primitive
+from primad.ops.record.fields import Law
+from primad.ops.record.primitive import Primitive
 from primad.verify.cases.case_table import cases
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks.axis_checks import check_axis_map
@@ -145,8 +146,8 @@ def _check_params(op: Primitive, examples: Sequence[Example]) -> None:
 
 def _arity(op: Primitive) -> int:
     """Return how many operands an op takes, from its partial derivatives or its NumPy function."""
-    if op.partials:
-        return len(op.partials)
+    if op.derivative.partials:
+        return len(op.derivative.partials)
     try:
         parameters = inspect.signature(op.numpy).parameters.values()
     except ValueError:  # a ufunc without a signature
@@ -183,7 +184,7 @@ def rows(subject: Subject, source: Callable[[str], Choices], op: Primitive | Non
     consumed = _guarded(op, "consumers", lambda: consumers_row(subject, op, source))
     if consumed is not None:
         yield consumed
-    yield from law_rows(op.name, (*op.laws, *op.consumed))
+    yield from law_rows(op.name, (*op.laws.own, *op.laws.consumed))
 
 
 def _guarded(op: Primitive, what: str, check: Callable[[], Row | None]) -> Row | None:
@@ -199,7 +200,7 @@ def check_row(case: Case, op: Primitive, what: str, check: Check, source: Callab
     """Run one check on all examples of a case."""
     found: list[How] = []
     remarks: dict[str, None] = {}
-    more = check is check_axis_map and not op.pointwise and op.domain is None
+    more = check is check_axis_map and not op.axes.pointwise and op.domain is None
     for index in range(case.examples * (MORE if more else 1)):
         choose = source(f"{op.name}, {index}")
         try:
@@ -214,7 +215,8 @@ def check_row(case: Case, op: Primitive, what: str, check: Check, source: Callab
     if not found:
         return None
     worst = max(found, key=ORDER.index)
-    return Row(op.name, what, worst, op.exempt if worst == "exempt" else "; ".join([_count(found), *remarks]))
+    note = op.derivative.exempt if worst == "exempt" else "; ".join([_count(found), *remarks])
+    return Row(op.name, what, worst, note)
 
 
 def _count(found: Sequence[How]) -> str:

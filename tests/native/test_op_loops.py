@@ -40,7 +40,7 @@ def test_the_table_is_total() -> None:
     assert {op.name for op, how in NATIVE.items() if isinstance(how, Missing)} == EXCEPTIONS
     for op, how in NATIVE.items():
         assert isinstance(how, (Pointwise, Loops, Way, Missing))
-        assert isinstance(how, Pointwise) <= op.pointwise
+        assert isinstance(how, Pointwise) <= op.axes.pointwise
         assert not isinstance(how, Missing) or how.reason
     assert set(POINTWISE) <= set(NATIVE)
 

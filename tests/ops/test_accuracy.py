@@ -73,7 +73,7 @@ def _functions() -> Iterator[tuple[str, Function]]:
             name in NO_ACCURACY
             or op.holds_program
             or case.reverse_only
-            or not (op.pointwise or op.kind == "composite" or name.startswith("reduce"))
+            or not (op.axes.pointwise or op.kind == "composite" or name.startswith("reduce"))
         ):
             continue
         for example in _examples(case):

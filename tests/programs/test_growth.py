@@ -98,7 +98,7 @@ def test_ops_that_hold_programs(name, chain):
         pytest.skip("its program is linear")
 
     def work(depth):
-        held = {key: deepened(of, depth, chain) for key, of in example.params.items() if key in case.op.programs}
+        held = {key: deepened(of, depth, chain) for key, of in example.params.items() if key in case.op.programs.names}
         program = one_op(case.op, replace(example, params={**example.params, **held}))
         run(vmap(program, [True] * len(program.inputs), 2))
         gradient = vjp(program)

@@ -19,8 +19,9 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
 from primad.ir.law_families import LOCAL, without
 from primad.ir.node import Trace
+from primad.ops.record.fields import Law
 from primad.ops.record.kinds import custom, elementwise, linear, multilinear
-from primad.ops.record.primitive import Law, Primitive, full
+from primad.ops.record.primitive import Primitive, full
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import trace
 from primad.simplify.laws import PASS_LAWS
@@ -181,14 +182,14 @@ def tried(name: str) -> Trial:
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.op.kind == "composite"])
 def test_lowering_leaves_primitives(name: str) -> None:
-    if not CASES[name].op.only_transposed:
+    if not CASES[name].op.derivative.only_transposed:
         assert all(getattr(node.op, "kind", "") != "composite" for node in lower(tried(name).program).nodes)
 
 
 BARE = [
     name
     for name, case in CASES.items()
-    if case.op.kind == "composite" and case.op.jvp is None and not case.op.only_transposed
+    if case.op.kind == "composite" and case.op.derivative.jvp is None and not case.op.derivative.only_transposed
 ]
 
 
@@ -207,9 +208,9 @@ def test_a_record_has_no_rule_for_reverse_mode() -> None:
     assert {field.name for field in fields(Primitive)} & {"vjp", "pullback", "gradient", "grad", "backward"} == set()
     for op in ops.ALL:
         if not op.holds_program:
-            linear_somewhere = op.linear_operands is None or len(op.linear_operands) > 0
-            assert op.jvp is not None, op
-            assert linear_somewhere == (op.transpose is not None), op
+            linear_somewhere = op.derivative.linear_operands is None or len(op.derivative.linear_operands) > 0
+            assert op.derivative.jvp is not None, op
+            assert linear_somewhere == (op.derivative.transpose is not None), op
 
 
 def test_rules_of_one_result_never_see_a_zero() -> None:
@@ -260,7 +261,9 @@ def test_rules_of_one_result_never_see_a_zero() -> None:
     assert len(seen) > 12
 
 
-@pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.op.pointwise and len(tried(n).example.types) > 1])
+@pytest.mark.parametrize(
+    "name", [n for n, c in CASES.items() if c.op.axes.pointwise and len(tried(n).example.types) > 1]
+)
 def test_primitives_neither_broadcast_nor_promote(name: str) -> None:
     example = tried(name).example
     longer = [ArrayType((7, *type.shape), type.dtype) for type in example.types]
@@ -317,7 +320,7 @@ def test_a_derivative_is_one_node_that_is_not_built(monkeypatch: pytest.MonkeyPa
 
 
 def laws() -> list[Law]:
-    return [*(law for case in CASES.values() for law in (*case.op.laws, *case.op.consumed)), *PASS_LAWS]
+    return [*(law for case in CASES.values() for law in (*case.op.laws.own, *case.op.laws.consumed)), *PASS_LAWS]
 
 
 def test_finite_laws_are_of_masks_identities_and_windows() -> None:
@@ -331,7 +334,7 @@ def test_finite_laws_are_of_masks_identities_and_windows() -> None:
         assert {node.op for node in program.nodes} & {ops.mask, ops.eye, ops.overlap_add}, law.name
 
 
-POINTWISE = [name for name, case in CASES.items() if case.op.pointwise and case.op.outermost is None]
+POINTWISE = [name for name, case in CASES.items() if case.op.axes.pointwise and case.op.laws.outermost is None]
 
 
 @pytest.mark.parametrize("name", POINTWISE)
@@ -356,8 +359,8 @@ def test_a_mask_leaves_every_linear_op_and_view(name: str) -> None:
     if op is ops.mask or CASES[name].through is not None or any(x.literal is not None for x in example.operands):
         return
     result = op.infer(*example.types, **example.params)
-    moves = op.views and not op.pointwise and result.size >= example.types[0].size
-    if not (moves or (op.pointwise and not op.views)):
+    moves = op.memory.views and not op.axes.pointwise and result.size >= example.types[0].size
+    if not (moves or (op.axes.pointwise and not op.memory.views)):
         return
     for group in op.linear_groups(len(example.types)):
         if not all(example.types[i].is_float for i in group):

@@ -71,7 +71,7 @@ KEPT: list[Any] = []
 primad.grad(keep)(X)
 
 no_jvp = primad.Primitive(
-    "no_derivative", "custom", np.sin, lambda x: x, None, None, None, None, doc="A record without a derivative."
+    name="no_derivative", kind="custom", numpy=np.sin, infer=lambda x: x, doc="A record without a derivative."
 )
 
 LOST = "would silently lose the derivative"

@@ -87,7 +87,7 @@ def test_one_op_of_a_users_own_leaves_two_parts():
     """Of a program with opaque functions what lies between them is native, and in few parts."""
     program = primad.trace(opaque_between)(np.ones(40))
     plan = partitioned(simplify(primad.lower(program)))
-    alone = [unit for unit in plan.units if not isinstance(unit, NativePart) and not unit.op.views]
+    alone = [unit for unit in plan.units if not isinstance(unit, NativePart) and not unit.op.memory.views]
     assert len(parts_of(plan)) == 2 and len(alone) <= 6
     x = np.linspace(0.1, 2.0, 40)
     f = primad.jit(opaque_between)

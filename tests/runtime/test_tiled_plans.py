@@ -438,7 +438,9 @@ def operand_types(op, shape):
 
 
 DEFINED_IN_STEPS = [
-    op for op in primad.ops.ALL if op.pointwise and not op.views and not isinstance(loaded(op.numpy), np.ufunc)
+    op
+    for op in primad.ops.ALL
+    if op.axes.pointwise and not op.memory.views and not isinstance(loaded(op.numpy), np.ufunc)
 ]
 
 

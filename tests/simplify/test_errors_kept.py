@@ -20,7 +20,7 @@ from tests.cases import CASES, NAMES
 WITH_LAWS = [
     name
     for name in NAMES
-    if (CASES[name].op.pointwise or any(law.rewrite for law in CASES[name].op.laws))
+    if (CASES[name].op.axes.pointwise or any(law.rewrite for law in CASES[name].op.laws.own))
     and not CASES[name].op.holds_program
     and CASES[name].through is None
 ]

@@ -64,13 +64,13 @@ def test_axes_are_not_one_for_being_equally_long():
 
 def test_merged_axes_are_those_that_they_are_made_of():
     x = primad.ArrayType((2, 3, 4), float)
-    merged = ops.reshape.axes(x, shape=(6, 4))
+    merged = ops.reshape.axes.map(x, shape=(6, 4))
     first, second = merged.operands[0][:2]
     assert merged.results[0][0].names == (first, second)
     assert merged.results[0][0].lengths == (2, 3)
     assert merged.role(merged.results[0][1]) == "mapped"
-    assert ops.reshape.axes(primad.ArrayType((4, 6), float), shape=(6, 4)).results == ((None, None),)
-    both = ops.reshape.axes(primad.ArrayType((2, 6), float), shape=(4, 3))
+    assert ops.reshape.axes.map(primad.ArrayType((4, 6), float), shape=(6, 4)).results == ((None, None),)
+    both = ops.reshape.axes.map(primad.ArrayType((2, 6), float), shape=(4, 3))
     assert both.operands[0][1].names[1:] == both.results[0][1:]  # the 6 is 2 outer times 3 inner
 
 

@@ -13,7 +13,8 @@ from primad import ops
 from primad.ir.axes import AxisMap, Strided
 from primad.ir.node import is_literal
 from primad.ops.elementwise.arithmetic import _scaled, _times
-from primad.ops.record.primitive import Primitive, Rewrite, apply
+from primad.ops.record.fields import Rewrite
+from primad.ops.record.primitive import Primitive, apply
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checker import check_row
 from primad.verify.checks.axis_checks import check_axis_map
@@ -22,7 +23,7 @@ from primad.verify.checks.special_checks import special_row
 from tests.cases import CASES, NAMES
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op.laws or CASES[name].op.pointwise])
+@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op.laws.own or CASES[name].op.axes.pointwise])
 def test_laws_at_special_values(name: str) -> None:
     row = special_row(CASES[name], CASES[name].op, Seeded)
     assert row is None or row.how != "failed", row
@@ -72,9 +73,9 @@ def _identity_of_any_labels(trace: Any, inputs: Any, params: Any) -> Any:
     ids=lambda x: getattr(x, "__name__", None),
 )
 def test_a_guard_that_lets_too_much_through_is_seen(op: Primitive, law: str, rewrite: Rewrite) -> None:
-    laws = tuple([replace(x, rewrite=rewrite) if x.name.startswith(law) else x for x in op.laws])
-    row = special_row(CASES[op.name], replace(op, laws=laws), Seeded)
-    assert laws != op.laws and row is not None and row.how == "failed"
+    laws = tuple([replace(x, rewrite=rewrite) if x.name.startswith(law) else x for x in op.laws.own])
+    row = special_row(CASES[op.name], replace(op, laws=replace(op.laws, own=laws)), Seeded)
+    assert laws != op.laws.own and row is not None and row.how == "failed"
 
 
 @pytest.mark.parametrize(
@@ -87,9 +88,9 @@ def test_a_guard_that_lets_too_much_through_is_seen(op: Primitive, law: str, rew
     ],
 )
 def test_a_slope_that_is_wrong_at_a_point_is_seen(op: Primitive, operand: int, partial: Any) -> None:
-    right = primad.elementwise(op.name, op.numpy, op.partials)
+    right = primad.elementwise(op.name, op.numpy, op.derivative.partials)
     assert slopes_row(replace(CASES[op.name], op=right, symbolic=_meaning(op)), right, Seeded).how == "tested"
-    partials = [partial if i == operand else rule for i, rule in enumerate(op.partials)]
+    partials = [partial if i == operand else rule for i, rule in enumerate(op.derivative.partials)]
     wrong = primad.elementwise(op.name, op.numpy, partials)
     row = slopes_row(replace(CASES[op.name], op=wrong, symbolic=_meaning(op)), wrong, Seeded)
     assert row is not None and row.how == "failed"
@@ -106,11 +107,11 @@ def test_an_axis_that_is_not_whole_is_no_name(name: str) -> None:
     op = CASES[name].op
 
     def axes(*types: Any, **params: Any) -> AxisMap:
-        found = op.axes(*types, **params)
+        found = op.axes.map(*types, **params)
         whole = lambda x: x.name if isinstance(x, Strided) and x.step == 1 and not x.start else x  # noqa: E731
         return AxisMap(*[tuple([tuple(map(whole, part)) for part in side]) for side in (found.operands, found.results)])
 
-    row = check_row(CASES[name], replace(op, axes=axes), "axis map", check_axis_map, Seeded)
+    row = check_row(CASES[name], replace(op, axes=replace(op.axes, map=axes)), "axis map", check_axis_map, Seeded)
     assert row is not None and row.how == "failed"
 
 

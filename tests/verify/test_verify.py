@@ -21,7 +21,8 @@ from primad import numpy as pnp
 from primad.functional.rules import custom_ops
 from primad.ir.array_types import ArrayType, TupleType, Zero
 from primad.ir.axes import AxisMap, Strided, along, same_params
-from primad.ops.record.primitive import Law, Primitive
+from primad.ops.record.fields import Law
+from primad.ops.record.primitive import Primitive
 from primad.simplify import simplify
 from primad.transforms import jvp, vjp
 from primad.verify import Example, Operand
@@ -71,13 +72,15 @@ def test_record(name: str) -> None:
     proved()
 
 
-WITH_LAWS = [name for name in NAMES if CASES[name].op.laws or CASES[name].op.consumed or CASES[name].op.pointwise]
+WITH_LAWS = [
+    name for name in NAMES if CASES[name].op.laws.own or CASES[name].op.laws.consumed or CASES[name].op.axes.pointwise
+]
 
 
 @pytest.mark.parametrize("name", WITH_LAWS)
 def test_laws(name: str) -> None:
     case = CASES[name]
-    found = [constructor_row(case, case.op, Seeded), *law_rows(name, (*case.op.laws, *case.op.consumed))]
+    found = [constructor_row(case, case.op, Seeded), *law_rows(name, (*case.op.laws.own, *case.op.laws.consumed))]
     assert all(row is None or row.how != "failed" for row in found), found
 
 
@@ -86,6 +89,11 @@ def test_laws_of_passes() -> None:
 
 
 # -- the checker is tested: corrupt each rule of each record in turn ---------------------------------------------------
+
+
+def changed_in(op: Primitive, group: str, **fields: Any) -> Primitive:
+    """Return a record in which some fields of a group are others."""
+    return replace(op, **{group: replace(getattr(op, group), **fields)})
 
 
 def _negative(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -250,17 +258,18 @@ def _wrong_side(law: Law) -> Law:
 
 def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
     """Yield (what is wrong, the check that should see it, the corrupted record)."""
-    if op.jvp is not None:
+    rules = op.derivative
+    if rules.jvp is not None:
         if op.kind == "piecewise constant":
             if op.name in ("sign", "floor", "floor_divide", "stop_gradient"):
-                yield "a derivative where there is none", "JVP", replace(op, jvp=_something(op.jvp))
+                yield "a derivative where there is none", "JVP", changed_in(op, "derivative", jvp=_something(rules.jvp))
         else:
-            yield "sign of the JVP", "JVP", replace(op, jvp=_negative(op.jvp))
-            yield "factor of the JVP", "JVP", replace(op, jvp=_twice(op.jvp))
-            yield "JVP is zero", "JVP", replace(op, jvp=_nothing(op.jvp))
-            if len(op.partials) > 1 or op.name in ("mul", "contract", "add", "sub", "select", "concatenate"):
-                yield "missing term of the JVP", "JVP", replace(op, jvp=_without_last_term(op.jvp))
-    if op.linearize is not None:
+            yield "sign of the JVP", "JVP", changed_in(op, "derivative", jvp=_negative(rules.jvp))
+            yield "factor of the JVP", "JVP", changed_in(op, "derivative", jvp=_twice(rules.jvp))
+            yield "JVP is zero", "JVP", changed_in(op, "derivative", jvp=_nothing(rules.jvp))
+            if len(rules.partials) > 1 or op.name in ("mul", "contract", "add", "sub", "select", "concatenate"):
+                yield "missing term of the JVP", "JVP", changed_in(op, "derivative", jvp=_without_last_term(rules.jvp))
+    if rules.linearize is not None:
         check = "transpose" if CASES[op.name].reverse_only else "JVP"
         for what, part, wrong in (
             ("sign of the tangents", 1, lambda x: -x),
@@ -268,43 +277,43 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
             ("tangents are zero", 1, lambda x: Zero(x.type)),
             ("values beside the tangents", 0, lambda x: x + x),
         ):
-            yield what, check, replace(op, linearize=_with_part(op.linearize, part, wrong))
-    if op.transpose is not None:
-        yield "sign of the transpose", "transpose", replace(op, transpose=_negative(op.transpose))
-        yield "factor of the transpose", "transpose", replace(op, transpose=_twice(op.transpose))
-    if op.axes is not None:
+            yield what, check, changed_in(op, "derivative", linearize=_with_part(rules.linearize, part, wrong))
+    if rules.transpose is not None:
+        yield "sign of the transpose", "transpose", changed_in(op, "derivative", transpose=_negative(rules.transpose))
+        yield "factor of the transpose", "transpose", changed_in(op, "derivative", transpose=_twice(rules.transpose))
+    if op.axes.map is not None:
         if op.name != "cast":
-            yield "labels of the axis map", "axis map", replace(op, axes=_wrong_labels(op.axes))
+            yield "labels of the axis map", "axis map", changed_in(op, "axes", map=_wrong_labels(op.axes.map))
         if op.name not in ("eye", "iota"):  # which have no axis but mixed ones
-            yield "roles of the axis map", "axis map", replace(op, axes=_other_roles(op.axes))
-        if op.pointwise:
-            yield "missing labels", "axis map", replace(op, axes=_unlabelled(op.axes))
-    if op.adapt is not None and op.name not in ("eye", "iota"):
-        keeps = op.adapt is same_params  # params that say nothing about axes can only be refused
+            yield "roles of the axis map", "axis map", changed_in(op, "axes", map=_other_roles(op.axes.map))
+        if op.axes.pointwise:
+            yield "missing labels", "axis map", changed_in(op, "axes", map=_unlabelled(op.axes.map))
+    if op.axes.adapt is not None and op.name not in ("eye", "iota"):
+        keeps = op.axes.adapt is same_params  # params that say nothing about axes can only be refused
         wrong, changed = (_refusing, _refusing_unless_inserted) if keeps else (_same_params, _same_unless_inserted)
-        yield "params of the batched op", "batching", replace(op, adapt=wrong(op.adapt))
-        yield "params after axes changed", "axis map", replace(op, adapt=changed(op.adapt))
-    if op.takes_rows is not None:
-        elsewhere = lambda *types, **params: (op.takes_rows(*types, **params) + 1) % types[0].ndim  # noqa: E731
-        yield "axis of the rows", "rows at indices", replace(op, takes_rows=elsewhere)
-    if op.adds_rows is not None:
-        further = lambda *types, **params: range(op.adds_rows(*types, **params).start + 1)  # noqa: E731
-        yield "axes of the rows", "rows at indices", replace(op, adds_rows=further)
+        yield "params of the batched op", "batching", changed_in(op, "axes", adapt=wrong(op.axes.adapt))
+        yield "params after axes changed", "axis map", changed_in(op, "axes", adapt=changed(op.axes.adapt))
+    if op.indexing.takes_rows is not None:
+        elsewhere = lambda *types, **params: (op.indexing.takes_rows(*types, **params) + 1) % types[0].ndim  # noqa: E731
+        yield "axis of the rows", "rows at indices", changed_in(op, "indexing", takes_rows=elsewhere)
+    if op.indexing.adds_rows is not None:
+        further = lambda *types, **params: range(op.indexing.adds_rows(*types, **params).start + 1)  # noqa: E731
+        yield "axes of the rows", "rows at indices", changed_in(op, "indexing", adds_rows=further)
     yield "inferred dtype", "type", replace(op, infer=_single(op.infer))
     yield "inferred shape", "type", replace(op, infer=_longer(op.infer))
-    wrong_value = _other_value(op.numpy) if not op.only_transposed else lambda *arrays, **params: arrays[0]
+    wrong_value = _other_value(op.numpy) if not rules.only_transposed else lambda *arrays, **params: arrays[0]
     yield "the NumPy function", "meaning", replace(op, numpy=wrong_value)
     if op.lower is not None:
         yield "sign of the lowering", "lowering", replace(op, lower=_negative(op.lower))
         yield "factor of the lowering", "lowering", replace(op, lower=_twice(op.lower))
-    for i, law in enumerate(op.laws):
+    for i, law in enumerate(op.laws.own):
         for name, corrupt in (("rewrite of", _seven), ("silent", _silent), ("statement of", _wrong_side)):
             changed = corrupt(law)
             if changed is not law:
                 yield (
                     f"{name} '{law.name}'",
                     law.name if corrupt is _wrong_side else "rewrites",
-                    replace(op, laws=(*op.laws[:i], changed, *op.laws[i + 1 :])),
+                    changed_in(op, "laws", own=(*op.laws.own[:i], changed, *op.laws.own[i + 1 :])),
                 )
 
 
@@ -317,7 +326,7 @@ def caught(name: str, expected: str, op: Primitive) -> bool:
     elif expected == "rewrites":
         first = constructor_row(case, op, Seeded)
     else:
-        (first,) = law_rows(name, [law for law in op.laws if law.name == expected])
+        (first,) = law_rows(name, [law for law in op.laws.own if law.name == expected])
     return (first is not None and first.how == "failed") or any(row.how == "failed" for row in rows(case, Seeded, op))
 
 
@@ -333,11 +342,11 @@ def test_every_corruption_of_a_law_of_passes_is_caught() -> None:
         assert row.how == "failed"
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op.consumed])
+@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op.laws.consumed])
 def test_every_corruption_of_a_law_of_consumers_is_caught(name: str) -> None:
     """Each of these laws is applied to its own statement: what is wrong with it is put into the record itself."""
     op = CASES[name].op
-    laws = op.consumed
+    laws = op.laws.consumed
     try:
         for i, law in enumerate(laws):
             for corrupt in (_seven, _silent, _wrong_side):

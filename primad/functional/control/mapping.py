@@ -136,7 +136,7 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
             operands = traced_operands([*fronted, *program.sources])
             results: list[Any] = list(as_tuple(vmap_(*operands, of=of, batched=batched, size=size)))
         else:
-            build = vmap_.build
+            build = vmap_.programs.build
             assert build is not None
             options = {"batched": batched, "size": size}
             key = DerivativeKey(vmap_, of.key, named(options))

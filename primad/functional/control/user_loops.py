@@ -101,8 +101,8 @@ def _applied(of: ClosedProgram, given: Sequence[Any], form: Form) -> Sequence[An
     """Return the results of a scan; one of at most one step is its definition, which laws see through."""
     if form.length > 1 or not is_any_traced(given):
         return as_tuple(scan_(*given, of=of, **form._asdict()))
-    assert scan_.build is not None
-    return inline(scan_.build(of.hoisted, **form._asdict()), given)
+    assert scan_.programs.build is not None
+    return inline(scan_.programs.build(of.hoisted, **form._asdict()), given)
 
 
 def _length(rows: Sequence[Any], length: int | None) -> int:

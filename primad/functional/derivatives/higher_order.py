@@ -141,7 +141,7 @@ def _check_elementwise(call: Call, name: str) -> None:
     check_differentiable(program.in_types[0], "the argument", "derivative")
     active = active_nodes(program, [True])
     for node in program.nodes if shape else []:  # a function from a number to a number cannot couple elements
-        if node in active and not isinstance(node.op, Leaf) and not node.op.pointwise:
+        if node in active and not isinstance(node.op, Leaf) and not node.op.axes.pointwise:
             raise NotDifferentiableError(
                 f"derivative({name}): the function couples elements through {node.op.name}",
                 why="The derivative of a coupled function is a matrix, not an array of the same shape.",

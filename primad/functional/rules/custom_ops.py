@@ -18,6 +18,7 @@ from primad.functional.control.mapping import vmap
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType, Linear, TupleType, Zero, type_of_results
 from primad.ir.program import ClosedProgram
+from primad.ops.record.fields import Axes, Derivative
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.program_ops import program_op, with_residuals
 from primad.recording import tree
@@ -254,17 +255,16 @@ def _computed(*arrays: Any, pullback: Pullback) -> Any:
 
 
 custom_pullback: Primitive = Primitive(
-    "custom_pullback",
-    "custom",
-    _computed,
-    lambda *types, pullback: pullback.type,
-    _push_further,
-    _pull,
-    None,
-    None,
-    linear_operands=None,
-    only_transposed=True,
-    batch=lambda flags, size, *operands, pullback: custom_pullback(*operands, pullback=pullback.stacked(flags, size)),
+    name="custom_pullback",
+    kind="custom",
+    numpy=_computed,
+    infer=lambda *types, pullback: pullback.type,
+    derivative=Derivative(jvp=_push_further, transpose=_pull, linear_operands=None, only_transposed=True),
+    axes=Axes(
+        batch=lambda flags, size, *operands, pullback: custom_pullback(
+            *operands, pullback=pullback.stacked(flags, size)
+        )
+    ),
     doc="The derivative of a custom_vjp function: linear, with a transpose, and a value only beside a custom JVP.",
 )
 

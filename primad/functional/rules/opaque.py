@@ -19,6 +19,7 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.functional.transformed import is_sent, name_of, not_pickled
 from primad.ir.array_types import ArrayType, in_machine_order, type_of_results
 from primad.ir.replay import newest
+from primad.ops.record.fields import Axes, Derivative
 from primad.ops.record.primitive import Primitive
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray, lift
@@ -108,8 +109,13 @@ class Opaque:
         found = name or getattr(function, "__name__", "")
         self.__name__ = found if re.fullmatch(r"[A-Za-z_]\w*", found) else "opaque"
         self.primitive = Primitive(
-            self.__name__, "custom", self._compute, self._infer, self._push, None, None, None, batch=self._batch
-        )  # fmt: skip
+            name=self.__name__,
+            kind="custom",
+            numpy=self._compute,
+            infer=self._infer,
+            derivative=Derivative(jvp=self._push),
+            axes=Axes(batch=self._batch),
+        )
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         """Call the function: record one op if an argument is traced, else compute it."""

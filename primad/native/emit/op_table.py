@@ -36,7 +36,8 @@ from primad.native.loops.body_programs import KEPT, form_of, has_body, most_work
 from primad.native.schedule.storage import VIEWS
 from primad.native.unrolled.unrolled_context import ElementForm
 from primad.native.unrolled.unrolled_table import failing_in, register_form
-from primad.ops.record.primitive import LoopForm, Primitive
+from primad.ops.record.fields import LoopForm
+from primad.ops.record.primitive import Primitive
 
 
 class Way(Enum):

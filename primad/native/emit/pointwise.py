@@ -67,7 +67,7 @@ def written(vector: Vector, node: Node, operands: Sequence[str]) -> str:
 def recorded_way(node: Node) -> Pointwise | None:
     """Return how a user's own op is written: as the pointwise ops that its definition is made of; None if it is not."""
     op = node.op
-    if not isinstance(op, Primitive) or not op.pointwise or op.views or ops.BY_NAME.get(op.name) is op:
+    if not isinstance(op, Primitive) or not op.axes.pointwise or op.memory.views or ops.BY_NAME.get(op.name) is op:
         return None
     return _recorded(op, tuple([x.type for x in node.inputs]), node.type, params_by_key(node.params))
 

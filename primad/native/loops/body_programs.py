@@ -16,7 +16,7 @@ from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.native.llvm.scratch_memory import aligned
-from primad.ops.record.primitive import LoopForm
+from primad.ops.record.fields import LoopForm
 from primad.simplify import simplify
 from primad.simplify.barriers import without_barriers
 from primad.system.process import made_once
@@ -77,18 +77,18 @@ def _step_program(of: ClosedProgram, left_out: frozenset[str]) -> Program:
 
 def is_loop(node: Node) -> bool:
     """Say whether a node is a loop."""
-    return not isinstance(node.op, Leaf) and node.op.loop is not None
+    return not isinstance(node.op, Leaf) and node.op.programs.loop is not None
 
 
 def has_body(node: Node) -> bool:
     """Say whether a node applies a program that is no part of its own: a loop does, and a call."""
-    return not isinstance(node.op, Leaf) and node.op.called
+    return not isinstance(node.op, Leaf) and node.op.programs.called
 
 
 def form_of(node: Node) -> LoopForm:
     """Return how a node applies such a program; a call is a loop of one step, which carries nothing."""
-    if node.op.loop is not None:
-        found: LoopForm = node.op.loop(node)
+    if node.op.programs.loop is not None:
+        found: LoopForm = node.op.programs.loop(node)
         return found
     (of,) = node.op.held(node.params)
     return LoopForm(of, 0, 0, 1, False, False, False)

@@ -101,7 +101,7 @@ def _compile_seconds(program: Program) -> float:
     """Predict how long a program takes to compile as one part."""
     nodes = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op not in VIEWS]
     seconds = sum(
-        FUNCTION_SECONDS if node.op.name in NEEDS else POINTWISE_SECONDS if node.op.pointwise else LOOP_SECONDS
+        FUNCTION_SECONDS if node.op.name in NEEDS else POINTWISE_SECONDS if node.op.axes.pointwise else LOOP_SECONDS
         for node in nodes
     )
     return seconds + sum(map(_compile_seconds_of_body, bodies_in(program)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from primad.ops.record.fields import Memory
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive
 
@@ -12,6 +13,6 @@ barrier: Primitive = linear(
     numpy=lambda x: x,
     infer=lambda x: x,
     transpose=[lambda ct, x: ct],
-    views=True,
+    memory=Memory(views=True),
     doc="x; what is computed from it is not merged with what is computed from x itself.",
 )

@@ -18,8 +18,9 @@ from primad.ops.arrays.generators import eye, identity
 from primad.ops.blocked.blocked_reductions import reduction
 from primad.ops.blocked.groups import RunningSums
 from primad.ops.blocked.pieces import Each, in_order
+from primad.ops.record.fields import Law, Memory, Outermost, Rewrite, Work
 from primad.ops.record.kinds import linear
-from primad.ops.record.primitive import Law, Outermost, Primitive, Rewrite, apply
+from primad.ops.record.primitive import Primitive, apply
 from primad.recording.traced_array import TracedArray
 
 __all__ = ["broadcast", "sum"]
@@ -80,7 +81,7 @@ def _broadcast_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, A
 
 def _leave_pointwise(op: Primitive, operands: Sequence[Any]) -> Rewrite | None:
     """Pointwise ops commute with broadcasts: compute on the smaller arrays, then broadcast the result."""
-    if not op.pointwise or not all(x is broadcast or x is LITERAL for x in operands):
+    if not op.axes.pointwise or not all(x is broadcast or x is LITERAL for x in operands):
         return None
     return partial(_outermost, op)
 
@@ -123,7 +124,7 @@ broadcast: Primitive = linear(
     transpose=[lambda ct, x, *, shape, axes: sum(ct, axes=axes)],
     axes=lambda x, *, shape, axes: _axis_map(len(shape), axes, made=True),
     adapt=_broadcast_adapt,
-    views=True,
+    memory=Memory(views=True),
     outermost=Outermost(1, _leave_pointwise),
     doc="Repeat an array along the new axes `axes` of `shape`.",
     laws=[
@@ -253,7 +254,7 @@ sum: Primitive = linear(
     transpose=[lambda ct, x, *, axes: broadcast(ct, shape=x.shape, axes=axes)],
     axes=lambda x, *, axes: _axis_map(x.ndim, axes, made=False),
     adapt=moved_axes,
-    flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.nbytes, 1),
+    work=Work(flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.nbytes, 1)),
     doc="Add up along axes.",
     laws=[
         Law("a sum over no axis does nothing", "real", lambda x: (sum(x, axes=()), x), ((2, 3),), _sum_nothing),

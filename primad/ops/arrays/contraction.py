@@ -24,8 +24,9 @@ from primad.ops.arrays.reshaping import permute
 from primad.ops.blocked.blocked_products import multiply
 from primad.ops.blocked.deep_products import einsum, matmul
 from primad.ops.blocked.pieces import Each, in_order
+from primad.ops.record.fields import Law, Work
 from primad.ops.record.kinds import multilinear
-from primad.ops.record.primitive import Law, Primitive, apply, full
+from primad.ops.record.primitive import Primitive, apply, full
 from primad.recording.traced_array import TracedArray
 
 __all__ = ["contract"]
@@ -304,7 +305,7 @@ contract: Primitive = multilinear(
     transpose=[_transpose_x, _transpose_y],
     axes=lambda x, y, *, labels: _axis_map(labels),
     adapt=_contract_adapt,
-    flops=_contract_cost,
+    work=Work(flops=_contract_cost),
     doc="Multiply and sum over the letters that the result lacks.",
     laws=[
         Law(

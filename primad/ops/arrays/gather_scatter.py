@@ -11,8 +11,9 @@ import numpy as np
 from primad.errors import IndexShapeError, ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap, Change
+from primad.ops.record.fields import DomainOfDefinition, Indexing
 from primad.ops.record.kinds import linear
-from primad.ops.record.primitive import DomainOfDefinition, Primitive
+from primad.ops.record.primitive import Primitive
 
 __all__ = ["gather", "scatter_add"]
 
@@ -120,7 +121,7 @@ gather: Primitive = linear(
     axes=_gather_axes,
     adapt=_gather_adapt,
     domain=_indices_below(lambda x, *, axis, batch: x.shape[axis]),
-    takes_rows=lambda x, indices, *, axis, batch: axis,
+    indexing=Indexing(takes_rows=lambda x, indices, *, axis, batch: axis),
     doc="Take elements along an axis at integer indices; the first `batch` axes of both operands go together.",
 )
 
@@ -196,6 +197,6 @@ scatter_add: Primitive = linear(
     axes=_scatter_axes,
     adapt=_scatter_adapt,
     domain=_indices_below(lambda x, *, axis, batch, size: size),
-    adds_rows=lambda x, indices, *, axis, batch, size: range(axis, axis + indices.ndim - batch),
+    indexing=Indexing(adds_rows=lambda x, indices, *, axis, batch, size: range(axis, axis + indices.ndim - batch)),
     doc="Add elements into zeros of length `size` along an axis; repeated indices accumulate.",
 )

@@ -13,8 +13,9 @@ from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap, Change, Factors, Strided, moved_axes
 from primad.ir.node import LITERAL, Node, Trace
 from primad.ops.arrays.broadcasting import broadcast, retyped
+from primad.ops.record.fields import Law, Memory
 from primad.ops.record.kinds import linear
-from primad.ops.record.primitive import Law, Primitive, apply
+from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["flip", "permute", "reshape"]
 
@@ -88,7 +89,7 @@ reshape: Primitive = linear(
     transpose=[lambda ct, x, *, shape: reshape(ct, shape=x.shape)],
     axes=_reshape_axes,
     adapt=lambda change, *, shape: {"shape": change.result.shape},
-    views=True,
+    memory=Memory(views=True),
     doc="Give the elements, in row-major order, another shape.",
     laws=[
         Law(
@@ -166,7 +167,7 @@ permute: Primitive = linear(
     transpose=[lambda ct, x, *, order: permute(ct, order=inverse_order(order))],
     axes=lambda x, *, order: AxisMap((tuple(range(x.ndim)),), (order,)),
     adapt=_permute_adapt,
-    views=True,
+    memory=Memory(views=True),
     doc="Reorder the axes: axis i of the result is axis order[i] of x.",
     laws=[
         Law(
@@ -230,7 +231,7 @@ flip: Primitive = linear(
     transpose=[lambda ct, x, *, axes: flip(ct, axes=axes)],
     axes=_flip_axes,
     adapt=moved_axes,
-    views=True,
+    memory=Memory(views=True),
     doc="Reverse the order of elements along axes.",
     laws=[
         Law(

@@ -14,8 +14,9 @@ from primad.ir.axes import AxisMap, Change, Strided, moved_axis
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.arrays.broadcasting import broadcast, retyped
 from primad.ops.arrays.reshaping import Shape
+from primad.ops.record.fields import Law, Memory
 from primad.ops.record.kinds import linear
-from primad.ops.record.primitive import Law, Primitive, apply
+from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["concatenate", "pad", "slice_"]
 
@@ -124,7 +125,7 @@ slice_: Primitive = linear(
     transpose=[_slice_transpose],
     axes=_slice_axes,
     adapt=_slice_adapt,
-    views=True,
+    memory=Memory(views=True),
     doc="Take start:stop:step of each axis (steps are positive; flip reverses).",
     laws=[
         Law(

@@ -20,8 +20,9 @@ from primad.ir.node import Node, Trace
 from primad.ops.arrays.contraction import contract, letters, split
 from primad.ops.arrays.reshaping import flip
 from primad.ops.blocked.pieces import Each, in_order, in_pieces
+from primad.ops.record.fields import Indexing, Law, Memory
 from primad.ops.record.kinds import linear, piecewise_constant
-from primad.ops.record.primitive import Law, Primitive, apply
+from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["overlap_add", "window_argmax", "windows"]
 
@@ -109,9 +110,9 @@ windows: Primitive = linear(
     infer=_windows_type,
     transpose=[_windows_transpose],
     axes=_windows_axes,
-    slides=_windows_slides,
+    indexing=Indexing(slides=_windows_slides),
     adapt=moved_axes,
-    views=True,
+    memory=Memory(views=True),
     doc="All windows of `size` elements along `axes`: the axes count the windows, new last axes their elements.",
 )
 
@@ -230,7 +231,7 @@ overlap_add: Primitive = linear(
     infer=_overlap_add_type,
     transpose=[_overlap_add_transpose],
     axes=_overlap_add_axes,
-    slides=_overlap_add_slides,
+    indexing=Indexing(slides=_overlap_add_slides),
     adapt=moved_axes,
     doc="Add the elements of windows, which are the last axes, where they lie: the transpose of `windows`.",
     laws=[

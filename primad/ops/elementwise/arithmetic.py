@@ -12,8 +12,9 @@ from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.slicing import concatenate, pad
+from primad.ops.record.fields import SAME, Law, Outermost, Rewrite
 from primad.ops.record.kinds import linear, multilinear, same_type
-from primad.ops.record.primitive import SAME, Law, Outermost, Primitive, Rewrite, apply
+from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["add", "mul", "neg", "sub"]
 

@@ -9,8 +9,9 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, Trace, literal_value
+from primad.ops.record.fields import Law
 from primad.ops.record.kinds import linear, piecewise_constant
-from primad.ops.record.primitive import Law, Primitive
+from primad.ops.record.primitive import Primitive
 
 __all__ = ["cast", "truncate"]
 

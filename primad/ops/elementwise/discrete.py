@@ -9,8 +9,9 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, is_float
 from primad.ir.node import Node, Trace
+from primad.ops.record.fields import Law, Memory
 from primad.ops.record.kinds import piecewise_constant, same_type
-from primad.ops.record.primitive import Law, Primitive, full
+from primad.ops.record.primitive import Primitive, full
 
 __all__ = [
     "equal", "floor", "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or",
@@ -86,6 +87,6 @@ stop_gradient: Primitive = piecewise_constant(
     "stop_gradient",
     numpy=lambda x: x,
     exempt="its derivative is zero by decree: stopping derivatives is what it is for",
-    views=True,
+    memory=Memory(views=True),
     doc="x, as a constant: every derivative through it is zero.",
 )

@@ -13,8 +13,9 @@ from primad.ops.elementwise.arithmetic import Inputs, Params, mul
 from primad.ops.elementwise.elementary import log
 from primad.ops.elementwise.quotient import div
 from primad.ops.elementwise.selection import select
+from primad.ops.record.fields import Law
 from primad.ops.record.kinds import elementwise, same_type
-from primad.ops.record.primitive import Law, Primitive, apply
+from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["power"]
 

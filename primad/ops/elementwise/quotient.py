@@ -11,8 +11,9 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
 from primad.ir.node import Node, Trace, is_literal
 from primad.ops.elementwise.arithmetic import Inputs, Params, neg, of_literals
+from primad.ops.record.fields import Law
 from primad.ops.record.kinds import custom, same_type
-from primad.ops.record.primitive import Law, Primitive, apply, full
+from primad.ops.record.primitive import Primitive, apply, full
 
 __all__ = ["div"]
 

@@ -11,8 +11,9 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
+from primad.ops.record.fields import Law, Outermost, Rewrite
 from primad.ops.record.kinds import linear
-from primad.ops.record.primitive import Law, Outermost, Primitive, Rewrite, apply
+from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["mask", "select"]
 
@@ -78,9 +79,10 @@ def _mask(condition: Any, x: Any, out: Any = None) -> Any:
 
 def _leave(op: Primitive, operands: Sequence[Any]) -> Rewrite | None:
     """A mask leaves ops that make zero of zero, and those that move elements and keep them all."""
-    if op.pointwise and not op.views and op.linear_groups(len(operands)):
+    if op.axes.pointwise and not op.memory.views and op.linear_groups(len(operands)):
         return partial(_out_of_linear, op)
-    if op.kind == "linear" and op.views and not op.pointwise and op.axes is not None and len(operands) == 1:
+    moves = op.memory.views and not op.axes.pointwise and op.axes.map is not None
+    if op.kind == "linear" and moves and len(operands) == 1:
         return partial(_out_of_view, op)
     return None
 
@@ -99,8 +101,8 @@ def _out_of_linear(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params
 def _out_of_view(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
     """Mask what a view shows, with a view of the condition, unless it shows elements many times, or only some."""
     (x,) = inputs
-    assert op.axes is not None
-    found = op.axes(x.type, **params)
+    assert op.axes.map is not None
+    found = op.axes.map(x.type, **params)
     if op.infer(x.type, **params).size != x.type.size and "mixed" in map(found.role, found.results[0]):
         return None
     condition, value = (apply(trace, op, operand, **params) for operand in x.inputs)

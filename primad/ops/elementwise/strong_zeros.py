@@ -31,7 +31,7 @@ def keep_masked(node: Node, position: int, cotangent: TracedArray, operands: lis
     if node.op.kind != "linear" or isinstance(found, tuple) or found.node.op in (mask, LITERAL):
         return found
     condition = cast(_condition(cotangent.node), dtype=str(cotangent.dtype))
-    arrives: TracedArray = node.op.transpose(condition, *operands, **dict(node.params))[position]
+    arrives: TracedArray = node.op.derivative.transpose(condition, *operands, **dict(node.params))[position]
     result: TracedArray = mask(~equal(arrives, 0), found)
     return result
 

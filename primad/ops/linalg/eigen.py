@@ -20,6 +20,7 @@ from primad.ir.program import Cost
 from primad.ops.arrays.broadcasting import broadcast
 from primad.ops.arrays.slicing import concatenate, slice_
 from primad.ops.linalg.factorization import domain_of_matrices, matrix_product, mirrored, square, transposed
+from primad.ops.record.fields import Work
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive
 
@@ -263,7 +264,7 @@ eigh: Primitive = custom(
     infer=_eigh_type,
     jvp=[_eigh_tangent],
     axes=lambda a, **params: stacks(a.ndim - 2, [2], [1, 2]),
-    flops=lambda node: _cost(node, 9),  # Golub and Van Loan, Matrix Computations, 8.3
+    work=Work(flops=lambda node: _cost(node, 9)),  # Golub and Van Loan, Matrix Computations, 8.3
     doc="The eigenvalues of symmetric matrices, in ascending order, and orthonormal eigenvectors as columns. Of "
     "a matrix, and of its changes, the lower triangle is read, or the upper one.",
 )
@@ -323,7 +324,7 @@ svd: Primitive = custom(
     infer=_svd_type,
     jvp=[_svd_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2, 1, 2]),
-    flops=lambda node: _cost(node, 14),  # Golub and Van Loan, Matrix Computations, 8.6
+    work=Work(flops=lambda node: _cost(node, 14)),  # Golub and Van Loan, Matrix Computations, 8.6
     doc="The reduced singular value decomposition a = u s vᵀ: orthonormal columns u, singular values in descending "
     "order, and vᵀ.",
 )

@@ -28,6 +28,7 @@ from primad.ops.linalg.factorization import (
     unit_lower,
     upper_part,
 )
+from primad.ops.record.fields import Work
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive
 
@@ -122,7 +123,7 @@ lu: Primitive = custom(
     infer=_lu_type,
     jvp=[_lu_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2, 1, 0]),
-    flops=lambda node: _cubic(node, 2 / 3),
+    work=Work(flops=lambda node: _cubic(node, 2 / 3)),
     doc="Gaussian elimination with partial pivoting: the factors l (below the diagonal, which is 1) and u in one "
     "array, the rows of a in the order that makes them l u, and the sign of that order.",
 )
@@ -183,7 +184,7 @@ cholesky: Primitive = custom(
         say=lambda n, *types, **params: f"a matrix is not positive definite: its leading minor of order {n} is not > 0",
         fix="check that it is symmetric; a small multiple of the identity may be missing.",
     ),
-    flops=lambda node: _cubic(node, 1 / 3),
+    work=Work(flops=lambda node: _cubic(node, 1 / 3)),
     doc="The lower triangular l with l lᵀ = a, for symmetric positive definite a, of which, and of "
     "whose changes, the lower triangle is read.",
 )

@@ -18,6 +18,7 @@ from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.ops.arrays.slicing import concatenate, pad, slice_
 from primad.ops.linalg.factorization import domain_of_matrices, matrix_product, square, transposed
+from primad.ops.record.fields import Work
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive
 
@@ -113,7 +114,7 @@ solve_sylvester: Primitive = custom(
         called="scipy.linalg.solve_sylvester (or solve_continuous_lyapunov, solve_discrete_lyapunov, a derivative of "
         "sqrtm)",
     ),
-    flops=_sylvester_cost,
+    work=Work(flops=_sylvester_cost),
     doc="The x with a x + x b = q, by Schur forms and LAPACK's trsyl.",
 )
 
@@ -189,7 +190,7 @@ sqrtm: Primitive = custom(
         fix="complex results are not supported; of a matrix that should be positive semidefinite, look at eigvalsh.",
         called="scipy.linalg.sqrtm",
     ),
-    flops=lambda node: _multiple_of_cube(node, 29),  # Higham, Functions of Matrices (2008), 6.2
+    work=Work(flops=lambda node: _multiple_of_cube(node, 29)),  # Higham, Functions of Matrices (2008), 6.2
     doc="The principal square root x of matrices: x x = a, without eigenvalues left of the imaginary axis. Its "
     "derivative solves x ẋ + ẋ x = ȧ.",
 )
@@ -333,7 +334,7 @@ expm: Primitive = custom(
     infer=lambda a: square("expm", a),
     jvp=[lambda t, out, a: expm_frechet(a, t)],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),
-    flops=lambda node: _multiple_of_cube(node, 20),  # about ten products
+    work=Work(flops=lambda node: _multiple_of_cube(node, 20)),  # about ten products
     doc="The exponential of matrices, 1 + a + a²/2 + …, by scaling and squaring.",
 )
 
@@ -356,6 +357,6 @@ expm_frechet: Primitive = custom(
     transpose=[None, lambda ct, a, e: expm_frechet(transposed(a), ct)],
     operands=(1,),
     axes=lambda a, e: stacks(a.ndim - 2, [2, 2], [2]),
-    flops=lambda node: _multiple_of_cube(node, 160),  # an exponential of twice as many rows
+    work=Work(flops=lambda node: _multiple_of_cube(node, 160)),  # an exponential of twice as many rows
     doc="The derivative of the exponential at a along e, which is linear in e.",
 )

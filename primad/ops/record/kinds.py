@@ -19,12 +19,20 @@ from typing import Any
 
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
-from primad.ir.axes import AxisMap, Slide, pointwise, same_params
+from primad.ir.axes import AxisMap, pointwise, same_params
 from primad.ir.key import ByKey, params_by_key
 from primad.ir.node import Node, Params, named
 from primad.ir.program import Cost, Program
-from primad.ops.record.primitive import DomainOfDefinition, Law, Outermost, Primitive
-from primad.ops.record.rules import Rule, check_partials, sum_of_contributions, tangent_sum, transpose_by_operand
+from primad.ops.record.fields import Axes, Derivative, DomainOfDefinition, Indexing, Law, Laws, Memory, Outermost, Work
+from primad.ops.record.primitive import Primitive
+from primad.ops.record.rules import (
+    Rule,
+    check_partials,
+    sum_of_contributions,
+    sum_of_partials,
+    tangent_sum,
+    transpose_by_operand,
+)
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import record
@@ -54,6 +62,10 @@ def _float_type(name: str) -> Callable[..., ArrayType]:
         return type
 
     return infer
+
+
+def _axes(map: AxisRule, adapt: AdaptRule) -> Axes:
+    return Axes(map=map, adapt=adapt, pointwise=map is pointwise)
 
 
 def elementwise(
@@ -89,29 +101,16 @@ def elementwise(
         np.float64(12.0)
     """
     rules = check_partials(name, numpy, partials)
-
-    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
-        terms = [
-            rules[i](out, *inputs, **params) * tangent
-            for i, tangent in enumerate(tangents)
-            if not isinstance(tangent, Zero)
-        ]
-        return tangent_sum(terms)
-
     return Primitive(
-        name,
-        "elementwise",
-        numpy,
-        infer or _float_type(name),
-        jvp,
-        None,
-        pointwise,
-        same_params,
-        laws=tuple(laws),
-        pointwise=True,
+        name=name,
+        kind="elementwise",
+        numpy=numpy,
+        infer=infer or _float_type(name),
         static_operands=static_operands,
+        derivative=Derivative(jvp=sum_of_partials(rules), partials=rules),
+        axes=_axes(pointwise, same_params),
+        laws=Laws(own=tuple(laws)),
         doc=doc,
-        partials=rules,
     )
 
 
@@ -124,13 +123,11 @@ def linear(
     adapt: AdaptRule = same_params,
     operands: Sequence[int] | None = (0,),
     laws: Sequence[Law] = (),
-    views: bool = False,
-    flops: Callable[[Node], Cost] | None = None,
     outermost: Outermost | None = None,
     domain: DomainOfDefinition | None = None,
-    adds_rows: Callable[..., range] | None = None,
-    takes_rows: Callable[..., int] | None = None,
-    slides: Callable[..., dict[int, Slide]] | None = None,
+    indexing: Indexing = Indexing(),
+    memory: Memory = Memory(),
+    work: Work = Work(),
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in the listed operands, jointly.
@@ -145,15 +142,11 @@ def linear(
         adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
         operands: positions of the linear operands; None for all.
         laws: constructor identities.
-        views: whether the result is a view that costs nothing.
-        flops: how to count one application; by default one flop per element.
-        outermost: how it leaves ops that are applied to it (see `primad.ops.record.primitive`).
+        outermost: how it leaves ops that are applied to it (see `primad.ops.record.fields`).
         domain: the values for which it is defined, if it raises an error for others.
-        adds_rows: `(*types, **params) -> range`, if it adds rows at indices: the axes of the first operand along which
-            they stand.
-        takes_rows: `(*types, **params) -> int`, if it takes rows of its first operand at the indices in its second:
-            the axis along which they stand.
-        slides: `(*types, **params) -> {axis: Slide}`, if it moves windows along axes: where their indices go.
+        indexing: which rows or windows it reads or writes (see `primad.ops.record.fields`).
+        memory: what its definition can do with memory, as that its result is a view (see `primad.ops.record.fields`).
+        work: how to count one application (see `primad.ops.record.fields`); by default one flop per element.
         doc: one line for the reference.
 
     Example:
@@ -178,24 +171,17 @@ def linear(
         return primitive(*operands, **params)
 
     primitive = Primitive(
-        name,
-        "linear",
-        numpy,
-        infer,
-        jvp,
-        rule,
-        axes,
-        adapt,
-        laws=tuple(laws),
-        pointwise=axes is pointwise,
-        linear_operands=linear_operands,
-        views=views,
-        flops=flops,
-        outermost=outermost,
+        name=name,
+        kind="linear",
+        numpy=numpy,
+        infer=infer,
         domain=domain,
-        adds_rows=adds_rows,
-        takes_rows=takes_rows,
-        slides=slides,
+        derivative=Derivative(jvp=jvp, transpose=rule, linear_operands=linear_operands),
+        axes=_axes(axes, adapt),
+        laws=Laws(own=tuple(laws), outermost=outermost),
+        indexing=indexing,
+        memory=memory,
+        work=work,
         doc=doc,
     )
     return primitive
@@ -209,7 +195,8 @@ def multilinear(
     axes: AxisRule = pointwise,
     adapt: AdaptRule = same_params,
     laws: Sequence[Law] = (),
-    flops: Callable[[Node], Cost] | None = None,
+    memory: Memory = Memory(),
+    work: Work = Work(),
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in each operand alone.
@@ -222,7 +209,8 @@ def multilinear(
         axes: the axis map (see `primad.ir.axes`); pointwise by default.
         adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
         laws: constructor identities.
-        flops: how to count one application.
+        memory: what its definition can do with memory (see `primad.ops.record.fields`).
+        work: how to count one application (see `primad.ops.record.fields`); by default one flop per element.
         doc: one line for the reference.
     """
 
@@ -236,18 +224,15 @@ def multilinear(
         return tangent_sum(terms)
 
     primitive = Primitive(
-        name,
-        "multilinear",
-        numpy,
-        infer,
-        jvp,
-        transpose_by_operand(name, transpose),
-        axes,
-        adapt,
-        laws=tuple(laws),
-        pointwise=axes is pointwise,
-        linear_operands=None,
-        flops=flops,
+        name=name,
+        kind="multilinear",
+        numpy=numpy,
+        infer=infer,
+        derivative=Derivative(jvp=jvp, transpose=transpose_by_operand(name, transpose), linear_operands=None),
+        axes=_axes(axes, adapt),
+        laws=Laws(own=tuple(laws)),
+        memory=memory,
+        work=work,
         doc=doc,
     )
     return primitive
@@ -261,7 +246,7 @@ def piecewise_constant(
     adapt: AdaptRule = same_params,
     laws: Sequence[Law] = (),
     exempt: str = "",
-    views: bool = False,
+    memory: Memory = Memory(),
     doc: str = "",
 ) -> Primitive:
     """Make a primitive whose derivative is zero wherever it exists.
@@ -274,7 +259,7 @@ def piecewise_constant(
         adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
         laws: constructor identities.
         exempt: why the zero derivative is a decree and not a theorem, where it is one.
-        views: whether the result is a view that costs nothing.
+        memory: what its definition can do with memory (see `primad.ops.record.fields`).
         doc: one line for the reference.
     """
 
@@ -282,18 +267,14 @@ def piecewise_constant(
         return Zero(out.type)
 
     return Primitive(
-        name,
-        "piecewise constant",
-        numpy,
-        infer,
-        jvp,
-        None,
-        axes,
-        adapt,
-        laws=tuple(laws),
-        pointwise=axes is pointwise,
-        exempt=exempt,
-        views=views,
+        name=name,
+        kind="piecewise constant",
+        numpy=numpy,
+        infer=infer,
+        derivative=Derivative(jvp=jvp, exempt=exempt),
+        axes=_axes(axes, adapt),
+        laws=Laws(own=tuple(laws)),
+        memory=memory,
         doc=doc,
     )
 
@@ -308,8 +289,9 @@ def custom(
     axes: AxisRule = pointwise,
     adapt: AdaptRule = same_params,
     laws: Sequence[Law] = (),
-    flops: Callable[[Node], Cost] | None = None,
     domain: DomainOfDefinition | None = None,
+    memory: Memory = Memory(),
+    work: Work = Work(),
     doc: str = "",
 ) -> Primitive:
     """Make a primitive from one JVP contribution `(tangent, out, *inputs, **params)` per operand.
@@ -326,26 +308,28 @@ def custom(
         axes: the axis map (see `primad.ir.axes`); pointwise by default.
         adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
         laws: constructor identities.
-        flops: how to count one application; by default one flop per element.
         domain: the values for which it is defined, if it raises an error for others.
+        memory: what its definition can do with memory (see `primad.ops.record.fields`).
+        work: how to count one application (see `primad.ops.record.fields`); by default one flop per element.
         doc: one line for the reference.
     """
     return Primitive(
-        name,
-        "custom",
-        numpy,
-        infer,
-        jvp if callable(jvp) else sum_of_contributions(jvp),
-        transpose_by_operand(name, transpose) if transpose else None,
-        axes,
-        adapt,
-        laws=tuple(laws),
-        pointwise=axes is pointwise,
-        linear_operands=tuple(operands),
-        flops=flops,
+        name=name,
+        kind="custom",
+        numpy=numpy,
+        infer=infer,
         domain=domain,
+        derivative=Derivative(
+            jvp=jvp if callable(jvp) else sum_of_contributions(jvp),
+            transpose=transpose_by_operand(name, transpose) if transpose else None,
+            linear_operands=tuple(operands),
+            partials=() if callable(jvp) else tuple(jvp),
+        ),
+        axes=_axes(axes, adapt),
+        laws=Laws(own=tuple(laws)),
+        memory=memory,
+        work=work,
         doc=doc,
-        partials=() if callable(jvp) else tuple(jvp),
     )
 
 
@@ -356,7 +340,7 @@ def composite(
     infer: Callable[..., Any] | None = None,
     jvp: Sequence[Rule] | None = None,
     laws: Sequence[Law] = (),
-    flops: Callable[[Node], Cost] | None = None,
+    work: Work | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make an op whose meaning is a definition in terms of other ops.
@@ -369,7 +353,7 @@ def composite(
         jvp: one contribution `(tangent, out, *inputs, **params)` per operand, linear in the tangent, where it is
             shorter or more accurate than the derivative of the definition; differentiating then keeps the op.
         laws: constructor identities.
-        flops: how to count one application; by default by recording the definition.
+        work: how to count one application; by default by recording the definition.
         doc: one line for the reference.
 
     Example:
@@ -400,17 +384,13 @@ def composite(
         return lowered_type(types, params_by_key(named(params)))
 
     return Primitive(
-        name,
-        "composite",
-        numpy,
-        infer or default_infer,
-        sum_of_contributions(jvp) if jvp is not None else None,
-        None,
-        None,
-        None,
+        name=name,
+        kind="composite",
+        numpy=numpy,
+        infer=infer or default_infer,
         lower=lower,
-        laws=tuple(laws),
-        flops=flops or cost,
+        derivative=Derivative(jvp=None if jvp is None else sum_of_contributions(jvp), partials=tuple(jvp or ())),
+        laws=Laws(own=tuple(laws)),
+        work=work or Work(flops=cost),
         doc=doc,
-        partials=tuple(jvp or ()),
     )

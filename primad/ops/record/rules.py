@@ -48,6 +48,21 @@ def sum_of_contributions(rules: Sequence[Rule]) -> Rule:
     return jvp
 
 
+def sum_of_partials(rules: Sequence[Rule]) -> Rule:
+    """Join one partial derivative per operand, a factor of its tangent, into the record's single function."""
+    table = tuple(rules)
+
+    def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
+        terms = [
+            table[i](out, *inputs, **params) * tangent
+            for i, tangent in enumerate(tangents)
+            if not isinstance(tangent, Zero)
+        ]
+        return tangent_sum(terms)
+
+    return jvp
+
+
 def check_partials(name: str, numpy: Rule, partials: Any) -> tuple[Rule, ...]:
     """Return the partial derivatives of an elementwise primitive, one per operand, as a tuple.
 

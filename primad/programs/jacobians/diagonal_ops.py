@@ -11,7 +11,8 @@ from primad.ir.law_families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import Node
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.linalg.diagonals import diagonal_
-from primad.ops.record.primitive import Law, Primitive
+from primad.ops.record.fields import Law
+from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.blocks import Block, block_shape, whole
 from primad.programs.jacobians.compression import compressed_laplacian
 from primad.programs.jacobians.diagonals import BLOCK_BYTES, Diagonal, each_direction

@@ -17,7 +17,8 @@ from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import ClosedProgram, Program
-from primad.ops.record.primitive import Law, Primitive
+from primad.ops.record.fields import Law
+from primad.ops.record.primitive import Primitive
 from primad.ops.record.rules import tangent_sum
 from primad.programs.program_ops import of_operand, program_op
 from primad.recording.traced_array import TracedArray

@@ -15,7 +15,8 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
 from primad.ir.program import ClosedProgram
 from primad.numpy.linalg.diagonals import diagonal_, trace_
-from primad.ops.record.primitive import Law, Primitive, full
+from primad.ops.record.fields import Law
+from primad.ops.record.primitive import Primitive, full
 from primad.programs.jacobians.blocks import Block, block_shape, take_block
 from primad.programs.jacobians.diagonal_ops import jacobian_diagonal_
 from primad.programs.jacobians.jacobian_parts import (

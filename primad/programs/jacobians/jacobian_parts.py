@@ -18,7 +18,8 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.linalg.diagonals import trace_
-from primad.ops.record.primitive import Law, Primitive
+from primad.ops.record.fields import Law
+from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.blocks import block_shape, put_block, take_block, whole, within
 from primad.programs.program_ops import lowered, of_operand
 from primad.recording.traced_array import TracedArray

@@ -98,7 +98,7 @@ def build_jacobian(
 
 def _is_computable(program: Program) -> bool:
     """Say whether a program has values: a tangent that no rule gives, as of `custom_vjp`, has none."""
-    return not any(node.op.only_transposed for node in applications(program))
+    return not any(node.op.derivative.only_transposed for node in applications(program))
 
 
 def tangent_of(of: Program, active: Sequence[bool], residuals: bool = False) -> Program:

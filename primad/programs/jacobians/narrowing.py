@@ -86,14 +86,15 @@ def _joined(node: Node, map: AxisMap) -> Hashable:
     """Return the index that an op joins out of parts, which are its operands; None for other ops."""
     labels = [[label for label in operand if isinstance(label, Strided)] for operand in map.operands]
     alone = [found[0] for found in labels if len(found) == 1 and found[0].step == 1]
-    if node.op.linear_operands is not None or len(alone) != len(labels) or len({part.name for part in alone}) != 1:
+    jointly = node.op.derivative.linear_operands is None
+    if not jointly or len(alone) != len(labels) or len({part.name for part in alone}) != 1:
         return None
     return alone[0].name
 
 
 def _possible(node: Node, windows: Windows) -> Windows:
     """Return what can be built of a value, of which a part is needed: all of it along axes that its op mixes."""
-    if node.op.adapt is None or any(isinstance(x.type, TupleType) for x in (node, *node.inputs)):
+    if node.op.axes.adapt is None or any(isinstance(x.type, TupleType) for x in (node, *node.inputs)):
         return _whole(node)
     map = axis_map(node)
     named = _narrow(node, map, windows)
@@ -128,5 +129,5 @@ def _built(node: Node, needed: dict[Node, Windows], values: dict[Node, Node], tr
     params = dict(node.params)
     map = axis_map(node)
     lengths = {label: b - a for label, (a, b) in _narrow(node, map, needed[node]).items()}
-    params = node.op.adapt(map.change(lengths, [x.type for x in node.inputs], [node.type]), **params)
+    params = node.op.axes.adapt(map.change(lengths, [x.type for x in node.inputs], [node.type]), **params)
     return apply(trace, node.op, *[value for _, value in own], **params)

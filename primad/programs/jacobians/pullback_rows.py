@@ -151,7 +151,7 @@ def pull_rows(program: Program) -> Program:
         program: an expanded program that is linear in its last input, as a pullback is in its cotangent.
     """
     whole = _pulled(program, False)
-    if not any(not isinstance(node.op, Leaf) and node.op.adds_rows for node in program.nodes):
+    if not any(not isinstance(node.op, Leaf) and node.op.indexing.adds_rows for node in program.nodes):
         return whole
     # Where the points do not stay apart behind what rows are taken of, few rows may cost less than all.
     return min(_pulled(program, True), whole, key=lambda found: found.cost().flops)
@@ -172,9 +172,9 @@ def is_single(program: Program) -> bool:
 
 def _takes_rows(node: Node, seeds: Seeds) -> bool:
     """Say whether an op adds cotangents of different rows that were taken of its result, one for each basis element."""
-    if node.op.adds_rows is None:
+    if node.op.indexing.adds_rows is None:
         return False
-    taken = node.op.adds_rows(*[x.type for x in node.inputs], **dict(node.params))
+    taken = node.op.indexing.adds_rows(*[x.type for x in node.inputs], **dict(node.params))
     return any(index.place in taken for index in seeds.indices)
 
 
@@ -291,7 +291,7 @@ class _Walk:
         lead = seeds.lead
         if summed:
             change = map.change(dict.fromkeys(summed), types, [node.type])
-            adapted = node.op.adapt(change, **dict(params))
+            adapted = node.op.axes.adapt(change, **dict(params))
             assert adapted is not None
             params = named(adapted)
             for i, labels in enumerate(map.operands):

@@ -164,7 +164,7 @@ def _hoisted(program: Program, fixed: Sequence[int]) -> tuple[Program | None, Pr
         if not isinstance(node.op, Leaf) and all(x in known or isinstance(x.op, Leaf) for x in node.inputs):
             if any(x.op is INPUT and x not in known for x in node.inputs) or not node.inputs:
                 continue
-            grows = node.op.views and node.type.size > sum(x.type.size for x in node.inputs)
+            grows = node.op.memory.views and node.type.size > sum(x.type.size for x in node.inputs)
             if not grows and node.op.domain is None and not node.op.holds_program:
                 known.add(node)
     found: dict[Node, None] = {}

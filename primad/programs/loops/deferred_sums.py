@@ -60,7 +60,7 @@ def sum_of_steps(
         return [ops.sum(found, axes=(0,))]
 
     program = collapse(program_of(each.in_types, added))
-    made = [node for node in program.nodes if not isinstance(node.op, Leaf) and not node.op.views]
+    made = [node for node in program.nodes if not isinstance(node.op, Leaf) and not node.op.memory.views]
     if any(node.type.size > total.type.size for node in made):
         return None
     return SumOfSteps(operands, [node for node in operands if node not in rows and node not in fixed], program)
@@ -77,6 +77,7 @@ def _only_for(total: Node, step: Program) -> set[Node]:
     for node in reversed(step.nodes):
         alone = node is total or (node in users and found.issuperset(users[node]))
         several = any(isinstance(x.type, TupleType) for x in (node, *node.inputs))
-        if alone and node not in outputs and not several and not isinstance(node.op, Leaf) and not node.op.called:
+        plain = not several and not isinstance(node.op, Leaf) and not node.op.programs.called
+        if alone and plain and node not in outputs:
             found.add(node)
     return found

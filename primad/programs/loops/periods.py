@@ -92,7 +92,7 @@ class _Sequence:
         outside: set[Node] = set(sources)
         self.nodes: list[Node] = []
         for node in sorted(program.nodes, key=attrgetter("index")):
-            if isinstance(node.op, Leaf) or (node.op.views and outside.issuperset(node.inputs)):
+            if isinstance(node.op, Leaf) or (node.op.memory.views and outside.issuperset(node.inputs)):
                 outside.add(node)
             else:
                 self.nodes.append(node)
@@ -168,7 +168,7 @@ def _alike(x: Node, y: Node) -> bool:
 
 def root_of(node: Node) -> Node:
     """Return the array whose elements a value shows."""
-    while not isinstance(node.op, Leaf) and node.op.views and not isinstance(node.inputs[0].type, TupleType):
+    while not isinstance(node.op, Leaf) and node.op.memory.views and not isinstance(node.inputs[0].type, TupleType):
         (node,) = node.inputs
     return node
 
@@ -197,7 +197,7 @@ def _sources(program: Program) -> set[Node]:
     first: dict[Node, int] = {}
     last: dict[Node, int] = {}
     for node in program.nodes:
-        if not isinstance(node.op, Leaf) and not node.op.views:
+        if not isinstance(node.op, Leaf) and not node.op.memory.views:
             for x in node.inputs:
                 root = root_of(x)
                 if root is not x and not isinstance(root.op, Leaf):

@@ -27,7 +27,8 @@ from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ir.replay import newest
 from primad.numpy.shapes.shaping import stack
 from primad.ops.arrays.broadcasting import widen
-from primad.ops.record.primitive import LoopForm, Primitive, as_tuple, one_or_all
+from primad.ops.record.fields import Axes, Derivative, LoopForm, Programs, Work
+from primad.ops.record.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.derived_programs import cost, derived
 from primad.programs.loops import body_transforms
 from primad.programs.loops.body_batching import Batched, chosen, guarded, swapped
@@ -271,22 +272,13 @@ def _how(node: Node) -> str:
 
 
 scan: Primitive = Primitive(
-    "scan",
-    "program",
-    _run,
-    _infer,
-    None,
-    _pull,
-    None,
-    None,
-    linear_operands=None,
-    flops=_cost,
+    name="scan",
+    kind="program",
+    numpy=_run,
+    infer=_infer,
+    derivative=Derivative(linearize=_push, transpose=_pull, linear_operands=None),
+    axes=Axes(batch=_batch),
+    programs=Programs(names=("of",), build=_unrolled, called=True, loop=_loop, runs=_how),
+    work=Work(flops=_cost),
     doc="A program that is applied step by step to what it carries and to the rows of arrays.",
-    build=_unrolled,
-    programs=("of",),
-    called=True,
-    runs=_how,
-    loop=_loop,
-    linearize=_push,
-    batch=_batch,
 )

@@ -123,7 +123,7 @@ def _parts_of(each: Sequence[Node]) -> _Parts | None:
 def _views(node: Node) -> tuple[Node, list[Node]]:
     """Return the array whose elements a value is made of, and the linear views that lead from it to the value."""
     views: list[Node] = []
-    while not isinstance(node.op, Leaf) and node.op.views and node.op.kind == "linear":
+    while not isinstance(node.op, Leaf) and node.op.memory.views and node.op.kind == "linear":
         (inner,) = node.inputs
         if isinstance(inner.type, TupleType):
             break

@@ -26,7 +26,8 @@ from primad.ir.node import Node
 from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ir.replay import newest
 from primad.ops.arrays.broadcasting import widen
-from primad.ops.record.primitive import DomainOfDefinition, LoopForm, Primitive
+from primad.ops.record.fields import Axes, Derivative, DomainOfDefinition, LoopForm, Programs, Work
+from primad.ops.record.primitive import Primitive
 from primad.programs.derived_programs import cost, derived
 from primad.programs.loops import body_transforms
 from primad.programs.loops.body_batching import Batched, chosen, swapped
@@ -231,24 +232,15 @@ def _how(node: Node) -> str:
 
 
 while_loop: Primitive = Primitive(
-    "while_loop",
-    "program",
-    _run,
-    _infer,
-    None,
-    None,
-    None,
-    None,
-    linear_operands=(),
-    flops=_cost,
+    name="while_loop",
+    kind="program",
+    numpy=_run,
+    infer=_infer,
+    derivative=Derivative(linearize=_push),
+    axes=Axes(batch=_batch),
+    programs=Programs(names=("of",), build=_unrolled, called=True, loop=_loop, runs=_how),
+    work=Work(flops=_cost),
     doc="A program that is applied to what it carries while a condition holds.",
-    build=_unrolled,
-    programs=("of",),
-    called=True,
-    runs=_how,
-    loop=_loop,
-    linearize=_push,
-    batch=_batch,
     domain=DomainOfDefinition(
         StepsError, 0, "go", lambda *_, **__: None, lambda value, *_, **__: ENDLESS.format(value), MORE_STEPS
     ),

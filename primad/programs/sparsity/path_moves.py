@@ -268,10 +268,10 @@ def _beside(path: AffinePath, digit: int, both: Hashable, m: int, others: range,
 
 def _slid(node: Node, path: AffinePath) -> list[AffinePath] | None:
     """Return the paths through an op that moves windows along axes; None for other ops."""
-    if node.op.slides is None:
+    if node.op.indexing.slides is None:
         return None
     paths = [path]
-    for axis, slide in node.op.slides(*[x.type for x in node.inputs], **dict(node.params)).items():
+    for axis, slide in node.op.indexing.slides(*[x.type for x in node.inputs], **dict(node.params)).items():
         paths = [y for x in paths for y in _slid_axis(x, axis, slide, node.type.shape[axis])]
     kept = node.type.ndim
     return [x.along(lambda axis: axis if axis < kept else None) for x in paths]

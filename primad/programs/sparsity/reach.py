@@ -94,7 +94,7 @@ def _keep_indices(node: Node, values: dict[Node, Array]) -> None:
             np.full(x.type.shape, literal_value(x), x.type.dtype) if x.op is LITERAL else values.get(x)
             for x in node.inputs
         ]
-        if all(x is not None for x in given) and not node.op.called:
+        if all(x is not None for x in given) and not node.op.programs.called:
             values[node] = np.asarray(node.op.numpy(*given, **dict(node.params)))
 
 
@@ -127,9 +127,9 @@ def _through(node: Node, operands: Sequence[Paths], size: int, values: Mapping[N
         return _through_loop(node, operands, size, values)
     if any(isinstance(x.type, TupleType) for x in node.inputs):
         return [everywhere(size)]
-    if node.op.pointwise:
+    if node.op.axes.pointwise:
         return [frozenset().union(*operands)]
-    if (node.op.takes_rows or node.op.adds_rows) and node.inputs[1] in values:
+    if (node.op.indexing.takes_rows or node.op.indexing.adds_rows) and node.inputs[1] in values:
         return [_at_indices(node, operands[0], size, values[node.inputs[1]])]
     map = axis_map(node)
     results: list[Paths] = []
@@ -168,12 +168,12 @@ def _through_loop(node: Node, operands: Sequence[Paths], size: int, values: Mapp
 def _at_indices(node: Node, paths: Paths, size: int, indices: Array) -> Paths:
     """Return what is reached of rows that are taken, or added, at indices."""
     types, shape = [x.type for x in node.inputs], node.inputs[0].type.shape
-    if node.op.takes_rows is not None:
-        axis = node.op.takes_rows(*types, **dict(node.params))
+    if node.op.indexing.takes_rows is not None:
+        axis = node.op.indexing.takes_rows(*types, **dict(node.params))
         own, count, length = range(axis, axis + 1), node.type.ndim - len(shape) + 1, shape[axis]
     else:
-        assert node.op.adds_rows is not None
-        own = node.op.adds_rows(*types, **dict(node.params))
+        assert node.op.indexing.adds_rows is not None
+        own = node.op.indexing.adds_rows(*types, **dict(node.params))
         axis, count, length = own.start, len(own), node.type.shape[own.start]
     indices = np.where(indices < 0, indices + length, indices)
     width = math.prod(indices.shape[1:])
@@ -189,7 +189,7 @@ def _at_indices(node: Node, paths: Paths, size: int, indices: Array) -> Paths:
         where: int = place.axis  # type: ignore[assignment]
         listed = place if isinstance(place, Listed) else Listed(where, place.columns(shape[where], size))
         places: Sequence[Listed | None]
-        if node.op.takes_rows is not None:
+        if node.op.indexing.takes_rows is not None:
             places = through_gather(listed, indices, axis)
         else:
             digits = np.unravel_index(np.arange(indices.size), indices.shape)[where - axis]

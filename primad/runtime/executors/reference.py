@@ -62,7 +62,7 @@ class OpByOp(Executable):
     @property
     def peak_bytes(self) -> int:
         """Memory of all values, none of which is freed before the end."""
-        return sum(node.type.nbytes for node, _ in self._steps if not node.op.views)
+        return sum(node.type.nbytes for node, _ in self._steps if not node.op.memory.views)
 
     @property
     def held(self) -> tuple[Any, ...]:

@@ -48,17 +48,18 @@ def streams_of(steps: Sequence[Node | NativeStep], outputs: Sequence[Node], inne
         outputs: the values that are results of the whole.
         inner: how many of these, the last ones, may be streams.
     """
-    loops = [node for node in steps if isinstance(node, Node) and node.op.loop is not None]
+    loops = [node for node in steps if isinstance(node, Node) and node.op.programs.loop is not None]
     made: dict[Node, tuple[Node, int]] = {}
     for node in [*loops, *(x for x in steps if isinstance(x, Node) and isinstance(application(x)[0].type, TupleType))]:
         loop, index = application(node)
-        if loop.op.loop is not None and not isinstance(node.type, TupleType):
-            place = index - loop.op.loop(loop).first_stack
+        if loop.op.programs.loop is not None and not isinstance(node.type, TupleType):
+            place = index - loop.op.programs.loop(loop).first_stack
             if place >= 0:
                 made[node] = loop, place
     kept = set(outputs[: len(outputs) - inner])
     for step in steps:
-        taken = step.op.loop(step).row_operands if isinstance(step, Node) and step.op.loop is not None else range(0)
+        form = step.op.programs.loop if isinstance(step, Node) else None
+        taken = range(0) if form is None else form(step).row_operands
         kept.update(x for i, x in enumerate(step.inputs) if i not in taken)
     values = {node for node in made if node not in kept}
     of: dict[Node, tuple[int, ...]] = {}
@@ -114,10 +115,10 @@ class KeptStreams(NamedTuple):
 
     def _held(self, node: Node) -> Cut | None:
         """Return how a loop is gone back through whose rows are not all held; None for others."""
-        if node not in self.of or node.op.loop is None:
+        if node not in self.of or node.op.programs.loop is None:
             return None
         types = _types(node)
-        first = node.op.loop(node).first_stack
+        first = node.op.programs.loop(node).first_stack
         if sum(types[first + i].nbytes for i in self.of[node]) <= self._share:
             return None
         steps, rows = _rows(node)
@@ -130,6 +131,6 @@ def _types(node: Node) -> tuple[ArrayType, ...]:
 
 def _rows(node: Node) -> tuple[int, int]:
     """Return how many rows a loop's stacked results have, and the bytes of all."""
-    assert node.op.loop is not None
-    stacked = _types(node)[node.op.loop(node).first_stack :]
+    assert node.op.programs.loop is not None
+    stacked = _types(node)[node.op.programs.loop(node).first_stack :]
     return stacked[0].shape[0], sum(type.nbytes for type in stacked)

@@ -31,7 +31,7 @@ def beside_tiles(program: Program) -> Callable[[Callable[[], Any]], Any]:
     Threads of BLAS wait for more work on their processors, which threads of tiles need.
     """
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    costs = [node.op.cost(node) for node in steps if node.op.flops is not None]
+    costs = [node.op.cost(node) for node in steps if node.op.work.flops is not None]
     largest = max([cost.flops for cost in costs if not cost.matmul_flops], default=0)
     return single_threaded_blas if largest < FLOPS_FOR_THREADS else lambda work: work()
 

@@ -44,10 +44,10 @@ def makes_new_array(node: Node) -> bool:
     if isinstance(node.type, TupleType):
         return False
     if node.inputs and isinstance(node.inputs[0].type, TupleType):
-        return _is_known(node.inputs[0].op) and not node.inputs[0].op.views
+        return _is_known(node.inputs[0].op) and not node.inputs[0].op.memory.views
     return (
         not isinstance(node.op, Leaf)
-        and not node.op.views
+        and not node.op.memory.views
         and (_is_known(node.op) or isinstance(node.op.numpy, np.ufunc))
     )
 

@@ -150,4 +150,4 @@ def _reads_in_place(step: Node | NativeStep, operand: Node) -> bool:
     """Say whether a step reads each element of an operand only where it then writes that element of its results."""
     if isinstance(step, NativeStep):
         return operand in step.in_place
-    return bool(step.op.pointwise)
+    return bool(step.op.axes.pointwise)

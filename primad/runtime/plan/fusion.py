@@ -72,7 +72,7 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTH
         outputs: nodes whose values are needed at the end.
         smallest: groups on fewer elements are left alone.
     """
-    large = any(node.type.size >= smallest and node.op.pointwise for node in steps)
+    large = any(node.type.size >= smallest and node.op.axes.pointwise for node in steps)
     host = compiler() if large else None
     if host is None:
         return list(steps)
@@ -94,7 +94,7 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTH
     alone: list[Node] = []
     for node in reversed(steps):
         # Broadcasts that are only read through are not computed.
-        if node not in grouped and (node in needed or not node.op.views):
+        if node not in grouped and (node in needed or not node.op.memory.views):
             alone.append(node)
             needed.update(node.inputs)
     try:
@@ -110,7 +110,7 @@ def is_pointwise(nodes: Sequence[Node], smallest: float = WORTHWHILE_SIZE) -> bo
     """Say whether kernels can do all that is large: arrays then stream through them once, and need no tiles."""
     done = [x for x in nodes if not isinstance(x.op, Leaf) and x.op is not ops.broadcast]
     large = [x for x in done if any(y.type.size >= smallest for y in (x, *x.inputs))]
-    return bool(large) and all(x.op.pointwise for x in large) and all(map(has_code, large))
+    return bool(large) and all(x.op.axes.pointwise for x in large) and all(map(has_code, large))
 
 
 def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:

@@ -107,7 +107,7 @@ class Plan(Executable):
         self._finish = _finish(program, slot)
         # An op that does not say what it costs multiplies no matrices.
         alone = [unit for unit in units if not isinstance(unit, NativeStep)]
-        products = [node.op.cost(node).matmul_flops for node in alone if node.op.flops is not None]
+        products = [node.op.cost(node).matmul_flops for node in alone if node.op.work.flops is not None]
         self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
         self._spare: list[Workspace] = []
 
@@ -151,7 +151,8 @@ class Plan(Executable):
     def details(self) -> list[str]:
         """What its steps are, and how those run that run programs."""
         nodes = [unit for unit in self._units if not isinstance(unit, NativeStep)]
-        how = [node.op.runs(node) + self.streams.in_words(node) for node in nodes if node.op.runs is not None]
+        said = [(node, node.op.programs.runs) for node in nodes]
+        how = [runs(node) + self.streams.in_words(node) for node, runs in said if runs is not None]
         return [self.steps, *dict.fromkeys(how)]
 
     @property
@@ -267,7 +268,7 @@ chunks."""
 
 def _makes_more_than_its_result(node: Node) -> bool:
     """Say whether a pointwise op is computed in several steps, with an array for what lies between."""
-    return node.op.pointwise and node.op in BUILT_IN and not isinstance(loaded(node.op.numpy), np.ufunc)
+    return node.op.axes.pointwise and node.op in BUILT_IN and not isinstance(loaded(node.op.numpy), np.ufunc)
 
 
 def evaluate_node(node: Node) -> Any:

@@ -23,7 +23,7 @@ def check_memory(plan: Executable, limit: int | None = None) -> None:
     bound = physical_memory() if limit is None else limit
     if bound is None or plan.peak_bytes <= bound:
         return
-    made = [node for node in plan.program.nodes if not isinstance(node.op, Leaf) and not node.op.views]
+    made = [node for node in plan.program.nodes if not isinstance(node.op, Leaf) and not node.op.memory.views]
     largest = max(made, key=lambda node: node.type.nbytes)
     raise MemoryLimitError(
         f"the program would need {size(plan.peak_bytes)} for its arrays, the limit is {size(bound)}; "

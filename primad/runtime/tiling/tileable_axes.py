@@ -84,7 +84,7 @@ def _bytes_along(dimension: Dimension) -> int:
 
 def is_computed(node: Node) -> bool:
     """Say whether a value is computed: one of several results is, though the node that names it is a view."""
-    return not isinstance(node.op, Leaf) and (not node.op.views or node.op is project)
+    return not isinstance(node.op, Leaf) and (not node.op.memory.views or node.op is project)
 
 
 def hindrances(dimension: Dimension) -> set[Node]:

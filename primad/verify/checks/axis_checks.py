@@ -27,7 +27,7 @@ def check_batching(trial: Trial) -> How | None:
     count = len(trial.program.inputs)
     if not count:
         return None
-    if trial.op.only_transposed:
+    if trial.op.derivative.only_transposed:
         return _batching_of_transpose(trial)
     size = 3
     variants = [[shuffled(trial, x) for x in trial.values] for _ in range(size)]
@@ -62,7 +62,7 @@ def _batching_of_transpose(trial: Trial) -> How:
 @np.errstate(all="ignore")  # so may coarse values
 def check_axis_map(trial: Trial) -> How | None:
     """Along each index that the map names the op does what its role says; the params follow when axes change."""
-    if trial.op.axes is None:
+    if trial.op.axes.map is None:
         return None
     operands = trial.operands(trial.values)
     _check(trial, operands)
@@ -84,7 +84,7 @@ def check_sum(trial: Trial) -> How | None:
     """A sum over directions passes an op in the operands in which it is linear, and gives the same."""
     op, types = trial.op, trial.program.in_types
     groups = [group for group in op.linear_groups(len(types)) if group and all(types[i].is_float for i in group)]
-    if op.axes is None or not groups or len(trial.program.outputs) > 1:
+    if op.axes.map is None or not groups or len(trial.program.outputs) > 1:
         return None
     size = 3
     for group in groups:
@@ -104,7 +104,7 @@ def check_sum(trial: Trial) -> How | None:
 
 def check_rows(trial: Trial) -> How | None:
     """An op that takes or adds rows at indices has them along the axes that it says, one set for each batch."""
-    takes, adds = trial.op.takes_rows, trial.op.adds_rows
+    takes, adds = trial.op.indexing.takes_rows, trial.op.indexing.adds_rows
     if takes is None and adds is None:
         return None
     x, indices, *_ = map(np.asarray, trial.operands(trial.values))
@@ -138,14 +138,14 @@ def _summed(program: Program) -> Program:
 
 def _check(trial: Trial, operands: Sequence[Any]) -> None:
     op = trial.op
-    assert op.axes is not None
+    assert op.axes.map is not None
     types = [operand.type for operand in trial.example.operands]
-    found = op.axes(*types, **trial.example.params)
+    found = op.axes.map(*types, **trial.example.params)
     results = trial.results(operands)
     labels = [*found.operands, *found.results]
     if [len(part) for part in labels] != [np.ndim(x) for x in (*operands, *results)]:
         raise Wrong(f"{trial.where()}: axis map", "a label for each axis of each operand and result", found)
-    if op.pointwise and not all(is_name(label) for part in labels for label in part):
+    if op.axes.pointwise and not all(is_name(label) for part in labels for label in part):
         raise Wrong(f"{trial.where()}: axis map of a pointwise op", "a name everywhere", found)
     partly = {label.name for part in labels for label in part if isinstance(label, Strided)}
     for number, (out, after) in enumerate(zip(results, found.results, strict=True)):
@@ -163,7 +163,7 @@ def _check_places(trial: Trial, labels: Sequence[Labels], after: Labels, operand
         if any(isinstance(label, Strided) for label in before):  # a part of the result
             close(f"{trial.where()}: elements of its part", _taken(out, after, np.shape(x), before), x, trial)
         elif any(isinstance(label, Strided) for label in after) or (
-            trial.op.views and all(is_name(label) for label in (*before, *after))
+            trial.op.memory.views and all(is_name(label) for label in (*before, *after))
         ):
             close(f"{trial.where()}: elements of the view", _taken(x, before, np.shape(out), after), out, trial)
 
@@ -253,7 +253,7 @@ class _Index:
         results = result_types(op.infer(*self.types, **params))
         change = self.map.change({self.name: length}, self.types, results)
         if length != self.length:
-            adapted = op.adapt(change, **params) if op.adapt is not None else None
+            adapted = op.axes.adapt(change, **params) if op.axes.adapt is not None else None
             if adapted is None:
                 raise Wrong(f"{self.what}: params for the length {length}", "params", None)
             params = adapted

@@ -44,7 +44,7 @@ def _consumers(x: Any, v: Any) -> list[tuple[str, Any, Any]]:
 
 def consumers_row(case: Case, op: Primitive, source: Callable[[str], Choices] = Seeded) -> Row | None:
     """Each op that may choose how its operand is computed gives what it gives on the computed operand."""
-    if not op.consumed or case.through is not None:  # that of a result is its op's
+    if not op.laws.consumed or case.through is not None:  # that of a result is its op's
         return None
     count = 0
     for index in range(case.examples):

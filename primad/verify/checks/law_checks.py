@@ -15,7 +15,8 @@ from primad.ir.array_types import ArrayType
 from primad.ir.law_families import DIRECTIONS, LOCAL, without
 from primad.ir.node import INPUT
 from primad.ir.program import Program
-from primad.ops.record.primitive import Law, Primitive
+from primad.ops.record.fields import Law
+from primad.ops.record.primitive import Primitive
 from primad.recording.tracing import trace
 from primad.simplify.collapse import collapse
 from primad.simplify.factor_linear import gather
@@ -168,9 +169,9 @@ def constructor_row(case: Case, op: Primitive, source: Any) -> Row | None:
 
     A statement shows one instance of a law; this shows that its rewrite is right wherever it fires, and that it fires.
     """
-    if not op.laws and not op.pointwise:
+    if not op.laws.own and not op.axes.pointwise:
         return None
-    fired: dict[str, bool] = {law.name: False for law in op.laws if law.rewrite is not None}
+    fired: dict[str, bool] = {law.name: False for law in op.laws.own if law.rewrite is not None}
     count = 0
     try:
         for index in range(case.examples):
@@ -199,7 +200,7 @@ def _constructor(trial: Trial, fired: dict[str, bool], most: int) -> int:
             combinations.append([value.node for value in values])
             used.append(values)
             plain = all(node.op is INPUT and node.type == nodes[0].type for node in nodes)
-            if op.pointwise and len(chosen) == 2 and plain:
+            if op.axes.pointwise and len(chosen) == 2 and plain:
                 trial.case.op(*values[::-1], **params)  # laws of commuting operands look for it
             results.append(op(*chosen, **params))
         return [*results, *(value for values in used for value in values)]

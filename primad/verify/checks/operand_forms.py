@@ -9,7 +9,8 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import LITERAL, Node, literal_value
-from primad.ops.record.primitive import LawClass, Primitive, Rewrite
+from primad.ops.record.fields import LawClass, Rewrite
+from primad.ops.record.primitive import Primitive
 from primad.recording.traced_array import TracedArray
 from primad.verify.cases.drawn_cases import Choices
 from primad.verify.checks.trial import Trial
@@ -27,7 +28,7 @@ FAMILIES: dict[Any, LawClass] = {ops.broadcast: "bitwise", ops.neg: "real", ops.
 
 def rewriters(op: Primitive, nodes: Sequence[Node]) -> list[tuple[str, LawClass, Rewrite]]:
     """Return the laws of an op that could be applied to operands, and what each promises."""
-    found = [(law.name, law.holds, law.rewrite) for law in op.laws if law.rewrite is not None]
+    found = [(law.name, law.holds, law.rewrite) for law in op.laws.own if law.rewrite is not None]
     families = op.families([node.op for node in nodes])
     return [*found, *[(f"{x.name} is outside", FAMILIES[x], rewrite) for x, rewrite in families.items()]]
 
@@ -93,7 +94,7 @@ def forms_of(trial: Trial, arrays: Sequence[Any], refused: bool = False) -> list
         else:
             found.append(_forms(x, z, *both))
             if refused and x.dtype.kind != "b":
-                found[-1] += _refused(x, z, *both, trial.op.pointwise)
+                found[-1] += _refused(x, z, *both, trial.op.axes.pointwise)
         position += 1
     return found
 

@@ -37,7 +37,7 @@ def _refuses(trial: Trial) -> How:
 
 def check_type(trial: Trial) -> How | None:
     """The inferred type is that of NumPy's result, in double and in single precision."""
-    if trial.op.only_transposed:
+    if trial.op.derivative.only_transposed:
         return _refuses(trial)
     for single in (False,) if trial.op.holds_program else (False, True):
         operands, types = [], []
@@ -144,7 +144,7 @@ def _jvp(trial: Trial, order: int) -> How | None:
         return _quotient(trial, order)
     values = expected = trial.evaluator.run(program, inputs)
     count = len(expected)
-    if trial.op.exempt:
+    if trial.op.derivative.exempt:
         expected = [np.full(result.shape, sympy.Integer(0), object) for result in expected]
     for k in range(order):
         program = jvp(program)
@@ -153,9 +153,9 @@ def _jvp(trial: Trial, order: int) -> How | None:
         inputs, floats = [*inputs, *tangents], [*floats, *tangents]
     found = trial.evaluator.run(program, inputs)
     how = _decided(f"{trial.where()}: derivative of order {order}", expected, found[-count:], trial)
-    if trial.op.linearize is not None:  # it gives the values too
+    if trial.op.derivative.linearize is not None:  # it gives the values too
         _decided(f"{trial.where()}: values beside the derivative", values, found[:count], trial)
-    return "exempt" if trial.op.exempt else how
+    return "exempt" if trial.op.derivative.exempt else how
 
 
 def _quotient(trial: Trial, order: int) -> How:
@@ -193,13 +193,13 @@ def check_transpose(trial: Trial) -> How | None:
     pushed = [found for found, on in zip(pushed, floats, strict=True) if on]
     results = trial.evaluator.run(reverse, [*trial.inputs, *cotangents])
     how = _adjoint(trial, "the derivative", pushed, results[len(floats) :], tangents, cotangents)
-    if trial.op.linearize is not None:
+    if trial.op.derivative.linearize is not None:
         _decided(f"{trial.where()}: values with residuals", _values(trial), results[: len(floats)], trial)
     vjp(forward)  # the tangent program is itself differentiable in reverse
     for chosen in _linear_groups(trial):
         found = _transpose_alone(trial, chosen)
         how = found if found == "numeric" else how
-    return "exempt" if trial.op.exempt else how
+    return "exempt" if trial.op.derivative.exempt else how
 
 
 def _values(trial: Trial) -> list[Any]:
@@ -233,7 +233,7 @@ def _linear_groups(trial: Trial) -> list[tuple[int, ...]]:
 def _transpose_alone(trial: Trial, chosen: tuple[int, ...]) -> How:
     linear = [i in chosen for i in range(len(trial.inputs))]
     # Before a user's program is transposed its calls are replaced; here their own rule is asked.
-    backward = (transposed_program if trial.op.called else transpose)(trial.program, linear)
+    backward = (transposed_program if trial.op.programs.called else transpose)(trial.program, linear)
     others = [x for x, on in zip(trial.inputs, linear, strict=True) if not on]
     cotangents = trial.directions("w", trial.program.out_types)
     operands = [trial.inputs[i] for i in chosen]

@@ -56,7 +56,7 @@ def slopes_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> R
     example = case.draw(source(f"{op.name}, 0"))
     count = len(example.inputs)
     known = case.symbolic or DEFINITIONS.get(op) or op.lower
-    if op.kind == "piecewise constant" or op.exempt or op.name in (*CHOSEN, *SLOW) or not known:
+    if op.kind == "piecewise constant" or op.derivative.exempt or op.name in (*CHOSEN, *SLOW) or not known:
         return None
     if not 1 <= count <= 2 or len(example.operands) > count or not all(type.is_float for type in example.types):
         return None

@@ -12,7 +12,8 @@ from primad.ir.array_types import ArrayType
 from primad.ir.law_families import DIRECTIONS, LOCAL, without
 from primad.ir.node import LITERAL, literal_value
 from primad.ir.program import Program
-from primad.ops.record.primitive import LawClass, Primitive
+from primad.ops.record.fields import LawClass
+from primad.ops.record.primitive import Primitive
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import trace
 from primad.verify.cases.drawn_cases import Case, Choices
@@ -52,7 +53,7 @@ def special_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> 
     No other law is applied meanwhile, so a law is held to its own promise, not to that of the weakest in its company;
     and operands that its guard refuses are among them.
     """
-    if not any(law.rewrite is not None for law in op.laws) and not op.pointwise:
+    if not any(law.rewrite is not None for law in op.laws.own) and not op.axes.pointwise:
         return None
     count = 0
     trials = [Trial(case, op, source(f"{op.name}, {index}")) for index in range(EXAMPLES * case.examples)]
@@ -97,7 +98,7 @@ def _at_special_values(trial: Trial, values: Sequence[Any], pools: Pools, most: 
     with without(LOCAL, DIRECTIONS), np.errstate(all="ignore"):
         program = trace(build)(*[ArrayType(x.shape, x.dtype) for x in given])
     for promise, pool in pools:
-        tried = promise in {held for _, held, _ in applied} and (op.pointwise or pool is not DISTANT)
+        tried = promise in {held for _, held, _ in applied} and (op.axes.pointwise or pool is not DISTANT)
         for _ in range(ROUNDS if tried else 0):
             drawn = _drawn(trial.choose, given, pool)
             with np.errstate(all="ignore"):

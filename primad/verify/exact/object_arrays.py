@@ -276,10 +276,10 @@ class Evaluator:
             return self.array(definition(self.numbers, *operands, **params), type)
         if not type.is_float and all(operand.dtype != object for operand in operands):
             return self.array(op.numpy(*operands, **params), type)
-        if op.build is not None:
-            (held,) = op.programs
+        if op.programs.build is not None:
+            (held,) = op.programs.names
             options = {name: value for name, value in params.items() if name != held}
-            return one_or_all(self.run(lower(op.build(params[held].hoisted, **options)), operands))
+            return one_or_all(self.run(lower(op.programs.build(params[held].hoisted, **options)), operands))
         try:
             return self.array(op.numpy(*operands, **params), type)
         except (TypeError, AttributeError):
