@@ -346,17 +346,18 @@ def test_every_corruption_of_a_law_of_passes_is_caught() -> None:
 def test_every_corruption_of_a_law_of_consumers_is_caught(name: str) -> None:
     """Each of these laws is applied to its own statement: what is wrong with it is put into the record itself."""
     op = CASES[name].op
-    laws = op.laws.consumed
+    laws, consumed = op.laws, op.laws.consumed
     try:
-        for i, law in enumerate(laws):
+        for i, law in enumerate(consumed):
             for corrupt in (_seven, _silent, _wrong_side):
                 changed = corrupt(law)
-                object.__setattr__(op, "consumed", (*laws[:i], changed, *laws[i + 1 :]))
+                others = replace(laws, consumed=(*consumed[:i], changed, *consumed[i + 1 :]))
+                object.__setattr__(op, "laws", others)
                 _forget_laws()
                 (row,) = law_rows(name, [changed])
                 assert row.how == "failed", f"{corrupt.__name__}: {law.name}"
     finally:
-        object.__setattr__(op, "consumed", laws)
+        object.__setattr__(op, "laws", laws)
         _forget_laws()
 
 
