@@ -14,15 +14,12 @@ Rules never see a zero: the kinds skip absent tangents (`Zero`). The output is a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
 from primad.ir.axes import AxisMap, pointwise, same_params
-from primad.ir.key import ByKey, params_by_key
-from primad.ir.node import Node, Params, named
-from primad.ir.program import Cost, Program
+from primad.ops.record.definitions import Definition
 from primad.ops.record.fields import Axes, Derivative, DomainOfDefinition, Indexing, Law, Laws, Memory, Outermost, Work
 from primad.ops.record.primitive import Primitive
 from primad.ops.record.rules import (
@@ -33,9 +30,7 @@ from primad.ops.record.rules import (
     tangent_sum,
     transpose_by_operand,
 )
-from primad.recording import tree
 from primad.recording.traced_array import TracedArray
-from primad.recording.tracing import record
 
 AxisRule = Callable[..., AxisMap] | None
 AdaptRule = Callable[..., dict[str, Any] | None] | None
@@ -75,6 +70,7 @@ def elementwise(
     laws: Sequence[Law] = (),
     infer: Callable[..., ArrayType] | None = None,
     static_operands: tuple[int, ...] = (),
+    memory: Memory = Memory(),
     doc: str = "",
 ) -> Primitive:
     """Make an elementwise primitive.
@@ -86,6 +82,7 @@ def elementwise(
         laws: constructor identities.
         infer: output type, by default that of the operands, which must be floats.
         static_operands: operands whose literal values rules look at (exponents).
+        memory: what its definition can do with memory (see `primad.ops.record.fields`).
         doc: one line for the reference.
 
     Returns:
@@ -110,6 +107,7 @@ def elementwise(
         derivative=Derivative(jvp=sum_of_partials(rules), partials=rules),
         axes=_axes(pointwise, same_params),
         laws=Laws(own=tuple(laws)),
+        memory=memory,
         doc=doc,
     )
 
@@ -364,33 +362,15 @@ def composite(
         >>> primad.grad(bell)(0.5)
         np.float64(-0.7788007830714049)
     """
-
-    @lru_cache(maxsize=4096)
-    def lowered_type(types: tuple[ArrayType, ...], params: ByKey) -> ArrayType:
-        return _lowered(types, params.value).out_types[0]
-
-    @lru_cache(maxsize=256)
-    def lowered_cost(types: tuple[ArrayType, ...], params: ByKey) -> Cost:
-        return _lowered(types, params.value).cost()
-
-    def cost(node: Node) -> Cost:
-        return lowered_cost(tuple([operand.type for operand in node.inputs]), params_by_key(node.params))
-
-    def _lowered(types: tuple[ArrayType, ...], params: Params) -> Program:
-        _, structure = tree.flatten(tuple(range(len(types))))
-        return record(lambda *inputs: lower(*inputs, **dict(params)), types, structure, recording=False)
-
-    def default_infer(*types: ArrayType, **params: Any) -> ArrayType:
-        return lowered_type(types, params_by_key(named(params)))
-
+    definition = Definition(lower)
     return Primitive(
         name=name,
         kind="composite",
         numpy=numpy,
-        infer=infer or default_infer,
+        infer=infer or definition.infer,
         lower=lower,
         derivative=Derivative(jvp=None if jvp is None else sum_of_contributions(jvp), partials=tuple(jvp or ())),
         laws=Laws(own=tuple(laws)),
-        work=work or Work(flops=cost),
+        work=work or Work(flops=definition.cost),
         doc=doc,
     )
