@@ -7,6 +7,7 @@ import gc
 import re
 import weakref
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from primad.ops.record.primitive import Primitive, full
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import trace
 from primad.simplify.laws import PASS_LAWS
+from primad.system.deferred import loaded
 from primad.transforms import forward
 from primad.transforms.forward import jvp
 from primad.transforms.lowering import expand, lower
@@ -212,6 +214,15 @@ def test_a_record_has_no_rule_for_reverse_mode() -> None:
             linear_somewhere = op.derivative.linear_operands is None or len(op.derivative.linear_operands) > 0
             assert op.derivative.jvp is not None, op
             assert linear_somewhere == (op.derivative.transpose is not None), op
+
+
+def test_records_declare_what_their_definitions_take() -> None:
+    """Plans give a definition what its record declares: a parameter of such a name that it does not is never given."""
+    for op in {*ops.ALL, *(case.op for case in CASES.values())}:
+        function, facts = loaded(op.numpy), op.memory
+        taken = set() if isinstance(function, np.ufunc) else set(signature(function).parameters)
+        declared = {"out": facts.out, "each": facts.each, "wanted": facts.wanted, "memory": facts.limit}
+        assert taken & set(declared) == {name for name, fact in declared.items() if fact}, op
 
 
 def test_rules_of_one_result_never_see_a_zero() -> None:

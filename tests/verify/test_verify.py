@@ -235,6 +235,21 @@ def _another(value: Any) -> Any:
     return ~result if result.dtype.kind == "b" else -result - 1 if result.dtype.kind in "iu" else 2 * result + 1
 
 
+def _without_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a definition that takes none of the arguments by which plans tell it what to do with memory."""
+    told = ("out", "each", "wanted", "memory")
+
+    def plain(*arrays: Any, **params: Any) -> Any:
+        assert not any(name in params for name in told)
+        return function(*arrays, **params)
+
+    return plain
+
+
+def _elsewhere(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arrays, out=None, **params: function(*arrays, **params)
+
+
 def _seven(law: Law) -> Law:
     def rewrite(trace: Any, inputs: Any, params: Any) -> Any:
         assert law.rewrite is not None
@@ -299,6 +314,11 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
     if op.indexing.adds_rows is not None:
         further = lambda *types, **params: range(op.indexing.adds_rows(*types, **params).start + 1)  # noqa: E731
         yield "axes of the rows", "rows at indices", changed_in(op, "indexing", adds_rows=further)
+    for argument, without in (("out", None), ("each", False), ("wanted", False), ("limit", False)):
+        if getattr(op.memory, argument) != without:
+            yield f"no {argument}", "memory", replace(op, numpy=_without_arguments(op.numpy))
+    if op.memory.out is not None:
+        yield "another array than out", "memory", replace(op, numpy=_elsewhere(op.numpy))
     yield "inferred dtype", "type", replace(op, infer=_single(op.infer))
     yield "inferred shape", "type", replace(op, infer=_longer(op.infer))
     wrong_value = _other_value(op.numpy) if not rules.only_transposed else lambda *arrays, **params: arrays[0]

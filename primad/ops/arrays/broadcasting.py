@@ -254,6 +254,7 @@ sum: Primitive = linear(
     transpose=[lambda ct, x, *, axes: broadcast(ct, shape=x.shape, axes=axes)],
     axes=lambda x, *, axes: _axis_map(x.ndim, axes, made=False),
     adapt=moved_axes,
+    memory=Memory(each=True),
     work=Work(flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.nbytes, 1)),
     doc="Add up along axes.",
     laws=[

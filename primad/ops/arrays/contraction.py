@@ -21,10 +21,10 @@ from primad.ir.program import Cost
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.reshaping import permute
-from primad.ops.blocked.blocked_products import multiply
+from primad.ops.blocked.blocked_products import made_in_order, multiply
 from primad.ops.blocked.deep_products import einsum, matmul
 from primad.ops.blocked.pieces import Each, in_order
-from primad.ops.record.fields import Law, Work
+from primad.ops.record.fields import Law, Memory, Work
 from primad.ops.record.kinds import multilinear
 from primad.ops.record.primitive import Primitive, apply, full
 from primad.recording.traced_array import TracedArray
@@ -298,6 +298,12 @@ def _contract_filled(trace: Trace, inputs: tuple[Node, ...], params: dict[str, A
     return apply(trace, broadcast, result, shape=tuple([lengths[letter] for letter in out]), axes=new)
 
 
+def _is_made_in_order(node: Node) -> bool:
+    """Say whether a result is made in its own order of axes: in another one it is better left than copied."""
+    x, y = (operand.type.shape for operand in node.inputs)
+    return made_in_order(*split(dict(node.params)["labels"]), x, y)
+
+
 contract: Primitive = multilinear(
     "contract",
     numpy=_contract,
@@ -305,6 +311,7 @@ contract: Primitive = multilinear(
     transpose=[_transpose_x, _transpose_y],
     axes=lambda x, y, *, labels: _axis_map(labels),
     adapt=_contract_adapt,
+    memory=Memory(out=_is_made_in_order, each=True),
     work=Work(flops=_contract_cost),
     doc="Multiply and sum over the letters that the result lacks.",
     laws=[

@@ -233,6 +233,7 @@ overlap_add: Primitive = linear(
     axes=_overlap_add_axes,
     indexing=Indexing(slides=_overlap_add_slides),
     adapt=moved_axes,
+    memory=Memory(each=True),
     doc="Add the elements of windows, which are the last axes, where they lie: the transpose of `windows`.",
     laws=[
         Law(
@@ -346,6 +347,7 @@ window_argmax: Primitive = piecewise_constant(
     infer=_window_argmax_type,
     axes=lambda x, *, axes, **params: along(x.ndim, axes),
     adapt=moved_axes,
+    memory=Memory(each=True),
     doc="For each window the place of its largest element, counted in row-major order over the axes of the windows; at "
     "a tie the first in the window.",
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.ops.record.fields import Memory, always
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
 
@@ -81,6 +82,7 @@ sech2: Primitive = elementwise(
     "sech2",
     numpy=_sech2,
     partials=[lambda out, x: -2.0 * (out * tanh(x))],
+    memory=Memory(out=always),
     doc="sech²x, the derivative of tanh, accurate in the tails.",
 )
 arctan: Primitive = elementwise(

@@ -246,13 +246,28 @@ class Indexing:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """What an op's definition can do with memory.
+    """What an op's definition can do with memory and with pieces. A plan gives it the arguments that are declared here.
 
     Attributes:
         views: whether the result is a view that costs nothing.
+        out: `(node)`: whether the definition, in this application, writes its result into an array that it gets as
+            `out`, rather than into one of its own. NumPy's ufuncs all do, and need not say so.
+        each: whether the definition hands its pieces to a function that it gets as `each` and that calls them, on
+            threads perhaps.
+        wanted: whether the definition leaves out results that are not used: as `wanted` it gets a truth for each.
+        limit: whether the definition holds less than the bytes that it gets as `memory`, at the cost of time.
     """
 
     views: bool = False
+    out: Callable[[Node], bool] | None = None
+    each: bool = False
+    wanted: bool = False
+    limit: bool = False
+
+
+def always(node: Node) -> bool:
+    """Say that something holds of every application."""
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)

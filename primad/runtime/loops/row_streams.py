@@ -9,7 +9,6 @@ from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import Node
 from primad.ops.record.primitive import application
 from primad.runtime.loops.binomial_schedule import Cut, cut
-from primad.runtime.plan.blocking import takes
 from primad.runtime.plan.native_steps import NativeStep
 from primad.system.quantities import several, size
 
@@ -86,12 +85,12 @@ class KeptStreams(NamedTuple):
         """Bytes of what is held."""
         return self.budget if self.of else 0
 
-    def wanted(self, node: Node, function: Any) -> dict[str, Any]:
+    def arguments(self, node: Node) -> dict[str, Any]:
         """Return the arguments that tell an op's definition what may be held."""
         found: dict[str, Any] = {}
         if node in self.of:
             found = {"streams": self.of[node], "budget": self._share}
-        if self.memory is not None and takes(function, "memory"):
+        if self.memory is not None and node.op.memory.limit:
             found["memory"] = self.memory
         return found
 

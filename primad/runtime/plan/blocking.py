@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from inspect import signature
-from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -13,6 +10,7 @@ import numpy as np
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.ops.record.primitive import Primitive
 from primad.parallel.threads import run_chunks, single_threaded_blas
 from primad.system.machine import SECOND_CACHE
 from primad.system.process import silently
@@ -45,15 +43,19 @@ def in_chunks(work: Callable[[int], Any], count: int) -> list[Any]:
     return list(run_chunks(silent, count))
 
 
-def in_blocks(function: Callable[..., Any], type: ArrayType) -> Callable[..., Any]:
+def in_blocks(function: Callable[..., Any], type: ArrayType, writes: bool) -> Callable[..., Any]:
     """Return a pointwise definition that computes a large array of a type block by block.
 
     What it makes on the way to the result then takes a block's memory, not the array's.
+
+    Args:
+        function: the definition.
+        type: of the operands' broadcast, and of the result.
+        writes: whether the definition writes its result into an array that it gets as `out`.
     """
     axis = int(np.argmax(type.shape))
     length = type.shape[axis]
     step = max(1, BLOCK_BYTES * length // type.nbytes)
-    writes = takes(function, "out")
 
     def blocks(*operands: Any, out: Any = None, **params: Any) -> Any:
         result = np.empty(type.shape, type.dtype) if out is None else out
@@ -69,18 +71,6 @@ def in_blocks(function: Callable[..., Any], type: ArrayType) -> Callable[..., An
     return blocks
 
 
-@lru_cache(maxsize=1024)
-def takes(function: Any, name: str) -> bool:
-    """Say whether a function has a parameter."""
-    try:
-        return name in signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-
-
-def chunks_for(function: Any) -> dict[str, Any]:
-    """Return the argument that lets a definition share its blocks among threads, if it can."""
-    # Python finds the parameters of built-in functions by reading a text, for which it compiles its tokenizer first.
-    if isinstance(function, (np.ufunc, BuiltinFunctionType)):
-        return {}
-    return {"each": in_chunks} if takes(function, "each") else {}
+def piece_arguments(op: Primitive) -> dict[str, Any]:
+    """Return the argument that lets an op's definition share its pieces among threads, if it can."""
+    return {"each": in_chunks} if op.memory.each else {}

@@ -9,10 +9,7 @@ import numpy as np
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import Leaf, Node
-from primad.ops.arrays.contraction import split
-from primad.ops.blocked.blocked_products import made_in_order
 from primad.ops.record.primitive import Primitive
-from primad.runtime.plan.blocking import takes
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.system.deferred import loaded
 
@@ -61,17 +58,9 @@ BUILT_IN = frozenset(ops.ALL)
 
 
 def writes_into(node: Node) -> bool:
-    """Say whether the op's definition can write its result into an existing array: ufuncs, and functions with `out`."""
-    function = loaded(node.op.numpy)
-    return isinstance(function, np.ufunc) or (takes(function, "out") and not _makes_another_order(node))
-
-
-def _makes_another_order(node: Node) -> bool:
-    """Say whether a contraction's result is made in another order of axes: better left so than copied."""
-    if node.op is not ops.contract:
-        return False
-    x, y = (operand.type.shape for operand in node.inputs)
-    return not made_in_order(*split(dict(node.params)["labels"]), x, y)
+    """Say whether the op's definition can write its result into an existing array: ufuncs, and those that say so."""
+    out = node.op.memory.out
+    return isinstance(loaded(node.op.numpy), np.ufunc) or (out is not None and out(node))
 
 
 Owners = dict[Node, set[Node]]

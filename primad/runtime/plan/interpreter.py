@@ -20,7 +20,7 @@ from primad.runtime.executors.executor import Donated, Executable
 from primad.runtime.failure import fail
 from primad.runtime.loops.row_streams import KeptStreams, Streams, budget_of, streams_of
 from primad.runtime.plan.barrier_order import late_order
-from primad.runtime.plan.blocking import BLOCK_BYTES, chunks_for, in_blocks, takes
+from primad.runtime.plan.blocking import BLOCK_BYTES, in_blocks, piece_arguments
 from primad.runtime.plan.buffers import BUILT_IN, assign_buffers, last_uses, makes_new_array, peak_bytes, writes_into
 from primad.runtime.plan.donation import direct, settle
 from primad.runtime.plan.fusion import fuse
@@ -98,11 +98,11 @@ class Plan(Executable):
                 function = loaded(unit.op.numpy)
                 if place == -1 and function in SCALAR_FUNCTIONS and not unit.type.shape and unit.type.is_float:
                     function = SCALAR_FUNCTIONS[function]
-                params = {**dict(unit.params), **chunks_for(function), **wanted_of(unit, function, slot)}
-                params |= self.streams.wanted(unit, function)
+                params = {**dict(unit.params), **piece_arguments(unit.op), **wanted_of(unit, slot)}
+                params |= self.streams.arguments(unit)
                 large = _makes_more_than_its_result(unit) and unit.type.shape
                 if large and unit.type.nbytes >= 2 * BLOCK_BYTES:
-                    function = in_blocks(function, unit.type)
+                    function = in_blocks(function, unit.type, unit.op.memory.out is not None)
                 self._steps.append((function, operands, params, slot[unit], last, place))
         self._finish = _finish(program, slot)
         # An op that does not say what it costs multiplies no matrices.
@@ -243,9 +243,9 @@ def _finish(program: Program, slot: Mapping[Node, int]) -> list[tuple[int, Any, 
     return found
 
 
-def wanted_of(node: Node, function: Any, known: Iterable[Node]) -> dict[str, Any]:
+def wanted_of(node: Node, known: Iterable[Node]) -> dict[str, Any]:
     """Return the argument that tells an op with several results which are used, where it can save the others."""
-    if not isinstance(node.type, TupleType) or not takes(function, "wanted"):
+    if not isinstance(node.type, TupleType) or not node.op.memory.wanted:
         return {}
     used = {other.params[0][1] for other in known if other.inputs and other.inputs[0] is node}
     return {"wanted": tuple([i in used for i in range(len(node.type.types))])}

@@ -17,6 +17,7 @@ from primad.transforms.reverse import transposed_program
 from primad.verify.cases.case_table import cases
 from primad.verify.checks.axis_checks import check_axis_map, check_batching, check_rows, check_sum
 from primad.verify.checks.decide import Wrong, decide
+from primad.verify.checks.memory_checks import check_memory
 from primad.verify.checks.trial import STEP_DIGITS, Trial, close, is_float, listed, run_floats
 from primad.verify.exact.high_precision import Precise
 from primad.verify.exact.object_arrays import Evaluator
@@ -289,5 +290,6 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("axis map", check_axis_map),
     ("sum over directions", check_sum),
     ("rows at indices", check_rows),
+    ("memory", check_memory),
 )
 """What is checked of every record, in the order of the table."""
