@@ -66,7 +66,7 @@ def _decide(what: str, index: tuple[int, ...], expected: Any, got: Any, symbols:
     if expected == got:
         return "proved"
     difference = expected - got
-    if difference == 0 or sympy.expand(difference) == 0:
+    if difference == 0 or _expands_to_zero(_renamed(difference)):
         return "proved"
     a, b = symbols.value(expected), symbols.value(got)
     gap = abs(a - b)
@@ -78,6 +78,22 @@ def _decide(what: str, index: tuple[int, ...], expected: Any, got: Any, symbols:
             where, f"{sympy.Float(a, 15)}  = {_short(expected)}", f"{sympy.Float(b, 15)}  = {_short(got)}", inputs
         )
     return "proved" if vanishes(difference, symbols) else "numeric"
+
+
+def _renamed(expression: Any) -> Any:
+    """Number the symbols, which keep their signs.
+
+    The elements of an array have the same expression of other symbols: what is shown of one holds for all of them.
+    """
+    symbols = sorted(expression.free_symbols, key=str)
+    return expression.xreplace(
+        {x: sympy.Symbol(f"s{i}", real=x.is_real, positive=x.is_positive) for i, x in enumerate(symbols)}
+    )
+
+
+@lru_cache(maxsize=1024)
+def _expands_to_zero(expression: Any) -> bool:
+    return bool(sympy.expand(expression) == 0)
 
 
 def _short(expression: Any) -> str:
@@ -93,7 +109,6 @@ def vanishes(expression: Any, symbols: Symbols) -> bool:
         expression = expression.rewrite(sympy.exp)
     if expression.has(sympy.erfc):
         expression = expression.rewrite(sympy.erf)
-    # The elements of an array have the same expression of other symbols: what is shown of one holds for all of them.
     # A polynomial is the same for all signs, such as one in tangents.
     signs = {}
     for i, x in enumerate(sorted(expression.free_symbols, key=str)):
