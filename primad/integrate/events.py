@@ -20,6 +20,7 @@ from primad.functional.derivatives.first_order import jvp
 from primad.functional.recorded_values import stop_gradient
 from primad.integrate.adaptive import SolutionPath, within
 from primad.integrate.run_checks import single
+from primad.numpy.elementwise.ufuncs import defined_where
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
 
@@ -158,7 +159,7 @@ def found_events(event: Event, path: SolutionPath, method: str, most: int | None
             return event.function(t, within(path, method, k, t))
 
         time = _root(value, pnp.take(path.t, k), pnp.take(path.end, k))
-        return np.where(there, time, np.nan), np.where(there, within(path, method, k, time), np.nan)
+        return defined_where(there, time), defined_where(there, within(path, method, k, time))
 
     found: tuple[Any, Any] = vmap(one)(np.arange(float(max(operator.index(most), event.ends))))
     return found
@@ -194,8 +195,8 @@ def end_of(events: Sequence[Event], found: Sequence[tuple[Any, Any]], direction:
 
 def before(end: Any, times: Any, y: Any, direction: Any) -> tuple[Any, Any]:
     """Return times and values with NaN where the path has ended already; `end` is NaN where it does not."""
-    late = direction * (times - end) > 0
-    return np.where(late, np.nan, times), np.where(late[:, None], np.nan, y)
+    known = ~(direction * (times - end) > 0)
+    return defined_where(known, times), defined_where(known[:, None], y)
 
 
 def _root(value: Function, left: Any, right: Any) -> Any:

@@ -94,8 +94,8 @@ def solve_ivp(
     Returns:
         `t`, `y` (a column for each time), `t_events`, `y_events`, `sol`, `nfev`, `status`, `message` and `success`, as
         SciPy has them. Inside of a transform, there are always `max_events` times of an event, NaN where there were
-        fewer. They are differentiable, as the implicit function is. With `t_eval`, and without `dense_output` and
-        events, the path is not kept.
+        fewer, and so are their derivatives where they are read (`np.nansum` leaves them out). They are differentiable,
+        as the implicit function is. With `t_eval`, and without `dense_output` and events, the path is not kept.
 
     Raises:
         TracingError: if there is no such method or option: what to take instead.

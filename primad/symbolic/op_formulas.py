@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -158,6 +159,7 @@ POINTWISE: dict[Primitive, Definition] = {
     ops.logical_not: _logical(sympy.Not),
     ops.select: pointwise(_select),
     ops.mask: pointwise(lambda n, c, x: _select(n, c, x, n.number(0))),
+    ops.defined_where: pointwise(lambda n, c, x: _select(n, c, x, n.number(math.nan))),
     ops.truncate: pointwise(_truncate),
     ops.cast: lambda n, x, *, dtype: pointwise(_number)(n, x),
     ops.stop_gradient: lambda n, x: x,

@@ -154,14 +154,19 @@ class Translator:
         return self.recipe.step(words.square, self._whole_power(base, exponent // 2))
 
     def _piecewise(self, expression: Any) -> int:
+        """Choose the first piece whose condition holds; without one, NaN that depends on all that the pieces do."""
         result: int | None = None
         pairs = [(self._places[pair.expr], pair.cond) for pair in expression.args]
         for place, condition in reversed(pairs):
             if condition == True:  # noqa: E712  SymPy's truth is no Python truth
                 result = place
                 continue
-            otherwise = self.recipe.number(math.nan) if result is None else result
-            result = self.recipe.step(words.choose, self._places[condition], place, otherwise)
+            if result is None:
+                atoms = expression.free_symbols | expression.atoms(AppliedUndef)
+                others = sorted([self._places[atom] for atom in atoms if atom in self._places])
+                result = self.recipe.step(words.defined, self._places[condition], place, *others)
+            else:
+                result = self.recipe.step(words.choose, self._places[condition], place, result)
         assert result is not None
         return result
 
@@ -241,13 +246,16 @@ def _terms(expression: Any) -> list[tuple[int, Any]]:
 
 
 def _factors(expression: Any) -> tuple[Any, list[Any], list[Any]]:
-    """Return the number in front of a product, what stands above the fraction bar, and what stands below."""
+    """Return the number in front of a product, what stands above the fraction bar, and what stands below.
+
+    Only what is computed by multiplications stands below: a quotient by x^(3/2) has no derivative at 0, x^(-3/2) has.
+    """
     numbers = [factor for factor in expression.args if is_constant(factor)]
     above, below = [], []
     for factor in expression.args:
         if is_constant(factor):
             continue
-        if isinstance(factor, sympy.Pow) and factor.exp.is_Rational and factor.exp < 0:
+        if isinstance(factor, sympy.Pow) and _multiplied(factor) and factor.exp < 0:
             below.append(1 / factor)
         else:
             above.append(factor)

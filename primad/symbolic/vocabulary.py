@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import sympy
 
 from primad import numpy as pnp
 from primad.numpy import special
+from primad.numpy.elementwise.ufuncs import defined_where
 
 
 def square(x: Any) -> Any:
@@ -28,14 +30,14 @@ def root(x: Any) -> Any:
     return pnp.sqrt(x)
 
 
-def undefined(x: Any) -> Any:
-    """Return NaN that depends on x, so that its derivatives of all orders are NaN too, and not 0."""
-    return np.nan / x
+def defined(condition: Any, x: Any, *others: Any) -> Any:
+    """Return x where the condition holds; elsewhere NaN, which depends on x and others: its derivatives are NaN too."""
+    return defined_where(condition, pnp.where(condition, x, functools.reduce(operator.add, others, x)))
 
 
 def _log_gamma(x: Any) -> Any:
     """SciPy's is the logarithm of |Γ|; SymPy's is not real for negative x."""
-    return pnp.where(x >= 0, special.gammaln(x), undefined(x))
+    return defined_where(x >= 0, special.gammaln(x))
 
 
 def _sinc(x: Any) -> Any:

@@ -271,6 +271,7 @@ def functions() -> dict[str, Function]:
         "truncate": lambda x, *, dtype: x.astype(narrow(np.dtype(dtype))),
         "select": jnp.where,
         "mask": lambda condition, x: jnp.where(condition, x, jnp.zeros((), x.dtype)),
+        "defined_where": lambda condition, x: jnp.where(condition, x, jnp.full((), jnp.nan, x.dtype)),
         "broadcast": _broadcast,
         "sum": lambda x, *, axes: jnp.sum(x, axes, dtype=x.dtype),
         "contract": lambda x, y, *, labels: jnp.einsum(labels, x, y, precision="highest"),

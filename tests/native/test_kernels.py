@@ -131,7 +131,7 @@ def test_special_values_are_numpys(name, dtype):
     with np.errstate(all="ignore"):
         values = np.array(SPECIAL, dtype)
     a, b = (m.ravel() for m in np.meshgrid(values, values))
-    if name in ("select", "mask"):
+    if name in ("select", "mask", "defined_where"):
         f = (lambda x, y: op(x < y, x, y)) if name == "select" else (lambda x, y: op(x < y, y))
     elif name.startswith("logical"):
         f = (lambda x, y: op(x < y)) if name == "logical_not" else (lambda x, y: op(x < y, y <= x))

@@ -235,7 +235,7 @@ def test_pointwise_ops_of_any_dtype(op: Any, dtype: str) -> None:
             for target in targets:
                 check(lambda x: op(x, dtype=target), x, exact=True)  # noqa: B023
             continue
-        count = {ops.select: 3, ops.mask: 2}.get(op, 0)
+        count = {ops.select: 3, ops.mask: 2, ops.defined_where: 2}.get(op, 0)
         operands = [draw_array(choose, (n,), "bool"), x, y][:count] if count else None
         if operands is None:
             one = op in (ops.neg, ops.abs, ops.sign, ops.logical_not)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -355,6 +356,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.right_shift: Pointwise(_right_shift, "iu"),
     ops.select: Pointwise(lambda v, c, x, y: v.choose(c, x, y), ALL),
     ops.mask: Pointwise(lambda v, c, x: v.choose(c, x, v.constant(0)), ALL),
+    ops.defined_where: Pointwise(lambda v, c, x: v.choose(c, x, v.constant(math.nan))),
     ops.cast: Pointwise(_cast, ALL),
     ops.truncate: Pointwise(_truncate, ALL, limit=_no_truncation),
     ops.leg: Pointwise(vector_functions.leg),

@@ -14,6 +14,7 @@ from primad.ir.array_types import ArrayType, is_float
 from primad.ir.node import LITERAL, literal_value
 from primad.numpy.promotion import (
     any_traced,
+    as_float,
     as_traced,
     as_ufunc,
     check_layout,
@@ -319,6 +320,20 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     condition = convert(as_traced(condition, first_traced([condition, a])), np.bool_)
     shape = common_shape("where", [condition.shape, a.shape])
     return ops.select(expand(condition, shape), expand(a, shape), expand(b, shape))
+
+
+def defined_where(condition: Any, x: Any) -> Any:
+    """Return x where the condition holds; elsewhere NaN, whose derivatives of all orders are NaN where it is read.
+
+    Those of a constant would be 0. There it depends on x by its reciprocal, which has derivatives of all orders.
+    """
+    if not any_traced([condition, x]):
+        return np.where(condition, x, np.nan)
+    like = first_traced([condition, x])
+    x, condition = as_float(as_traced(x, like)), convert(as_traced(condition, like), np.bool_)
+    shape = common_shape("where", [condition.shape, x.shape])
+    known = expand(condition, shape)
+    return ops.defined_where(known, ops.select(known, expand(x, shape), expand(1.0 / x, shape)))
 
 
 @implements(np.clip, method="clip")

@@ -11,7 +11,7 @@ import numpy as np
 
 from primad.ir.array_types import is_float
 from primad.numpy.elementwise.logic import isnan
-from primad.numpy.elementwise.ufuncs import safe_sqrt, where
+from primad.numpy.elementwise.ufuncs import defined_where, safe_sqrt, where
 from primad.numpy.promotion import convert, implements, refuse_out
 from primad.numpy.reduce.reductions import (
     all,
@@ -146,7 +146,7 @@ def _variance(
     deviation = where(isnan(x), 0.0, x - middle)
     left = counted(x, axis, keepdims, chosen) - corrected(ddof, correction)
     squares = sum(deviation * deviation, axis, keepdims=keepdims, where=chosen)
-    return where(left > 0, squares / where(left > 0, left, 1.0).astype(x.dtype), math.nan).astype(x.dtype)
+    return defined_where(left > 0, squares / where(left > 0, left, 1.0).astype(x.dtype)).astype(x.dtype)
 
 
 @without_nan(np.nanvar, var)

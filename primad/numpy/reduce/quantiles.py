@@ -13,7 +13,7 @@ from primad.errors import DomainError, ShapeError, TracingError
 from primad.ir.array_types import is_float
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.rounding import rint
-from primad.numpy.elementwise.ufuncs import ceil, clip, floor, maximum, minimum, sqrt, where
+from primad.numpy.elementwise.ufuncs import ceil, clip, defined_where, floor, maximum, minimum, sqrt, where
 from primad.numpy.linalg.diagonals import diagonal
 from primad.numpy.linalg.products import dot
 from primad.numpy.promotion import (
@@ -69,7 +69,7 @@ def median(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
         return mean(x, axis, keepdims=keepdims)  # NaN
     ordered = moveaxis(sort(as_float(x), place), place, 0)
     middle = ordered[n // 2] if n % 2 else _mean_of_two(ordered[n // 2 - 1], ordered[n // 2])
-    middle = where(isnan(ordered[n - 1]), math.nan, middle)  # NaNs are sorted last
+    middle = defined_where(~isnan(ordered[n - 1]), middle)  # NaNs are sorted last
     return keep_axes(middle, x, (place,), keepdims)
 
 
@@ -221,7 +221,7 @@ def _of_weighted(rows: Any, weights: Any, n: Any, fraction: Any) -> Any:
     at = sum(convert(reached[None] < wanted, np.int64), 1)
     found = take_along_axis(rows, minimum(at, maximum(n - 1, 0)), 0)
     if is_float(rows.dtype):
-        found = where((total > 0) & (total < math.inf), found, math.nan).astype(found.dtype)
+        found = defined_where((total > 0) & (total < math.inf), found)
     return reshape(found, np.shape(fraction) + rows.shape[1:])
 
 
@@ -234,7 +234,7 @@ def _quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bo
     else:
         found = _of_weighted(rows, _weighed(x, weights, axis, method), rows.shape[0], fraction)
     if is_float(x.dtype):
-        found = where(isnan(ordered[-1]), ordered[-1], found).astype(found.dtype)
+        found = defined_where(~isnan(ordered[-1]), found)
     return reshape(found, np.shape(fraction) + shape) if keepdims else found
 
 

@@ -1,4 +1,4 @@
-"""Choosing between arrays: select, and the mask that transposing it leaves behind."""
+"""Choosing between arrays: select, the mask that transposing it leaves behind, and NaN where nothing is defined."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
+from primad.ops.elementwise.discrete import equal
 from primad.ops.record.fields import Law, Memory, Outermost, Rewrite, always
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 
-__all__ = ["mask", "select"]
+__all__ = ["defined_where", "mask", "select"]
 
 
 def _select_type(condition: ArrayType, x: ArrayType, y: ArrayType) -> ArrayType:
@@ -129,4 +130,27 @@ mask: Primitive = linear(
             ("literal", "mask"),
         )
     ],
+)
+
+
+def _defined_type(condition: ArrayType, x: ArrayType) -> ArrayType:
+    type = _mask_type(condition, x)
+    if not type.is_float:
+        raise ShapeError(f"defined_where needs floats, got {type}", fix="convert with .astype(float).")
+    return type
+
+
+def _undefined_pulled(ct: Any, condition: Any, x: Any) -> Any:
+    """Pull a cotangent back: NaN where nothing is defined, but a strong zero where the result is not read."""
+    return mask(~equal(ct, 0), defined_where(condition, ct))
+
+
+defined_where: Primitive = linear(
+    "defined_where",
+    numpy=lambda condition, x: np.where(condition, x, np.asarray(x).dtype.type(np.nan)),
+    infer=_defined_type,
+    transpose=[None, _undefined_pulled],
+    operands=(1,),
+    doc="Take x where the condition holds; elsewhere NaN, and so are its derivatives, which a constant's would not "
+    "be. What does not read the NaN, as a sum without NaNs, has derivatives.",
 )

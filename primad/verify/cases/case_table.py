@@ -58,6 +58,12 @@ def _mask(choose: Choices) -> Example:
     return Example((booleans(choose, common), floats(common)))
 
 
+def _defined(choose: Choices) -> Example:
+    """Everything is defined: a map to NaN, elsewhere, is not linear."""
+    common = shape(choose, 0, 2)
+    return Example((Operand(ArrayType(common, np.bool_), array=np.ones(common, bool)), floats(common)))
+
+
 def _logical(arity: int) -> Any:
     def draw(choose: Choices) -> Example:
         common = choose.among(((2, 2), (2, 3), (2,), ()))
@@ -318,6 +324,7 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.draw: _draw,
     ops.select: _select,
     ops.mask: _mask,
+    ops.defined_where: _defined,
     ops.broadcast: _broadcast,
     ops.sum: _draw_sum,
     ops.reshape: _reshape,
