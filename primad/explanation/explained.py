@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from primad.explanation.law_effects import Stage, forward_pass, stages
 from primad.explanation.machine_speeds import machine
 from primad.explanation.picture import Drawing, page, picture
 from primad.functional.jit import without_static
+from primad.functional.static_arguments import is_odd
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.programs.loops.rerolling import rolled
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
-from primad.recording.tracing import is_weak, record, type_of
+from primad.recording.tracing import is_weak, positional, record, type_of
 from primad.runtime.calling import arrays, compiled
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
@@ -191,8 +193,8 @@ class Explanation:
 
 
 @entrance
-def explain(function: Callable[..., Any], *args: Any) -> Explanation:
-    """Show what `primad.jit(function)(*args)` does: its program after each family of laws, its plan, its time.
+def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
+    """Show what `primad.jit(function)(*args, **kwargs)` does: its program after each family of laws, its plan and time.
 
     Matrix products are counted in forward passes of the function whose derivatives are taken. The predicted time comes
     from the machine's speeds (`primad.explanation.machine_speeds`) and the costs; the function runs a few times to
@@ -201,6 +203,7 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
     Args:
         function: a function of arrays and pytrees of arrays, with the derivatives to explain in it or around it.
         args: its arguments. Those that are static for a jitted function are constants, as in a call.
+        kwargs: its keyword arguments; texts and other objects without a shape are constants.
 
     Returns:
         an `Explanation`: its `str` is a report, `save("picture.svg")` and notebooks show the program before and after.
@@ -221,7 +224,12 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         sums over directions: 26 forward passes
         what plans rewrite: 26 forward passes
     """
-    function, args = without_static(function, args)
+    name = getattr(function, "__name__", type(function).__name__)
+    function, args, kwargs = without_static(function, args, kwargs)
+    constants = {key: value for key, value in kwargs.items() if is_odd(value)}
+    if constants:
+        function, kwargs = partial(function, **constants), {k: v for k, v in kwargs.items() if k not in constants}
+    function, args = positional(function, args, kwargs)
     leaves, in_tree = tree.flatten(args)
     if any(isinstance(leaf, TracedArray) for leaf in leaves):
         raise TracingError("explain: the arguments are traced", fix="call it outside of jit, grad and vmap.")
@@ -244,7 +252,7 @@ def explain(function: Callable[..., Any], *args: Any) -> Explanation:
         speeds = machine(_dtype(plan.program))
     hoisted = program.hoisted(scalars=False)
     return Explanation(
-        name=getattr(function, "__name__", type(function).__name__),
+        name=name,
         stages=tuple(stages(hoisted, plan.program)),
         forward_flops=forward_pass(hoisted),
         plan=plan,

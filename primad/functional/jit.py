@@ -13,6 +13,14 @@ from primad.errors import ShapeError, TracingError
 from primad.functional.control.inlining import called
 from primad.functional.derived_calls import axis_of
 from primad.functional.parsing import known_ops
+from primad.functional.static_arguments import (
+    StaticArguments,
+    as_static,
+    leaves_of,
+    of_others,
+    positions_of,
+    static_arguments,
+)
 from primad.functional.transformed import Transformed
 from primad.ir.array_types import ArrayType
 from primad.ir.program import Program
@@ -41,6 +49,7 @@ def jit(
     static_argnums: Any = (),
     donate: Any = (),
     *,
+    static_argnames: Any = (),
     threads: int | None = None,
     memory: int | None = None,
     along: tuple[int, int] | None = None,
@@ -52,10 +61,11 @@ def jit(
         function: a function of arrays and pytrees of arrays.
         static_argnums: positions of arguments that are constants (hashable, part of the cache's key). They are compared
             by what Python can tell apart, not by `==`: 2, 2.0 and True are three. Objects without an equality of their
-            own are themselves only.
+            own are themselves only. Such a parameter is also static where it is passed by keyword.
         donate: positions of arguments whose arrays may be overwritten. Each array of the result takes the memory of the
             first donated array of its shape and dtype that is left: it is then that same array, changed in place.
             Where nothing needs the old values afterwards, no other memory is used.
+        static_argnames: names of parameters that are static, passed by keyword or by position.
         threads: how many threads its calls run on; by default as many as `set_num_threads` says. Results do not depend
             on it.
         memory: bytes that its arrays may take at once; by default what the machine has. What reverse mode keeps of
@@ -76,7 +86,7 @@ def jit(
     Raises:
         TracingError: where the function needs a value (`if x > 0`), with the line; where a donated array is read-only
             or shares memory with another argument; for a static argument that cannot be compared; for a backend that
-            does not exist.
+            does not exist; for a name in `static_argnames` that the function does not have.
         ShapeError: if the program cannot be cut along the axis that `along` names; if `donate` names no argument.
         MemoryLimitError: if its arrays would not fit, with the op whose value is the largest.
 
@@ -95,17 +105,16 @@ def jit(
         >>> p
         array([0., 2.])
     """
-    options = {"static_argnums": static_argnums, "donate": donate, "threads": threads, "memory": memory, "along": along,
-               "backend": backend}  # fmt: skip
+    options = {"static_argnums": static_argnums, "donate": donate, "static_argnames": static_argnames,
+               "threads": threads, "memory": memory, "along": along, "backend": backend}  # fmt: skip
     if threads is not None:
         check_thread_count(threads, "jit: threads")
     check_limit(memory)
-    held = _Compilation(
-        function, _positions(static_argnums), _positions(donate), threads, memory, along, executor(backend)
-    )
+    static = static_arguments(function, static_argnums, static_argnames)
+    held = _Compilation(function, static, positions_of(donate), threads, memory, along, executor(backend))
     first: Function | None = None
     others = held.others
-    some_are_static = bool(held.static)
+    some_are_static = bool(static.positions)
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -133,17 +142,14 @@ def jit(
     return Transformed(compiled, jit, (function,), options, held.programs)
 
 
-def _positions(given: Any) -> tuple[Any, ...]:
-    return (given,) if isinstance(given, int) else tuple(given)
-
-
 class _Given(NamedTuple):
     """The arguments of a call, as far as what is compiled depends on them.
 
     Attributes:
         args: the positional arguments.
-        kwargs: those with names.
+        kwargs: those with names, but for the static ones.
         fixed: positions of the static ones.
+        named: the static ones with names.
         types: of the leaves of the others.
         weak: which of these are Python numbers.
         in_tree: the structure of the others, positional and with names.
@@ -152,6 +158,7 @@ class _Given(NamedTuple):
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     fixed: tuple[int, ...]
+    named: dict[str, Any]
     types: tuple[ArrayType, ...]
     weak: tuple[bool, ...]
     in_tree: Any
@@ -161,16 +168,17 @@ class JitKey(NamedTuple):
     """What is compiled for a call depends on.
 
     Attributes:
-        types, weak, in_tree, fixed: as those of `_Given`.
+        types, weak, in_tree: as those of `_Given`.
         entries: what tells the structure from others that are equal.
-        static: the key of the static arguments.
+        fixed: positions and names of the static arguments.
+        static: the key of their values.
     """
 
     types: tuple[ArrayType, ...]
     weak: tuple[bool, ...]
     in_tree: Any
     entries: Hashable
-    fixed: tuple[int, ...]
+    fixed: tuple[int | str, ...]
     static: Hashable
     kind: str = "jit"
 
@@ -215,7 +223,7 @@ class _Compilation:
     """
 
     function: Function
-    static: tuple[Any, ...]
+    static: StaticArguments
     donate: tuple[Any, ...]
     threads: int | None
     memory: int | None
@@ -252,7 +260,7 @@ class _Compilation:
         """Return the positions, among so many arguments, of the static ones and of the others."""
         found = self._places.get(count)
         if found is None:
-            fixed = _among(self.static, count)
+            fixed = self.static.among(count)
             found = self._places[count] = fixed, tuple([i for i in range(count) if i not in fixed])
         return found
 
@@ -260,25 +268,30 @@ class _Compilation:
         """Run what was compiled for such arguments, or compile it first."""
         fixed, others = self._places_among(len(args))
         dynamic = tuple([args[i] for i in others])
+        named: dict[str, Any] = {}
+        if kwargs and self.static.names:
+            named, kwargs = self.static.named(kwargs)
+        places: tuple[int | str, ...] = (*fixed, *named)
+        constants = [*[args[i] for i in fixed], *named.values()]
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         if any(isinstance(leaf, TracedArray) for leaf in leaves):
-            static = comparable_key([args[i] for i in fixed]) if fixed else ()
+            static = comparable_key(constants) if places else ()
             if static is None:
-                return self.function(*args, **kwargs)
-            free = _of_others(self.function, args, fixed)
-            return called(free, dynamic, kwargs, leaves, in_tree, (id(self.function), fixed, static))
+                return self.function(*args, **kwargs, **named)
+            free = of_others(self.function, args, fixed, named)
+            return called(free, dynamic, kwargs, leaves, in_tree, (id(self.function), places, static))
         try:
             types = tuple([type_of(leaf) for leaf in leaves])
         except TracingError as error:
-            fix = _as_static(dynamic, fixed)
+            fix = as_static(dynamic, places, kwargs)
             raise (error.with_fix(fix) if fix else error) from None
         weak = tuple([is_weak(leaf) for leaf in leaves])
-        static = static_key(self.function, fixed, [args[i] for i in fixed]) if fixed else ()
+        static = static_key(self.function, places, constants) if places else ()
         nested = in_tree.num_nodes - in_tree.num_leaves > 3  # than the tuple of both, the arguments and the keywords
-        key = JitKey(types, weak, in_tree, structure_key(in_tree) if nested else (), fixed, static)
-        made = self._cache.get(key, lambda: self._compile(_Given(args, kwargs, fixed, types, weak, in_tree)))
+        key = JitKey(types, weak, in_tree, structure_key(in_tree) if nested else (), places, static)
+        made = self._cache.get(key, lambda: self._compile(_Given(args, kwargs, fixed, named, types, weak, in_tree)))
         if made is None:  # it closes over a traced array: a part of the program being recorded
-            return self.function(*args, **kwargs)
+            return self.function(*args, **kwargs, **named)
         if fixed and made.entry is not None:
             self._open(made.entry, (len(args), static))
         return self._run(made, leaves, types)
@@ -289,11 +302,11 @@ class _Compilation:
 
     def _compile(self, given: _Given) -> _Specialization | None:
         """Record the function and compile the program; None where it is a part of another that is being recorded."""
-        args, kwargs, fixed, types, weak, in_tree = given
-        free = _of_others(self.function, args, fixed)
+        args, kwargs, fixed, named, types, weak, in_tree = given
+        free = of_others(self.function, args, fixed, named)
 
-        def flat(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-            return free(*positional, **named)
+        def flat(positional: tuple[Any, ...], by_name: dict[str, Any]) -> Any:
+            return free(*positional, **by_name)
 
         flat.__qualname__ = getattr(free, "__qualname__", "function")
         recorded = record(flat, types, in_tree, weak=weak)
@@ -306,14 +319,14 @@ class _Compilation:
                     f"jit: donate names argument {place!r}, but the call has {len(args)} positional arguments",
                     fix="give positions of arguments, and pass what is donated by position.",
                 )
-        donated = match(program.out_types, types, _leaves_of(args, fixed, self.donate))
+        donated = match(program.out_types, types, leaves_of(args, fixed, self.donate))
         options = Options(donated, None if self.along is None else _hint(self.along, args, fixed, types), self.memory)
         executable, captured = executable_of(
             program, in_tree.children()[0], types, weak, options, self.executor, known_ops()
         )
         check_memory(executable, self.memory)
         adopted = _adopted(program, weak)
-        entry = None if donated or kwargs or adopted else executable.entry(captured)
+        entry = None if donated or kwargs or named or adopted else executable.entry(captured)
         if not fixed and self.first is None:
             self.first = entry
         elif not fixed and entry is not None and len(self.others) < MOST_ENTRIES - 1:
@@ -338,49 +351,17 @@ class _Compilation:
         return tree.unflatten(made.program.out_tree, settle(results, values, donated))
 
 
-def _among(positions: Sequence[int], count: int) -> tuple[int, ...]:
-    """Return which of so many arguments are at these positions, which may count from the end."""
-    return tuple([place for i in positions if 0 <= (place := i if i >= 0 else i + count) < count])
-
-
-def _as_static(dynamic: Sequence[Any], fixed: Sequence[int]) -> str:
-    """Say how to pass what is a text or another object without a shape; "" where an argument is only in part."""
-    others = [i for i in range(len(dynamic) + len(fixed)) if i not in fixed]
-    odd = [
-        i
-        for i, x in zip(others, dynamic, strict=True)
-        if tree.flatten(x)[1].is_leaf()
-        and not isinstance(x, (bool, int, float))
-        and not (hasattr(x, "__array__") or hasattr(x, "shape"))
-    ]
-    if not odd:
-        return ""
-    places = odd[0] if len(odd) == 1 and not fixed else (*sorted([*fixed, *odd]),)
-    return f"a constant is a static argument: static_argnums={places}, by its position; or close over it."
-
-
-def _of_others(function: Function, args: Sequence[Any], fixed: Sequence[int]) -> Function:
-    """Return the function of the arguments that are not static."""
-    if not fixed:
-        return function
-
-    def free(*positional: Any, **named: Any) -> Any:
-        values = list(positional)
-        for i in sorted(set(fixed)):
-            values.insert(i, args[i])
-        return function(*values, **named)
-
-    free.__name__ = getattr(function, "__name__", "function")
-    free.__qualname__ = getattr(function, "__qualname__", "function")
-    return free
-
-
-def without_static(function: Function, args: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+def without_static(
+    function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Function, tuple[Any, ...], dict[str, Any]]:
     """Return a function of the arguments that are not static, and these; of a function not jitted, itself and all."""
     if not isinstance(function, Transformed) or function.made[0] is not jit:
-        return function, args
-    fixed = _among(_positions(function.made[2]["static_argnums"]), len(args))
-    return _of_others(function, args, fixed), tuple([x for i, x in enumerate(args) if i not in fixed])
+        return function, args, kwargs
+    options = function.made[2]
+    static = static_arguments(function.made[1][0], options["static_argnums"], options["static_argnames"])
+    fixed, (named, free) = static.among(len(args)), static.named(kwargs)
+    others = tuple([x for i, x in enumerate(args) if i not in fixed])
+    return of_others(function, args, fixed, named), others, free
 
 
 def _adopted(program: Program, weak: Sequence[bool]) -> list[tuple[int, Any]]:
@@ -399,23 +380,9 @@ def _names(function: Function, args: Sequence[Any], kwargs: dict[str, Any], fixe
     return argument_names(function, tree.flatten(places)[1]) + named
 
 
-def _leaves_of(args: Sequence[Any], fixed: Sequence[int], chosen: Sequence[int]) -> list[int]:
-    """Return the flat positions, among the leaves of the arguments that are not static, of chosen arguments."""
-    found: list[int] = []
-    start = 0
-    for i, arg in enumerate(args):
-        if i in fixed:
-            continue
-        count = len(tree.leaves(arg))
-        if i in chosen or i - len(args) in chosen:
-            found.extend(range(start, start + count))
-        start += count
-    return found
-
-
 def _hint(along: tuple[int, int], args: Sequence[Any], fixed: Sequence[int], types: Sequence[ArrayType]) -> Hint:
     """Return the flat position of the argument that `along` names, and its axis."""
-    leaves = _leaves_of(args, fixed, along[:1])
+    leaves = leaves_of(args, fixed, along[:1])
     if len(leaves) != 1:
         raise ShapeError(
             f"jit: along={along!r} names an argument of {len(leaves)} arrays",

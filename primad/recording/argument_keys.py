@@ -92,8 +92,8 @@ def _state_key(value: Any) -> Hashable:
     return tuple([exact_key(part) for part in (function, arguments, state, listed, named)])
 
 
-def static_key(function: Callable[..., Any], places: Sequence[int], values: Sequence[Any]) -> Hashable:
-    """Return the key of the static arguments of a function.
+def static_key(function: Callable[..., Any], places: Sequence[int | str], values: Sequence[Any]) -> Hashable:
+    """Return the key of the static arguments of a function, at positions and with names.
 
     Raises:
         TracingError: for one that is not hashable or cannot be compared.
@@ -131,14 +131,16 @@ def comparable_key(values: Sequence[Any]) -> Hashable | None:
         return None
 
 
-def _too_deep(function: Callable[..., Any], place: int) -> TracingError:
+def _too_deep(function: Callable[..., Any], place: int | str) -> TracingError:
     return TracingError(
         f"jit: the static argument {_named(function, place)} is nested too deeply, or contains itself",
         fix="close over it instead.",
     )
 
 
-def _named(function: Callable[..., Any], place: int) -> str:
+def _named(function: Callable[..., Any], place: int | str) -> str:
+    if isinstance(place, str):
+        return repr(place)
     try:
         parameters = list(signature(function).parameters)
     except (TypeError, ValueError):  # ufuncs and other functions that do not tell

@@ -206,7 +206,8 @@ def trace(function: Callable[..., Any]) -> Callable[..., Program]:
         function: a function of arrays (or of pytrees of arrays), or a Program.
 
     Returns:
-        a function of example arguments (arrays, numbers, `ArrayType`s, trees of them) that returns the Program.
+        a function of example arguments (arrays, numbers, `ArrayType`s, trees of them) that returns the Program. Keyword
+        arguments are further inputs, after the others.
 
     Raises:
         TracingError: where the function needs a value (`if x > 0`, `float(x)`), with the line; if it is no function.
@@ -223,11 +224,21 @@ def trace(function: Callable[..., Any]) -> Callable[..., Program]:
     check_function(function)
 
     @entrance
-    def traced(*args: Any) -> Program:
-        leaves, in_tree = tree.flatten(args)
-        return record(function, [type_of(leaf) for leaf in leaves], in_tree)
+    def traced(*args: Any, **kwargs: Any) -> Program:
+        of_all, given = positional(function, args, kwargs)
+        leaves, in_tree = tree.flatten(given)
+        return record(of_all, [type_of(leaf) for leaf in leaves], in_tree)
 
     return Shown(traced, "primad.trace of", function)
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the positional parameters; none of functions that do not tell."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
 
 
 class Shown(partial):  # type: ignore[type-arg]  # which is called as fast as the function
@@ -262,18 +273,31 @@ class Shown(partial):  # type: ignore[type-arg]  # which is called as fast as th
         return self.func.__qualname__  # as of any function: one that is defined inside another has no name to send
 
 
+def positional(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a function whose last positional arguments are those with names, and all the arguments."""
+    if not kwargs:
+        return function, args
+    names = tuple(kwargs)
+
+    def of_all(*given: Any) -> Any:
+        return function(*given[: len(args)], **dict(zip(names, given[len(args) :], strict=True)))
+
+    of_all.__name__ = getattr(function, "__name__", type(function).__name__)
+    of_all.__qualname__ = getattr(function, "__qualname__", of_all.__name__)
+    known = _parameters(function)
+    first = [known[i] if i < len(known) else f"x{i}" for i in range(len(args))]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    of_all.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in (*first, *names)])  # type: ignore[attr-defined]
+    return of_all, (*args, *kwargs.values())
+
+
 def argument_names(function: Callable[..., Any], in_tree: Any) -> list[str]:
     """Return readable names of the flattened arguments: the parameter's name, then the path inside it."""
     if isinstance(function, Program):
         return list(function.names) if function.in_tree in (None, in_tree) else []
-    try:
-        parameters = [
-            parameter.name
-            for parameter in inspect.signature(function).parameters.values()
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-        ]
-    except (TypeError, ValueError):  # ufuncs and other functions that do not tell
-        parameters = []
+    parameters = _parameters(function)
     paths = tree.paths(in_tree)
     alone = all(path[0] == 0 for path in paths)
     names = []

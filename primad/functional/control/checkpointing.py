@@ -11,6 +11,7 @@ from primad.functional.transformed import transform
 from primad.programs.checkpoint import checkpoint as checkpoint_
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import positional
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,11 +37,11 @@ def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     """
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
-    def marked(*args: Any) -> Any:
-        leaves, _in_tree = tree.flatten(args)
-        if not any(isinstance(leaf, TracedArray) for leaf in leaves):
-            return cast(Callable[..., Any], function)(*args)
-        call = Call(function, args)
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        inner, given = positional(function, args, kwargs)
+        if not any(isinstance(leaf, TracedArray) for leaf in tree.leaves(given)):
+            return inner(*given)
+        call = Call(inner, given)
         return tree.unflatten(call.out_tree, call.run(checkpoint_))
 
     return cast(Callable[P, R], marked)

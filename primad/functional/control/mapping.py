@@ -19,7 +19,7 @@ from primad.ops.record.primitive import as_tuple
 from primad.programs.program_ops import vmap_
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
-from primad.recording.tracing import record, type_of
+from primad.recording.tracing import positional, record, type_of
 from primad.runtime.calling import arrays, traced_operands
 from primad.runtime.executors.dispatch import prepared
 
@@ -87,6 +87,7 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
     Args:
         function: a function of arrays and pytrees.
         in_axes: the axis to map of each argument (one number for all, or a tuple with a number, None, or a tree each).
+            Of keyword arguments it is the first.
         out_axes: where the mapped axis goes in the result.
 
     Returns:
@@ -102,11 +103,11 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
     """
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
-    def mapped(*args: Any) -> Any:
-        axes = _spread_axes(in_axes, args, "in_axes")
-        inner = function
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        axes = [*_spread_axes(in_axes, args, "in_axes"), *[0] * len(tree.leaves(list(kwargs.values())))]
+        inner, args = positional(function, args, kwargs)
         if None in axes:
-            inner, args, axes = _keep_unmapped(function, args, axes)
+            inner, args, axes = _keep_unmapped(inner, args, axes)
         leaves, in_tree = tree.flatten(args)
         size: int | None = None
         types: list[ArrayType] = []

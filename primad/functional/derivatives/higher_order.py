@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -111,17 +112,18 @@ def derivative(function: Callable[[A], R], order: int = 1) -> Callable[[A], R]:
     if not isinstance(order, (int, np.integer)) or order < 0:
         raise ShapeError(f"derivative: the order must be an integer ≥ 0, got {order!r}")
 
-    def derivative_of(x: Any) -> Any:
+    def derivative_of(x: Any, **kwargs: Any) -> Any:
+        of_x = partial(function, **kwargs) if kwargs else function
         if order == 0:
-            return function(x)
-        call = Call(function, (x,))
+            return of_x(x)
+        call = Call(of_x, (x,))
         _check_elementwise(call, function_name(function))
         ones = np.ones(call.program.in_types[0].shape, call.program.in_types[0].dtype)
 
         def once(g: Function) -> Function:
             return lambda y: jvp(g, (y,), (ones,))[1]
 
-        g = function
+        g = of_x
         for _ in range(order):
             g = once(g)
         return g(x)
