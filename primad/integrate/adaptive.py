@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import StepsError
 from primad.functional.control.mapping import vmap
 from primad.functional.control.user_loops import scan
 from primad.functional.control.while_loops import while_rows
 from primad.functional.recorded_values import stop_gradient
 from primad.integrate.method_steps import Method
 from primad.integrate.methods import METHODS, first_step
+from primad.integrate.run_checks import enough
 
 Function = Callable[..., Any]
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
@@ -105,12 +105,14 @@ def adaptive(
             "refused": np.bool_(False), "status": np.where(np.all(np.isfinite(slope)), 0, -1),
             "component": _first_bad(slope), "events": counts,
         }  # fmt: skip
-    if piece is not None:
-        begun = {**begun, "left": np.int64(piece.length)}
+    longest_piece = most if piece is None else piece.length
+    begun = {**begun, "left": np.int64(longest_piece)}
+
+    def is_unfinished(state: Any) -> Any:
+        return (direction * (stop - state["t"]) > 0) & (state["status"] == 0)
 
     def goes_on(state: Any) -> Any:
-        unfinished = (direction * (stop - state["t"]) > 0) & (state["status"] == 0)
-        return unfinished if piece is None else unfinished & (state["left"] > 0)
+        return is_unfinished(state) & (state["left"] > 0)
 
     def step(state: Any) -> Any:
         t, y, h = state["t"], state["y"], state["h"]
@@ -132,14 +134,14 @@ def adaptive(
             "status": status,
             "component": stop_gradient(_to_blame(state["slope"], y, found)),
             "events": stop_gradient(happened),
+            "left": state["left"] - 1,
         }
-        if piece is not None:
-            after["left"] = state["left"] - 1
         return after, (t, np.where(good, end - t, 0.0), after["t"], y, found.inside)
 
-    longest_piece = most if piece is None else piece.length
     count, state, (t, h, end, y, inside) = while_rows(goes_on, step, begun, longest_piece)
-    if piece is not None:
+    if piece is None:
+        count = np.where(enough(is_unfinished(state), state["t"], stop, np.int64(most)), count, 0)
+    else:
         piece.state = state
     return SolutionPath(count, state["status"], state["component"], state["t"], t, h, end, y, inside, state["y"])
 
@@ -201,11 +203,7 @@ def values_by_pieces(
             missing[wanted] = ~inside
         if path.status != 0 or direction * (stop - path.stop) <= 0:
             return path, count, found
-        if count == most:
-            raise StepsError(
-                f"solve_ivp: t = {stop:.16g} is not reached in {most} steps; the last ends at {path.stop:.16g}",
-                fix="take a method for stiff systems ('RODAS4'), larger tolerances, or pass max_steps=100_000.",
-            )
+        enough(count == most, path.stop, stop, most)
 
 
 FEWEST_STEPS, NUMBERS = 64, 2**18

@@ -49,6 +49,21 @@ def stopped(t: float, component: int) -> str:
     return f"Required step size is too small {at}: component {component} changes fastest."
 
 
+@opaque(result=TRUTH, name="enough")
+def enough(unfinished: Any, t: Any, stop: Any, most: Any) -> Any:
+    """Return True if the steps that may be taken were enough.
+
+    Raises:
+        StepsError: with the time at which the last one ends.
+    """
+    if not unfinished:
+        return np.True_
+    raise StepsError(
+        f"solve_ivp: t = {stop:.16g} is not reached in max_steps={int(most)} steps; the last ends at {t:.16g}",
+        fix="take a method for stiff systems ('RODAS4'), larger tolerances, or pass max_steps=100_000.",
+    )
+
+
 @opaque(result=TRUTH, name="single")
 def single(count: Any) -> Any:
     """Return True if there is one event at most.

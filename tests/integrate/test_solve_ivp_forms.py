@@ -242,3 +242,22 @@ def test_a_number_is_the_slope_of_one_unknown_and_an_array_is_taken_as_arguments
     np.testing.assert_allclose(
         primad.grad(last)(np.array([1.0, 2.0])), [-2 + 3 * np.exp(-1), 1 - np.exp(-1)], atol=2e-2
     )
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [lambda f: f, primad.jit, primad.grad, primad.value_and_grad, lambda f: lambda x: primad.jvp(f, (x,), (1.0,))],
+)
+@pytest.mark.parametrize("what", ["values", "events"])
+def test_too_few_steps_are_said_by_solve_ivp(transform: Any, what: str) -> None:
+    """Also where everything that is read lies before the time that is reached."""
+
+    def early(rate: Any) -> Any:
+        options: dict[str, Any] = {"rtol": 1e-10, "max_steps": 5, "events": event(0.99) if what == "events" else None}
+        found = solve_ivp(lambda t, y: [rate * y[1], -rate * y[0]], (0.0, 9.0), [1.0, 0.0], t_eval=[0.01], **options)
+        return found.t_events[0][0] if what == "events" else found.y[0, 0]
+
+    with pytest.raises(
+        primad.StepsError, match=r"^solve_ivp: t = 9 is not reached in max_steps=5"
+    ):
+        transform(early)(1.0)
