@@ -186,7 +186,11 @@ def flatten_as(structure: Any, tree: Any, what: str) -> list[Any]:
             return found
     except ValueError:
         pass
-    raise ShapeError(f"{what}: expected the tree {shown(structure)}, got {shown(other)}")
+    is_list_instead = "[*" in repr(other) and "[*" not in repr(structure)
+    raise ShapeError(
+        f"{what}: expected the tree {shown(structure)}, got {shown(other)}",
+        fix="a list is a tree of numbers: pass np.array(…)." if is_list_instead else "",
+    )
 
 
 class _Leaf:

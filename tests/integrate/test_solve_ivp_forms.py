@@ -257,7 +257,5 @@ def test_too_few_steps_are_said_by_solve_ivp(transform: Any, what: str) -> None:
         found = solve_ivp(lambda t, y: [rate * y[1], -rate * y[0]], (0.0, 9.0), [1.0, 0.0], t_eval=[0.01], **options)
         return found.t_events[0][0] if what == "events" else found.y[0, 0]
 
-    with pytest.raises(
-        primad.StepsError, match=r"^solve_ivp: t = 9 is not reached in max_steps=5"
-    ):
+    with pytest.raises(primad.StepsError, match=r"^solve_ivp: t = 9 is not reached in max_steps=5"):
         transform(early)(1.0)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from primad import ops
 from primad.errors import ShapeError
 from primad.functional.derived_calls import Call, Selected, check_differentiable
 from primad.ir.array_types import ArrayType
@@ -36,13 +37,13 @@ def function_name(function: Any) -> str:
 
 
 def matching_leaves(structure: Any, types: list[ArrayType], values: Any, what: str) -> list[Any]:
-    """Return the leaves of tangents or cotangents, checked against the types they belong to."""
+    """Return the leaves of tangents or cotangents, checked against the types they belong to; integers are converted."""
     leaves = tree.flatten_as(structure, values, what)
     for leaf, type in zip(leaves, types, strict=True):
         found = type_of(leaf)
         if found.shape != type.shape:
             raise ShapeError(f"{what}: expected the type {type}, got {found}")
-        safe = found.dtype.kind in "biu" and not isinstance(leaf, TracedArray)
+        safe = found.dtype.kind in "biu"
         if type.is_float and isinstance(leaf, (np.ndarray, TracedArray)) and found.dtype != type.dtype and not safe:
             raise ShapeError(
                 f"{what}: expected dtype {type.dtype}, got {found.dtype}",
@@ -54,7 +55,7 @@ def matching_leaves(structure: Any, types: list[ArrayType], values: Any, what: s
 def _direction(leaf: Any, type: ArrayType) -> Any:
     """Return a tangent or cotangent. A number stays one, in a trace a literal: equal directions are equal nodes."""
     if isinstance(leaf, TracedArray):
-        return leaf
+        return leaf if leaf.dtype == type.dtype else ops.cast(leaf, dtype=str(type.dtype))
     array = np.asarray(leaf, type.dtype)
     return array if array.ndim else array[()]
 
