@@ -104,7 +104,7 @@ def decaying(equation, u, steps: int = 30, weights=None, **data) -> pde.Solution
     problem = pde.Problem(
         equation, pde.Time(0, 2), conditions, coefficients={"k": 0.2}, network=pde.MLP(6, 1)
     )  # fmt: skip
-    return problem.solve(steps=steps, points=40, weights=weights, progress=False)
+    return problem.solve(steps=steps, points=100, weights=weights, progress=False)
 
 
 def decay(u, k):

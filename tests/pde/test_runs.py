@@ -113,7 +113,7 @@ def test_a_plateau_ends_a_run_where_noisy_data_are_as_close_as_expected(off: flo
     values = np.exp(-0.3 * t) * np.cos(x) + 0.05 * random.normal(size=40) + off * np.sign(np.sin(40 * x))
     conditions = [pde.Free("u"), pde.Data(x=x, t=t, u=values, noise=0.05)]
     noisy = pde.Problem(decay, ROD, conditions, coefficients={"k": 1.0}, network=pde.MLP(4, 1))
-    found = noisy.solve(points=30, steps=60, plateau=5, progress=False)
+    found = noisy.solve(points=100, steps=60, plateau=5, progress=False)
     misfit, values = found.history.of("data"), found.history.values
     limit = 1 + 2 * np.sqrt(2 / 40)
     flat = [i for i in range(5, len(found.history)) if values[i - 5] - values[i] < solving.FLAT * values[i]]
@@ -296,7 +296,7 @@ def test_what_is_done_before_the_first_step_is_shown(monkeypatch) -> None:
 
     written = io.StringIO()
     monkeypatch.setattr(live_display, "console", lambda: Console(file=written, force_terminal=True, width=200))
-    problem(3).solve(points=9, steps=2)
+    problem(3).solve(points=40, steps=2)
     before, _, after = written.getvalue().partition("2/2")
     assert "0/2 recording and compiling" in before.replace("\x1b[32m", "").replace("\x1b[0m", "")
     assert "loss " in after and "recording" not in after

@@ -44,6 +44,10 @@ __all__ = ["Problem"]
 Tree = Any
 DEFAULT = MLP(width=24, depth=2)
 RESIDUAL_RULES = (LevenbergMarquardt, GaussNewtonCG)
+ROUNDED = (
+    ". Points must be close where it is not smooth: solve(resample=10, refine=0.5); better, round it off over a few "
+    "hundredths of the domain: np.tanh(x / 0.05) for np.sign(x), np.sqrt(x**2 + 0.05**2) for abs(x)."
+)
 KEPT = 4
 """Optimisers for which compiled functions are kept."""
 
@@ -151,6 +155,7 @@ class Problem:
                 warn(
                     f"{one.condition.what} cannot hold by construction: for {one.name}{one.surprise} {one.why}; "
                     "it is fitted at points (pass hard=False to say that this is meant)"
+                    + ("" if one.surprise else ROUNDED)
                 )
         return groups, fitted
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from primad.ir.node import Node
+from primad.ir.law_families import LOCAL, without
+from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.pde.geometry.sampling import Array
 from primad.recording import tree
@@ -17,12 +19,17 @@ if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
 
 Tree = Any
+Drawn = Mapping[str, Mapping[str, Array]]
+Means = Mapping[str, Array]
 LARGE = 0.1
 """How large what is left may be beside how far data vary, or beside the terms of an equation."""
 CERTAIN = 4.0
 """Standard deviations by which neighbours are off alike, from which on it is no chance."""
 OUTWEIGHED = 8.0
 """By which factor terms of an equation, in size times the root of the weight, may be larger than how far data vary."""
+ORDERS = 100.0
+"""By which factor a mean square may be larger at points that a search has not seen: new points of a solution that holds
+between its points as well give a few times as much."""
 FEWEST = 8
 """Points from which on neighbours tell something."""
 
@@ -130,30 +137,74 @@ def imbalance(
     )
 
 
+def unseen(problem: Problem, params: Tree, points: Drawn, fresh: Drawn, means: Means, new: Means) -> str:
+    """Return in words which term holds at the points of a search only, and not between them; "" if none does.
+
+    What is left at new points counts beside the terms of an equation or condition, or, where nothing is added up in it,
+    beside what networks give that nobody trained.
+
+    Args:
+        problem: the problem.
+        params: what was found.
+        points: those of the search.
+        fresh: as many others.
+        means: the mean squares at the former.
+        new: likewise at the latter.
+    """
+    worst, found = ORDERS, ""
+    for name, labels in problem.labels.items():
+        if problem.terms[name].fixed:
+            continue
+        wrong = [place for place in range(len(labels)) if new[name][place] > worst * means[name][place]]
+        if not wrong:
+            continue
+        sizes = _sizes(problem, params, name, fresh[name])
+        for place in wrong:
+            whole = sizes[place] or _untrained(problem, name, place, fresh[name])
+            before, after = float(means[name][place]), float(new[name][place])
+            if whole and after > max(worst * before, (LARGE * whole) ** 2):
+                worst = after / before if before else np.inf
+                found = (
+                    f"{labels[place]!r} holds at its {len(points[name]['at'])} points only: its mean square is "
+                    f"{before:.2g} there, and {after:.2g} at as many new ones, {_share(float(np.sqrt(after)), whole)} "
+                    "of its terms. The solution may be wrong, whatever the loss. Take more points (points=…), drawn "
+                    "anew where residuals are large: solve(resample=10, refine=0.5); and round off what jumps."
+                )
+    return found
+
+
+def _untrained(problem: Problem, name: str, place: int, row: Mapping[str, Array]) -> float:
+    """Return the size of a residual for parameters to begin with."""
+    values = problem.evaluated(problem.init(), {name: row})[name]
+    return float(np.sqrt(np.mean(np.asarray(values)[:, place] ** 2)))
+
+
 def _share(size: float, of: float) -> str:
     return f"{size / of:.0%}" if of and size < 10 * of else "many times"
 
 
 def _sizes(problem: Problem, params: Tree, name: str, row: Mapping[str, Array]) -> list[float]:
     """Return how large the terms of an equation are, for each of its residuals; 0 where nothing is added up."""
-    program = trace(lambda params, row: tree.leaves(problem.raw(params, problem.terms[name], row)))(params, row)
+    with without(LOCAL):  # derivatives that are added up would be one operator, in which no term is seen
+        program = trace(lambda params, row: tree.leaves(problem.raw(params, problem.terms[name], row)))(params, row)
     inner: dict[Node, None] = {}
     stack = list(program.outputs)
     while stack:
         node = stack.pop()
         if node not in inner:
             inner[node] = None
-            if node.op.name in ("add", "sub", "neg", "mul"):
+            if _adds(node) or _multiplies(node):
                 stack += node.inputs
     nodes = list(inner)
-    values = dict(zip(nodes, Program(program.trace, program.inputs, nodes, program.in_tree)(params, row), strict=True))
+    inside = Program(program.trace, program.inputs, nodes, program.in_tree, tree.flatten(nodes)[1])
+    values = dict(zip(nodes, inside(params, row), strict=True))
     known: dict[Node, Array] = {}
     for node in [node for node in program.nodes if node in inner]:
         sides = [known[operand] for operand in node.inputs if operand in known]
-        if node.op.name in ("add", "sub"):
-            known[node] = sides[0] + sides[1]
-        elif node.op.name == "mul":
-            known[node] = sides[0] * sides[1]
+        if _adds(node):
+            known[node] = sum(sides[1:], start=sides[0])
+        elif _multiplies(node):
+            known[node] = math.prod(sides[1:], start=sides[0])
         else:
             known[node] = np.abs(np.asarray(values[node]))
     found = []
@@ -161,3 +212,16 @@ def _sizes(problem: Problem, params: Tree, name: str, row: Mapping[str, Array]) 
         whole, left = (float(np.sqrt(np.mean(np.square(a)))) for a in (known[node], np.asarray(values[node])))
         found.append(whole if whole > (1 + 1e-9) * left else 0.0)
     return found
+
+
+def _adds(node: Node) -> bool:
+    """Say whether a node is a sum, or a difference, of its operands, element by element."""
+    op = node.op
+    if isinstance(op, Leaf) or not (op.pointwise and op.kind == "linear"):
+        return False
+    return op.linear_operands in (None, tuple(range(len(node.inputs))))
+
+
+def _multiplies(node: Node) -> bool:
+    """Say whether a node is the product of its operands, element by element."""
+    return not isinstance(node.op, Leaf) and node.op.pointwise and node.op.kind == "multilinear"

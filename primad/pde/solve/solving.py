@@ -21,7 +21,7 @@ from primad.pde.problem.settings import Settings
 from primad.pde.problem.weighting import Balance, causal_weights, refined, scaled
 from primad.pde.report.summary import summary
 from primad.pde.solve.history import History
-from primad.pde.solve.misfit import imbalance
+from primad.pde.solve.misfit import imbalance, unseen
 from primad.pde.solve.progress import Bar, Log
 from primad.pde.solve.run_checkpoints import Checkpoint, identity, restored
 from primad.pde.solve.solution import Solution
@@ -36,6 +36,8 @@ FLAT = 0.01
 """By which share of it the loss may go down on a plateau."""
 BALANCED_EVERY = 10
 """Steps between two changes of weights that balance gradients."""
+UNSEEN = 12345
+"""Seed of points that no search has drawn."""
 WORDS = {
     "target": "the loss is as low as asked for",
     "stalled": "no lower loss was found: a minimum, up to rounding",
@@ -235,7 +237,16 @@ class Run:
         asked = found.has_data and ended and s.weights is None and self.by.leads  # who states weights has chosen them
         if asked and (unbalanced := imbalance(self.problem, found.params, found.points, self.now.weights)):
             warn(unbalanced)
+        if ended and (missed := self._missed()):
+            warn(missed)
         return found
+
+    def _missed(self) -> str:
+        """Return in words what holds at the points of the search only; all processes compute it."""
+        s, now = self.settings, self.now
+        fresh = self.problem.points(s.points, s.boundary_points, (s.seed, now.done, UNSEEN), now.weights)
+        means, new = (self.by.means(now.params, points) for points in (now.points, fresh))
+        return unseen(self.problem, now.params, now.points, fresh, means, new) if self.by.leads else ""
 
     def _steps(self, before: float, told: Callable[[], None]) -> tuple[str, str]:
         """Make steps; return why the last one was it, and that in words where there is more to say."""
