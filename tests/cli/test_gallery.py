@@ -21,6 +21,7 @@ EXAMPLES = gallery.examples()
 DOCS = Path(__file__).parents[2] / "docs"
 
 
+@pytest.mark.filterwarnings("ignore:.*points only:UserWarning")  # a toy has few
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_toy_runs_reach_what_they_declare(name, tmp_path, capsys):
     if EXAMPLES[name].missing:

@@ -201,7 +201,7 @@ def test_what_repeats_is_found_for_each_condition_alone() -> None:
         pde.Initial(u=lambda x, y: x * y, v=1),
     ]
     with pytest.warns(UserWarning, match="is periodic, the value in x would be 0 at one end"):
-        problem = pde.Problem(lambda u, v: u * v, channel, conditions, unknowns="u v", network=NETWORK)
+        problem = pde.Problem(lambda u, v: (u * v, u - v), channel, conditions, unknowns="u v", network=NETWORK)
     assert list(problem.labels) == ["equation", "v on y- and y+", "u at the start"]
     assert [(condition.kind, name) for condition, name in problem.held] == [
         ("Dirichlet condition", "u"),

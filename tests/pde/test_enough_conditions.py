@@ -7,6 +7,7 @@ import pytest
 
 from primad import pde
 from primad.errors import ProblemError
+from primad.pde.solve import marching
 
 NET = pde.MLP(4, 1)
 START = pde.Initial(u=lambda x: np.sin(np.pi * x))
@@ -54,6 +55,118 @@ def test_too_few_conditions_in_space_are_told(equation, conditions, said):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pde.Problem(equation, LINE, [*conditions, pde.Data(x=[0.5], u=[0.0])], network=NET)
+
+
+TIMELY = pde.Interval(0, 6, "t")
+PLATE, SIDES = pde.Box(x=(0, 1), y=(0, 1)), ["x-", "x+", "y-", "y+"]
+
+
+def bent(u):
+    return pde.biharmonic(u) - 1
+
+
+FEW = {
+    "a swing from its place alone": (
+        lambda u: u.tt + u, TIMELY, [pde.Dirichlet(u=1, on="t-"), pde.Free("u")], pde.Neumann(u=0, on="t-"),
+    ),
+    "a wave in a box": (
+        lambda u: u.tt - u.xx,
+        pde.Box(x=(0, 1), t=(0, 1)),
+        [pde.Dirichlet(u=0, on=["x-", "x+", "t-"]), pde.Free("u")],
+        pde.Neumann(u=1, on="t-"),
+    ),
+    "a round plate": (bent, pde.Disk(), [pde.Dirichlet(u=0)], pde.Neumann(u=0)),
+    "a triangle": (bent, pde.Polygon([(0, 0), (1, 0), (0, 1)]), [pde.Dirichlet(u=0)], pde.Condition(pde.laplacian)),
+    "a plate in time": (
+        lambda u: u.t + bent(u), pde.Disk() * pde.Time(0, 1), [pde.Dirichlet(u=0), pde.Initial(u=0)], pde.Neumann(u=0),
+    ),
+    "the edge of a hole": (
+        bent,
+        PLATE - pde.Disk((0.5, 0.5), 0.2),
+        [pde.Dirichlet(u=0), pde.Neumann(u=0, on=SIDES)],
+        pde.Neumann(u=0, on="boundary"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_what_is_advised_for_too_few_conditions_is_enough(name):
+    equation, domain, few, another = FEW[name]
+    with pytest.warns(UserWarning, match=r"is of order [24] in .*, and has 1 condition (at|on)") as told:
+        pde.Problem(equation, domain, few, network=NET)
+    meant = eval(str(told[0].message).split("it is meant: ")[1].rstrip("."), {"pde": pde})
+    for more in (meant, another):
+        pde.Problem(equation, domain, [*[one for one in few if more is not meant or one.kind != meant.kind], more])
+
+
+UNUSED = {
+    "a coefficient": (lambda u, k: u.x - 1, {"coefficients": {"k": 1.0}}, "the coefficient 'k' is in no"),
+    "one that data would tell": (
+        lambda u, k, c: u.x - k, {"coefficients": {"k": 1.0, "c": np.ones(2)}}, "the coefficient 'c' is in no"
+    ),
+    "an unknown": (lambda u, v: u.x - 1, {"unknowns": "u v"}, "the unknown 'v' is in no"),
+    "an unknown with a network of its own": (
+        lambda u, v: (u.x, 0 * u), {"unknowns": {"u": NET, "v": NET}}, "the unknown 'v' is in no"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNUSED)
+def test_what_functions_take_and_do_not_use_is_refused(name):
+    equation, more, said = UNUSED[name]
+    conditions = [pde.Dirichlet(u=0, on="x-"), pde.Free(*("uv" if "unknowns" in more else "u"))]
+    with pytest.raises(ProblemError, match=said):
+        pde.Problem(equation, LINE, conditions, **{"network": NET, **more})
+
+
+LACKING = {
+    "one for two": ({"a": lambda u, v: u.x - v}, "u v", "for v"),
+    "two of the same": ({"a": lambda u, v: u.x - v, "b": lambda w: (w.x, w - 1)}, "u v w", "for v"),
+    "three of two": ({"a": lambda u: (u.x, u - 1), "b": lambda v, w: v - w}, "u v w", "for w"),
+}
+ENOUGH = {
+    "a tuple": (lambda u, v: (u.x - v, v.x + u), "u v"),
+    "in another order": ({"a": lambda u, v: u.x - v, "b": lambda u: u.x}, "u v"),
+    "a chain": ({"a": lambda u, v: u - v, "b": lambda v, w: v - w, "c": lambda u: u.x}, "u v w"),
+}
+
+
+@pytest.mark.parametrize("name", [*LACKING, *ENOUGH])
+def test_fewer_equations_than_unknowns_are_told(name):
+    equations, names, *said = {**LACKING, **ENOUGH}[name]
+    conditions = [pde.Dirichlet(u=0, on="x-"), pde.Free(*names.split())]
+    data = pde.Data(x=[0.5], u=[0.0])
+    if said:
+        with pytest.warns(UserWarning, match=f"no equation is left {said[0]}:"):
+            pde.Problem(equations, LINE, conditions, unknowns=names, network=NET)
+        conditions.append(data)
+    pde.Problem(equations, LINE, conditions, unknowns=names, network=NET)
+
+
+STARTS = {
+    "by name": lambda start: pde.Initial(**start),
+    "called": lambda start: pde.Initial(u=lambda x: start["u"](x)),
+    "fitted": lambda start: pde.Initial(u=start["u"], hard=False),
+    "in a condition": lambda start: pde.Condition(lambda u, x: u - start["u"](x), on="initial"),
+    "as data": lambda start: pde.Data(x=[0.5], t=[0.0], u=start["u"](np.array([0.5]))),
+}
+
+
+@pytest.mark.parametrize("name", [*STARTS, "not used"])
+def test_a_march_refuses_windows_that_do_not_begin_where_the_last_one_ended(name):
+    start = {"u": lambda x: np.sin(np.pi * x)}
+
+    def window(time, given):
+        begin = STARTS[name](given) if name in STARTS else pde.Initial(**start)
+        rest = [pde.Free("u", on="initial")] if isinstance(begin, pde.Data) else []
+        return pde.Problem(lambda u: u.t - u.xx, LINE * time, [pde.Dirichlet(u=0), begin, *rest], network=NET)
+
+    windows = marching._Windows(window, start, np.array([0.0, 0.4, 0.8]), 8)
+    if name in STARTS:
+        windows.next()
+    else:
+        with pytest.raises(ProblemError, match=r"(?s)no use of start\['u'\].*pde\.Initial\(\*\*start\)"):
+            windows.next()
 
 
 def test_a_march_refuses_velocities_and_times_of_its_own():

@@ -8,7 +8,7 @@ import numpy as np
 
 from primad.errors import ProblemError, warn
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.intervals import time_of
+from primad.pde.geometry.intervals import space_of, time_of
 from primad.pde.problem.boundary_checks import concerned
 from primad.pde.problem.conditions import Condition, Data, Dirichlet, Free, Initial, Periodic
 from primad.pde.problem.inner_conditions import Integral, Interface
@@ -26,12 +26,21 @@ def check_posed(problem: Problem) -> None:
     Where data, integrals, or freedom that is stated, may stand for a condition, nothing is said.
 
     Raises:
-        ProblemError: if an unknown has fewer conditions in time than its equations have derivatives in time.
+        ProblemError: if an unknown has fewer conditions in time than its equations have derivatives in time, or an
+            unknown or a coefficient is in no equation.
     """
+    _check_there(problem)
+    _check_equations(problem)
     for name in problem.unknowns:
-        if not any(isinstance(one, (Data, Free, Integral, Interface)) for one in _of(problem, name)):
+        said = _of(problem, name)
+        if any(isinstance(one, (Data, Integral, Interface)) for one in said):
+            continue
+        free = [one for one in said if isinstance(one, Free)]
+        if not any(one.on for one in free):
+            _check_ends(problem, name)
+        if not free:
             _check_time(problem, name)
-            _check_space(problem, name)
+            _check_edges(problem, name)
             _check_constant(problem, name)
 
 
@@ -52,6 +61,57 @@ def check_handed_on(problem: Problem) -> None:
                 fix=f'write it as a system of first order: unknowns "{name} v", equations {name}.{time} - v and '
                 f"v.{time} - …, with values of both for `start`.",
             )
+
+
+def _check_there(problem: Problem) -> None:
+    """Raise for an unknown or a coefficient that functions take, and do nothing with."""
+    there = {name for asked in problem.asked.values() for name, derivatives in asked.items() if derivatives}
+    for kind, names, found in (
+        ("unknown", problem.unknowns, there),
+        ("coefficient", problem.coefficients, problem.learned),
+    ):
+        for name in names:
+            if name not in found:
+                raise ProblemError(
+                    f"the {kind} {name!r} is in no equation and no condition",
+                    why="A function takes it as an argument, and does nothing with it: nothing tells what it is.",
+                    fix="use it in an equation, or leave it out: of the arguments, and of the problem.",
+                )
+
+
+def _check_equations(problem: Problem) -> None:
+    """Warn if no choice gives each unknown an equation of its own."""
+    if any(
+        isinstance(one, (Data, Integral, Interface)) or one.kind == "condition" for one in problem.statement.conditions
+    ):
+        return
+    rows = [
+        [name for name in problem.unknowns if problem.asked[term.name][name]]
+        for term in problem.terms.values()
+        for _ in problem.labels[term.name]
+        if term.kind == "equation"
+    ]
+    owner: dict[str, int] = {}
+
+    def given(row: int, tried: set[str]) -> bool:
+        """Give an equation an unknown, if need be by giving others another one."""
+        for name in rows[row]:
+            if name not in tried:
+                tried.add(name)
+                if name not in owner or given(owner[name], tried):
+                    owner[name] = row
+                    return True
+        return False
+
+    for row in range(len(rows)):
+        given(row, set())
+    lacking = [name for name in problem.unknowns if name not in owner]
+    if lacking:
+        warn(
+            f"no equation is left for {', '.join(lacking)}: those of {len(problem.unknowns)} unknowns are {len(rows)}, "
+            "or several are of the same ones, and many functions hold all of this. Return a tuple with an equation for "
+            "each unknown, or a dict of them; or give pde.Data, pde.Integral or a pde.Condition that tells what it is."
+        )
 
 
 def _of(problem: Problem, name: str) -> list[Condition]:
@@ -103,24 +163,71 @@ def _is_at_a_time(domain: Domain, part: str, time: str) -> bool:
     return part == "initial" or bool(np.ptp(domain.boundary(part, TRIED).at[:, domain.names.index(time)]) == 0)
 
 
-def _check_space(problem: Problem, name: str) -> None:
-    """Warn of ends with fewer conditions than an equation of fourth order, or of a higher one, asks for."""
-    domain, said = problem.domain, _of(problem, name)
-    if any(one.kind == "condition" for one in said):  # which may say several things
+def _held(problem: Problem, name: str) -> list[str]:
+    """Return the parts of the boundary with a condition on an unknown, as often as they have one."""
+    given = [one for one in _of(problem, name) if not isinstance(one, (Periodic, Free))]
+    return [part for one in given for part in one.parts(problem.domain)]
+
+
+def _says_several(problem: Problem, name: str) -> bool:
+    """Say whether an unknown has a condition of one's own, which may say several things."""
+    return any(one.kind == "condition" for one in _of(problem, name))
+
+
+def _check_ends(problem: Problem, name: str) -> None:
+    """Warn of ends of a coordinate with fewer conditions than the order of an equation along it.
+
+    Of second order each end has one, unless one of both is left to a `Free` that names no part. An interval that is
+    meant as time is so: both conditions are at its beginning.
+    """
+    domain, parts = problem.domain, _held(problem, name)
+    if _says_several(problem, name):
         return
-    parts = [part for one in said if not isinstance(one, Periodic) for part in one.parts(domain)]
+    is_free = any(isinstance(one, Free) for one in _of(problem, name))
     repeated = problem.statement.periodic([name])
     for coordinate in domain.names:
         ends = [part for part in domain.parts if part in (f"{coordinate}-", f"{coordinate}+")]
         order = _order(problem, name, coordinate)
+        left = [end for end in ends if end not in parts]
         count = sum(parts.count(end) for end in ends)
-        if order > 3 and len(ends) == 2 and coordinate not in repeated and count < order:
-            warn(
-                f"{name} is of order {order} in {coordinate}, and has {count} condition{'s' * (count != 1)} at both "
-                f"ends together: many functions hold all of this. Give {order}: pde.Neumann({name}=0) besides "
-                f"pde.Dirichlet({name}=0), or pde.Condition(lambda {name}: {name}.d({f'{coordinate} {coordinate}'!r}), "
-                f'on="{coordinate}-"); or say that it is meant: pde.Free("{name}").'
-            )
+        asked = order > 1 and len(left) == 1 if left else order > 3 and not is_free
+        if not asked or len(ends) != 2 or coordinate in repeated or count >= order:
+            continue
+        at = next((f', on="{end}"' for end in ends if left and end not in left), "")
+        meant = f'pde.Free("{name}", on="{left[0]}")' if left else f'pde.Free("{name}")'
+        curved = f'pde.Condition(lambda {name}: {name}.d({f"{coordinate} {coordinate}"!r}), on="{ends[0]}")'
+        warn(
+            f"{name} is of order {order} in {coordinate}, and has {count} condition{'s' * (count != 1)} at both "
+            f"ends together: many functions hold all of this. Give {order}: pde.Neumann({name}=0{at}) besides "
+            f"pde.Dirichlet({name}=0{at}){f', or {curved}' * (order > 3)}; or say that it is meant: {meant}."
+        )
+
+
+def _check_edges(problem: Problem, name: str) -> None:
+    """Warn of an edge, of a disk or a polygon, with fewer conditions than half the order of an equation in space."""
+    domain, parts = problem.domain, _held(problem, name)
+    if _says_several(problem, name):
+        return
+    space = space_of(domain)
+    asked = [problem.asked[term.name][name] for term in problem.terms.values() if term.kind == "equation"]
+    order = max([sum(each in space for each in along) for found in asked for along in found], default=0)
+    ends = [f"{coordinate}{end}" for coordinate in domain.names for end in "-+"]
+    for part in domain.parts:
+        count = parts.count(part)
+        if order < 4 or part in ends or count >= order // 2 or _is_in_time(domain, part):
+            continue
+        warn(
+            f"{name} is of order {order} in space, and has {count} condition{'s' * (count != 1)} on {part!r}: many "
+            f"functions hold all of this. Give {order // 2}: pde.Neumann({name}=0) besides pde.Dirichlet({name}=0), or "
+            f'pde.Condition(lambda {name}: pde.laplacian({name}), on="{part}"); or say that it is meant: '
+            f'pde.Free("{name}").'
+        )
+        return
+
+
+def _is_in_time(domain: Domain, part: str) -> bool:
+    time = time_of(domain)
+    return time is not None and _is_at_a_time(domain, part, time)
 
 
 def _check_constant(problem: Problem, name: str) -> None:

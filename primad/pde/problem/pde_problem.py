@@ -106,6 +106,7 @@ class Problem:
         self.groups, fitted = self._grouped()
         self.terms = self._made_terms(fitted, points_order)
         self.asked: dict[str, dict[str, set[tuple[str, ...]]]] = {}
+        self.learned: set[str] = set()
         self.labels = {name: self._labels(term) for name, term in self.terms.items()}
         check_posed(self)
         self.evaluated = jit(self.values)
@@ -329,7 +330,11 @@ class Problem:
             self.asked[term.name] = {name: known[name].asked for name in self.unknowns}
             return found
 
-        program = trace(recorded)(self.init(), row)
+        given = self.init(), row
+        program = trace(recorded)(*given)
+        inside = set(program.nodes)
+        operands = tree.unflatten(tree.flatten(given)[1], program.inputs)[0]["coefficients"]
+        self.learned |= {name for name, operand in operands.items() if operand in inside}
         rows = 1 if term.kind == "integral" else len(row["at"])
         for type in program.out_types:
             if type.shape != ((rows,) if term.kind != "integral" else ()):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence, Set
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
 
@@ -243,14 +243,30 @@ class _Windows:
     def next(self) -> Problem:
         """Return the problem of the next window."""
         number = len(self.found)
-        self.now = self.problem(Time(float(self.times[number]), float(self.times[number + 1])), self.start)
+        called: set[str] = set()
+        start = self.start if number else {name: _watched(one, name, called) for name, one in self.start.items()}
+        self.now = self.problem(Time(float(self.times[number]), float(self.times[number + 1])), start)
         if self.now.domain.dimension - 1 not in MOST or time_of(self.now.domain) is None:
             raise ProblemError(
                 f"march: time and one to three coordinates of space, got {', '.join(self.now.domain.names)}"
             )
         self._check_time()
         check_handed_on(self.now)
+        if not number:
+            self._check_begun(called)
         return self.now
+
+    def _check_begun(self, called: Set[str]) -> None:
+        """Raise if the problem of a window does not begin with what it is given."""
+        for name, one in self.start.items():
+            if callable(one) and name not in called and name in self.now.unknowns:
+                raise ProblemError(
+                    f"march: the problem of a window makes no use of start[{name!r}]",
+                    why="It is what the last window ended with: all windows would begin alike.",
+                    fix="begin with what the function is given: lambda time, start: pde.Problem(…, "
+                    f"[pde.Initial({name}=start[{name!r}]), …]), or pde.Initial(**start) for all; or take {name!r} out "
+                    "of the start, if no equation has its derivative in time.",
+                )
 
     def _check_time(self) -> None:
         """Raise if the problem of a window is one of another time."""
@@ -276,6 +292,19 @@ class _Windows:
         times = self.times[: len(self.found) + 1]
         time = Time(float(times[0]), float(times[-1]))
         return Marched(lambda: self.problem(time, self.begin), self.found, times, self.nodes)
+
+
+def _watched(function: Any, name: str, called: set[str]) -> Any:
+    """Return a function that notes its name when it is called; a number as it is."""
+    if not callable(function):
+        return function
+
+    @wraps(function)
+    def watched(*args: Any, **named: Any) -> Any:
+        called.add(name)
+        return function(*args, **named)
+
+    return watched
 
 
 @entrance

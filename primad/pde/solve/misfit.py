@@ -164,10 +164,11 @@ def unseen(problem: Problem, params: Tree, points: Drawn, fresh: Drawn, means: M
             before, after = float(means[name][place]), float(new[name][place])
             if whole and after > max(worst * before, (LARGE * whole) ** 2):
                 worst = after / before if before else np.inf
+                beside = "its terms" if sizes[place] else "that of an untrained network"
                 found = (
                     f"{labels[place]!r} holds at its {len(points[name]['at'])} points only: its mean square is "
                     f"{before:.2g} there, and {after:.2g} at as many new ones, {_share(float(np.sqrt(after)), whole)} "
-                    "of its terms. The solution may be wrong, whatever the loss. Take more points (points=…), drawn "
+                    f"of {beside}. The solution may be wrong, whatever the loss. Take more points (points=…), drawn "
                     "anew where residuals are large: solve(resample=10, refine=0.5); and round off what jumps."
                 )
     return found
