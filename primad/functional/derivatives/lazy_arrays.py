@@ -6,13 +6,14 @@ import contextlib
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ParamSpec
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from primad.errors import MemoryLimitError, PrimadError, TracingError, no_attribute
+from primad.functional.derivatives.sparse_matrices import ComputedForm, HasSparseForm, ShownForm, SparseForm
 from primad.functional.derived_calls import run_once
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
@@ -48,7 +49,7 @@ _WHOLE_METHODS = frozenset(
 """Methods of an array that are called on the whole, computed when they are called and not when they are looked up."""
 
 
-class LazyMatrix(NDArrayOperatorsMixin):
+class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
     """A derivative array that behaves as a NumPy array and computes only what is asked of it.
 
     Indexing computes entries, rows, columns or blocks, in memory for these; `@`, `np.dot`, `np.sum`, `np.trace`,
@@ -126,6 +127,10 @@ class LazyMatrix(NDArrayOperatorsMixin):
             return np.array(found) if isinstance(found, np.ndarray) else found
         n = len(self._operands)
         return run_once(lambda *values: function(record(*values[:n]), *values[n:]), [*self._operands, *others])
+
+    @cached_property
+    def _form(self) -> SparseForm:
+        return ComputedForm(*self._parts, self._operands)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self._array is None:
@@ -293,6 +298,10 @@ class _Shown(LazyMatrix):
     @property
     def _title(self) -> str:
         return f"{self._of._title}.T" if self._how == "transpose" else self._of._title
+
+    @cached_property
+    def _form(self) -> SparseForm:
+        return ShownForm(self._of._form, self._how == "transpose", self.shape)
 
     def _with_indices(self) -> Function:
         record = self._of._with_indices()

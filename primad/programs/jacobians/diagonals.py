@@ -132,12 +132,12 @@ def _by_colors(
 
     def of_block(total: TracedArray, first: TracedArray, *inputs: TracedArray) -> list[TracedArray]:
         trace = total.node.trace
-        numbers = _spread(first, (block,), ()) + _count(trace, block)
+        numbers = spread_along(first, (block,), ()) + numbered(trace, block)
         columns, own = _colors(trace, colors, along.size, wanted)
-        seeds = ops.cast(_equal(numbers, columns), dtype=str(along.dtype))
+        seeds = ops.cast(each_equal(numbers, columns), dtype=str(along.dtype))
         none = [TracedArray(trace.literal(0, x.type)) for x in zeros]
         (found,) = inline(stacked, [*inputs, ops.reshape(seeds, shape=(block, *along.shape)), *none])
-        chosen = ops.mask(_equal(numbers, own), _first(found, wanted.count))
+        chosen = ops.mask(each_equal(numbers, own), _first(found, wanted.count))
         return [total + ops.sum(chosen, axes=(0,))]
 
     total = TracedArray(trace.literal(0, ArrayType((wanted.count,), direct.out_types[0].dtype)))
@@ -147,7 +147,7 @@ def _by_colors(
     types = [total.type, ArrayType((), np.int64), *[x.type for x in inputs]]
     of = ClosedProgram(program_of(types, of_block))
     form = Form(carry=1, stacked=1, length=steps, reverse=False, counted=False)
-    firsts = _count(trace, steps) * block
+    firsts = numbered(trace, steps) * block
     summed: TracedArray = apply_program_op(scan, of, [total, firsts, *inputs], **form._asdict())
     return summed
 
@@ -167,13 +167,15 @@ def each_direction(along: Program, inputs: Sequence[TracedArray], total: bool) -
     def of_block(*operands: TracedArray) -> list[TracedArray]:
         first, rest = (operands[1], operands[2:]) if total else (operands[0], operands[1:])
         trace = first.node.trace
-        numbers = _spread(first, (block,), ()) + _count(trace, block)
-        seeds = ops.cast(_equal(numbers, _count(trace, type.size)), dtype=str(type.dtype))
+        numbers = spread_along(first, (block,), ()) + numbered(trace, block)
+        seeds = ops.cast(each_equal(numbers, numbered(trace, type.size)), dtype=str(type.dtype))
         (found,) = inline(stacked, [*rest, ops.reshape(seeds, shape=(block, *type.shape))])
         if not total:
             return [found]
-        there = ops.less(numbers, _spread(TracedArray(trace.literal(type.size, ArrayType((), np.int64))), (block,), ()))
-        chosen = ops.mask(_spread(there, (), y.shape), found)
+        there = ops.less(
+            numbers, spread_along(TracedArray(trace.literal(type.size, ArrayType((), np.int64))), (block,), ())
+        )
+        chosen = ops.mask(spread_along(there, (), y.shape), found)
         return [operands[0] + ops.sum(chosen, axes=(0,))]
 
     trace = inputs[0].node.trace
@@ -183,7 +185,7 @@ def each_direction(along: Program, inputs: Sequence[TracedArray], total: bool) -
         program_of([*[x.type for x in sums], ArrayType((), np.int64), *[x.type for x in inputs]], of_block)
     )
     form = Form(carry=len(sums), stacked=1, length=steps, reverse=False, counted=False)
-    found: TracedArray = apply_program_op(scan, of, [*sums, _count(trace, steps) * block, *inputs], **form._asdict())
+    found: TracedArray = apply_program_op(scan, of, [*sums, numbered(trace, steps) * block, *inputs], **form._asdict())
     if total:
         return found
     rows = ops.reshape(found, shape=(steps * block, *y.shape))
@@ -194,7 +196,7 @@ def each_direction(along: Program, inputs: Sequence[TracedArray], total: bool) -
 def _colors(trace: Trace, colors: Coloring, size: int, wanted: Wanted) -> tuple[TracedArray, TracedArray]:
     """Return the colours of all columns, and of those that are wanted of the rows."""
     if colors.listed is None:
-        columns, own = _count(trace, size), wanted.columns(_count(trace, wanted.count))
+        columns, own = numbered(trace, size), wanted.columns(numbered(trace, wanted.count))
         if colors.count == size:
             return columns, own
         return columns % colors.count, own % colors.count
@@ -209,18 +211,20 @@ def _first(x: TracedArray, count: int) -> TracedArray:
     return begin
 
 
-def _count(trace: Trace, n: int) -> TracedArray:
+def numbered(trace: Trace, n: int) -> TracedArray:
+    """Return the numbers from 0 on."""
     return TracedArray(trace.build(ops.iota, (), (("dtype", "int64"), ("n", n))))
 
 
-def _spread(x: TracedArray, before: tuple[int, ...], after: tuple[int, ...]) -> TracedArray:
+def spread_along(x: TracedArray, before: tuple[int, ...], after: tuple[int, ...]) -> TracedArray:
+    """Return an array that is the same along further axes before and after its own."""
     shape = (*before, *x.shape, *after)
     new = (*range(len(before)), *range(len(before) + x.ndim, len(shape)))
     spread: TracedArray = ops.broadcast(x, shape=shape, axes=new)
     return spread
 
 
-def _equal(numbers: TracedArray, colors: TracedArray) -> TracedArray:
+def each_equal(numbers: TracedArray, colors: TracedArray) -> TracedArray:
     """Say for each number of a block which colours are it."""
-    equal: TracedArray = ops.equal(_spread(numbers, (), colors.shape), _spread(colors, numbers.shape, ()))
+    equal: TracedArray = ops.equal(spread_along(numbers, (), colors.shape), spread_along(colors, numbers.shape, ()))
     return equal

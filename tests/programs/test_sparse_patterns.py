@@ -1,0 +1,308 @@
+"""Entries that are said to be zero are zero, few others are said not to be, and colours keep apart what meets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+import primad.numpy as pnp
+from primad.native.loops import graph_colors
+from primad.programs.sparsity.constants import Constants, Known
+from primad.programs.sparsity.dependence import follow
+from primad.programs.sparsity.labels import listed, own
+from primad.programs.sparsity.matrix_colors import Entries, sweeps
+from primad.transforms.lowering import lower
+from primad.verify.cases.drawn_cases import Seeded
+from primad.verify.checks.trial import Trial, run_floats
+from tests.cases import CASES, NAMES
+
+
+def differs(x: Any, y: Any) -> Any:
+    return ~((x == y) | ((x != x) & (y != y)))
+
+
+def masks_of(program: Any, values: Any, position: int) -> list[Any]:
+    """Return for each output which elements of an input are said to reach which of its own."""
+    node = program.inputs[position]
+    integers = {
+        x: Known(np.asarray(value), frozenset())
+        for x, value in zip(program.inputs, values, strict=True)
+        if np.asarray(value).dtype.kind in "iub"
+    }
+    size = node.type.size
+    found = follow(program, {node: own(node.type.shape)}, Constants(integers, set()), size)
+    masks = []
+    for reached, y in zip(found, program.outputs, strict=True):
+        entries = listed(reached, y.type.size, size)
+        assert entries is not None
+        mask = np.zeros((y.type.size, size), bool)
+        mask[np.repeat(np.arange(y.type.size), np.diff(entries[0])), entries[1]] = True
+        masks.append(mask)
+    return masks
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_op_moves_no_more_than_what_its_elements_reach(name: str) -> None:
+    case = CASES[name]
+    trial = Trial(case, case.op, Seeded(f"{name}, labels"))
+    program = lower(trial.program)
+    for position, type in enumerate(program.in_types):
+        if type.is_float and type.size > 0 and not case.op.only_transposed:
+            masks = masks_of(program, trial.values, position)
+            before = run_floats(program, trial.values)
+            for element in range(type.size):
+                moved = [*trial.values]
+                moved[position] = np.array(trial.values[position])
+                moved[position].flat[element] += 1e-3
+                for y, z, mask in zip(before, run_floats(program, moved), masks, strict=True):
+                    assert not (differs(np.ravel(y), np.ravel(z)) & ~mask[:, element]).any(), str(program)
+
+
+INDICES = np.array([3, 0, 3, -1, 5])
+CELLS = np.array([[0, 1, 2], [2, 3, 1], [4, 5, -2]])
+BANDED = np.diag(np.arange(1.0, 13)) + np.diag(np.ones(11), 1) - np.diag(np.ones(9), -3)
+SYMMETRIC = BANDED + BANDED.T
+WHERE = np.arange(12) % 3 == 0
+
+
+def until(x: Any) -> Any:
+    return primad.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * s[1]), (0, x), max_steps=5)[1]
+
+
+def loop(x: Any) -> Any:
+    return primad.scan(lambda u, _: (u * u + np.roll(u, 1), u[0]), x, length=2)[0]
+
+
+TIGHT: dict[str, Callable[..., Any]] = {
+    "elementwise": lambda x: np.sin(x) * x,
+    "a stencil": lambda x: x[2:] * x[:-2] - x[1:-1] ** 2,
+    "a periodic grid": lambda x: np.roll(x.reshape(3, 4), 1, 0) * x.reshape(3, 4) + np.roll(x.reshape(3, 4), -1, 1),
+    "padded": lambda x: np.pad(x[::2], 2) ** 2,
+    "joined, turned and split": lambda x: np.concatenate([x[6:][::-1], x[:3] ** 2]).reshape(3, 3).T[1:],
+    "a dense row and column": lambda x: np.concatenate([np.sum(x**2, keepdims=True), x[1:] * x[0]]),
+    "a row": lambda x: np.sum(x[::2] ** 2, keepdims=True),
+    "a column": lambda x: np.exp(x[3]) * np.arange(1.0, 8.0),
+    "nothing": lambda x: np.arange(5.0) + 0 * np.sum(x),
+    "no rows": lambda x: x[:0] ** 2,
+    "one number": lambda x: x[4] * x[7],
+    "blocks": lambda x: np.tanh(x.reshape(4, 3) @ np.arange(1.0, 7.0).reshape(3, 2)),
+    "batches of matrices": lambda x: np.linalg.solve(x[:8].reshape(2, 2, 2) + 3 * np.eye(2), x[8:].reshape(2, 2, 1)),
+    "taken": lambda x: x[INDICES] ** 2,
+    "cells": lambda x: np.prod(x[CELLS], axis=1),
+    "cells added": lambda x: pnp.add_at(np.zeros(7), CELLS, x[CELLS] ** 2),
+    "chosen": lambda x: np.where(WHERE, x**2, x[::-1]),
+    "zeros of a vector": lambda x: x**2 * WHERE,
+    "a banded matrix": lambda x: np.sin(BANDED @ x),
+    "a banded matrix on both sides": lambda x: (BANDED[:4, :4] @ (x.reshape(4, 3) ** 2)) @ BANDED[:3, :3].T,
+    "windows": lambda x: np.convolve(x**2, [1.0, 2.0, 3.0], "full"),
+    "a loop": loop,
+    "a loop's rows": lambda x: primad.scan(lambda c, a: (c * a, c), 1.0, x)[1],
+    "until": until,
+    "called": primad.jit(lambda x: np.sin(x)[1:] * x[:-1]),
+    "no derivative": lambda x: np.floor(x) + np.sum(np.sign(x)),
+}
+SCALARS: dict[str, Callable[..., Any]] = {
+    "Rosenbrock": lambda x: np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2),
+    "an elementwise sum": lambda x: np.sum(np.sin(x)),
+    "linear": lambda x: np.sum(3 * x),
+    "an arrow": lambda x: x[0] * np.sum(x**2),
+    "dense": lambda x: np.sum(np.sin(x)) ** 2,
+    "points": lambda x: np.sum(np.prod(x.reshape(4, 3), axis=1)),
+    "a banded form": lambda x: x @ SYMMETRIC @ x,
+    "partly used": lambda x: x[3] ** 2 * x[9],
+    "pairs": lambda x: np.sum(x[INDICES] ** 2 * x[CELLS[:, 0]].sum() * 0 + x[INDICES] ** 3),
+    "a loop": lambda x: np.sum(loop(x)),
+}
+X = np.linspace(0.5, 1.6, 12)
+
+
+def drawn_points() -> list[Any]:
+    rng = np.random.default_rng(0)
+    return [X, *rng.uniform(0.3, 2.0, (2, 12))]
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_the_entries_of_a_jacobian_are_those_that_are_not_zero(name: str) -> None:
+    numbers = 0
+    for x in drawn_points():
+        J = primad.jacobian(TIGHT[name])(x)
+        dense = np.asarray(J).reshape(-1, 12)
+        numbers = (dense != 0) | numbers
+        np.testing.assert_allclose(J.sparse().toarray(), dense, rtol=1e-12, atol=1e-14)
+        assert J.pattern.dtype == bool
+    np.testing.assert_array_equal(J.pattern.toarray(), numbers)
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_the_entries_of_a_hessian_are_those_that_are_not_zero(name: str) -> None:
+    numbers = 0
+    for x in drawn_points():
+        H = primad.hessian(SCALARS[name])(x)
+        numbers = (np.asarray(H) != 0) | numbers
+        np.testing.assert_allclose(H.sparse().toarray(), np.asarray(H), rtol=1e-12, atol=1e-13)
+    np.testing.assert_array_equal(H.pattern.toarray(), numbers)
+
+
+def pieces() -> list[Callable[..., Any]]:
+    """Functions from twelve numbers to twelve, of which chains are made."""
+    return [
+        *[lambda x, f=f: np.resize(np.ravel(f(x)), 12) for f in (TIGHT["a stencil"], TIGHT["cells added"])],
+        *[lambda x, f=TIGHT[name]: f(x).reshape(12) for name in ("a periodic grid", "a dense row and column", "a loop")],
+        *[TIGHT[name] for name in ("elementwise", "chosen", "a banded matrix", "until", "a loop's rows")],
+        lambda x: np.cumsum(x.reshape(3, 4), axis=0).ravel(),
+        lambda x: np.sort(x)[::-1],
+        lambda x: x / np.sum(x),
+        lambda x: np.max(x.reshape(6, 2), axis=1)[np.arange(12) // 2],
+        lambda x: np.repeat(np.linalg.norm(x.reshape(4, 3), axis=1), 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_chains_of_functions_have_no_other_entries(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    chosen = [pieces()[i] for i in rng.integers(0, len(pieces()), 3)]
+
+    def chain(x: Any) -> Any:
+        for function in chosen:
+            x = np.tanh(function(x)) + 0.1 * x
+        return x
+
+    J = primad.jacobian(chain)(X)
+    np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J), rtol=1e-10, atol=1e-13)
+    H = primad.hessian(lambda x: np.sum(chain(x) ** 2))(X)
+    np.testing.assert_allclose(H.sparse().toarray(), np.asarray(H), rtol=1e-8, atol=1e-11)
+
+
+def test_entries_depend_on_what_known_arrays_hold() -> None:
+    def taken(x: Any, indices: Any) -> Any:
+        return x[indices] ** 2
+
+    for indices in (np.array([0, 1, 2]), np.array([3, 3, 1]), np.array([0, 1, 2])):
+        for function in (lambda x, i=indices: taken(x, i), lambda x, m=np.eye(4)[indices]: m @ x**2):
+            J = primad.jacobian(function)(X[:4])
+            np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J))
+        J = primad.jacobian(taken)(X[:4], indices)
+        np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J))
+
+
+def test_a_number_that_is_zero_by_chance_is_an_entry() -> None:
+    def product(x: Any, factors: Any) -> Any:
+        return x**2 * factors
+
+    J = primad.jacobian(product)(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    assert J.pattern.nnz == J.sparse().nnz == 2
+    np.testing.assert_array_equal(primad.jacobian(product)(np.ones(2), np.ones(2)).sparse().data, [2.0, 2.0])
+
+
+def test_symmetry_is_not_used_where_a_rule_of_the_users_need_not_have_it() -> None:
+    @primad.custom_vjp
+    def odd(x: Any) -> Any:
+        return x
+
+    odd.defvjp(lambda x: (x, x), lambda x, ct: (ct * np.roll(x, 1),))
+    H = primad.hessian(lambda x: np.sum(odd(x)))(X)
+    np.testing.assert_array_equal(H.sparse().toarray(), np.asarray(H))
+
+
+def test_formats_shapes_and_dtypes() -> None:
+    J = primad.jacobian(lambda x: x.reshape(3, 4)[:, 1:] ** 2)(X.astype(np.float32))
+    dense = np.asarray(J).reshape(9, 12)
+    for format in ("csr", "csc", "coo", "dia", "bsr"):
+        found = J.sparse(format)
+        assert found.format == format and found.dtype == np.float32
+        np.testing.assert_array_equal(found.toarray(), dense)
+    np.testing.assert_array_equal(J.reshape(9, 12).sparse().toarray(), dense)
+    np.testing.assert_array_equal(J.reshape(9, 12).T.sparse().toarray(), dense.T)
+    np.testing.assert_array_equal(J.reshape(9, 12).T.pattern.toarray(), dense.T != 0)
+    with pytest.raises(primad.ShapeError, match="csr, csc"):
+        J.sparse("lil")
+    with pytest.raises(primad.ShapeError, match="two axes"):
+        J.T.sparse()
+    several = primad.hessian(lambda x: np.stack([x[0] * x[1], x[1] ** 3]))(X[:3])
+    np.testing.assert_array_equal(several.sparse().toarray(), np.asarray(several).reshape(6, 3))
+    found = J.sparse()
+    found.indices[:] = 0  # what is given does not change what is kept
+    np.testing.assert_array_equal(J.sparse().toarray(), dense)
+
+
+def test_a_matrix_too_large_for_a_list_is_refused() -> None:
+    x = np.ones(10**5)
+    with pytest.raises(primad.MemoryLimitError, match="more than"):
+        primad.hessian(lambda x: np.sum(x) ** 2)(x).sparse()
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("an elementwise sum", 1), ("Rosenbrock", 3), ("an arrow", 2), ("points", 3), ("linear", 0), ("partly used", 2)],
+)
+def test_hessians_take_few_directions(name: str, most: int) -> None:
+    assert primad.hessian(SCALARS[name])(X).coloring.directions <= most
+
+
+def test_jacobians_take_few_directions() -> None:
+    counts = {name: primad.jacobian(function)(X).coloring.directions for name, function in TIGHT.items()}
+    few = {"elementwise": 1, "a stencil": 3, "a dense row and column": 3, "a row": 1, "a column": 1, "nothing": 0}
+    assert {name: counts[name] for name in few} == few
+    coloring = primad.jacobian(TIGHT["a dense row and column"])(X).coloring
+    assert (coloring.rows >= 0).sum() == 1 and (coloring.columns >= 0).all()
+
+
+# -- colours -----------------------------------------------------------------------------------------------------------
+
+
+def drawn_matrix(seed: int, symmetric: bool) -> Any:
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 12, 2)
+    m = n if symmetric else m
+    matrix = rng.random((m, n)) < rng.choice([0.0, 0.1, 0.3, 0.9])
+    if seed % 3 == 0:
+        matrix[rng.integers(m)] = True
+    if seed % 4 == 0:
+        matrix[:, rng.integers(n)] = True
+    return matrix | matrix.T if symmetric else matrix
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_each_entry_is_alone_where_it_is_read(seed: int, symmetric: bool) -> None:
+    """A product has at the place of an entry no other one, whatever made the colours."""
+    matrix = drawn_matrix(seed, symmetric)
+    rows, columns = np.nonzero(matrix)
+    starts = np.concatenate([[0], np.cumsum(matrix.sum(axis=1))])
+    found = set()
+    for sweep in sweeps(Entries(matrix.shape, starts, columns, np.arange(len(rows))), symmetric):
+        across = matrix.T if sweep.pulled else matrix
+        for entry, place in zip(sweep.entries, sweep.places, strict=True):
+            color, at = divmod(place, len(across))
+            (only,) = np.flatnonzero(across[at] & (sweep.colors == color))
+            pair = (only, at) if sweep.pulled else (at, only)
+            assert pair == (rows[entry], columns[entry]) or (symmetric and pair == (columns[entry], rows[entry]))
+            found.add(entry)
+    assert found == set(range(len(rows)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_colours_are_the_same_where_nothing_is_compiled(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = drawn_matrix(seed, True)
+    np.fill_diagonal(matrix, False)
+    lists = np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]), np.nonzero(matrix)[1]
+    ways = graph_colors.star_colors, lambda lists: graph_colors.first_colors(lists, lists)
+    compiled = [way(lists) for way in ways]
+    monkeypatch.setattr(graph_colors, "compiler", lambda: None)
+    for way, colors in zip(ways, compiled, strict=True):
+        np.testing.assert_array_equal(way(lists), colors)
+
+
+def test_long_loops_settle_or_are_taken_to_reach_everything() -> None:
+    def decay(x: Any) -> Any:
+        return primad.scan(lambda u, _: (u * u * 0.5, u[:2]), x, length=5000)[0]
+
+    def spread(x: Any) -> Any:
+        return primad.scan(lambda u, _: (u + 0.1 * np.roll(u, 1) * u, None), x, length=5000)[0]
+
+    assert primad.jacobian(decay)(X).pattern.nnz == 12
+    assert primad.jacobian(spread)(X).pattern.nnz == 144
