@@ -127,7 +127,7 @@ class ComputedForm(SparseForm):
 
     @property
     def pattern(self) -> Any:
-        """SciPy's array of truth values: which entries may not be zero."""
+        """Which entries may not be zero, as SciPy's sparse array of truth values."""
         return self._found.matrix(np.ones(len(self._found.columns), np.bool_))
 
     @property

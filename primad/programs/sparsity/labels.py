@@ -138,7 +138,8 @@ def collected(pairs: Iterable[tuple[Array, Array, Sets | None]], count: int, siz
             once = np.unique(row.astype(np.int64) * len(sets.counts) + number)
             row, number = np.divmod(once, max(1, len(sets.counts)))
             counts = sets.counts[number]
-            if counts.sum() > room:
+            total = int(counts.sum())
+            if total > room:
                 return None
             row, number = np.repeat(row, counts), sets.of(number)
         room -= len(row)
