@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Coloring:
-    """Which columns and rows of a matrix of derivatives are taken together.
+    """Return which columns and rows of a matrix of derivatives are taken together.
 
     Attributes:
         directions: how many products give all entries of the matrix.
@@ -41,14 +42,12 @@ class Coloring:
 class SparseForm:
     """How a matrix of derivatives is asked for its entries."""
 
-    @property
     def pattern(self) -> Any:
-        """Which entries may not be zero."""
+        """Return which entries may not be zero."""
         raise NotImplementedError
 
-    @property
     def coloring(self) -> Coloring:
-        """Which columns and rows are taken together."""
+        """Return which columns and rows are taken together."""
         raise NotImplementedError
 
     def sparse(self, format: str) -> Any:
@@ -63,9 +62,8 @@ class HasSparseForm:
     def _form(self) -> SparseForm:
         raise NotImplementedError
 
-    @property
     def pattern(self) -> Any:
-        """Which entries may not be zero, as SciPy's sparse array of truth values.
+        """Return which entries may not be zero, as SciPy's sparse array of truth values.
 
         It follows from the ops of the function, never misses an entry, and holds for all arguments of the same shapes:
         indices and arrays that the function captures, or takes as arguments of integers, are looked at, numbers that
@@ -75,12 +73,11 @@ class HasSparseForm:
         Raises:
             MemoryLimitError: where the entries would not fit into memory.
         """
-        return self._form.pattern
+        return self._form.pattern()
 
-    @property
     def coloring(self) -> Coloring:
-        """Which columns and rows of the matrix are taken together for `sparse`."""
-        return self._form.coloring
+        """Return which columns and rows of the matrix are taken together for `sparse`."""
+        return self._form.coloring()
 
     def sparse(self, format: str = "csr") -> Any:
         """Compute the entries that may not be zero, by as few products as are found for them.
@@ -103,9 +100,8 @@ class HasSparseForm:
             >>> def rosenbrock(x):
             ...     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
             >>> H = primad.hessian(rosenbrock)(np.ones(1000))
-            >>> H.sparse(), H.coloring.directions
-            (<Compressed Sparse Row sparse array of dtype 'float64'
-                with 2998 stored elements and shape (1000, 1000)>, 3)
+            >>> H.sparse().nnz, H.coloring().directions
+            (2998, 3)
         """
         return self._form.sparse(format)
 
@@ -120,19 +116,25 @@ class ComputedForm(SparseForm):
     """
 
     def __init__(self, of: ClosedProgram, primitive: Primitive, options: dict[str, Any], values: Sequence[Array]):
-        derive = _of_hessian if primitive is hessian_ else _of_jacobian
-        self._matrix: Compressed = compressed(primitive, of, options, lambda: derive(of, options))
+        self._parts = of, primitive, options
         self._values = values
-        self._found: Found = self._matrix.found(values, len(of.program.inputs))
 
-    @property
+    @cached_property
+    def _matrix(self) -> Compressed:
+        of, primitive, options = self._parts
+        derive = _of_hessian if primitive is hessian_ else _of_jacobian
+        return compressed(primitive, of, options, lambda: derive(of, options))
+
+    @cached_property
+    def _found(self) -> Found:
+        return self._matrix.found(self._values, len(self._parts[0].program.inputs))
+
     def pattern(self) -> Any:
-        """Which entries may not be zero, as SciPy's sparse array of truth values."""
+        """Return which entries may not be zero, as SciPy's sparse array of truth values."""
         return self._found.matrix(np.ones(len(self._found.columns), np.bool_))
 
-    @property
     def coloring(self) -> Coloring:
-        """Which columns and rows are taken together."""
+        """Return which columns and rows are taken together."""
         rows, columns = (np.full(n, -1, np.int64) for n in self._found.shape)
         for sweep in self._found.sweeps:
             (rows if sweep.pulled else columns)[:] = sweep.colors
@@ -174,15 +176,13 @@ class ShownForm(SparseForm):
     def __init__(self, of: SparseForm, turned: bool, shape: tuple[int, ...]) -> None:
         self._of, self._turned, self._shape = of, turned, shape
 
-    @property
     def pattern(self) -> Any:
-        """Which entries may not be zero."""
-        return self._show(lambda: self._of.pattern)
+        """Return which entries may not be zero."""
+        return self._show(self._of.pattern)
 
-    @property
     def coloring(self) -> Coloring:
-        """Which columns and rows of the matrix that is shown are taken together."""
-        return self._of.coloring
+        """Return which columns and rows of the matrix that is shown are taken together."""
+        return self._of.coloring()
 
     def sparse(self, format: str) -> Any:
         """Compute the matrix in one of SciPy's formats."""
