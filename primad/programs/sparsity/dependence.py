@@ -17,7 +17,8 @@ from primad.ir.array_types import ArrayType, Linear, TupleType
 from primad.ir.axes import is_name, result_types
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
-from primad.ops.record.primitive import LoopForm, project
+from primad.ops.record.fields import LoopForm
+from primad.ops.record.primitive import project
 from primad.programs.sparsity.constants import Constants
 from primad.programs.sparsity.labels import (
     MOST_ENTRIES,
@@ -73,23 +74,23 @@ def follow(program: Program, given: Mapping[Node, Reached], constants: Constants
 def _through(node: Node, operands: Sequence[Reached], constants: Constants, size: int) -> Sequence[Reached]:
     """Return what reaches each result of an op, where this reaches its operands."""
     op, types = node.op, result_types(node.type)
-    if op.loop is not None:
-        return _through_loop(node, op.loop(node), operands, constants, size)
-    if op.build is not None and op.called:
+    if op.programs.loop is not None:
+        return _through_loop(node, op.programs.loop(node), operands, constants, size)
+    if op.programs.build is not None and op.programs.called:
         params = dict(node.params)
-        (of,) = [params.pop(name) for name in op.programs]
-        held = lower(op.build(of.hoisted, **params))
+        (of,) = [params.pop(name) for name in op.programs.names]
+        held = lower(op.programs.build(of.hoisted, **params))
         same = dict(zip(held.inputs, node.inputs, strict=True))
         return follow(held, dict(zip(held.inputs, operands, strict=True)), constants.within(same), size)
     if any(isinstance(x.type, TupleType) for x in node.inputs):
         return [widened(operands, type.shape) for type in types]
     if len(types) > 1:
         return _along_axes(node, operands, size)
-    if op.pointwise:
+    if op.axes.pointwise:
         return [union(_where_it_counts(node, i, x, constants) for i, x in enumerate(operands) if x)]
     if op.kind == "linear":
         moved = _moved(node, operands, constants)
-        if moved is None and (op.adds_rows is not None or op.slides is not None):
+        if moved is None and (op.indexing.adds_rows is not None or op.indexing.slides is not None):
             moved = _added(node, operands[0], constants, size)
         if moved is not None:
             return [moved]
@@ -107,10 +108,9 @@ def _where_it_counts(node: Node, position: int, reached: Reached, constants: Con
     others = [i for group in groups for i in range(len(node.inputs)) if i not in group and i != position]
     if not others:
         return reached
-    values = [constants.value(node.inputs[i]) for i in others]
-    if any(x is None for x in values):
+    known = {i: value for i in others if (value := constants.value(node.inputs[i])) is not None}
+    if len(known) < len(others):
         return reached
-    known = dict(zip(others, values, strict=True))
     alike = all(not any(x.strides) for x in known.values())  # one number, everywhere
     one = (slice(0, 1),) * (node.type.ndim if alike else 0)
     seeds = [np.broadcast_to(x.type.dtype.type(i == position), x.type.shape) for i, x in enumerate(node.inputs)]
@@ -168,7 +168,7 @@ def _added(node: Node, reached: Reached, constants: Constants, size: int) -> Rea
     params, type = dict(node.params), node.inputs[0].type
     back = program_of(
         [node.type, *[x.type for x in node.inputs[1:]]],
-        lambda cotangent, *others: [node.op.transpose(cotangent, Linear(type), *others, **params)[0]],
+        lambda cotangent, *others: [node.op.derivative.transpose(cotangent, Linear(type), *others, **params)[0]],
     )
     back = lower(back)
     same = dict(zip(back.inputs[1:], node.inputs[1:], strict=True))
