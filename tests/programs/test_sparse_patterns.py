@@ -51,7 +51,7 @@ def test_each_op_moves_no_more_than_what_its_elements_reach(name: str) -> None:
     trial = Trial(case, case.op, Seeded(f"{name}, labels"))
     program = lower(trial.program)
     for position, type in enumerate(program.in_types):
-        if type.is_float and type.size > 0 and not case.op.only_transposed:
+        if type.is_float and type.size > 0 and not case.op.derivative.only_transposed:
             masks = masks_of(program, trial.values, position)
             before = run_floats(program, trial.values)
             for element in range(type.size):

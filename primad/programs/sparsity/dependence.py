@@ -147,7 +147,7 @@ def _moved(node: Node, operands: Sequence[Reached], constants: Constants) -> Rea
                 together[i] = rest.pop(place).places
         none = [np.broadcast_to(np.int32(0), x.type.shape) for x in node.inputs]
         places = np.asarray(node.op.numpy(*[known.get(i, together.get(i, x)) for i, x in enumerate(none)], **params))
-        if not node.op.views:
+        if not node.op.memory.views:
             squares = {i: _square(x) for i, x in together.items()}
             again = node.op.numpy(*[known.get(i, squares.get(i, x)) for i, x in enumerate(none)], **params)
             if not np.array_equal(again, _square(places)):
