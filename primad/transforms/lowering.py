@@ -16,6 +16,9 @@ from primad.recording.tracing import program_of
 
 MAX_ROUNDS = 200
 """Definitions nest less deeply than this; deeper means that one refers to itself."""
+SHORT_STEP = 3000
+"""Elements that a step of a loop computes, at most, for what it calls to be put in its place, and for native code of it
+to be one function on single elements. Chosen: more take longer to compile than loops take to run."""
 
 
 def lower(program: Program) -> Program:

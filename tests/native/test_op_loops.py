@@ -13,12 +13,13 @@ import primad
 from primad import ops
 from primad.errors import IndexShapeError
 from primad.native.emit.emit_context import Loops, Missing
-from primad.native.emit.op_table import NATIVE, Way, reason
+from primad.native.emit.op_table import NATIVE, Way, reason, way_of
 from primad.native.emit.pointwise import POINTWISE, Pointwise
 from primad.native.module.outlined_text import text_of
 from primad.native.schedule.layout import layout_of
 from primad.ops.arrays.windows import first_inside
 from primad.simplify import simplify
+from primad.simplify.own_definitions import is_cheap
 from primad.transforms import vjp
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import Trial
@@ -43,6 +44,13 @@ def test_the_table_is_total() -> None:
         assert isinstance(how, Pointwise) <= op.axes.pointwise
         assert not isinstance(how, Missing) or how.reason
     assert set(POINTWISE) <= set(NATIVE)
+
+
+def test_what_records_call_cheap_is_what_is_written_as_arithmetic_or_as_a_view() -> None:
+    """Reverse mode asks the record, whatever runs the program; native code must not make it wrong."""
+    for op, how in NATIVE.items():
+        plain = not how.function if isinstance(how, Pointwise) else how in (Way.VIEW, Way.JOIN, Way.CONSTANT)
+        assert op.work.cheap == plain, op
 
 
 @needs_llvm
@@ -476,6 +484,20 @@ def _window(params: dict[str, tuple[int, ...]], shape: tuple[int, ...], i: int) 
 
 def own(definition: Any) -> Any:
     return primad.elementwise("own", definition, partials=[lambda out, x: out])
+
+
+@pytest.mark.parametrize(
+    "definition", [lambda x: x * x + 1.0, lambda x: np.where(x > 0, x, -x), lambda x: np.exp(x) * x]
+)
+def test_an_op_of_ones_own_is_as_cheap_as_what_it_is_made_of(definition: Any) -> None:
+    inner = own(definition)
+    for op in (inner, own(lambda x: inner(x) + 1.0)):
+        (node,) = primad.trace(op)(np.ones(3)).outputs
+        how = way_of(node)
+        assert isinstance(how, Pointwise)
+        assert is_cheap(node) == (not how.function)
+    unknown = own(lambda x: np.array([float(v) for v in x]))
+    assert not is_cheap(primad.trace(unknown)(np.ones(3)).outputs[0])
 
 
 @needs_llvm

@@ -227,7 +227,7 @@ def test_tiles_run_through_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     found = primad.grad(partial(loss, step=step))(0.7, x)
     assert found == pytest.approx(primad.grad(partial(loss, step=pointwise))(0.7, x), rel=1e-9)
     assert called(planned(step, 30).program)
-    monkeypatch.setattr(tiled_plan, "BUDGET", replace(BUDGET, put_in_place=300))
+    monkeypatch.setattr(tiled_plan, "MOST_OPS", 300)
     assert called(planned(step, 60_000).program)
 
 
@@ -447,8 +447,8 @@ def test_what_happens_along_an_axis_is_seen_through_calls() -> None:
 def test_calls_in_bodies_of_loops_are_native(size: int, instructions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In registers or by calls, in each other and in loops of loops, with the values and derivatives of the steps."""
     monkeypatch.setattr(jitted, "RECORDED_IN_PLACE", 0)
-    for module in (op_table, closed_bodies):
-        monkeypatch.setattr(module, "BUDGET", replace(BUDGET, instructions=instructions))
+    monkeypatch.setattr(op_table, "BUDGET", replace(BUDGET, instructions=instructions))
+    monkeypatch.setattr(closed_bodies, "SHORT_STEP", instructions)
     for module in (dispatch, loop_executables):
         monkeypatch.setattr(module, "EXECUTABLES", Cache(512))
 

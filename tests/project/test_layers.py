@@ -38,7 +38,10 @@ LAZY = {
     ): "operators on domains make domains of classes that derive from theirs",
 }
 """Imports inside functions that are meant, within primad, and why; nothing else may import what lies above it."""
-FORBIDDEN = {("functional", "native"): "executors choose how programs run"}
+FORBIDDEN = {
+    ("functional", "native"): "executors choose how programs run",
+    ("programs", "native"): "what is derived, and what is kept for it, depends on no executor",
+}
 """Layers that lie below and yet are not for every layer above them, and what is between."""
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if "demos" not in path.parts)

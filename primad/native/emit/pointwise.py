@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from primad import ops
-from primad.ir.array_types import ArrayType
-from primad.ir.key import ByKey, params_by_key
-from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value
+from primad.ir.node import LITERAL, Leaf, Node, literal_value
+from primad.ir.program import Program
 from primad.native.emit import vector_functions
 from primad.native.llvm.symbols import MARK, address_of
 from primad.native.llvm.vectors import BOOL, CELLS, Vector
 from primad.ops.record.primitive import Primitive
-from primad.recording.tracing import trace
-from primad.simplify import simplify
+from primad.simplify.own_definitions import own_definition
 
 Emit = Callable[..., str]
 """(vector, *operands, **params) -> value; the vector is of the operands' type, of those that are no conditions."""
@@ -67,23 +65,16 @@ def written(vector: Vector, node: Node, operands: Sequence[str]) -> str:
 
 def recorded_way(node: Node) -> Pointwise | None:
     """Return how a user's own op is written: as the pointwise ops that its definition is made of; None if it is not."""
-    op = node.op
-    if not isinstance(op, Primitive) or not op.axes.pointwise or op.memory.views or ops.BY_NAME.get(op.name) is op:
-        return None
-    return _recorded(op, tuple([x.type for x in node.inputs]), node.type, params_by_key(node.params))
+    program = own_definition(node)
+    return None if program is None else _written_out(program)
 
 
 @lru_cache(maxsize=256)
-def _recorded(op: Primitive, types: tuple[ArrayType, ...], result: ArrayType, params: ByKey) -> Pointwise | None:
-    try:
-        program = simplify(trace(partial(op.numpy, **dict(params.value)))(*types))
-    except Exception:  # any: what a user's definition does with traced arrays is not known
-        return None
+def _written_out(program: Program) -> Pointwise | None:
+    """Return how a program of pointwise ops is written; None if one of them is not, or is wider than the inputs."""
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
     hows = [POINTWISE.get(node.op) or recorded_way(node) for node in steps]
-    largest = max([type.dtype.itemsize for type in types], default=0)
-    if list(program.out_types) != [result] or any(node.op is CAPTURED for node in program.nodes):
-        return None
+    largest = max([type.dtype.itemsize for type in program.in_types], default=0)
     for node, how in zip(steps, hows, strict=True):
         small = all(x.type.dtype.itemsize <= largest and x.type.dtype.str in CELLS for x in (node, *node.inputs))
         if how is None or not small or operand_dtype(node).kind not in how.kinds or how.limit(node):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from primad.transforms.lowering import SHORT_STEP
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -44,8 +46,6 @@ class Budget:
             a millisecond, of which threads would save little more than it takes to call them.
         stacks: bytes of the stacked results of a loop inside of a native function. They are memory only where a step
             writes them.
-        put_in_place: ops of a program and what it calls, for tiles through its calls: planning so many takes half a
-            second.
     """
 
     worth_cutting: float = 0.05
@@ -62,14 +62,13 @@ class Budget:
     in_boxes: int = 1000
     products: int = 130
     minors: int = 4
-    instructions: int = 3000
+    instructions: int = SHORT_STEP
     function: int = 24
     in_registers: int = 32
     choices: int = 64
     uninterrupted: int = 50_000_000
     alone: int = 1_000_000
     stacks: int = 32 * 1024 * 1024
-    put_in_place: int = 5000
 
 
 BUDGET = Budget()

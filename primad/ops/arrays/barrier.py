@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from primad.ops.record.fields import Memory
+from primad.ops.record.fields import CHEAP, Memory
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive
 
@@ -14,5 +14,6 @@ barrier: Primitive = linear(
     infer=lambda x: x,
     transpose=[lambda ct, x: ct],
     memory=Memory(views=True),
+    work=CHEAP,
     doc="x; what is computed from it is not merged with what is computed from x itself.",
 )

@@ -18,7 +18,7 @@ from primad.ops.arrays.generators import eye, identity
 from primad.ops.blocked.blocked_reductions import reduction
 from primad.ops.blocked.groups import RunningSums
 from primad.ops.blocked.pieces import Each, in_order
-from primad.ops.record.fields import Law, Memory, Outermost, Rewrite, Work
+from primad.ops.record.fields import CHEAP, Law, Memory, Outermost, Rewrite, Work
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 from primad.recording.traced_array import TracedArray
@@ -126,6 +126,7 @@ broadcast: Primitive = linear(
     adapt=_broadcast_adapt,
     memory=Memory(views=True),
     outermost=Outermost(1, _leave_pointwise),
+    work=CHEAP,
     doc="Repeat an array along the new axes `axes` of `shape`.",
     laws=[
         Law(

@@ -8,6 +8,7 @@ import numpy as np
 
 from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap
+from primad.ops.record.fields import CHEAP
 from primad.ops.record.kinds import piecewise_constant
 from primad.ops.record.primitive import Primitive, apply
 from primad.recording.traced_array import TracedArray
@@ -19,6 +20,7 @@ eye: Primitive = piecewise_constant(
     numpy=lambda *, n, dtype: np.eye(n, dtype=dtype),
     infer=lambda *, n, dtype: ArrayType((n, n), np.dtype(dtype)),
     axes=lambda *, n, dtype: AxisMap((), ((None, None),)),
+    work=CHEAP,
     doc="The identity matrix: the seeds of a Jacobian.",
 )
 
@@ -35,5 +37,6 @@ iota: Primitive = piecewise_constant(
     numpy=lambda *, n, dtype: np.arange(n, dtype=dtype),
     infer=lambda *, n, dtype: ArrayType((n,), np.dtype(dtype)),
     axes=lambda *, n, dtype: AxisMap((), ((None,),)),
+    work=CHEAP,
     doc="The integers 0 … n−1.",
 )

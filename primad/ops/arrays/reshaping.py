@@ -13,7 +13,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap, Change, Factors, Strided, moved_axes
 from primad.ir.node import LITERAL, Node, Trace
 from primad.ops.arrays.broadcasting import broadcast, retyped
-from primad.ops.record.fields import Law, Memory
+from primad.ops.record.fields import CHEAP, Law, Memory
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 
@@ -90,6 +90,7 @@ reshape: Primitive = linear(
     axes=_reshape_axes,
     adapt=lambda change, *, shape: {"shape": change.result.shape},
     memory=Memory(views=True),
+    work=CHEAP,
     doc="Give the elements, in row-major order, another shape.",
     laws=[
         Law(
@@ -168,6 +169,7 @@ permute: Primitive = linear(
     axes=lambda x, *, order: AxisMap((tuple(range(x.ndim)),), (order,)),
     adapt=_permute_adapt,
     memory=Memory(views=True),
+    work=CHEAP,
     doc="Reorder the axes: axis i of the result is axis order[i] of x.",
     laws=[
         Law(
@@ -232,6 +234,7 @@ flip: Primitive = linear(
     axes=_flip_axes,
     adapt=moved_axes,
     memory=Memory(views=True),
+    work=CHEAP,
     doc="Reverse the order of elements along axes.",
     laws=[
         Law(

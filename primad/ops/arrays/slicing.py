@@ -14,7 +14,7 @@ from primad.ir.axes import AxisMap, Change, Strided, moved_axis
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.arrays.broadcasting import broadcast, retyped
 from primad.ops.arrays.reshaping import Shape
-from primad.ops.record.fields import Law, Memory
+from primad.ops.record.fields import CHEAP, Law, Memory
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 
@@ -126,6 +126,7 @@ slice_: Primitive = linear(
     axes=_slice_axes,
     adapt=_slice_adapt,
     memory=Memory(views=True),
+    work=CHEAP,
     doc="Take start:stop:step of each axis (steps are positive; flip reverses).",
     laws=[
         Law(
@@ -252,6 +253,7 @@ pad: Primitive = linear(
     transpose=[_pad_transpose],
     axes=_pad_axes,
     adapt=_pad_adapt,
+    work=CHEAP,
     doc="Put zeros before (low), after (high) and between (interior) the elements of each axis.",
     laws=[
         Law(
@@ -356,6 +358,7 @@ concatenate: Primitive = linear(
     axes=_concatenate_axes,
     adapt=moved_axis,
     operands=None,
+    work=CHEAP,
     doc="Join arrays along an axis.",
     laws=[
         Law(

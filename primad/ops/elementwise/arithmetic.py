@@ -12,7 +12,7 @@ from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.slicing import concatenate, pad
-from primad.ops.record.fields import SAME, Law, Outermost, Rewrite
+from primad.ops.record.fields import CHEAP, SAME, Law, Outermost, Rewrite
 from primad.ops.record.kinds import linear, multilinear, same_type
 from primad.ops.record.primitive import Primitive, apply
 
@@ -109,6 +109,7 @@ neg: Primitive = linear(
     numpy=np.negative,
     infer=same_type,
     transpose=[lambda ct, x: -ct],
+    work=CHEAP,
     doc="−x.",
     laws=[
         Law(
@@ -188,6 +189,7 @@ add: Primitive = linear(
     infer=same_type,
     transpose=[lambda ct, x, y: ct, lambda ct, x, y: ct],
     operands=None,
+    work=CHEAP,
     doc="x + y.",
     laws=[
         of_literals("literals add up", lambda: add, np.add, 2, 3, 5),
@@ -271,6 +273,7 @@ sub: Primitive = linear(
     infer=same_type,
     transpose=[lambda ct, x, y: ct, lambda ct, x, y: -ct],
     operands=None,
+    work=CHEAP,
     doc="x − y.",
     laws=[
         of_literals("literals subtract", lambda: sub, np.subtract, 2, 3, -1),
@@ -340,6 +343,7 @@ mul: Primitive = multilinear(
     numpy=np.multiply,
     infer=same_type,
     transpose=[lambda ct, x, y: ct * y, lambda ct, x, y: x * ct],
+    work=CHEAP,
     doc="x · y.",
     laws=[
         Law(

@@ -9,7 +9,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, Trace, literal_value
-from primad.ops.record.fields import Law
+from primad.ops.record.fields import CHEAP, Law
 from primad.ops.record.kinds import linear, piecewise_constant
 from primad.ops.record.primitive import Primitive
 
@@ -44,6 +44,7 @@ cast: Primitive = linear(
     numpy=_cast,
     infer=_to_float,
     transpose=[lambda ct, x, *, dtype: cast(ct, dtype=str(x.dtype))],
+    work=CHEAP,
     doc="Convert to another floating-point dtype.",
     laws=[
         Law(
@@ -82,5 +83,6 @@ truncate: Primitive = piecewise_constant(
             _cast_same,
         )
     ],
+    work=CHEAP,
     doc="Convert to an integer or boolean dtype, towards zero.",
 )

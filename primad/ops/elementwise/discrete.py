@@ -9,7 +9,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, is_float
 from primad.ir.node import Node, Trace
-from primad.ops.record.fields import Law, Memory
+from primad.ops.record.fields import CHEAP, Law, Memory
 from primad.ops.record.kinds import piecewise_constant, same_type
 from primad.ops.record.primitive import Primitive, full
 
@@ -33,13 +33,13 @@ def _only_bool(*types: ArrayType) -> ArrayType:
     return type
 
 
-sign: Primitive = piecewise_constant("sign", numpy=np.sign, doc="−1, 0 or 1.")
-floor: Primitive = piecewise_constant("floor", numpy=np.floor, doc="The largest integer not above x.")
-less: Primitive = piecewise_constant("less", numpy=np.less, infer=_to_bool, doc="x < y.")
-less_equal: Primitive = piecewise_constant("less_equal", numpy=np.less_equal, infer=_to_bool, doc="x ≤ y.")
-equal: Primitive = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, doc="x = y.")
+sign: Primitive = piecewise_constant("sign", numpy=np.sign, work=CHEAP, doc="−1, 0 or 1.")
+floor: Primitive = piecewise_constant("floor", numpy=np.floor, work=CHEAP, doc="The largest integer not above x.")
+less: Primitive = piecewise_constant("less", numpy=np.less, infer=_to_bool, work=CHEAP, doc="x < y.")
+less_equal: Primitive = piecewise_constant("less_equal", numpy=np.less_equal, infer=_to_bool, work=CHEAP, doc="x ≤ y.")
+equal: Primitive = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, work=CHEAP, doc="x = y.")
 logical_and: Primitive = piecewise_constant(
-    "logical_and", numpy=np.bitwise_and, infer=_only_bool, doc="x and y, bit by bit."
+    "logical_and", numpy=np.bitwise_and, infer=_only_bool, work=CHEAP, doc="x and y, bit by bit."
 )
 
 
@@ -55,6 +55,7 @@ logical_or: Primitive = piecewise_constant(
     "logical_or",
     numpy=np.bitwise_or,
     infer=_only_bool,
+    work=CHEAP,
     doc="x or y, bit by bit.",
     laws=[
         Law(
@@ -66,7 +67,9 @@ logical_or: Primitive = piecewise_constant(
         )
     ],
 )
-logical_not: Primitive = piecewise_constant("logical_not", numpy=np.invert, infer=_only_bool, doc="not x, bit by bit.")
+logical_not: Primitive = piecewise_constant(
+    "logical_not", numpy=np.invert, infer=_only_bool, work=CHEAP, doc="not x, bit by bit."
+)
 
 
 def _only_integers(*types: ArrayType) -> ArrayType:
@@ -77,10 +80,10 @@ def _only_integers(*types: ArrayType) -> ArrayType:
 
 
 left_shift: Primitive = piecewise_constant(
-    "left_shift", numpy=np.left_shift, infer=_only_integers, doc="The bits of x moved left y times."
+    "left_shift", numpy=np.left_shift, infer=_only_integers, work=CHEAP, doc="The bits of x moved left y times."
 )
 right_shift: Primitive = piecewise_constant(
-    "right_shift", numpy=np.right_shift, infer=_only_integers, doc="The bits of x moved right y times."
+    "right_shift", numpy=np.right_shift, infer=_only_integers, work=CHEAP, doc="The bits of x moved right y times."
 )
 
 stop_gradient: Primitive = piecewise_constant(
@@ -88,5 +91,6 @@ stop_gradient: Primitive = piecewise_constant(
     numpy=lambda x: x,
     exempt="its derivative is zero by decree: stopping derivatives is what it is for",
     memory=Memory(views=True),
+    work=CHEAP,
     doc="x, as a constant: every derivative through it is zero.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.ops.record.fields import Memory, always
+from primad.ops.record.fields import CHEAP, Memory, always
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
 
@@ -46,7 +46,7 @@ log10: Primitive = elementwise(
     "log10", numpy=np.log10, partials=[lambda out, x: (1.0 / x) / math.log(10.0)], doc="Logarithm to base 10."
 )
 sqrt: Primitive = elementwise(
-    "sqrt", numpy=np.sqrt, partials=[lambda out, x: 0.5 / out], doc="√x; its derivative at 0 is ∞."
+    "sqrt", numpy=np.sqrt, partials=[lambda out, x: 0.5 / out], work=CHEAP, doc="√x; its derivative at 0 is ∞."
 )
 sin: Primitive = elementwise("sin", numpy=np.sin, partials=[lambda out, x: cos(x)], doc="Sine of an angle in radians.")
 cos: Primitive = elementwise(

@@ -9,6 +9,7 @@ import numpy as np
 
 from primad.ops.elementwise.elementary import exp, sqrt
 from primad.ops.elementwise.plane import hypot
+from primad.ops.record.fields import CHEAP
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive, full
 from primad.system.deferred import special
@@ -24,6 +25,7 @@ leg: Primitive = elementwise(
     "leg",
     numpy=_leg,
     partials=[lambda out, x: -x / out],
+    work=CHEAP,
     doc="√(1 − x²), the other leg of a right triangle with the longest side 1: accurate near ±1, and its derivatives, "
     "written with its value, near 0.",
 )

@@ -8,13 +8,19 @@ import numpy as np
 
 from primad.ops.elementwise.discrete import sign
 from primad.ops.elementwise.selection import select
+from primad.ops.record.fields import CHEAP
 from primad.ops.record.kinds import elementwise, same_type
 from primad.ops.record.primitive import Primitive
 
 __all__ = ["abs", "maximum", "minimum"]
 
 abs: Primitive = elementwise(
-    "abs", numpy=np.absolute, partials=[lambda out, x: sign(x)], infer=same_type, doc="|x|, with |·|′(0) = 0."
+    "abs",
+    numpy=np.absolute,
+    partials=[lambda out, x: sign(x)],
+    infer=same_type,
+    work=CHEAP,
+    doc="|x|, with |·|′(0) = 0.",
 )
 
 maximum: Primitive = elementwise(
@@ -22,6 +28,7 @@ maximum: Primitive = elementwise(
     numpy=np.maximum,
     partials=[lambda out, x, y: _share(y > x, x == y, x), lambda out, x, y: _share(x > y, x == y, x)],
     infer=same_type,
+    work=CHEAP,
     doc="The larger of x and y; at a tie each has half of the derivative, and where one is NaN each has all of it.",
 )
 
@@ -30,6 +37,7 @@ minimum: Primitive = elementwise(
     numpy=np.minimum,
     partials=[lambda out, x, y: _share(y < x, x == y, x), lambda out, x, y: _share(x < y, x == y, x)],
     infer=same_type,
+    work=CHEAP,
     doc="The smaller of x and y; at a tie each has half of the derivative, and where one is NaN each has all of it.",
 )
 

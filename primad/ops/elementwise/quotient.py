@@ -11,7 +11,7 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
 from primad.ir.node import Node, Trace, is_literal
 from primad.ops.elementwise.arithmetic import Inputs, Params, neg, of_literals
-from primad.ops.record.fields import Law
+from primad.ops.record.fields import CHEAP, Law
 from primad.ops.record.kinds import custom, same_type
 from primad.ops.record.primitive import Primitive, apply, full
 
@@ -63,5 +63,6 @@ div: Primitive = custom(
             ("literal", "neg"),
         ),
     ],
+    work=CHEAP,
     doc="x / y. The quotient rule is (dx − out·dy)/y: it stays right where dx/y − x·dy/y² overflows.",
 )

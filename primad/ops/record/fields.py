@@ -276,6 +276,13 @@ class Work:
 
     Attributes:
         flops: `(node)`: how to count one application; by default one flop per element.
+        cheap: whether computing the result again takes no longer than reading it from memory, whatever runs it, as of
+            arithmetic on each element and of views: reverse mode then keeps what it is computed from.
     """
 
     flops: Callable[[Node], Cost] | None = None
+    cheap: bool = False
+
+
+CHEAP = Work(cheap=True)
+"""The work of arithmetic and of views."""

@@ -71,6 +71,7 @@ def elementwise(
     infer: Callable[..., ArrayType] | None = None,
     static_operands: tuple[int, ...] = (),
     memory: Memory = Memory(),
+    work: Work = Work(),
     doc: str = "",
 ) -> Primitive:
     """Make an elementwise primitive.
@@ -83,6 +84,7 @@ def elementwise(
         infer: output type, by default that of the operands, which must be floats.
         static_operands: operands whose literal values rules look at (exponents).
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
+        work: what it costs (see `primad.ops.record.fields`).
         doc: one line for the reference.
 
     Returns:
@@ -108,6 +110,7 @@ def elementwise(
         axes=_axes(pointwise, same_params),
         laws=Laws(own=tuple(laws)),
         memory=memory,
+        work=work,
         doc=doc,
     )
 
@@ -144,7 +147,7 @@ def linear(
         domain: the values for which it is defined, if it raises an error for others.
         indexing: which rows or windows it reads or writes (see `primad.ops.record.fields`).
         memory: what its definition can do with memory, as that its result is a view (see `primad.ops.record.fields`).
-        work: how to count one application (see `primad.ops.record.fields`); by default one flop per element.
+        work: what it costs (see `primad.ops.record.fields`).
         doc: one line for the reference.
 
     Example:
@@ -208,7 +211,7 @@ def multilinear(
         adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
         laws: constructor identities.
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
-        work: how to count one application (see `primad.ops.record.fields`); by default one flop per element.
+        work: what it costs (see `primad.ops.record.fields`).
         doc: one line for the reference.
     """
 
@@ -245,6 +248,7 @@ def piecewise_constant(
     laws: Sequence[Law] = (),
     exempt: str = "",
     memory: Memory = Memory(),
+    work: Work = Work(),
     doc: str = "",
 ) -> Primitive:
     """Make a primitive whose derivative is zero wherever it exists.
@@ -258,6 +262,7 @@ def piecewise_constant(
         laws: constructor identities.
         exempt: why the zero derivative is a decree and not a theorem, where it is one.
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
+        work: what it costs (see `primad.ops.record.fields`).
         doc: one line for the reference.
     """
 
@@ -273,6 +278,7 @@ def piecewise_constant(
         axes=_axes(axes, adapt),
         laws=Laws(own=tuple(laws)),
         memory=memory,
+        work=work,
         doc=doc,
     )
 
@@ -308,7 +314,7 @@ def custom(
         laws: constructor identities.
         domain: the values for which it is defined, if it raises an error for others.
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
-        work: how to count one application (see `primad.ops.record.fields`); by default one flop per element.
+        work: what it costs (see `primad.ops.record.fields`).
         doc: one line for the reference.
     """
     return Primitive(
@@ -351,7 +357,7 @@ def composite(
         jvp: one contribution `(tangent, out, *inputs, **params)` per operand, linear in the tangent, where it is
             shorter or more accurate than the derivative of the definition; differentiating then keeps the op.
         laws: constructor identities.
-        work: how to count one application; by default by recording the definition.
+        work: what it costs; by default found by recording the definition.
         doc: one line for the reference.
 
     Example:

@@ -8,11 +8,10 @@ from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, literal_value
 from primad.ir.program import ClosedProgram, Program
-from primad.native.llvm.compile_limits import BUDGET
 from primad.programs.derived_programs import cost
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
-from primad.transforms.lowering import calls, inline, without_calls
+from primad.transforms.lowering import SHORT_STEP, calls, inline, without_calls
 
 
 def with_scalars(program: Program) -> tuple[ClosedProgram, list[Node]]:
@@ -45,7 +44,7 @@ def _with_short_calls_in_place(program: Program) -> Program:
     It is one function in which all stays in registers, and what reverse mode keeps of it is chosen over the whole.
     """
     called = [of for node in calls(program) if node.op.lower is not None for of in node.op.held(node.params)]
-    if not called or sum(cost(of).nodes for of in called) > BUDGET.instructions:
+    if not called or sum(cost(of).nodes for of in called) > SHORT_STEP:
         return program
     found = without_calls(program)
-    return found if sum(node.type.size for node in found.nodes) <= BUDGET.instructions else program
+    return found if sum(node.type.size for node in found.nodes) <= SHORT_STEP else program

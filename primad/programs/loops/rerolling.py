@@ -14,7 +14,6 @@ from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines, subprogram
 from primad.ir.replay import newest, reapplied, replay
-from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.record.primitive import as_tuple
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.loops.periods import Period, period_of, same_value
@@ -23,7 +22,7 @@ from primad.programs.loops.scan import scan as scan_
 from primad.programs.loops.stacked_rows import stacked_rows
 from primad.recording.traced_array import TracedArray
 from primad.runtime.failure import nearest_line
-from primad.runtime.tiling.tileable_axes import tileable_dimensions
+from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
 from primad.system.quantities import several, size
 from primad.transforms.lowering import lower
 
@@ -97,8 +96,8 @@ class _Rolling:
             self.refused = "what was computed before them has another type than what they compute"
             return None
         large = sum(node.type.nbytes for node in carried) > SMALL
-        if large and self.period.length * self.period.steps <= BUDGET.put_in_place and self._run_in_tiles():
-            self.refused = f"they carry more than {size(SMALL)}, and up to {BUDGET.put_in_place} ops run in tiles"
+        if large and self.period.length * self.period.steps <= MOST_OPS and self._run_in_tiles():
+            self.refused = f"they carry more than {size(SMALL)}, and up to {MOST_OPS} ops run in tiles"
             return None
         source = self.source
         trace = Trace(origin=source.trace.origin)

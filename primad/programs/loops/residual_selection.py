@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 
-from primad.ir.array_types import TupleType
 from primad.ir.node import INPUT, Leaf, Node
-from primad.native.emit.op_table import Way, way_of
-from primad.native.emit.pointwise import Pointwise
+from primad.simplify.own_definitions import is_cheap
 
 LONGEST = 1000
 """Nodes among which a least set is looked for. Chosen: finding it takes some hundredths of a second."""
@@ -34,7 +32,7 @@ def fewest(wanted: Iterable[Node], free: Collection[Node], moved: Collection[Nod
     wanted = list(wanted)
 
     def again(node: Node) -> bool:
-        return node in moved or _is_cheap(node)
+        return node in moved or is_cheap(node)
 
     places: dict[Node, int] = {}
     waiting = list(wanted)
@@ -58,14 +56,6 @@ def fewest(wanted: Iterable[Node], free: Collection[Node], moved: Collection[Nod
 
 def _is_constant(node: Node) -> bool:
     return isinstance(node.op, Leaf) and node.op is not INPUT
-
-
-def _is_cheap(node: Node) -> bool:
-    """Say whether computing a value again takes no longer than reading it."""
-    if isinstance(node.op, Leaf) or any(isinstance(x.type, TupleType) for x in (node, *node.inputs)):
-        return False
-    how = way_of(node)
-    return not how.function if isinstance(how, Pointwise) else how in (Way.VIEW, Way.JOIN, Way.CONSTANT)
 
 
 def _least(places: dict[Node, int], wanted: Collection[Node], again: Callable[[Node], bool]) -> set[Node]:

@@ -21,6 +21,10 @@ SPREAD = 1
 """Bytes of values along an axis, for each byte that all chunks' sums over it take which go into the whole of another
 axis. Chosen: tiles take no more memory then than whole values would. The last bits of results depend on it."""
 
+MOST_OPS = 5000
+"""Ops of a program and what it calls, for tiles through its calls, and of a run of equal steps that stay unrolled for
+tiles. Chosen: planning so many takes half a second."""
+
 
 @dataclass(frozen=True)
 class Tileable:

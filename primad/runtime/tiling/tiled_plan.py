@@ -21,7 +21,6 @@ from primad.errors import ShapeError
 from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
-from primad.native.llvm.compile_limits import BUDGET
 from primad.parallel.threads import thread_count
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Donated, Executable, Hint
@@ -37,7 +36,7 @@ from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
 from primad.runtime.tiling.staged_plans import ApartPlan, StagedPlan
 from primad.runtime.tiling.tile_choice import Tiles, mixed_tiles, native_tiles
 from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES, partition_of, surroundings, with_compared, with_costly
-from primad.runtime.tiling.tileable_axes import Tileable, is_computed, largest_mixed, tileable_dimensions
+from primad.runtime.tiling.tileable_axes import MOST_OPS, Tileable, is_computed, largest_mixed, tileable_dimensions
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
 from primad.system.machine import SECOND_CACHE
@@ -110,7 +109,7 @@ def _through_calls(program: Program, donated: Donated, along: Hint | None) -> An
     if not calls(program):
         return None
     cost = program.cost()
-    if along is None and (cost.bytes < WORTHWHILE_BYTES or cost.nodes > BUDGET.put_in_place):
+    if along is None and (cost.bytes < WORTHWHILE_BYTES or cost.nodes > MOST_OPS):
         return None
     plan = _plan(outer_products(without_barriers(without_calls(program))), MAX_STAGES, donated, along)
     return None if along is None and isinstance(plan, Plan) else plan
