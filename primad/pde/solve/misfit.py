@@ -218,11 +218,11 @@ def _sizes(problem: Problem, params: Tree, name: str, row: Mapping[str, Array]) 
 def _adds(node: Node) -> bool:
     """Say whether a node is a sum, or a difference, of its operands, element by element."""
     op = node.op
-    if isinstance(op, Leaf) or not (op.pointwise and op.kind == "linear"):
+    if isinstance(op, Leaf) or not (op.axes.pointwise and op.kind == "linear"):
         return False
-    return op.linear_operands in (None, tuple(range(len(node.inputs))))
+    return op.derivative.linear_operands in (None, tuple(range(len(node.inputs))))
 
 
 def _multiplies(node: Node) -> bool:
     """Say whether a node is the product of its operands, element by element."""
-    return not isinstance(node.op, Leaf) and node.op.pointwise and node.op.kind == "multilinear"
+    return not isinstance(node.op, Leaf) and node.op.axes.pointwise and node.op.kind == "multilinear"
