@@ -33,10 +33,11 @@ from primad.pde.problem.conditions import *
 from primad.pde.problem.inner_conditions import *
 from primad.pde.problem.pde_problem import *
 from primad.pde.problem.settings import *
-from primad.pde.report import comparison, interpolation, plots
+from primad.pde.report import comparison, interpolation, plots, run_plots
 from primad.pde.report.comparison import *
 from primad.pde.report.interpolation import *
 from primad.pde.report.plots import *
+from primad.pde.report.run_plots import *
 from primad.pde.solve import history, marching, solution
 from primad.pde.solve.history import *
 from primad.pde.solve.marching import *
@@ -76,6 +77,7 @@ __all__ += inner_conditions.__all__
 __all__ += meshes.__all__
 __all__ += field_networks.__all__
 __all__ += plots.__all__
+__all__ += run_plots.__all__
 __all__ += pde_problem.__all__
 __all__ += sampling.__all__
 __all__ += settings.__all__

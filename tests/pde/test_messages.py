@@ -124,3 +124,22 @@ def test_data_outside_of_the_domain_are_refused_and_rounded_ones_are_not(name: s
         problem([pde.Free("u"), pde.Data(x=x, y=y, u=x)], domain=domain)
     inside = domain.contains(np.stack([x, y], axis=1))
     problem([pde.Free("u"), pde.Data(x=x[inside], y=y[inside], u=x[inside])], domain=domain)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_solution_is_not_asked_outside_of_the_domain_unless_that_is_said(name: str) -> None:
+    domain, at = OUTSIDE[name]
+    one = problem(pde.Free("u"), domain=domain)
+    found = pde.Solution(one, one.init(), None, one.points(9), pde.History(()))
+    edge = np.concatenate([domain.boundary(part, 9).at for part in domain.parts])
+    for rounded in (edge, edge.astype(np.float32), np.round(edge, 4)):
+        found.at(rounded, "u", "xx")
+    for ask in (lambda u, **how: u(*at, **how), lambda u, **how: u.d("xy")(x=at[0], y=[at[1], np.nan], **how)):
+        with pytest.raises(
+            PrimadError, match=rf"(?s)u is asked outside of the domain, at x = {at[0]}.*extrapolate=True"
+        ):
+            ask(found.u)
+        assert np.any(np.isfinite(ask(found.u, extrapolate=True)))
+    rows = np.stack(np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 1, 7)), axis=-1).reshape(-1, 2)
+    inside = domain.contains(np.stack([rows[:, 0], rows[:, 1]], axis=1))
+    np.testing.assert_array_equal(found.at(rows[inside], "u"), found.at(rows, "u", extrapolate=True)[inside])

@@ -198,11 +198,40 @@ def test_animations_have_frames(flat: pde.Solution, room: pde.Solution, tmp_path
         (lambda s: s.plot_residual("heat"), "no equation is called 'heat'"),
         (lambda s: s.plot_slices("z"), "no coordinate 'z'"),
         (lambda s: s.plot_losses(against="hours"), "step or seconds"),
+        (lambda s: s.plot(t=2.0), "nothing to show at t = 2: the domain goes from 0 to 1"),
+        (lambda s: s.plot(x=np.nan), "nothing to show at x = nan"),
+        (lambda s: s.plot(t=[0, 1]), r'write plot_slices\("t", at=\[…\]\)'),
+        (lambda s: s.plot_residual(x=5), "nothing to show at x = 5"),
+        (lambda s: s.plot_error(u=exact, t=-0.1), "nothing to show at t = -0.1"),
+        (lambda s: s.plot_slices(at=[0, 1.5]), "nothing to show at t = 1.5"),
+        (lambda s: s.plot_slices(t=[0, 0.5]), r'write plot_slices\("t", at=\[…\]\)'),
+        (lambda s: s.plot_surface(t=9), "nothing to show at t = 9"),
+        (lambda s: s.plot(along=["t"], x=3), "nothing to show at x = 3"),
+        (lambda s: s.animate("t", t=0.5), "t is what moves"),
     ],
 )
 def test_what_cannot_be_drawn_is_named(call, words: str, flat: pde.Solution) -> None:
     with pytest.raises(ProblemError, match=words):
         call(flat)
+
+
+def test_a_gap_in_the_domain_and_what_a_file_does_not_keep_are_named(room: pde.Solution, tmp_path) -> None:
+    with pytest.raises(ProblemError, match=r"nothing to show at x = 0.5, y = 0.5: .* has no point there"):
+        room.plot(x=0.5, y=0.5, along=["t"])
+    room.plot(x=0.5)
+    room.plot(t=1 + 1e-12)
+    room.save(tmp_path / "room")
+    loaded = room.problem.load(tmp_path / "room")
+    assert "nan" not in repr(loaded)
+    for draw in (loaded.plot_losses, loaded.plot_coefficients):
+        with pytest.raises(ProblemError, match=r"(?s)no steps to draw: the solution was loaded from.*draw before"):
+            draw()
+
+
+def test_a_title_says_why_there_are_no_intervals(flat: pde.Solution) -> None:
+    with pytest.warns(UserWarning, match="no intervals"):
+        flat.confidence()
+    assert "no intervals: what is left" in flat.plot_coefficients().get_title().replace("\n", " ")
 
 
 class Page(HTMLParser):

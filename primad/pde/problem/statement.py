@@ -12,6 +12,7 @@ from primad.errors import ProblemError, TracingError, suggestion
 from primad.pde.equations.symbolic_equations import Equation
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.fields.problem_formulas import is_symbolic
+from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import Interval, factors_of
 from primad.pde.geometry.sampling import Array
@@ -21,9 +22,6 @@ from primad.pde.problem.conditions import Condition, Data, Free, Initial, Neuman
 from primad.pde.problem.inner_conditions import Integral, Interface, Within
 from primad.pde.problem.named_arguments import check_arguments
 from primad.recording.foreign import plain
-
-SLACK = 1e-3
-"""How far outside of a domain data may lie, relative to its size: they may be rounded, and it does no harm."""
 
 
 class StatedEquation(NamedTuple):
@@ -283,16 +281,11 @@ def _without(domain: Domain, networks: Mapping[str, Any]) -> str:
 
 def _check_inside(at: Array, domain: Domain) -> None:
     """Raise for points that are further outside of a domain than rounding explains."""
-    inside = domain.contains(at)
-    for sign in (-1.0, 1.0):
-        for shift in SLACK * np.ptp(domain.bounds, axis=1) * np.vstack([np.eye(at.shape[1]), np.ones(at.shape[1])]):
-            left = np.flatnonzero(~inside)
-            inside[left] = domain.contains(at[left] + sign * shift)
-    outside = np.flatnonzero(~inside)
-    if outside.size:
-        place = ", ".join(f"{name} = {value:g}" for name, value in zip(domain.names, at[outside[0]], strict=True))
+    found = outside(domain, at)
+    if found.size:
         raise ProblemError(
-            f"the data at place {outside[0]} are outside of the domain, at {place} ({outside.size} such)",
+            f"the data at place {found[0]} are outside of the domain, at {place_of(domain, at[found[0]])} "
+            f"({found.size} such)",
             why=f"The equations hold in {domain!r}: nothing connects what is outside with them.",
             fix=f"leave these rows out: inside = domain.contains(np.stack([{', '.join(domain.names)}], axis=1)), and "
             f"{domain.names[0]}[inside] and so on; or make the domain larger.",

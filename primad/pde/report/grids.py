@@ -14,11 +14,14 @@ from primad.pde.geometry.intervals import space_of, time_of
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import by_name, check_exact
 from primad.pde.report.outlines import moved_to_edge, outline
+from primad.recording.foreign import plain
 
 if TYPE_CHECKING:
     from primad.pde.solve.solution import Solution
 
 Exact = Callable[..., Any]
+ROUNDING = 1e-9
+"""How far a fixed coordinate may be outside of the domain, relative to the domain's size."""
 POINTS = 201
 """Points along an axis of a map."""
 
@@ -68,7 +71,13 @@ class Grid:
         return self.masked(by_name(function, {**self.columns, "points": points}))
 
 
-def grid(solution: Solution, axes: Sequence[str] | None, fixed: Mapping[str, float], most: int = 2) -> Grid:
+def grid(
+    solution: Solution,
+    axes: Sequence[str] | None,
+    fixed: Mapping[str, float],
+    most: int = 2,
+    may_be_empty: bool = False,
+) -> Grid:
     """Return where to show a solution.
 
     Args:
@@ -76,9 +85,10 @@ def grid(solution: Solution, axes: Sequence[str] | None, fixed: Mapping[str, flo
         axes: names of the coordinates to show; by default the first ones that are not fixed.
         fixed: values of other coordinates; those that are missing are in the middle.
         most: how many coordinates can be shown.
+        may_be_empty: whether the domain may have no point there, inside of its bounds, as in a gap.
 
     Raises:
-        ProblemError: if a coordinate is not known, or both shown and fixed.
+        ProblemError: if a coordinate is not known, both shown and fixed, or fixed outside of the domain.
     """
     domain = solution.problem.domain
     for name in (*(axes or ()), *fixed):
@@ -90,7 +100,8 @@ def grid(solution: Solution, axes: Sequence[str] | None, fixed: Mapping[str, flo
         raise ProblemError(f"there is no picture along {known} with fixed {other}")
     bounds = dict(zip(domain.names, domain.bounds, strict=True))
     lines = [np.linspace(bounds[name][0], bounds[name][1], POINTS if len(shown) > 1 else 2 * POINTS) for name in shown]
-    rest = {name: float(fixed.get(name, np.mean(bounds[name]))) for name in domain.names if name not in shown}
+    rest = {name: float(np.mean(bounds[name])) for name in domain.names if name not in shown}
+    rest |= {name: _inside(name, value, bounds[name]) for name, value in fixed.items()}
 
     def inside(points: Array) -> Array:
         known = dict(zip(shown, points.T, strict=True))
@@ -102,9 +113,34 @@ def grid(solution: Solution, axes: Sequence[str] | None, fixed: Mapping[str, flo
     mask = inside(np.stack([line.ravel() for line in mesh], axis=1)).reshape(mesh[0].shape)
     edges = outline(inside, lines, mask) if len(shown) == 2 and not np.all(mask) else []
     moved, visible = moved_to_edge(inside, lines, mask)
+    if fixed and not (may_be_empty or np.any(visible)):
+        where = ", ".join(f"{name} = {value:.4g}" for name, value in rest.items())
+        raise ProblemError(f"there is nothing to show at {where}: {domain!r} has no point there")
     along = dict(zip(shown, moved, strict=True))
     columns = {name: along[name] if name in along else np.full(mask.shape, rest[name]) for name in domain.names}
     return Grid(shown, columns, visible, rest, tuple(lines), tuple(edges))
+
+
+def _inside(name: str, value: Any, bounds: Array) -> float:
+    """Return the value of a coordinate that is fixed, which must be one of the domain's.
+
+    Raises:
+        ProblemError: if it is no number, or lies outside.
+    """
+    number = plain(value, np.float64)
+    low, high = map(float, bounds)
+    if number.shape:
+        raise ProblemError(
+            f"{name} is fixed at one value, got an array of shape {number.shape}",
+            fix=f'for several write plot_slices("{name}", at=[…]).',
+        )
+    if not low - ROUNDING * (high - low) <= float(number) <= high + ROUNDING * (high - low):
+        raise ProblemError(
+            f"there is nothing to show at {name} = {float(number):g}: the domain goes from {low:g} to {high:g}",
+            why="Outside of it no equation holds.",
+            fix=f"fix {name} between them.",
+        )
+    return min(max(float(number), low), high)
 
 
 def _shown(left: Sequence[str], domain: Domain, most: int) -> tuple[str, ...]:

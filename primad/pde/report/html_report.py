@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.pde.report import plots
+from primad.pde.report import plots, run_plots
 from primad.pde.report.pages import conditions, equations, results, table
 from primad.pde.report.summary import brief
 from primad.system.whole_files import write_whole
@@ -106,9 +106,9 @@ def _pictures(solution: Solution, exact: Mapping[str, Callable[..., Any]]) -> li
         if problem.terms[term].kind == "equation":
             found += [(f"residual of {one}", partial(plots.plot_residual, solution, one)) for one in labels]
     if len(solution.history):
-        found.append(("losses", lambda: plots.plot_losses(solution)))
+        found.append(("losses", lambda: run_plots.plot_losses(solution)))
         if any(np.ndim(trace[0]) == 0 for trace in solution.history.coefficients.values()):
-            found.append(("coefficients", lambda: plots.plot_coefficients(solution)))
+            found.append(("coefficients", lambda: run_plots.plot_coefficients(solution)))
     return found
 
 

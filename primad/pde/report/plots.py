@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import check_exact
 from primad.pde.report.coloured_maps import coloured, colours, cover_outside, draw_measured, measured
 from primad.pde.report.grids import POINTS, Grid, grid
-from primad.pde.solve.confidence import confidence
 from primad.pde.solve.optional_packages import needed
 
 if TYPE_CHECKING:
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "animate",
     "plot",
-    "plot_coefficients",
     "plot_error",
-    "plot_losses",
     "plot_residual",
     "plot_slices",
     "plot_surface",
@@ -72,7 +69,7 @@ def plot(
         the axes.
     """
     name, where = chosen(solution, unknown), grid(solution, along, fixed)
-    axes = _axes(axes)
+    axes = given_axes(axes)
     values, given = where.of(solution, name), measured(solution, name, where) if data else []
     if len(where.axes) == 1:
         x = where.columns[where.axes[0]]
@@ -112,7 +109,7 @@ def plot_error(
     check_exact(function, name, solution.problem.domain.names)
     where = grid(solution, along, fixed)
     wrong = np.abs(where.of(solution, name) - where.exact(function))
-    return _size(_axes(axes), where, wrong, f"|{name} − exact|", log)
+    return _size(given_axes(axes), where, wrong, f"|{name} − exact|", log)
 
 
 def plot_residual(
@@ -151,7 +148,7 @@ def plot_residual(
     where = grid(solution, along, fixed)
     at = np.stack([column.ravel() for column in where.columns.values()], axis=1)
     values = solution.residual_at(at, term)[:, place]
-    return _size(_axes(axes), where, where.masked(np.abs(values).reshape(where.inside.shape)), f"|{label}|", log)
+    return _size(given_axes(axes), where, where.masked(np.abs(values).reshape(where.inside.shape)), f"|{label}|", log)
 
 
 def _size(axes: Any, where: Grid, values: Array, label: str, log: bool) -> Any:
@@ -198,14 +195,16 @@ def plot_slices(
     Returns:
         the axes.
     """
-    domain, name, axes = solution.problem.domain, chosen(solution, unknown), _axes(axes)
+    domain, name, axes = solution.problem.domain, chosen(solution, unknown), given_axes(axes)
     if across not in domain.names:
         raise ProblemError(f"there is no coordinate {across!r}", fix=suggestion(across, domain.names))
+    if across in fixed:
+        raise ProblemError(f"slices are across {across}, which is fixed", fix=f'write plot_slices("{across}", at=[…]).')
     low, high = domain.bounds[domain.names.index(across)]
     values = np.linspace(low, high, 5) if at is None else np.asarray(at, np.float64)
     along = along or next(other for other in domain.names if other != across and other not in fixed)
     for i, value in enumerate(values):
-        where = grid(solution, (along,), {**fixed, across: float(value)}, 1)
+        where = grid(solution, (along,), {**fixed, across: float(value)}, 1, may_be_empty=at is None)
         x, colour = where.columns[along], f"C{i % 10}"
         if exact is not None:
             axes.plot(x, where.exact(exact), color=colour, linewidth=4, alpha=0.35)
@@ -251,62 +250,6 @@ def plot_surface(
     return axes
 
 
-def plot_losses(solution: Solution, *, axes: Any = None, against: str = "step") -> Any:
-    """Draw the mean square of each residual, step by step.
-
-    Args:
-        solution: whose history is drawn.
-        axes: matplotlib's axes to draw on; by default those of a new figure.
-        against: "step" or "seconds".
-
-    Returns:
-        the axes.
-    """
-    history, axes = solution.history, _axes(axes)
-    if against not in ("step", "seconds"):
-        raise ProblemError(f"losses are drawn against step or seconds, not {against!r}")
-    x = np.arange(1, len(history) + 1) if against == "step" else np.array(history.seconds)
-    for name in history.names:
-        axes.semilogy(x, history.of(name), label=name)
-    axes.set(xlabel=against, ylabel="mean square of the residual", title="Losses")
-    if len(history.names) <= 12:
-        _beside(axes)
-    return axes
-
-
-def plot_coefficients(
-    solution: Solution, *, axes: Any = None, exact: Mapping[str, float] | None = None, level: float | None = 0.95
-) -> Any:
-    """Draw the coefficients that are learned, step by step, with the band of confidence where they ended.
-
-    Args:
-        solution: whose history is drawn.
-        axes: matplotlib's axes to draw on; by default those of a new figure.
-        exact: what they should be, by name.
-        level: of the confidence; None for no bands. Bands need data that the model fits; without, the title says so.
-
-    Returns:
-        the axes.
-    """
-    history, axes = solution.history, _axes(axes)
-    traces = {name: np.array(trace) for name, trace in history.coefficients.items() if np.ndim(trace[0]) == 0}
-    if not traces:
-        raise ProblemError("there are no coefficients to draw: the problem learns none that are numbers")
-    known = confidence(solution) if level is not None and solution.is_sure else None
-    bands = known.intervals(level) if level is not None and known and not known.doubts else {}
-    for i, (name, trace) in enumerate(traces.items()):
-        axes.plot(np.arange(1, len(trace) + 1), trace, color=f"C{i}", label=f"{name} = {trace[-1]:.5g}")
-        if name in bands and np.all(np.isfinite(bands[name])):
-            low, high = bands[name]
-            axes.axhspan(float(low), float(high), color=f"C{i}", alpha=0.2, linewidth=0, label=f"{level:.0%} of {name}")
-        if exact and name in exact:
-            axes.axhline(exact[name], color=f"C{i}", linestyle=":", label=f"exact {name}")
-    title = "Coefficients" + (" (no intervals: the model does not fit)" if known and known.doubts else "")
-    axes.set(xlabel="step", ylabel="coefficient", title=title)
-    _beside(axes)
-    return axes
-
-
 def animate(
     solution: Solution,
     along: str = "t",
@@ -332,9 +275,11 @@ def animate(
     domain, name = solution.problem.domain, chosen(solution, unknown)
     if along not in domain.names:
         raise ProblemError(f"there is no coordinate {along!r}", fix=suggestion(along, domain.names))
+    if along in fixed:
+        raise ProblemError(f"{along} is what moves, and it is fixed", fix=f'write animate("{along}").')
     low, high = domain.bounds[domain.names.index(along)]
     values = np.linspace(low, high, frames)
-    where = [grid(solution, None, {**fixed, along: float(value)}) for value in values]
+    where = [grid(solution, None, {**fixed, along: float(value)}, may_be_empty=True) for value in values]
     shown = [one.of(solution, name) for one in where]
     low, high = min(float(np.nanmin(s)) for s in shown), max(float(np.nanmax(s)) for s in shown)
     figure, axes = _pyplot().subplots(layout="constrained")
@@ -374,12 +319,6 @@ def close(figure: Any) -> None:
     _pyplot().close(figure)
 
 
-def _beside(axes: Any) -> None:
-    """Put the legend beside the axes, where no curve is, if the figure makes room for it."""
-    room = axes.figure.get_layout_engine() is not None
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if room else {"loc": "best"}
-    axes.legend(frameon=False, fontsize="small", **place)
-
-
-def _axes(axes: Any) -> Any:
+def given_axes(axes: Any) -> Any:
+    """Return matplotlib's axes, those of a new figure if there are none."""
     return _pyplot().subplots(layout="constrained")[1] if axes is None else axes

@@ -104,13 +104,24 @@ class Marched(Solution):
         found = [one.coefficients for one in self.solutions]
         return {name: np.stack([each[name] for each in found]) for name in found[0]}
 
-    def at(self, points: Array, unknown: str, derivative: str = "") -> Array:
+    def at(self, points: Array, unknown: str, derivative: str = "", *, extrapolate: bool = False) -> Array:
         """Return an unknown, or a derivative of it, at points, one a row: of the earlier window where two meet.
 
+        Args:
+            points: an array with a column for each coordinate.
+            unknown: its name.
+            derivative: along which coordinates, `"xxt"` say; none by default.
+            extrapolate: whether points may lie outside of the domain in space.
+
         Raises:
-            ProblemError: if a time is before the first or after the last one, or there is no such unknown.
+            ProblemError: if a time is before the first or after the last one, a point is outside of the domain, or
+                there is no such unknown.
         """
-        return self._by_window(points, lambda solution, chosen: solution.at(chosen, unknown, derivative))
+
+        def found(solution: Solution, chosen: Array) -> Array:
+            return solution.at(chosen, unknown, derivative, extrapolate=extrapolate)
+
+        return self._by_window(points, found)
 
     def residual_at(self, points: Array, term: str) -> Array:
         """Return the residuals of an equation at points: a row for each point."""
@@ -213,8 +224,7 @@ class Marched(Solution):
 
     def __repr__(self) -> str:
         names, first, last = ", ".join(self.unknowns), self.times[0], self.times[-1]
-        ended = f"loss {self.loss:.3g} after {len(self.history)} steps, {self.message or self.reason}"
-        return f"<march of {names} from {self._time} = {first:g} to {last:g}: {ended}>"
+        return f"<march of {names} from {self._time} = {first:g} to {last:g}: {self._ended}>"
 
 
 def _joined(solutions: Sequence[Solution]) -> History:

@@ -14,10 +14,11 @@ from primad.errors import ProblemError, ShapeError, TracingError, no_attribute, 
 from primad.functional.jit import jit
 from primad.optimize.parameter_vectors import Space
 from primad.pde.fields.coordinate_names import coordinates as coordinate_names
+from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.point_arguments import Place
 from primad.pde.problem.named_arguments import by_name, check_exact
 from primad.pde.report import html_report as report
-from primad.pde.report import plots
+from primad.pde.report import plots, run_plots
 from primad.pde.report.pages import results
 from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
@@ -38,12 +39,15 @@ MOST_AT_ONCE = 2**15
 
 
 class Unknown:
-    """An unknown as a function of coordinates, which may be arrays that broadcast, by place or by name."""
+    """An unknown as a function of coordinates, which may be arrays that broadcast, by place or by name.
+
+    Points outside of the domain are refused, but for `extrapolate=True`: no equation holds there.
+    """
 
     def __init__(self, solution: Solution, name: str, derivative: str = "") -> None:
         self._solution, self.name, self.derivative = solution, name, derivative
 
-    def __call__(self, *coordinates: Any, **named: Any) -> Any:
+    def __call__(self, *coordinates: Any, extrapolate: bool = False, **named: Any) -> Any:
         names = self._solution.coordinates
         given = dict(zip(names, coordinates, strict=False))
         if len(coordinates) > len(names) or set(given) & set(named) or {*given, *named} != set(names):
@@ -63,7 +67,8 @@ class Unknown:
             )
         arrays = np.broadcast_arrays(*[plain(given[name], np.float64) for name in names])
         at = np.stack([array.ravel() for array in arrays], axis=1)
-        return self._solution.at(at, self.name, self.derivative).reshape(arrays[0].shape)[()]
+        found = self._solution.at(at, self.name, self.derivative, extrapolate=extrapolate)
+        return found.reshape(arrays[0].shape)[()]
 
     def d(self, derivative: str) -> Unknown:
         """Return a derivative, which is a function as well: `d("xx")`."""
@@ -156,22 +161,40 @@ class Solution:
         unknowns = f"its unknowns are {', '.join(self.unknowns)}."
         raise no_attribute("a solution", name, known, suggestion(name, known) or unknowns)
 
-    def at(self, points: Array, unknown: str, derivative: str = "") -> Array:
+    def at(self, points: Array, unknown: str, derivative: str = "", *, extrapolate: bool = False) -> Array:
         """Return an unknown, or a derivative of it, at points, one a row.
 
         Args:
             points: an array with a column for each coordinate.
             unknown: its name.
             derivative: along which coordinates, `"xxt"` say; none by default.
+            extrapolate: whether points may lie outside of the domain, where no equation holds, and networks return
+                anything.
 
         Raises:
             ShapeError: if points have other columns.
-            ProblemError: if there is no such unknown.
+            ProblemError: if there is no such unknown, or a point is outside of the domain.
         """
         points = as_rows(points, self.coordinates)
         evaluate = _evaluator(self.problem, unknown, derivative)
+        if not extrapolate:
+            self._check_inside(points, unknown)
         pieces = [evaluate(self.params, points[i : i + MOST_AT_ONCE]) for i in range(0, len(points), MOST_AT_ONCE)]
         return np.concatenate([np.asarray(piece) for piece in pieces]) if pieces else np.zeros(0)
+
+    def _check_inside(self, points: Array, unknown: str) -> None:
+        """Raise for points outside of the domain; NaN and infinity are handed on."""
+        domain, points = self.problem.domain, points[np.all(np.isfinite(points), axis=1)]
+        found = outside(domain, points)
+        if found.size:
+            names = ", ".join(domain.names)
+            raise ProblemError(
+                f"{unknown} is asked outside of the domain, at {place_of(domain, points[found[0]])} "
+                f"({found.size} such of {len(points)} points)",
+                why=f"The equations hold in {domain!r}: outside, a network returns anything.",
+                fix=f"ask inside, where domain.contains(np.stack([{names}], axis=1)) is true; or take what the network "
+                f"returns: solution.{unknown}({names}, extrapolate=True).",
+            )
 
     def residuals(self, points: Any = 1000, seed: int = 1) -> dict[str, tuple[Array, Array]]:
         """Return (points, residuals) of each equation, at points that were not used.
@@ -277,15 +300,19 @@ class Solution:
     report = report.report
     plot, plot_error, plot_residual = plots.plot, plots.plot_error, plots.plot_residual
     plot_slices, plot_surface, animate = plots.plot_slices, plots.plot_surface, plots.animate
-    plot_losses, plot_coefficients = plots.plot_losses, plots.plot_coefficients
+    plot_losses, plot_coefficients = run_plots.plot_losses, run_plots.plot_coefficients
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>" + "".join(results(self, {}, bands=False))
 
     def __repr__(self) -> str:
-        names = ", ".join(self.unknowns)
-        ended = f"loss {self.loss:.3g} after {len(self.history)} steps, {self.message or self.reason}"
-        return f"<solution of {names}: {ended}>"
+        return f"<solution of {', '.join(self.unknowns)}: {self._ended}>"
+
+    @property
+    def _ended(self) -> str:
+        """How the search ended, in words."""
+        steps = f"loss {self.loss:.3g} after {len(self.history)} steps, " if len(self.history) else ""
+        return f"{steps}{self.message or self.reason}"
 
 
 def as_rows(points: Any, names: Sequence[str]) -> Array:
