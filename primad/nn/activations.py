@@ -56,13 +56,16 @@ gelu_: Primitive = composite(
 
 GELU_LINEAR = math.sqrt(2.0 / math.pi)
 GELU_CUBIC = 0.044715 * GELU_LINEAR
+GELU_END = 40.0
+"""Where the logistic function of the cubic polynomial has long been 0 or 1. Chosen: its cube is a number of 16 bits."""
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 """Klambauer et al. 2017: with these, means 0 and variances 1 are a fixed point of a layer."""
 
 
 def _gelu_tanh(x: Any) -> Any:
     """x·logistic(2z) is x·(1 + tanh z)/2 without its cancellation in the left tail."""
-    return x * sigmoid(2.0 * (GELU_LINEAR * x + GELU_CUBIC * (x * x * x)))
+    z = _inside(x, low=-GELU_END, high=GELU_END)  # else 0 were multiplied by an infinite power of x
+    return x * sigmoid(2.0 * (GELU_LINEAR * z + GELU_CUBIC * (z * z * z)))
 
 
 def _elu(x: Any, *, alpha: float) -> Any:
