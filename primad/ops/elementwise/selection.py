@@ -153,6 +153,7 @@ defined_where: Primitive = linear(
     infer=_defined_type,
     transpose=[None, _undefined_pulled],
     operands=(1,),
+    work=CHEAP,
     doc="Take x where the condition holds; elsewhere NaN, and so are its derivatives, which a constant's would not "
     "be. What does not read the NaN, as a sum without NaNs, has derivatives.",
 )
