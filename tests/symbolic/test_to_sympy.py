@@ -48,7 +48,8 @@ NO_FORMULA = {
 def test_every_primitive_has_a_formula_or_a_reason() -> None:
     tables: list[Any] = [POINTWISE, WHOLE, REFUSED, AS_NUMPY]
     for op in ops.ALL:
-        assert sum(op in table for table in tables) == 1, op.name
+        found = sum(op in table for table in tables)
+        assert found == 1 or (not found and op.meaning is not None), op.name
     assert all(REFUSED.values()) and set(INDEXING) <= AS_NUMPY
 
 

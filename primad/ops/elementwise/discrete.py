@@ -33,13 +33,41 @@ def _only_bool(*types: ArrayType) -> ArrayType:
     return type
 
 
-sign: Primitive = piecewise_constant("sign", numpy=np.sign, work=CHEAP, doc="−1, 0 or 1.")
-floor: Primitive = piecewise_constant("floor", numpy=np.floor, work=CHEAP, doc="The largest integer not above x.")
-less: Primitive = piecewise_constant("less", numpy=np.less, infer=_to_bool, work=CHEAP, doc="x < y.")
-less_equal: Primitive = piecewise_constant("less_equal", numpy=np.less_equal, infer=_to_bool, work=CHEAP, doc="x ≤ y.")
-equal: Primitive = piecewise_constant("equal", numpy=np.equal, infer=_to_bool, work=CHEAP, doc="x = y.")
+sign: Primitive = piecewise_constant(
+    "sign",
+    numpy=np.sign,
+    meaning=lambda n, x: n.number(-1 if n.less(x, 0) else 0 if n.equal(x, 0) else 1),
+    work=CHEAP,
+    doc="−1, 0 or 1.",
+)
+floor: Primitive = piecewise_constant(
+    "floor",
+    numpy=np.floor,
+    meaning=lambda n, x: n.number(n.floor(x)),
+    work=CHEAP,
+    doc="The largest integer not above x.",
+)
+less: Primitive = piecewise_constant(
+    "less", numpy=np.less, infer=_to_bool, meaning=lambda n, x, y: n.less(x, y), work=CHEAP, doc="x < y."
+)
+less_equal: Primitive = piecewise_constant(
+    "less_equal",
+    numpy=np.less_equal,
+    infer=_to_bool,
+    meaning=lambda n, x, y: not n.less(y, x),
+    work=CHEAP,
+    doc="x ≤ y.",
+)
+equal: Primitive = piecewise_constant(
+    "equal", numpy=np.equal, infer=_to_bool, meaning=lambda n, x, y: n.equal(x, y), work=CHEAP, doc="x = y."
+)
 logical_and: Primitive = piecewise_constant(
-    "logical_and", numpy=np.bitwise_and, infer=_only_bool, work=CHEAP, doc="x and y, bit by bit."
+    "logical_and",
+    numpy=np.bitwise_and,
+    infer=_only_bool,
+    meaning=lambda n, x, y: bool(x) and bool(y),
+    work=CHEAP,
+    doc="x and y, bit by bit.",
 )
 
 
@@ -55,6 +83,7 @@ logical_or: Primitive = piecewise_constant(
     "logical_or",
     numpy=np.bitwise_or,
     infer=_only_bool,
+    meaning=lambda n, x, y: bool(x) or bool(y),
     work=CHEAP,
     doc="x or y, bit by bit.",
     laws=[
@@ -68,7 +97,7 @@ logical_or: Primitive = piecewise_constant(
     ],
 )
 logical_not: Primitive = piecewise_constant(
-    "logical_not", numpy=np.invert, infer=_only_bool, work=CHEAP, doc="not x, bit by bit."
+    "logical_not", numpy=np.invert, infer=_only_bool, meaning=lambda n, x: not x, work=CHEAP, doc="not x, bit by bit."
 )
 
 

@@ -16,6 +16,7 @@ __all__ = ["floor_divide", "fmod", "remainder"]
 floor_divide: Primitive = piecewise_constant(
     "floor_divide",
     numpy=np.floor_divide,
+    meaning=lambda n, x, y: n.number(n.floor(n.divide(x, y))),
     doc="⌊x/y⌋, rounded as NumPy does: 1 divided by 0.1 is 9, since 0.1 is a little more than a tenth.",
 )
 remainder: Primitive = elementwise(
@@ -23,6 +24,7 @@ remainder: Primitive = elementwise(
     numpy=np.remainder,
     partials=[lambda out, x, y: full(1.0, x), lambda out, x, y: -floor_divide(x, y)],
     infer=same_type,
+    meaning=lambda n, x, y: x - y * n.floor(n.divide(x, y)),
     doc="x − y·⌊x/y⌋, exact; it has the sign of y.",
 )
 
@@ -32,10 +34,16 @@ def _towards_zero(x: Any, y: Any) -> Any:
     return sign(x) * sign(y) * floor_divide(abs(x), abs(y))
 
 
+def _fmod(n: Any, x: Any, y: Any) -> Any:
+    quotient = n.divide(x, y)
+    return x - y * (-n.floor(-quotient) if n.less(quotient, 0) else n.floor(quotient))
+
+
 fmod: Primitive = elementwise(
     "fmod",
     numpy=np.fmod,
     partials=[lambda out, x, y: full(1.0, x), lambda out, x, y: -_towards_zero(x, y)],
     infer=same_type,
+    meaning=_fmod,
     doc="x − y·(x/y without its fraction), exact; it has the sign of x.",
 )

@@ -30,31 +30,90 @@ __all__ = [
     "tanh",
 ]  # fmt: skip
 
-exp: Primitive = elementwise("exp", numpy=np.exp, partials=[lambda out, x: out], doc="eˣ.")
+exp: Primitive = elementwise(
+    "exp", numpy=np.exp, partials=[lambda out, x: out], meaning=lambda n, x: n.exp(x), doc="eˣ."
+)
 expm1: Primitive = elementwise(
-    "expm1", numpy=np.expm1, partials=[lambda out, x: exp(x)], doc="eˣ − 1, accurate near 0."
+    "expm1",
+    numpy=np.expm1,
+    partials=[lambda out, x: exp(x)],
+    meaning=lambda n, x: n.exp(x) - 1,
+    doc="eˣ − 1, accurate near 0.",
 )
-log: Primitive = elementwise("log", numpy=np.log, partials=[lambda out, x: 1.0 / x], doc="Natural logarithm.")
+log: Primitive = elementwise(
+    "log", numpy=np.log, partials=[lambda out, x: 1.0 / x], meaning=lambda n, x: n.log(x), doc="Natural logarithm."
+)
 log1p: Primitive = elementwise(
-    "log1p", numpy=np.log1p, partials=[lambda out, x: 1.0 / (1.0 + x)], doc="log(1 + x), accurate near 0."
+    "log1p",
+    numpy=np.log1p,
+    partials=[lambda out, x: 1.0 / (1.0 + x)],
+    meaning=lambda n, x: n.log(1 + x),
+    doc="log(1 + x), accurate near 0.",
 )
-exp2: Primitive = elementwise("exp2", numpy=np.exp2, partials=[lambda out, x: math.log(2.0) * out], doc="2ˣ.")
+exp2: Primitive = elementwise(
+    "exp2",
+    numpy=np.exp2,
+    partials=[lambda out, x: math.log(2.0) * out],
+    meaning=lambda n, x: n.exp(n.log(n.number(2)) * x),
+    doc="2ˣ.",
+)
 log2: Primitive = elementwise(
-    "log2", numpy=np.log2, partials=[lambda out, x: (1.0 / x) / math.log(2.0)], doc="Logarithm to base 2."
+    "log2",
+    numpy=np.log2,
+    partials=[lambda out, x: (1.0 / x) / math.log(2.0)],
+    meaning=lambda n, x: n.log(x) / n.log(n.number(2)),
+    doc="Logarithm to base 2.",
 )
 log10: Primitive = elementwise(
-    "log10", numpy=np.log10, partials=[lambda out, x: (1.0 / x) / math.log(10.0)], doc="Logarithm to base 10."
+    "log10",
+    numpy=np.log10,
+    partials=[lambda out, x: (1.0 / x) / math.log(10.0)],
+    meaning=lambda n, x: n.log(x) / n.log(n.number(10)),
+    doc="Logarithm to base 10.",
 )
 sqrt: Primitive = elementwise(
-    "sqrt", numpy=np.sqrt, partials=[lambda out, x: 0.5 / out], work=CHEAP, doc="√x; its derivative at 0 is ∞."
+    "sqrt",
+    numpy=np.sqrt,
+    partials=[lambda out, x: 0.5 / out],
+    meaning=lambda n, x: n.sqrt(x),
+    work=CHEAP,
+    doc="√x; its derivative at 0 is ∞.",
 )
-sin: Primitive = elementwise("sin", numpy=np.sin, partials=[lambda out, x: cos(x)], doc="Sine of an angle in radians.")
+sin: Primitive = elementwise(
+    "sin",
+    numpy=np.sin,
+    partials=[lambda out, x: cos(x)],
+    meaning=lambda n, x: n.sin(x),
+    doc="Sine of an angle in radians.",
+)
 cos: Primitive = elementwise(
-    "cos", numpy=np.cos, partials=[lambda out, x: -sin(x)], doc="Cosine of an angle in radians."
+    "cos",
+    numpy=np.cos,
+    partials=[lambda out, x: -sin(x)],
+    meaning=lambda n, x: n.cos(x),
+    doc="Cosine of an angle in radians.",
 )
-tan: Primitive = elementwise("tan", numpy=np.tan, partials=[lambda out, x: 1.0 + out * out], doc="sin x / cos x.")
-sinh: Primitive = elementwise("sinh", numpy=np.sinh, partials=[lambda out, x: cosh(x)], doc="(eˣ − e⁻ˣ)/2.")
-cosh: Primitive = elementwise("cosh", numpy=np.cosh, partials=[lambda out, x: sinh(x)], doc="(eˣ + e⁻ˣ)/2.")
+tan: Primitive = elementwise(
+    "tan",
+    numpy=np.tan,
+    partials=[lambda out, x: 1.0 + out * out],
+    meaning=lambda n, x: n.sin(x) / n.cos(x),
+    doc="sin x / cos x.",
+)
+sinh: Primitive = elementwise(
+    "sinh",
+    numpy=np.sinh,
+    partials=[lambda out, x: cosh(x)],
+    meaning=lambda n, x: (n.exp(x) - n.exp(-x)) / 2,
+    doc="(eˣ − e⁻ˣ)/2.",
+)
+cosh: Primitive = elementwise(
+    "cosh",
+    numpy=np.cosh,
+    partials=[lambda out, x: sinh(x)],
+    meaning=lambda n, x: (n.exp(x) + n.exp(-x)) / 2,
+    doc="(eˣ + e⁻ˣ)/2.",
+)
 
 
 def _sech2(x: Any, out: Any = None) -> Any:
@@ -77,14 +136,21 @@ def _sech2(x: Any, out: Any = None) -> Any:
     return e
 
 
-tanh: Primitive = elementwise("tanh", numpy=np.tanh, partials=[lambda out, x: sech2(x)], doc="Hyperbolic tangent.")
+tanh: Primitive = elementwise(
+    "tanh", numpy=np.tanh, partials=[lambda out, x: sech2(x)], meaning=lambda n, x: n.tanh(x), doc="Hyperbolic tangent."
+)
 sech2: Primitive = elementwise(
     "sech2",
     numpy=_sech2,
     partials=[lambda out, x: -2.0 * (out * tanh(x))],
     memory=Memory(out=always),
+    meaning=lambda n, x: 4 / (n.exp(x) + n.exp(-x)) ** 2,
     doc="sech²x, the derivative of tanh, accurate in the tails.",
 )
 arctan: Primitive = elementwise(
-    "arctan", numpy=np.arctan, partials=[lambda out, x: 1.0 / (1.0 + x * x)], doc="Inverse tangent."
+    "arctan",
+    numpy=np.arctan,
+    partials=[lambda out, x: 1.0 / (1.0 + x * x)],
+    meaning=lambda n, x: n.atan(x),
+    doc="Inverse tangent.",
 )

@@ -25,6 +25,7 @@ leg: Primitive = elementwise(
     "leg",
     numpy=_leg,
     partials=[lambda out, x: -x / out],
+    meaning=lambda n, x: n.sqrt(1 - x * x),
     work=CHEAP,
     doc="√(1 − x²), the other leg of a right triangle with the longest side 1: accurate near ±1, and its derivatives, "
     "written with its value, near 0.",
@@ -33,41 +34,48 @@ arcsin: Primitive = elementwise(
     "arcsin",
     numpy=np.arcsin,
     partials=[lambda out, x: 1.0 / leg(x)],
+    meaning=lambda n, x: n.atan(n.divide(x, n.sqrt(1 - x * x))),
     doc="Inverse sine, of −1 ≤ x ≤ 1; its derivative at ±1 is ∞.",
 )
 arccos: Primitive = elementwise(
     "arccos",
     numpy=np.arccos,
     partials=[lambda out, x: -1.0 / leg(x)],
+    meaning=lambda n, x: n.number(math.pi) / 2 - n.atan(n.divide(x, n.sqrt(1 - x * x))),
     doc="Inverse cosine, of −1 ≤ x ≤ 1; its derivative at ±1 is −∞.",
 )
 arcsinh: Primitive = elementwise(
     "arcsinh",
     numpy=np.arcsinh,
     partials=[lambda out, x: 1.0 / hypot(x, full(1.0, x))],
+    meaning=lambda n, x: n.log(x + n.sqrt(1 + x * x)),
     doc="Inverse hyperbolic sine; its derivative 1/√(1 + x²) does not overflow.",
 )
 arccosh: Primitive = elementwise(
     "arccosh",
     numpy=np.arccosh,
     partials=[lambda out, x: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0))],
+    meaning=lambda n, x: n.log(x + n.sqrt(x * x - 1)),
     doc="Inverse hyperbolic cosine, of x ≥ 1; its derivative at 1 is ∞.",
 )
 arctanh: Primitive = elementwise(
     "arctanh",
     numpy=np.arctanh,
     partials=[lambda out, x: (1.0 / leg(x)) * (1.0 / leg(x))],
+    meaning=lambda n, x: n.divide(n.log(n.divide(1 + x, 1 - x)), 2),
     doc="Inverse hyperbolic tangent, of −1 < x < 1.",
 )
 cbrt: Primitive = elementwise(
     "cbrt",
     numpy=np.cbrt,
     partials=[lambda out, x: 1.0 / (3.0 * (out * out))],
+    meaning=lambda n, x: -n.power(-x, n.divide(1, 3)) if n.less(x, 0) else n.power(x, n.divide(1, 3)),
     doc="The real cube root; its derivative at 0 is ∞.",
 )
 erfinv: Primitive = elementwise(
     "erfinv",
     numpy=special.erfinv,
     partials=[lambda out, x: exp(out * out) / (2.0 / math.sqrt(math.pi))],
+    meaning=lambda n, x: n.erfinv(x),
     doc="Inverse of the error function, of −1 < x < 1.",
 )

@@ -19,6 +19,7 @@ abs: Primitive = elementwise(
     numpy=np.absolute,
     partials=[lambda out, x: sign(x)],
     infer=same_type,
+    meaning=lambda n, x: -x if n.less(x, 0) else x,
     work=CHEAP,
     doc="|x|, with |·|′(0) = 0.",
 )
@@ -28,6 +29,7 @@ maximum: Primitive = elementwise(
     numpy=np.maximum,
     partials=[lambda out, x, y: _share(y > x, x == y, x), lambda out, x, y: _share(x > y, x == y, x)],
     infer=same_type,
+    meaning=lambda n, x, y: y if n.less(x, y) else x,
     work=CHEAP,
     doc="The larger of x and y; at a tie each has half of the derivative, and where one is NaN each has all of it.",
 )
@@ -37,6 +39,7 @@ minimum: Primitive = elementwise(
     numpy=np.minimum,
     partials=[lambda out, x, y: _share(y < x, x == y, x), lambda out, x, y: _share(x < y, x == y, x)],
     infer=same_type,
+    meaning=lambda n, x, y: y if n.less(y, x) else x,
     work=CHEAP,
     doc="The smaller of x and y; at a tie each has half of the derivative, and where one is NaN each has all of it.",
 )

@@ -37,8 +37,16 @@ hypot: Primitive = elementwise(
     "hypot",
     numpy=np.hypot,
     partials=[lambda out, x, y: direction(x, y), lambda out, x, y: direction(y, x)],
+    meaning=lambda n, x, y: n.sqrt(x * x + y * y),
     doc="√(x² + y²), without overflow; at the origin all derivatives are 0.",
 )
+
+
+def _exact_direction(n: Any, x: Any, y: Any) -> Any:
+    length = n.sqrt(x * x + y * y)
+    return length if n.equal(length, 0) else n.divide(x, length)
+
+
 direction: Primitive = elementwise(
     "direction",
     numpy=_direction,
@@ -46,6 +54,7 @@ direction: Primitive = elementwise(
         lambda out, x, y: _per_length(direction(y, x) * direction(y, x), hypot(x, y)),
         lambda out, x, y: _per_length(-(out * direction(y, x)), hypot(x, y)),
     ],
+    meaning=_exact_direction,
     doc="x/√(x² + y²), the cosine of the point's angle, and 0 at the origin. Its derivatives are products of its own "
     "kind, in which nothing cancels, however far the point lies.",
 )
@@ -56,5 +65,7 @@ arctan2: Primitive = elementwise(
         lambda out, y, x: _per_length(direction(x, y), hypot(x, y)),
         lambda out, y, x: _per_length(-direction(y, x), hypot(x, y)),
     ],
+    # Twice the angle at the circumference, measured from the axis that the point does not lie on.
+    meaning=lambda n, y, x: 2 * n.atan(n.divide(y, n.sqrt(x * x + y * y) + x)),
     doc="The angle of the point (x, y), from −π to π; at the origin its derivative is 0.",
 )

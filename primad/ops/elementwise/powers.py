@@ -61,6 +61,7 @@ power: Primitive = elementwise(
     partials=[_power_base, _power_exponent],
     infer=_number_type,
     static_operands=(1,),
+    meaning=lambda n, x, y: n.power(x, y),
     doc="x to the power y. Integers stay integers; one to a negative power is an error.",
     laws=[
         Law(

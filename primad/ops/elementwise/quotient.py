@@ -63,6 +63,7 @@ div: Primitive = custom(
             ("literal", "neg"),
         ),
     ],
+    meaning=lambda n, x, y: n.divide(x, y),
     work=CHEAP,
     doc="x / y. The quotient rule is (dx − out·dy)/y: it stays right where dx/y − x·dy/y² overflows.",
 )

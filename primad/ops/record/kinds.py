@@ -72,6 +72,7 @@ def elementwise(
     static_operands: tuple[int, ...] = (),
     memory: Memory = Memory(),
     work: Work = Work(),
+    meaning: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make an elementwise primitive.
@@ -85,6 +86,7 @@ def elementwise(
         static_operands: operands whose literal values rules look at (exponents).
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
+        meaning: `(numbers, *elements, **params)`, what it is in exact arithmetic (see `primad.ops.record.primitive`).
         doc: one line for the reference.
 
     Returns:
@@ -104,6 +106,7 @@ def elementwise(
         name=name,
         kind="elementwise",
         numpy=numpy,
+        meaning=meaning,
         infer=infer or _float_type(name),
         static_operands=static_operands,
         derivative=Derivative(jvp=sum_of_partials(rules), partials=rules),
@@ -249,6 +252,7 @@ def piecewise_constant(
     exempt: str = "",
     memory: Memory = Memory(),
     work: Work = Work(),
+    meaning: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive whose derivative is zero wherever it exists.
@@ -263,6 +267,7 @@ def piecewise_constant(
         exempt: why the zero derivative is a decree and not a theorem, where it is one.
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
+        meaning: `(numbers, *elements, **params)`, what it is in exact arithmetic (see `primad.ops.record.primitive`).
         doc: one line for the reference.
     """
 
@@ -273,6 +278,7 @@ def piecewise_constant(
         name=name,
         kind="piecewise constant",
         numpy=numpy,
+        meaning=meaning,
         infer=infer,
         derivative=Derivative(jvp=jvp, exempt=exempt),
         axes=_axes(axes, adapt),
@@ -296,6 +302,7 @@ def custom(
     domain: DomainOfDefinition | None = None,
     memory: Memory = Memory(),
     work: Work = Work(),
+    meaning: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make a primitive from one JVP contribution `(tangent, out, *inputs, **params)` per operand.
@@ -315,12 +322,14 @@ def custom(
         domain: the values for which it is defined, if it raises an error for others.
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
+        meaning: `(numbers, *elements, **params)`, what it is in exact arithmetic (see `primad.ops.record.primitive`).
         doc: one line for the reference.
     """
     return Primitive(
         name=name,
         kind="custom",
         numpy=numpy,
+        meaning=meaning,
         infer=infer,
         domain=domain,
         derivative=Derivative(

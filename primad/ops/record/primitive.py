@@ -5,6 +5,9 @@ definition stands in the record itself, all else in groups by meaning, which `pr
 derivative, what it does with axes, the programs that it holds, its laws, its rows and windows, memory, and work.
 
 - `numpy(*arrays, **params)`: the definition. It also runs on object arrays (of symbols, of high-precision numbers).
+- `meaning(numbers, *elements, **params)`: where `numpy` does not run on object arrays, what an op of single elements is
+  in exact arithmetic, in terms of the functions of a number system (`primad.verify.exact.number_systems.Numbers`).
+  Proofs, formulas and values of high precision follow from it.
 - `infer(*types, **params)`: the output's type, or a ShapeError. Primitives do not broadcast and do not promote. An op
   with several results infers a `TupleType`, and takes and gives tuples wherever others take or give one output.
 - `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
@@ -54,6 +57,7 @@ class Primitive:
     kind: Kind
     numpy: Callable[..., Any]
     infer: Callable[..., Any]
+    meaning: Callable[..., Any] | None = None
     lower: Callable[..., Any] | None = None
     static_operands: tuple[int, ...] = ()
     domain: DomainOfDefinition | None = None

@@ -26,5 +26,6 @@ bessel_i: Primitive = elementwise(
         # DLMF 10.29.1 and 10.29.3; Iₙ₋₁ − (n/x)·Iₙ is the same and has 0/0 at 0
         lambda out, x, *, n: 0.5 * (bessel_i(x, n=n - 1) + bessel_i(x, n=n + 1)) if n else bessel_i(x, n=1)
     ],
+    meaning=lambda numbers, x, *, n: numbers.besseli(n, x),
     doc="The modified Bessel function of the first kind Iₙ, of an integer order n ≥ 0. It grows as eˣ/√(2πx).",
 )

@@ -18,6 +18,7 @@ erf: Primitive = elementwise(
     "erf",
     numpy=special.erf,
     partials=[lambda out, x: (2.0 / math.sqrt(math.pi)) * exp(-(x * x))],
+    meaning=lambda n, x: n.erf(x),
     doc="Error function, (2/√π)·∫₀ˣ exp(−t²) dt.",
 )
 
@@ -25,6 +26,7 @@ erfc: Primitive = elementwise(
     "erfc",
     numpy=special.erfc,
     partials=[lambda out, x: (-2.0 / math.sqrt(math.pi)) * exp(-(x * x))],
+    meaning=lambda n, x: n.erfc(x),
     doc="1 − erf(x), accurate for large x.",
 )
 
@@ -32,6 +34,7 @@ logistic: Primitive = elementwise(
     "logistic",
     numpy=special.expit,
     partials=[lambda out, x: 0.25 * sech2(0.5 * x)],
+    meaning=lambda n, x: 1 / (1 + n.exp(-x)),
     doc="1/(1 + e⁻ˣ). Its derivative sech²(x/2)/4 keeps its relative accuracy in both tails, and the next ones near 0.",
 )
 
@@ -44,5 +47,6 @@ softplus: Primitive = elementwise(
     "softplus",
     numpy=_softplus,
     partials=[lambda out, x: logistic(x)],
+    meaning=lambda n, x: n.log(1 + n.exp(x)),
     doc="log(1 + eˣ), without overflow.",
 )

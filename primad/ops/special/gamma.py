@@ -19,8 +19,13 @@ polygamma: Primitive = elementwise(
     "polygamma",
     numpy=_polygamma,
     partials=[lambda out, x, *, n: polygamma(x, n=n + 1)],
+    meaning=lambda numbers, x, *, n: numbers.polygamma(n, x),
     doc="Derivative of order n + 1 of log Γ; n = 0 is the digamma function.",
 )
 gammaln: Primitive = elementwise(
-    "gammaln", numpy=special.gammaln, partials=[lambda out, x: polygamma(x, n=0)], doc="log |Γ(x)|."
+    "gammaln",
+    numpy=special.gammaln,
+    partials=[lambda out, x: polygamma(x, n=0)],
+    meaning=lambda n, x: n.loggamma(x),
+    doc="log |Γ(x)|.",
 )

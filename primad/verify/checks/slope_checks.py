@@ -21,7 +21,7 @@ from primad.verify.cases.drawn_cases import Case, Choices
 from primad.verify.checks.decide import Wrong
 from primad.verify.checks.trial import run_floats
 from primad.verify.exact.high_precision import Precise
-from primad.verify.exact.object_arrays import DEFINITIONS, Evaluator
+from primad.verify.exact.object_arrays import Evaluator, definition_of
 from primad.verify.verdicts import Row
 
 POINTS = (0.0, 1.0, -1.0, 2.5)
@@ -55,7 +55,7 @@ def slopes_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> R
     """Compare the derivatives of a pointwise op with one-sided difference quotients at special points."""
     example = case.draw(source(f"{op.name}, 0"))
     count = len(example.inputs)
-    known = case.symbolic or DEFINITIONS.get(op) or op.lower
+    known = case.symbolic or definition_of(op) or op.lower
     if op.kind == "piecewise constant" or op.derivative.exempt or op.name in (*CHOSEN, *SLOW) or not known:
         return None
     if not 1 <= count <= 2 or len(example.operands) > count or not all(type.is_float for type in example.types):
@@ -79,7 +79,7 @@ class _Sloped:
     ) -> None:
         self.op, self.params, self.bounds, self.same = op, params, bounds, same
         self.numbers = Precise(DIGITS)
-        meaning = case.symbolic or DEFINITIONS.get(op)
+        meaning = case.symbolic or definition_of(op)
         self.evaluator = Evaluator(self.numbers, {op: meaning} if meaning is not None else None)
         self.arity = 1 if same else count
 

@@ -19,7 +19,7 @@ from primad.runtime.executors.executor import PLAIN
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Seeded, sample
 from primad.verify.checks.decide import Wrong
 from primad.verify.exact.high_precision import Precise
-from primad.verify.exact.object_arrays import DEFINITIONS, Evaluator
+from primad.verify.exact.object_arrays import Evaluator, definition_of
 from primad.verify.exact.sympy_numbers import Symbols
 
 STEP_DIGITS = 60
@@ -49,7 +49,7 @@ class Trial:
         self.choose = choose = Seeded(choose.integer(0, 2**20))  # values are many and need no shrinking
         self.program = one_op(op, self.example, case.through)
         self.symbols: Any = Precise(2 * STEP_DIGITS + 60) if case.numeric else Symbols()
-        meaning = case.symbolic or DEFINITIONS.get(case.op)
+        meaning = case.symbolic or definition_of(case.op)
         self.meaning = meaning
         known = {**case.others, **({} if meaning is None else {op: meaning})}
         self.evaluator = Evaluator(self.symbols, known or None)

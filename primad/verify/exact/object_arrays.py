@@ -1,12 +1,12 @@
 """Running programs on object arrays, whose elements are exact: SymPy expressions, or high-precision numbers.
 
 The NumPy definitions of structural, linear and multilinear primitives run unchanged on object arrays. The others have
-one line each here, in terms of the few scalar functions that a number system provides (`number_systems.Numbers`).
+one line each, in their records (`meaning`) or here, in terms of the few scalar functions that a number system provides
+(`number_systems.Numbers`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Any
@@ -41,26 +41,12 @@ def pointwise(function: Callable[..., Any], dtype: Any = object) -> Definition:
     return definition
 
 
-def _sign(n: Numbers, x: Any) -> Any:
-    return n.number(-1 if n.less(x, 0) else 0 if n.equal(x, 0) else 1)
-
-
 def _truncate(n: Numbers, x: Any, dtype: str) -> Any:
     if isinstance(x, (bool, np.bool_, int, np.integer)):
         return np.dtype(dtype).type(x)
     if dtype == "bool":
         return not n.equal(x, 0)
     return -n.floor(-x) if n.less(x, 0) else n.floor(x)
-
-
-def _fmod(n: Numbers, x: Any, y: Any) -> Any:
-    quotient = n.divide(x, y)
-    return x - y * (-n.floor(-quotient) if n.less(quotient, 0) else n.floor(quotient))
-
-
-def _angle(n: Numbers, y: Any, x: Any) -> Any:
-    """Twice the angle at the circumference, measured from the axis that the point does not lie on."""
-    return 2 * n.atan(n.divide(y, n.sqrt(x * x + y * y) + x))
 
 
 def extremum(better: Callable[[Numbers, Any, Any], bool]) -> Definition:
@@ -141,62 +127,7 @@ def _numbers(n: Numbers, values: Any) -> Array:
     return out
 
 
-def _direction(n: Numbers, x: Any, y: Any) -> Any:
-    length = n.sqrt(x * x + y * y)
-    return length if n.equal(length, 0) else n.divide(x, length)
-
-
 DEFINITIONS: dict[Primitive, Definition] = {
-    ops.div: pointwise(lambda n, x, y: n.divide(x, y)),
-    ops.power: pointwise(lambda n, x, y: n.power(x, y)),
-    ops.abs: pointwise(lambda n, x: -x if n.less(x, 0) else x),
-    ops.maximum: pointwise(lambda n, x, y: y if n.less(x, y) else x),
-    ops.minimum: pointwise(lambda n, x, y: y if n.less(y, x) else x),
-    ops.exp: pointwise(lambda n, x: n.exp(x)),
-    ops.expm1: pointwise(lambda n, x: n.exp(x) - 1),
-    ops.log: pointwise(lambda n, x: n.log(x)),
-    ops.log1p: pointwise(lambda n, x: n.log(1 + x)),
-    ops.exp2: pointwise(lambda n, x: n.exp(n.log(n.number(2)) * x)),
-    ops.log2: pointwise(lambda n, x: n.log(x) / n.log(n.number(2))),
-    ops.log10: pointwise(lambda n, x: n.log(x) / n.log(n.number(10))),
-    ops.sqrt: pointwise(lambda n, x: n.sqrt(x)),
-    ops.sin: pointwise(lambda n, x: n.sin(x)),
-    ops.cos: pointwise(lambda n, x: n.cos(x)),
-    ops.tan: pointwise(lambda n, x: n.sin(x) / n.cos(x)),
-    ops.sinh: pointwise(lambda n, x: (n.exp(x) - n.exp(-x)) / 2),
-    ops.cosh: pointwise(lambda n, x: (n.exp(x) + n.exp(-x)) / 2),
-    ops.tanh: pointwise(lambda n, x: n.tanh(x)),
-    ops.sech2: pointwise(lambda n, x: 4 / (n.exp(x) + n.exp(-x)) ** 2),
-    ops.arctan: pointwise(lambda n, x: n.atan(x)),
-    ops.hypot: pointwise(lambda n, x, y: n.sqrt(x * x + y * y)),
-    ops.arctan2: pointwise(_angle),
-    ops.direction: pointwise(_direction),
-    ops.erf: pointwise(lambda n, x: n.erf(x)),
-    ops.erfc: pointwise(lambda n, x: n.erfc(x)),
-    ops.arcsin: pointwise(lambda n, x: n.atan(n.divide(x, n.sqrt(1 - x * x)))),
-    ops.arccos: pointwise(lambda n, x: n.number(math.pi) / 2 - n.atan(n.divide(x, n.sqrt(1 - x * x)))),
-    ops.arcsinh: pointwise(lambda n, x: n.log(x + n.sqrt(1 + x * x))),
-    ops.arccosh: pointwise(lambda n, x: n.log(x + n.sqrt(x * x - 1))),
-    ops.arctanh: pointwise(lambda n, x: n.divide(n.log(n.divide(1 + x, 1 - x)), 2)),
-    ops.leg: pointwise(lambda n, x: n.sqrt(1 - x * x)),
-    ops.cbrt: pointwise(lambda n, x: -n.power(-x, n.divide(1, 3)) if n.less(x, 0) else n.power(x, n.divide(1, 3))),
-    ops.erfinv: pointwise(lambda n, x: n.erfinv(x)),
-    ops.gammaln: pointwise(lambda n, x: n.loggamma(x)),
-    ops.polygamma: lambda numbers, x, *, n: pointwise(lambda m, y: m.polygamma(n, y))(numbers, x),
-    ops.bessel_i: lambda numbers, x, *, n: pointwise(lambda m, y: m.besseli(n, y))(numbers, x),
-    ops.logistic: pointwise(lambda n, x: 1 / (1 + n.exp(-x))),
-    ops.softplus: pointwise(lambda n, x: n.log(1 + n.exp(x))),
-    ops.sign: pointwise(_sign),
-    ops.floor: pointwise(lambda n, x: n.number(n.floor(x))),
-    ops.floor_divide: pointwise(lambda n, x, y: n.number(n.floor(n.divide(x, y)))),
-    ops.remainder: pointwise(lambda n, x, y: x - y * n.floor(n.divide(x, y))),
-    ops.fmod: pointwise(_fmod),
-    ops.less: pointwise(lambda n, x, y: n.less(x, y), bool),
-    ops.less_equal: pointwise(lambda n, x, y: not n.less(y, x), bool),
-    ops.equal: pointwise(lambda n, x, y: n.equal(x, y), bool),
-    ops.logical_and: pointwise(lambda n, x, y: bool(x) and bool(y), bool),
-    ops.logical_or: pointwise(lambda n, x, y: bool(x) or bool(y), bool),
-    ops.logical_not: pointwise(lambda n, x: not x, bool),
     ops.stop_gradient: lambda n, x: x,
     ops.barrier: lambda n, x: x,
     ops.truncate: pointwise(_truncate),
@@ -225,7 +156,12 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.slopes: lambda n, s, x, **params: np.diagonal(s, axis1=-2, axis2=-1).copy(),
     ops.spread: lambda n, ct, x, **params: np.where(np.eye(x.shape[-1], dtype=bool), ct[..., None, :], n.number(0)),
 }
-"""What primitives mean where their NumPy function does not run on object arrays."""
+"""What primitives mean whose elements do not follow from those at their places, where NumPy knows no object arrays."""
+
+
+def definition_of(op: Primitive) -> Definition | None:
+    """Return what a primitive means on object arrays, if its NumPy function does not run on them."""
+    return DEFINITIONS.get(op) or (None if op.meaning is None else pointwise(op.meaning))
 
 
 class Evaluator:
@@ -238,7 +174,7 @@ class Evaluator:
 
     def __init__(self, numbers: Numbers, definitions: Mapping[Primitive, Definition] | None = None) -> None:
         self.numbers = numbers
-        self.definitions = {**DEFINITIONS, **(definitions or {})}
+        self.definitions = definitions or {}
 
     def run(self, program: Program, arguments: Sequence[Any], frozen: dict[Node, Any] | None = None) -> list[Any]:
         """Compute the outputs: object arrays where they are floats, else plain arrays.
@@ -271,7 +207,7 @@ class Evaluator:
 
     def apply(self, op: Primitive, operands: Sequence[Any], params: dict[str, Any], type: Any) -> Any:
         """Apply one op; several results are a tuple."""
-        definition = self.definitions.get(op)
+        definition = self.definitions.get(op) or definition_of(op)
         if definition is not None:
             return self.array(definition(self.numbers, *operands, **params), type)
         if not type.is_float and all(operand.dtype != object for operand in operands):
@@ -288,6 +224,8 @@ class Evaluator:
             try:
                 program = trace(lambda *arrays: (op.lower or op.numpy)(*arrays, **params))(*types)
             except TracingError:
+                raise _without_meaning(op, len(operands)) from None
+            if any(node.op is op for node in program.nodes):  # NumPy's function asks for the op itself
                 raise _without_meaning(op, len(operands)) from None
             return self.run(program, operands)[0]
 
