@@ -8,6 +8,7 @@ from scipy import stats
 
 from primad import pde
 from primad.errors import ProblemError
+from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.pde.report.pages import results
 from primad.pde.solve.confidence import confidence
 from primad.pde.solve.misfit import Residual, alike
@@ -74,6 +75,27 @@ def test_intervals_contain_the_truth_as_often_as_they_say() -> None:
         low, high = pde.Solution(problem, params, None, rows, pde.History(())).confidence(0.8)["k"]
         inside += int(low < 2 < high)
     assert stats.binomtest(inside, 120, 0.8).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("weight", [1.0, 30.0, 1e3, 1e6])
+def test_intervals_are_those_of_the_weights_that_the_search_had(weight: float) -> None:
+    """Of 60 draws: errors of k are as large as deviations say, or smaller by a half where the equation is missed.
+
+    What is left of it comes from errors of data then, and counts besides.
+    """
+    x, rule = np.linspace(-1, 3, 30), LevenbergMarquardt()
+    problem = fitted(x, x, degree=5).problem
+    rows, errors = problem.points(20, weights={"equation": 1.0, "data": weight}), []
+    compiled = problem.compiled(rule)
+    for _ in range(60):
+        params = problem.init()
+        state = rule.init(params)
+        rows["data"] = {**rows["data"], "of u": 1 + 2 * x + 0.3 * RANDOM.normal(size=30)}
+        for _ in range(4):
+            params, state = rule.update(params, state, compiled, rows)
+        found = confidence(pde.Solution(problem, params, None, rows, pde.History(())))
+        errors.append((found.values["k"] - 2) / found.deviations["k"])
+    assert 0.5 < np.sqrt(np.mean(np.square(errors))) < 1.25
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,10 @@ def confidence(solution: Solution) -> Confidence:
 
     Residuals of data are taken as errors of one variance: their square sum, over their number less the parameters that
     they determine. Where neighbours are off alike, fewer of them are independent. Equations and conditions count by
-    their mean squares. The inverse of the sum of JᵀJ/σ², with the networks' parameters among the unknown ones, is the
-    covariance.
+    their mean squares. What such errors make of the coefficients, with the weights that the search had, is their
+    covariance (the sandwich of P. Huber, Proc. Fifth Berkeley Symp. Math. Statist. Prob. 1 (1967) 221). Other weights
+    than the sizes of the residuals ask for move the coefficients too: the step towards those that these would give
+    is a further error.
 
     Raises:
         ProblemError: if there are no coefficients or no data, or too many parameters for the Hessian.
@@ -82,10 +84,10 @@ def confidence(solution: Solution) -> Confidence:
     if space.size > MOST:
         raise ProblemError(f"the Hessian of {space.size} parameters is too large", fix="use a smaller network.")
     found = _Hessian(solution, space)
-    inverse = found.inverse()[0]
-    free = found.free(inverse)
-    inverse, lost, step = found.inverse()
-    deviations = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    covariance, free, loose = found.covariance()
+    _, lost, step = found.inverse()
+    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    lost = np.maximum(lost, loose)
     deviations[lost > UNDETERMINED] = np.inf
     doubts = misfits(problem, params, solution.points)
     if free < 1 and not doubts:
@@ -94,6 +96,7 @@ def confidence(solution: Solution) -> Confidence:
     far = float(np.max(np.abs(step[chosen]) / deviations[chosen], initial=0.0))
     if far > NEAR:
         doubts.append(f"the search is not at its end: a coefficient is {far:.1f} standard deviations away from it")
+    deviations = np.hypot(deviations, step)
     named: dict[str, Any] = space.tree(deviations)["coefficients"]
     deviating = {name: np.asarray(value)[()] for name, value in named.items()}
     return Confidence(solution.coefficients, deviating, max(free, 1.0), tuple(doubts))
@@ -129,45 +132,67 @@ class _Hessian:
         most = STRICTEST * sum(size / variance for one, size, variance in of if one.kind == "data")
         self.variances = [v if one.kind == "data" or not most else max(v, size / most) for one, size, v in of]
 
-    def _rows(self, one: Residual, scale: float) -> Iterator[tuple[Array, Array]]:
+    def _rows(self, one: Residual, scale: Any) -> Iterator[tuple[Array, Array]]:
         """Yield the values of a residual, and the rows of the Jacobian that belong to them, times a scale."""
         row = self.solution.points[one.term]
         scales = np.zeros_like(row["scale"])
         scales[:, one.place] = scale
         return self.model.rows(self.solution.params, {one.term: {**row, "scale": scales}})
 
-    def free(self, inverse: Array) -> float:
-        """Make variances of data those of errors, with the parameters counted that they determine.
+    def _square(self, one: Residual, power: int) -> Array:
+        """Return JᵀJ of a residual, its rows times a power of the scale that they had in the search."""
+        scale = self.solution.points[one.term]["scale"][:, one.place] ** power
+        found = np.zeros((self.space.size, self.space.size))
+        for _, rows in self._rows(one, scale):
+            found += rows.T @ rows
+        return found
 
+    def covariance(self) -> tuple[Array, float, Array]:
+        """Return what errors make of the parameters, with the weights of the search; variances become those of errors.
+
+        H⁻¹ (Σ σ² Jᵀ W² J) H⁻¹ with H = Σ Jᵀ W J. Of data, A = J H⁻¹ Jᵀ W takes tr(2A − AAᵀ) values from the freedom.
         Where neighbours are off alike, the variance counts as that of fewer values.
 
         Returns:
-            how many values are left over.
+            the covariance, how many values of data are left over, and which part of each direction is left out.
         """
-        left = 0.0
+        whole, of_data, left = np.zeros((self.space.size, self.space.size)), dict[int, Array](), 0.0
         for place, one in enumerate(self.residuals):
+            square = self._square(one, 1)
+            whole += square
             if one.kind == "data":
-                scaled = self._rows(one, 1 / float(np.sqrt(self.variances[place])))
-                determined = sum(float(np.sum((rows @ inverse) * rows)) for _, rows in scaled)
-                free = len(one.values) - determined
-                self.variances[place] *= len(one.values) / max(free, 1.0) * self.correlated[place]
-                left += free
-        return left
+                of_data[place] = square
+        inverse, loose = _inverse(whole)
+        for place, square in of_data.items():
+            count, hat = len(self.residuals[place].values), inverse @ square
+            free = count - 2 * float(np.trace(hat)) + float(np.sum(hat * hat.T))
+            self.variances[place] *= count / max(free, 1.0) * self.correlated[place]
+            left += free
+        noise = np.zeros_like(inverse)
+        for one, variance in zip(self.residuals, self.variances, strict=True):
+            noise += variance * self._square(one, 2)
+        return inverse @ noise @ inverse, left, loose
 
     def inverse(self) -> tuple[Array, Array, Array]:
-        """Return the pseudo-inverse, which part of each direction it leaves out, and the step of Gauss and Newton."""
+        """Return the inverse of Σ JᵀJ/σ², which part of each direction it leaves out, and the step to its minimum."""
         size = self.space.size
         square, slope = np.zeros((size, size)), np.zeros(size)
         for one, variance in zip(self.residuals, self.variances, strict=True):
             for values, rows in self._rows(one, 1 / float(np.sqrt(variance))):
                 square += rows.T @ rows
                 slope += rows.T @ np.ravel(values)
-        scale = np.sqrt(np.maximum(np.diag(square), np.max(np.diag(square)) * 1e-30))
-        curvatures, vectors = np.linalg.eigh(square / np.outer(scale, scale))
-        kept = curvatures > 1e-14 * curvatures[-1]
-        half = vectors[:, kept] / np.sqrt(curvatures[kept]) / scale[:, None]
-        found: Array = half @ half.T
-        return found, np.sum(vectors[:, ~kept] ** 2, axis=1), -(found @ slope)
+        found, lost = _inverse(square)
+        return found, lost, -(found @ slope)
+
+
+def _inverse(square: Array) -> tuple[Array, Array]:
+    """Return the pseudo-inverse of a Hessian, and which part of each direction it leaves out."""
+    scale = np.sqrt(np.maximum(np.diag(square), np.max(np.diag(square)) * 1e-30))
+    curvatures, vectors = np.linalg.eigh(square / np.outer(scale, scale))
+    kept = curvatures > 1e-14 * curvatures[-1]
+    half = vectors[:, kept] / np.sqrt(curvatures[kept]) / scale[:, None]
+    found: Array = half @ half.T
+    return found, np.sum(vectors[:, ~kept] ** 2, axis=1)
 
 
 def _coefficients(space: Space) -> Array:
@@ -184,7 +209,8 @@ def intervals(solution: Solution, level: float) -> dict[str, tuple[Any, Any]]:
     found = confidence(solution)
     if found.doubts:
         warn(
-            f"there are no intervals of confidence: {'; '.join(found.doubts)}. Make more steps, give data more weight "
-            '(weights={"data": 100}, say), or mend the model.'
+            f"there are no intervals of confidence: {'; '.join(found.doubts)}. Make more steps, mend the model, "
+            "state the noise of data, Data(noise=…), or help the search: first solve(weights={'data': 100}), say, then "
+            "from there without, solve(params=solution.params)."
         )
     return found.intervals(level)
