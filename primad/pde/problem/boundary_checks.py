@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,18 +84,19 @@ def _check_twice(condition: Condition, before: list[Condition], name: str, part:
 
 def _check_ends(statement: Statement, said: Mapping[tuple[str, str], Sequence[Condition]]) -> None:
     """Raise where both ends of a periodic coordinate have a further condition: the ends are one place."""
+    for name, coordinate in _repeating(statement):
+        ends = [[one for one in said[name, f"{coordinate}{end}"] if not isinstance(one, Periodic)] for end in "-+"]
+        if all(ends):
+            raise ProblemError(
+                f"a periodic condition and a {ends[1][0].kind} of {name} on the part '{coordinate}+' of "
+                "the boundary contradict each other",
+                why="Both ends are one place, of which something is said at the other one.",
+                fix=f"give conditions on '{coordinate}-' alone, or leave Periodic out.",
+            )
+
+
+def _repeating(statement: Statement) -> Iterator[tuple[str, str]]:
+    """Yield unknowns, and the coordinates in which they repeat."""
     for condition in statement.conditions:
         if isinstance(condition, Periodic):
-            for name in concerned(condition, statement):
-                for coordinate in condition.coordinates:
-                    ends = [
-                        [other for other in said[name, f"{coordinate}{end}"] if not isinstance(other, Periodic)]
-                        for end in "-+"
-                    ]
-                    if all(ends):
-                        raise ProblemError(
-                            f"a periodic condition and a {ends[1][0].kind} of {name} on the part '{coordinate}+' of "
-                            "the boundary contradict each other",
-                            why="Both ends are one place, of which something is said at the other one.",
-                            fix=f"give conditions on '{coordinate}-' alone, or leave Periodic out.",
-                        )
+            yield from product(concerned(condition, statement), condition.coordinates)
