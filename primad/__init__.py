@@ -118,6 +118,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "implicit",
     "integrate",
     "jacfwd",
     "jacobian",
@@ -172,6 +173,7 @@ _LATE = {
 """What is imported when it is first asked for: most programs never do, and SymPy takes longer than all the rest."""
 
 if TYPE_CHECKING:
+    from primad import implicit as implicit
     from primad import integrate as integrate
     from primad import optimize as optimize
     from primad import pde as pde
@@ -185,7 +187,7 @@ else:
 
     def __getattr__(name: str) -> object:
         """Import what is asked for late."""
-        if name in ("integrate", "optimize", "pde"):
+        if name in ("implicit", "integrate", "optimize", "pde"):
             return import_module(f"primad.{name}")
         if name in _LATE:
             return getattr(import_module(_LATE[name]), name)

@@ -34,6 +34,10 @@ def check_counts(rule: Any, *names: str) -> None:
             raise ShapeError(f"{type(rule).__name__}: {name} must be a positive integer, got {count!r}")
 
 
+IMPLICIT = ("least_squares", "minimize", "root")
+"""Solvers that `primad.implicit` has under the same name."""
+
+
 def check_plain(what: str, values: Tree) -> None:
     """Raise if there is a traced array in a tree: optimisers run on plain numbers.
 
@@ -42,13 +46,19 @@ def check_plain(what: str, values: Tree) -> None:
     """
     if not any(isinstance(leaf, TracedArray) for leaf in tree.leaves(values)):
         return
+    outside = f"call {what} outside of grad, jit and vmap"
+    fix = (
+        f"{outside}; inside, put it into a function with primad.opaque(result=…) and give this its derivative, that of "
+        "the implicit function, with primad.custom_jvp."
+    )
+    if what == "solve_ivp":
+        fix = "take primad.integrate.solve_ivp, which is recorded."
+    elif what in IMPLICIT:
+        fix = f"take primad.implicit.{what}, whose result is differentiated, or {fix}"
     raise NotDifferentiableError(
         f"{what} got a traced array, so it would be differentiated, batched or compiled",
         why="It runs on plain numbers, and how the solution moves with its parameters is not recorded.",
-        fix="take primad.integrate.solve_ivp, which is recorded."
-        if what == "solve_ivp"
-        else f"call {what} outside of grad, jit and vmap; inside, put it into a function with primad.opaque(result=…) "
-        "and give this its derivative, that of the implicit function, with primad.custom_jvp.",
+        fix=fix,
     )
 
 

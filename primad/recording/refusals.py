@@ -34,6 +34,14 @@ _OF_SCIPY_LINALG = frozenset((
 """Functions of `scipy.linalg` that `primad.scipy.linalg` has."""
 _OF_THE_SPECTRUM = {"logm": "np.log(w)", "fractional_matrix_power": "w**p"}
 """Functions of matrices whose values may be complex: what they do to the eigenvalues."""
+_SOLVED = {
+    **dict.fromkeys(("bisect", "brenth", "brentq", "fsolve", "newton", "newton_krylov", "ridder", "root"), "root"),
+    **dict.fromkeys(("root_scalar", "toms748", "broyden1", "broyden2", "anderson"), "root"),
+    **dict.fromkeys(("minimize", "minimize_scalar", "fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b"), "minimize"),
+    **dict.fromkeys(("least_squares", "leastsq"), "least_squares"),
+    "fixed_point": "fixed_point",
+}
+"""Functions of `scipy.optimize`, and that of `primad.implicit` whose result is differentiated."""
 _ROUNDING = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.fix"}
 _OTHER_NAMES = {
     "pow": "np.power", "fabs": "np.abs", "fsum": "np.sum", "sumprod": "np.dot", "dist": "np.linalg.norm",
@@ -146,6 +154,11 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         return (
             "its result may be complex, and primad's numbers are real; of a symmetric positive definite matrix without "
             f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {_OF_THE_SPECTRUM[name]}) @ v.T."
+        )
+    if module.startswith("scipy.optimize") and name in _SOLVED:
+        return (
+            f"call primad.implicit.{_SOLVED[name]}(f, x0), whose derivative is that of what it finds; its solver= may call "
+            f"{now.called}; {READ}."
         )
     if module.startswith("numpy.testing"):
         return "compare what the function returns, or primad.value(x), a plain array."

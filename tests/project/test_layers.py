@@ -18,7 +18,7 @@ from primad.ops.record.primitive import Primitive
 PACKAGE = Path(__file__).parents[2] / "primad"
 ORDER = [
     "errors", "system", "ir", "parallel", "recording", "ops", "numpy", "scipy", "nn", "transforms", "simplify",
-    "native", "xla", "runtime", "programs", "functional", "integrate", "optimize", "explanation", "verify",
+    "native", "xla", "runtime", "programs", "functional", "implicit", "integrate", "optimize", "explanation", "verify",
     "symbolic", "pde", "compat", "cli",
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}

@@ -87,10 +87,6 @@ def root(c: Any) -> Any:
     return scipy.optimize.brentq(lambda t: t**3 - c, 0.0, 2.0)
 
 
-cube_root: Any = primad.custom_jvp(primad.opaque(root, result=lambda c: c))
-cube_root.defjvp(lambda primals, tangents: (out := cube_root(*primals), tangents[0] / (3 * out * out)))
-
-
 # The way out of functions that cannot be recorded, as docs/adding_a_primitive.md has it.
 inverted: Any = primad.custom_jvp(primad.opaque(np.linalg.inv, result=lambda m: m, vmap="vectorized"))
 inverted.defjvp(lambda primals, tangents: (out := inverted(*primals), -(out @ tangents[0] @ out)))
@@ -262,8 +258,15 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a root finder": (
         lambda x: root(x[0]),
-        elsewhere("scipy.optimize.brentq(lambda t: t ** 3 - c, 0.0, 2.0)", "float64[]", "scipy.optimize.brentq"),
-        lambda x: cube_root(x[0]),
+        needs(
+            "scipy.optimize.brentq(lambda t: t ** 3 - c, 0.0, 2.0)",
+            "float64[]",
+            "call primad.implicit.root(f, x0), whose derivative is that of what it finds; its solver= may call "
+            f"scipy.optimize.brentq; {READ}",
+        ),
+        lambda x: primad.implicit.root(
+            lambda t: t**3 - x[0], 1.0, solver=lambda f, x0: scipy.optimize.brentq(f, 0.0, 2.0)
+        ),
     ),
     "a special function in Python": (
         lambda x: scipy.special.softmax(x),

@@ -129,6 +129,11 @@ class ComputedForm(SparseForm):
     def _found(self) -> Found:
         return self._matrix.found(self._values, len(self._parts[0].program.inputs))
 
+    @property
+    def count(self) -> int:
+        """How many entries may not be zero."""
+        return len(self._found.columns)
+
     def pattern(self) -> Any:
         """Return which entries may not be zero, as SciPy's sparse array of truth values."""
         return self._found.matrix(np.ones(len(self._found.columns), np.bool_))

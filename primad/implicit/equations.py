@@ -1,0 +1,222 @@
+"""Equations F(x, a) = 0 as programs: residuals, the Jacobian in x, and its factors, kept for all directions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primad.errors import MatrixError, NotFiniteError
+from primad.functional.derivatives.sparse_matrices import ComputedForm
+from primad.ir.key import Key
+from primad.ir.program import ClosedProgram, Program
+from primad.programs.derived_programs import derived
+from primad.programs.jacobians.blocks import whole
+from primad.programs.jacobians.jacobian_laws import jacobian_
+from primad.programs.jacobians.jacobian_programs import only, restricted, tangent_of
+from primad.runtime.cache import Cache
+from primad.runtime.executors.dispatch import prepared, prepared_call
+from primad.transforms import reverse
+from primad.transforms.lowering import expand
+
+Array = np.ndarray[Any, Any]
+
+SPARSE_FROM = 200
+"""Unknowns from which it is looked for zeros of the Jacobian. Chosen: factors of fewer take less than a millisecond."""
+SPARSE_SHARE = 0.2
+"""Share of the Jacobian's entries, at most, for sparse factors. Chosen: with more, dense ones take less time."""
+FOLD = 0.1
+"""How much the Jacobian may change within the error of a solution, as a share of itself. At a regular one it is of the
+size of rounding errors; where two solutions meet it is a half, since Newton's steps then halve the distance."""
+
+
+class JacobianKey(NamedTuple):
+    """The dense Jacobian of an equation in its unknowns."""
+
+    of: Key
+    output: int
+    kind: str = "equation's Jacobian"
+
+
+class FactorsKey(NamedTuple):
+    """Factors of an equation's Jacobian at a point."""
+
+    of: Key
+    values: bytes
+    kind: str = "factors"
+
+
+_FACTORS = Cache(16)
+"""Factors of Jacobians at solutions: tangents and cotangents of one solution take the same."""
+
+
+class Factors:
+    """Factors of a matrix, sparse or not.
+
+    Args:
+        matrix: NumPy's array, or SciPy's sparse one.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        if isinstance(matrix, np.ndarray):
+            from scipy.linalg import lapack  # loads when it is called
+
+            getrf, self._getrs = lapack.get_lapack_funcs(("getrf", "getrs"), (matrix,))
+            *self._dense, place = getrf(matrix)
+            if place > 0:
+                raise np.linalg.LinAlgError(f"pivot {place} is 0")
+        else:
+            from scipy.sparse.linalg import splu
+
+            try:
+                self._sparse = splu(matrix.tocsc())
+            except RuntimeError as error:  # what SciPy raises of a singular matrix
+                raise np.linalg.LinAlgError(str(error)) from None
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory."""
+        return tuple(self._dense) if isinstance(self.matrix, np.ndarray) else (self._sparse.L.data, self._sparse.U.data)
+
+    def solve(self, b: Array, transposed: bool = False) -> Array:
+        """Return the solution with the matrix, or with the transposed one."""
+        if isinstance(self.matrix, np.ndarray):
+            found: Array = self._getrs(*self._dense, b, trans=int(transposed))[0]
+            return found
+        solved: Array = self._sparse.solve(b, "T" if transposed else "N")
+        return solved
+
+
+class Equation:
+    """F(x, a) = 0, for a program (x, a, what was captured) -> (F, what its solver takes) of a row of unknowns x.
+
+    Attributes:
+        of: the program; F has as many numbers as x.
+        solver: (function, x0) -> x, of the user's; None for the one that there is.
+        tolerance: how large the residual may be at a solution, as a share of the terms that it is a sum of.
+        name: of the function that users call, which says what the solver takes.
+        unknowns: takes a row of unknowns to what the solver takes; its `row` takes that back.
+    """
+
+    def __init__(
+        self, of: ClosedProgram, solver: Callable[..., Any] | None, tolerance: float, name: str, unknowns: Any
+    ) -> None:
+        self.of, self.solver, self.tolerance, self.name, self.unknowns = of, solver, tolerance, name, unknowns
+        self.key = (of.key, solver, tolerance, name, unknowns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Equation) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"<equation of {self.of.program.label}>"
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def values(self, x: Array, given: Sequence[Array]) -> list[Array]:
+        """Return F, and what the solver takes."""
+        return [np.asarray(found) for found in prepared_call(self.of).run([x, *given])]
+
+    def residual(self, x: Array, given: Sequence[Array]) -> Array:
+        """Return F."""
+        return self.values(x, given)[0]
+
+    def jacobian(self, x: Array, given: Sequence[Array], output: int = 0) -> Any:
+        """Return ∂F/∂x, as SciPy's sparse array where most of it is zero; or that of what the solver takes."""
+        rows, columns = whole(self.of.out_types[output].shape), whole(x.shape)
+        options = {"output": output, "argument": 0, "mode": "auto", "rows": rows, "columns": columns}
+        if x.size >= SPARSE_FROM:
+            form = ComputedForm(self.of, jacobian_, options, [x, *given])
+            if form.count <= SPARSE_SHARE * self.of.out_types[output].size * x.size:
+                return form.sparse("csc")
+        build = jacobian_.build
+        assert build is not None
+        run = prepared(JacobianKey(self.of.key, output), lambda: build(self.of.hoisted, **options)).run
+        return np.asarray(run([x, *given])[0])
+
+    def factors(self, x: Array, given: Sequence[Array]) -> Factors:
+        """Return the factors of the Jacobian at a solution, which are kept.
+
+        Raises:
+            MatrixError: where the Jacobian is singular there, as where two solutions meet.
+        """
+        digest = hashlib.blake2b(digest_size=32)
+        for value in (x, *given):
+            digest.update(np.ascontiguousarray(value).data)
+        key = FactorsKey(self.of.key, digest.digest())
+        found: Factors = _FACTORS.get(key, lambda: self._regular(x, given))
+        return found
+
+    def _regular(self, x: Array, given: Sequence[Array]) -> Factors:
+        matrix = self.jacobian(x, given)
+        if not np.isfinite(matrix if isinstance(matrix, np.ndarray) else matrix.data).all():
+            raise NotFiniteError(f"{self.name}: the Jacobian at the solution is not finite")
+        reason = "A small change of what it depends on would not change the solution by a small amount, or not at all."
+        try:
+            factors = Factors(matrix)
+        except np.linalg.LinAlgError as error:
+            raise self._singular(reason, str(error)) from None
+        if self._is_fold(factors, x, given):
+            raise self._singular(reason, "two solutions meet here")
+        return factors
+
+    def _is_fold(self, factors: Factors, x: Array, given: Sequence[Array]) -> bool:
+        """Say whether the Jacobian differs from itself within what is not known of the solution.
+
+        It is looked at in the direction in which the inverse is largest: one step of inverse iteration finds it where
+        that matters.
+        """
+        with np.errstate(all="ignore"):
+            weak = factors.solve(np.ones_like(x))
+            weak = weak / np.linalg.norm(weak)
+            unknown = np.sqrt(np.finfo(x.dtype).eps) * np.max(np.abs(x), initial=0.0)
+            there = x - factors.solve(self.residual(x, given)) - unknown * weak
+            change = (self.jacobian(there, given) - factors.matrix) @ weak
+            return bool(np.linalg.norm(factors.solve(change)) > FOLD)
+
+    def _singular(self, reason: str, found: str) -> MatrixError:
+        return MatrixError(
+            f"{self.name}: the Jacobian is singular at the solution ({found}), so it has no derivative",
+            why=reason,
+            fix="take the derivative away from such a point, or let the equation say which solution is meant.",
+        )
+
+    # -- programs ------------------------------------------------------------------------------------------------------
+
+    def tangent(self, active: tuple[bool, ...]) -> Program:
+        """Return the program (x, a, tangents of the active inputs) -> tangent of F."""
+        found: Program = derived(
+            "equation's tangent",
+            self.of,
+            active,
+            lambda: expand(tangent_of(restricted(self.of.hoisted, 0, 0), active, True)),
+        )
+        return found
+
+    def along(self, transposed: bool) -> Program:
+        """Return the program (x, a, v) -> ∂F/∂x v, or its transpose times v."""
+
+        def made() -> Program:
+            program = restricted(self.of.hoisted, 0, 0)
+            if not transposed:
+                return expand(tangent_of(program, only(program, 0), True))
+            back = reverse.vjp(program, only(program, 0))
+            return expand(Program(back.trace, back.inputs, back.outputs[1:]))
+
+        found: Program = derived("equation along", self.of, transposed, made)
+        return found
+
+    def change_along(self, active: tuple[bool, ...], transposed: bool) -> Program:
+        """Return the program (x, a, v, tangents of active ones of x and a) -> tangent of what `along` gives."""
+        found: Program = derived(
+            "equation's change along",
+            self.of,
+            (active, transposed),
+            lambda: expand(tangent_of(self.along(transposed), (*active, False), True)),
+        )
+        return found

@@ -1,0 +1,149 @@
+"""Solutions of equations as ops: what a program has of a solver is the solution, and linear systems at it.
+
+With F(x, a) = 0 the tangent of x is that of the implicit function theorem, ẋ = −(∂F/∂x)⁻¹ (∂F/∂a) ȧ. The second op is
+the solution of a linear system with ∂F/∂x, or with its transpose: linear in the right hand side, transposed to the
+other, and with a tangent in x and a of its own, so that derivatives of every order are these two ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import ShapeError
+from primad.implicit.equations import Array, Equation
+from primad.implicit.solving import solve
+from primad.ir.array_types import ArrayType, Linear, Zero
+from primad.ops.record.primitive import Primitive
+from primad.ops.record.rules import tangent_sum
+from primad.transforms import batching
+from primad.transforms.lowering import inline
+
+Batches = tuple[tuple[tuple[bool, ...], int], ...]
+"""For each vmap, from the inside out, which operands have its axis, and its length."""
+
+
+def _sizes(batches: Batches) -> tuple[int, ...]:
+    return tuple([size for _, size in reversed(batches)])
+
+
+def _one_by_one(compute: Callable[..., Array], arrays: Sequence[Any], batches: Batches) -> Array:
+    """Compute what a stack of operands gives, row by row."""
+    if not batches:
+        return compute(*arrays)
+    mapped = [[flags[i] for flags, _ in reversed(batches)] for i in range(len(arrays))]
+    sizes = _sizes(batches)
+    rows = []
+    for index in np.ndindex(sizes):
+        place = [tuple([i for i, on in zip(index, own, strict=True) if on]) for own in mapped]
+        rows.append(compute(*[np.asarray(x)[at] for x, at in zip(arrays, place, strict=True)]))
+    return np.stack(rows).reshape((*sizes, *rows[0].shape)) if rows else np.empty((*sizes, 0))
+
+
+def _type(of: Equation, types: Sequence[ArrayType], count: int, batches: Batches) -> ArrayType:
+    """Return the type of a solution; behind so many operands are those of the equation."""
+    rows = [ArrayType(x.shape[sum([flags[i] for flags, _ in batches]) :], x.dtype) for i, x in enumerate(types)]
+    wanted = [node.type for node in (*of.of.program.inputs, *of.of.program.sources)]
+    if rows[count:] != wanted or rows[0] != wanted[0]:
+        raise ShapeError(f"{of.name}: the equation takes {wanted}, got {rows}")
+    return ArrayType((*_sizes(batches), *wanted[0].shape), wanted[0].dtype)
+
+
+def _batched(op: Primitive) -> Callable[..., Any]:
+    def batch(flags: tuple[bool, ...], size: int, *operands: Any, batches: Batches = (), **params: Any) -> Any:
+        return op(*operands, batches=(*batches, (flags, size)), **params)
+
+    return batch
+
+
+# -- the solution ------------------------------------------------------------------------------------------------------
+
+
+def _push_solution(tangents: Sequence[Any], out: Any, *inputs: Any, of: Equation, batches: Batches = ()) -> Any:
+    active = tuple([not isinstance(t, Zero) for t in tangents[1:]])
+    if not any(active):
+        return Zero(out.type)
+    moving = [t for t in tangents[1:] if not isinstance(t, Zero)]
+    program = of.tangent((False, *active))
+    for flags, size in batches:
+        own = [on for on, moves in zip(flags[1:], active, strict=True) if moves]
+        program = batching.vmap(program, [True, *flags[1:], *own], size)
+    (change,) = inline(program, [out, *inputs[1:], *moving])
+    rows = tuple([((True, True, *flags[1:]), size) for flags, size in batches])
+    return -_apply(linear_solution, [change, out, *inputs[1:]], rows, of=of, transposed=False)
+
+
+def _apply(op: Primitive, operands: Sequence[Any], batches: Batches, **params: Any) -> Any:
+    return op(*operands, **params, **({"batches": batches} if batches else {}))
+
+
+solution: Primitive = Primitive(
+    "solution",
+    "custom",
+    lambda *arrays, of, batches=(): _one_by_one(lambda x, *given: solve(of, x, given), arrays, batches),
+    lambda *types, of, batches=(): _type(of, types, 0, batches),
+    _push_solution,
+    None,
+    None,
+    None,
+    batch=lambda *args, **params: _batched(solution)(*args, **params),
+    doc="The unknowns that solve an equation, from where its solver starts.",
+)
+
+
+# -- linear systems at a solution --------------------------------------------------------------------------------------
+
+
+def _solved(b: Array, x: Array, *given: Array, of: Equation, transposed: bool) -> Array:
+    return of.factors(x, given).solve(np.asarray(b), transposed)
+
+
+def _push_linear(
+    tangents: Sequence[Any], out: Any, b: Any, *inputs: Any, of: Equation, transposed: bool, batches: Batches = ()
+) -> Any:
+    """With A u = b: A u̇ = ḃ − Ȧ u."""
+    first, *others = tangents
+    active = tuple([not isinstance(t, Zero) for t in others])
+    terms = []
+    if not isinstance(first, Zero):
+        terms.append(_apply(linear_solution, [first, *inputs], batches, of=of, transposed=transposed))
+    if any(active):
+        program = of.change_along(active, transposed)
+        for flags, size in batches:
+            own = [on for on, moves in zip(flags[1:], active, strict=True) if moves]
+            program = batching.vmap(program, [*flags[1:], True, *own], size)
+        (change,) = inline(program, [*inputs, out, *[t for t in others if not isinstance(t, Zero)]])
+        rows = tuple([((True, *flags[1:]), size) for flags, size in batches])
+        terms.append(-_apply(linear_solution, [change, *inputs], rows, of=of, transposed=transposed))
+    return tangent_sum(terms) if terms else Zero(out.type)
+
+
+def _pull_linear(
+    cotangent: Any, b: Any, *inputs: Any, of: Equation, transposed: bool, batches: Batches = ()
+) -> list[Any]:
+    if any(isinstance(x, Linear) for x in inputs):
+        raise ShapeError(f"{of.name}: a linear system is linear in its right hand side only")
+    rows = tuple([((True, *flags[1:]), size) for flags, size in batches])
+    found = _apply(linear_solution, [cotangent, *inputs], rows, of=of, transposed=not transposed)
+    repeated = tuple([axis for axis, (flags, _) in enumerate(reversed(batches)) if not flags[0]])
+    return [ops.sum(found, axes=repeated) if repeated else found, *[None] * len(inputs)]
+
+
+linear_solution: Primitive = Primitive(
+    "linear_solution",
+    "custom",
+    lambda *arrays, of, transposed, batches=(): _one_by_one(
+        lambda *xs: _solved(*xs, of=of, transposed=transposed), arrays, batches
+    ),
+    lambda b, *types, of, transposed, batches=(): _type(of, [b, *types], 1, batches),
+    _push_linear,
+    _pull_linear,
+    None,
+    None,
+    linear_operands=(0,),
+    batch=lambda *args, **params: _batched(linear_solution)(*args, **params),
+    doc="The solution of a linear system with the Jacobian of an equation at its solution, or with its transpose.",
+)
