@@ -9,35 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primad.errors import MatrixError, NotFiniteError
-from primad.functional.derivatives.sparse_matrices import ComputedForm
+from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM, SPARSE_SHARE, RecordedJacobian
 from primad.ir.key import Key
 from primad.ir.program import ClosedProgram, Program
 from primad.programs.derived_programs import derived
-from primad.programs.jacobians.blocks import whole
-from primad.programs.jacobians.jacobian_laws import jacobian_
 from primad.programs.jacobians.jacobian_programs import only, restricted, tangent_of
 from primad.runtime.cache import Cache
-from primad.runtime.executors.dispatch import prepared, prepared_call
+from primad.runtime.executors.dispatch import prepared_call
 from primad.transforms import reverse
 from primad.transforms.lowering import expand
 
 Array = np.ndarray[Any, Any]
 
-SPARSE_FROM = 200
-"""Unknowns from which it is looked for zeros of the Jacobian. Chosen: factors of fewer take less than a millisecond."""
-SPARSE_SHARE = 0.2
-"""Share of the Jacobian's entries, at most, for sparse factors. Chosen: with more, dense ones take less time."""
 FOLD = 0.1
 """How much the Jacobian may change within the error of a solution, as a share of itself. At a regular one it is of the
 size of rounding errors; where two solutions meet it is a half, since Newton's steps then halve the distance."""
-
-
-class JacobianKey(NamedTuple):
-    """The dense Jacobian of an equation in its unknowns."""
-
-    of: Key
-    output: int
-    kind: str = "equation's Jacobian"
 
 
 class FactorsKey(NamedTuple):
@@ -128,16 +114,8 @@ class Equation:
 
     def jacobian(self, x: Array, given: Sequence[Array], output: int = 0) -> Any:
         """Return ∂F/∂x, as SciPy's sparse array where most of it is zero; or that of what the solver takes."""
-        rows, columns = whole(self.of.out_types[output].shape), whole(x.shape)
-        options = {"output": output, "argument": 0, "mode": "auto", "rows": rows, "columns": columns}
-        if x.size >= SPARSE_FROM:
-            form = ComputedForm(self.of, jacobian_, options, [x, *given])
-            if form.count <= SPARSE_SHARE * self.of.out_types[output].size * x.size:
-                return form.sparse("csc")
-        build = jacobian_.build
-        assert build is not None
-        run = prepared(JacobianKey(self.of.key, output), lambda: build(self.of.hoisted, **options)).run
-        return np.asarray(run([x, *given])[0])
+        share = SPARSE_SHARE if len(x) >= SPARSE_FROM else 0.0
+        return RecordedJacobian(self.of, output).at([x, *given], share)
 
     def factors(self, x: Array, given: Sequence[Array]) -> Factors:
         """Return the factors of the Jacobian at a solution, which are kept.

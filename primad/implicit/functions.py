@@ -13,8 +13,7 @@ from primad.functional.derived_calls import Call
 from primad.implicit.equations import Equation
 from primad.implicit.solution_ops import solution
 from primad.ir.program import ClosedProgram
-from primad.numpy.shapes.arranging import concatenate
-from primad.numpy.shapes.shaping import ravel, reshape
+from primad.numpy.shapes.shaping import concatenate, ravel, reshape
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from primad.errors import DomainError, ShapeError
-from primad.implicit.equations import SPARSE_FROM, Array, Equation, Factors
+from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
+from primad.implicit.equations import Array, Equation, Factors
 
 MOST_STEPS = 100
 """Newton's steps from the start, at most. Chosen: those that converge take ten."""

@@ -157,8 +157,8 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         )
     if module.startswith("scipy.optimize") and name in _SOLVED:
         return (
-            f"call primad.implicit.{_SOLVED[name]}(f, x0), whose derivative is that of what it finds; its solver= may call "
-            f"{now.called}; {READ}."
+            f"call primad.implicit.{_SOLVED[name]}(f, x0), whose derivative is that of what it finds; its solver= may "
+            f"call {now.called}; {READ}."
         )
     if module.startswith("numpy.testing"):
         return "compare what the function returns, or primad.value(x), a plain array."

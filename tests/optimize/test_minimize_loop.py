@@ -252,7 +252,7 @@ def test_scipys_solvers_say_what_is_wrong() -> None:
         (lambda: minimize(loss, START, bounds=(1.0, 0.0)), "above the upper"),
         (lambda: minimize(loss, START, bounds=({"x": np.zeros(3), "y": 0.0}, 1.0)), r"shape \(3,\)"),
         (lambda: minimize(loss, START, constraints={"fun": loss}), "'eq' or 'ineq'"),
-        (lambda: least_squares(residuals, START, jac_sparsity=np.ones((4, 4))), "the exact Jacobian is a whole"),
+        (lambda: least_squares(residuals, START, jac_sparsity=np.ones((9, 4))), r"jac_sparsity of shape \(9, 4\)"),
         (lambda: root(lambda p: p["x"], START), "2 results for 4 unknowns"),
         (lambda: solve_ivp(lambda t, y: {"x": y["x"]}, (0, 1), START), "the result of fun"),
         (lambda: solve_ivp(lambda t, y: {"x": y["x"][0], "y": y["y"]}, (0, 1), START), "a part of the state"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from primad.errors import PACKAGE, NotFiniteError, ShapeError, TracingError, is_users
 from primad.functional.derivatives.lazy_matrices import jacobian
+from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM, SPARSE_SHARE, jacobian_of
 from primad.functional.jit import jit
 from primad.ir.array_types import check_dtype
 from primad.numpy.shapes.shaping import concatenate, reshape
@@ -23,12 +24,16 @@ Function = Callable[..., Any]
 
 
 def recorded_once(function: Function) -> Function:
-    """Return a function compiled; where it branches on a value, its error names the solvers' option `compiled`."""
-    compiled = jit(function)
+    """Return a function compiled (see `naming_compiled`)."""
+    return naming_compiled(jit(function))
+
+
+def naming_compiled(function: Function) -> Function:
+    """Return a function whose error, where it branches on a value, names the solvers' option `compiled`."""
 
     def found(*values: Any) -> Any:
         try:
-            return compiled(*values)
+            return function(*values)
         except TracingError as error:
             if not error.only_types:
                 raise
@@ -163,6 +168,25 @@ class Plain:
 
         rows = self.ready(found)
         return lambda x: np.asarray(rows(self.tree(x)), np.float64)
+
+    def large_matrix(self) -> Callable[[Vector], Any]:
+        """Return the same; of many parameters the Jacobian is SciPy's sparse array where most of it is zero."""
+        return self.matrix() if self.space.size < SPARSE_FROM else self.sparse_matrix(SPARSE_SHARE)
+
+    def sparse_matrix(self, share: float = 1.0) -> Callable[[Vector], Any]:
+        """Return the function that takes a vector to the Jacobian there, as SciPy's sparse array.
+
+        Args:
+            share: of the entries, up to which it is that, and not NumPy's.
+        """
+        kept: list[Function] = []
+
+        def at(x: Vector) -> Any:
+            if not kept or not self._compiled:
+                kept[:] = [jacobian_of(lambda row: self.joined(self.space.tree(row)), x, not self._compiled)]
+            return kept[0](x, share).astype(np.float64)
+
+        return self.plain(naming_compiled(at))
 
     def not_finite(self, x: Vector, where: str, is_recorded: bool = True, rows: Any = None) -> NotFiniteError:
         """Return the error for residuals that are NaN or infinite at a vector: which, and the op that made it.

@@ -142,7 +142,8 @@ def _values(flat: Plain, jac: Any, method: str) -> tuple[Function, Function]:
     """Return a constraint's function and its Jacobian, which may be the user's: then the function is not recorded."""
     if callable(jac):
         return flat.values(as_it_is=True), flat.given(jac)
-    return flat.values(method in BY_VALUES and not flat.is_recordable(flat.call)), flat.matrix()
+    matrix = flat.large_matrix() if method == "trust-constr" else flat.matrix()
+    return flat.values(method in BY_VALUES and not flat.is_recordable(flat.call)), matrix
 
 
 def _hessian(flat: Plain, jac: Any, strategy: Any) -> Any:

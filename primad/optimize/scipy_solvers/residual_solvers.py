@@ -74,7 +74,8 @@ def least_squares(
         diff_step: has no effect.
         tr_solver: as SciPy's.
         tr_options: as SciPy's.
-        jac_sparsity: is refused: the exact Jacobian is a whole matrix, or products.
+        jac_sparsity: as SciPy's, which entries may not be zero. SciPy gets the exact Jacobian as a sparse array, whose
+            entries are found by themselves; those that the declaration misses are an error.
         max_nfev: as SciPy's.
         verbose: as SciPy's.
         args: other arguments of `fun`.
@@ -107,7 +108,7 @@ def least_squares(
     """
     from scipy import optimize  # loads when it is called
 
-    _check_options(jac, method, jac_sparsity)
+    _check_options(jac, method)
     flat = Plain(fun, x0, args, "least_squares", compiled, kwargs)
     settings: dict[str, Any] = {
         "ftol": ftol, "xtol": xtol, "gtol": gtol, "loss": loss, "f_scale": f_scale, "tr_solver": tr_solver,
@@ -122,7 +123,7 @@ def least_squares(
     if not np.all(np.isfinite(flat.start)):
         raise flat.not_finite(flat.start, "at the start")
     limits = bounds_of(flat, bounds, by_element=False)
-    values, matrix = _supplied(flat, jac, products)
+    values, matrix = _supplied(flat, jac, products, jac_sparsity)
     found = optimize.least_squares(values, flat.start, matrix, bounds=(limits.lb, limits.ub), method=method, **settings)
     found.x, found.grad = flat.tree(found.x), flat.tree(found.grad)
     found.active_mask = tree.map(lambda leaf: np.asarray(leaf, int), flat.tree(found.active_mask))
@@ -130,13 +131,8 @@ def least_squares(
     return found
 
 
-def _check_options(jac: Any, method: Any, jac_sparsity: Any) -> None:
+def _check_options(jac: Any, method: Any) -> None:
     """Raise for what SciPy takes and this does not, and for what neither knows."""
-    if jac_sparsity is not None:
-        raise TracingError(
-            "least_squares: jac_sparsity is for differences, and the exact Jacobian is a whole matrix",
-            fix="leave jac_sparsity out, or pass products=True for large problems: the matrix is not made then.",
-        )
     if not callable(jac) and not (isinstance(jac, str) and jac in SCHEMES):
         hint = (
             "write args=(…) if these are arguments of fun." if isinstance(jac, tuple) else "leave jac out: it is exact."
@@ -149,10 +145,12 @@ def _check_options(jac: Any, method: Any, jac_sparsity: Any) -> None:
         )
 
 
-def _supplied(flat: Plain, jac: Any, products: bool) -> tuple[Function, Function]:
+def _supplied(flat: Plain, jac: Any, products: bool, declared: Any) -> tuple[Function, Function]:
     """Return residuals and Jacobian of a vector; the first residuals, and all derivatives, are looked at."""
     if callable(jac):
         values, matrix = flat.values(as_it_is=True), flat.given(jac)
+    elif declared is not None:
+        values, matrix = flat.values(), _sparse(flat, declared)
     else:
         values, matrix = flat.values(), _operator(flat) if products else flat.matrix()
     checked = False
@@ -172,6 +170,29 @@ def _supplied(flat: Plain, jac: Any, products: bool) -> tuple[Function, Function
         return found
 
     return first_checked, all_checked
+
+
+def _sparse(flat: Plain, declared: Any) -> Callable[[Vector], Any]:
+    """Return the function that takes a vector to the Jacobian there as a sparse array, in declared places only."""
+    from scipy.sparse import csr_array
+
+    matrix, places = flat.sparse_matrix(), csr_array(declared).astype(bool)
+
+    def at(x: Vector) -> Any:
+        found = matrix(x).tocsr()
+        if places.shape != found.shape:
+            raise ShapeError(f"least_squares: jac_sparsity of shape {places.shape} for a Jacobian of {found.shape}")
+        missed = (found != 0).astype(int) - (found != 0).multiply(places).astype(int)
+        if missed.nnz:
+            row, column = (part[0] for part in missed.nonzero())
+            raise ShapeError(
+                f"least_squares: jac_sparsity misses an entry: the derivative of residual {row} in parameter {column} "
+                f"is {found[row, column]:.3g}",
+                fix="pass jac_sparsity=primad.jacobian(fun)(x0).pattern(), which misses none.",
+            )
+        return found
+
+    return at
 
 
 def _operator(flat: Plain) -> Callable[[Vector], Any]:

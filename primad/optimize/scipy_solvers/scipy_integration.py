@@ -19,7 +19,8 @@ __all__ = ["solve_ivp"]
 
 IMPLICIT = ("Radau", "BDF", "LSODA")
 EXPLICIT = ("RK45", "RK23", "DOP853")
-"""SciPy's methods: those that solve equations with the Jacobian, and the others."""
+SPARSE = ("Radau", "BDF")
+"""SciPy's methods: those that solve equations with the Jacobian, the others, and those that take a sparse one."""
 
 
 @entrance
@@ -39,7 +40,8 @@ def solve_ivp(
 ) -> Any:
     """Call `scipy.integrate.solve_ivp` on a plain function of a tree; stiff methods get the Jacobian.
 
-    `primad.integrate.solve_ivp` has fewer methods, and is itself differentiable.
+    Radau and BDF get a sparse one of a large state, where most of it is zero. `primad.integrate.solve_ivp` has fewer
+    methods, and is itself differentiable.
 
     Args:
         fun: a function (t, y, *args) that returns the derivative of y, a tree like y, written with NumPy.
@@ -89,7 +91,8 @@ def solve_ivp(
     if "atol" in given:
         given["atol"] = _tolerance(space, given["atol"])
     flat = Plain(_right(fun, space, vectorized, args), (y0, 0.0), (), "solve_ivp", compiled)
-    is_implicit = (method if isinstance(method, str) else method.__name__) in IMPLICIT
+    name = method if isinstance(method, str) else method.__name__
+    is_implicit = name in IMPLICIT
     jac = given.get("jac")
     if callable(jac):
         given["jac"] = flat.plain(lambda t, y: jac(t, space.tree(y), *args))
@@ -99,7 +102,7 @@ def solve_ivp(
         return values(np.append(y, t))
 
     if is_implicit and jac is None:
-        matrix = flat.matrix()
+        matrix = flat.large_matrix() if name in SPARSE else flat.matrix()
         given["jac"] = lambda t, y: matrix(np.append(y, t))[:, :-1]
     if events is not None:
         listed = events if isinstance(events, (tuple, list)) else (events,)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import TracingError, suggestion
+from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
 from primad.optimize.parameter_vectors import Tree
 from primad.optimize.scipy_solvers.derivatives import METHODS, derivatives
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, parameters
@@ -106,6 +107,8 @@ def minimize(
     if constraints:
         start = parameters(x0, "minimize")
         given["constraints"] = [constraint_of(one, start, compiled, name) for one in constraints]
+        if name == "trust-constr" and flat.space.size >= SPARSE_FROM:
+            options = {"sparse_jacobian": True, **(options or {})}  # that of a dense constraint too: all must be alike
     if callback is not None:
         given["callback"] = called_back(flat, callback)
     found = optimize.minimize(target, flat.start, method=method, tol=tol, options=options, **given)

@@ -1,0 +1,90 @@
+"""Large problems give SciPy's solvers sparse Jacobians, found from the function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, sparse
+
+import primad
+from primad import optimize as ours
+
+N = 12
+
+
+def brusselator(t: Any, u: Any, a: float = 3.4, diffusion: float = 0.1) -> Any:
+    """Two substances that react, and diffuse on a periodic grid."""
+    x, y = u.reshape(2, N, N)
+
+    def spread(z: Any) -> Any:
+        near = np.roll(z, 1, 0) + np.roll(z, -1, 0) + np.roll(z, 1, 1) + np.roll(z, -1, 1)
+        return diffusion * N * N * (near - 4 * z)
+
+    reaction = x * x * y
+    return np.stack([1 + reaction - (a + 1) * x + spread(x), a * x - reaction + spread(y)]).ravel()
+
+
+def start() -> Any:
+    points = np.arange(N) / N
+    x = 22 * np.tile(points * (1 - points) ** 1.5, (N, 1))
+    return np.concatenate([x.ravel(), 27 * x.T.ravel() / 22])
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF"])
+def test_stiff_systems_get_a_sparse_jacobian(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    theirs = integrate.solve_ivp
+
+    def watched(slope: Any, *args: Any, **given: Any) -> Any:
+        seen.append(given["jac"](0.0, start()))
+        return theirs(slope, *args, **given)
+
+    monkeypatch.setattr(integrate, "solve_ivp", watched)
+    found = ours.solve_ivp(brusselator, (0.0, 0.05), start(), method=method, rtol=1e-6)
+    (J,) = seen
+    assert sparse.issparse(J) and J.nnz == 2 * N * N * 6
+    np.testing.assert_allclose(J.toarray(), primad.jacobian(brusselator, 1)(0.0, start())[:, :], atol=1e-12)
+    plain = theirs(lambda t, u: brusselator(t, u), (0.0, 0.05), start(), method=method, rtol=1e-6)
+    np.testing.assert_allclose(found.y[:, -1], plain.y[:, -1], rtol=1e-4)
+
+
+def test_constraints_of_many_parameters_are_sparse() -> None:
+    """A chain of given length hangs least where its links all have their length."""
+    n = 101
+    along = np.linspace(0, 1, n)
+    start = np.concatenate([along, -0.2 * np.sin(np.pi * along)])
+
+    def links(p: Any) -> Any:
+        x, y = p.reshape(2, n)
+        return np.concatenate([np.diff(x) ** 2 + np.diff(y) ** 2, np.stack([x[0], y[0], x[-1] - 1, y[-1]])])
+
+    lengths = np.concatenate([np.full(n - 1, (1.2 / (n - 1)) ** 2), np.zeros(4)])
+    kinds: list[Any] = []
+
+    def height(p: Any) -> Any:
+        return np.mean(p[n:])
+
+    found = ours.minimize(
+        height, start, method="trust-constr", constraints=optimize.NonlinearConstraint(links, lengths, lengths),
+        options={"maxiter": 15}, callback=lambda x, state: kinds.append(state.jac[0]),
+    )  # fmt: skip
+    assert kinds and all(sparse.issparse(J) and J.nnz <= 4 * n for J in kinds)
+    assert found.constr_violation < 1e-4 and found.fun < height(start)
+
+
+def test_declared_zeros_are_checked() -> None:
+    def differences(x: Any) -> Any:
+        return np.concatenate([10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]])
+
+    x0 = np.full(300, 0.5)
+    pattern = primad.jacobian(differences)(x0).pattern()
+    found = ours.least_squares(differences, x0, jac_sparsity=pattern)
+    np.testing.assert_allclose(found.x, 1.0, rtol=1e-6)
+    dense = ours.least_squares(differences, x0, jac_sparsity=np.ones(pattern.shape))
+    np.testing.assert_allclose(dense.x, found.x, rtol=1e-6)
+    missing = pattern.toarray()
+    missing[3, 4] = False
+    with pytest.raises(primad.ShapeError, match="derivative of residual 3 in parameter 4 is 10"):
+        ours.least_squares(differences, x0, jac_sparsity=missing)
