@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.functional.derivatives.first_order import value_and_grad, vjp
+from primad.functional.derivatives.first_order import vjp
+from primad.functional.derivatives.gradients import value_and_grad
 from primad.functional.derived_calls import Call
 from primad.implicit.equations import Equation
 from primad.implicit.solution_ops import solution

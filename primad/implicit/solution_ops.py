@@ -17,6 +17,7 @@ from primad.errors import ShapeError
 from primad.implicit.equations import Array, Equation
 from primad.implicit.solving import solve
 from primad.ir.array_types import ArrayType, Linear, Zero
+from primad.ops.record.fields import Axes, Derivative
 from primad.ops.record.primitive import Primitive
 from primad.ops.record.rules import tangent_sum
 from primad.transforms import batching
@@ -81,15 +82,12 @@ def _apply(op: Primitive, operands: Sequence[Any], batches: Batches, **params: A
 
 
 solution: Primitive = Primitive(
-    "solution",
-    "custom",
-    lambda *arrays, of, batches=(): _one_by_one(lambda x, *given: solve(of, x, given), arrays, batches),
-    lambda *types, of, batches=(): _type(of, types, 0, batches),
-    _push_solution,
-    None,
-    None,
-    None,
-    batch=lambda *args, **params: _batched(solution)(*args, **params),
+    name="solution",
+    kind="custom",
+    numpy=lambda *arrays, of, batches=(): _one_by_one(lambda x, *given: solve(of, x, given), arrays, batches),
+    infer=lambda *types, of, batches=(): _type(of, types, 0, batches),
+    derivative=Derivative(jvp=_push_solution),
+    axes=Axes(batch=lambda *args, **params: _batched(solution)(*args, **params)),
     doc="The unknowns that solve an equation, from where its solver starts.",
 )
 
@@ -133,17 +131,13 @@ def _pull_linear(
 
 
 linear_solution: Primitive = Primitive(
-    "linear_solution",
-    "custom",
-    lambda *arrays, of, transposed, batches=(): _one_by_one(
+    name="linear_solution",
+    kind="custom",
+    numpy=lambda *arrays, of, transposed, batches=(): _one_by_one(
         lambda *xs: _solved(*xs, of=of, transposed=transposed), arrays, batches
     ),
-    lambda b, *types, of, transposed, batches=(): _type(of, [b, *types], 1, batches),
-    _push_linear,
-    _pull_linear,
-    None,
-    None,
-    linear_operands=(0,),
-    batch=lambda *args, **params: _batched(linear_solution)(*args, **params),
+    infer=lambda b, *types, of, transposed, batches=(): _type(of, [b, *types], 1, batches),
+    derivative=Derivative(jvp=_push_linear, transpose=_pull_linear, linear_operands=(0,)),
+    axes=Axes(batch=lambda *args, **params: _batched(linear_solution)(*args, **params)),
     doc="The solution of a linear system with the Jacobian of an equation at its solution, or with its transpose.",
 )
