@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 from primad import ops
@@ -16,11 +15,7 @@ from primad.runtime.executors.executor import Executable
 from primad.runtime.plan.compiled_program import CompiledProgram, work_of
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart, NativeStep
-from primad.runtime.tiling.block_sums import BlockTiles
-from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
-from primad.runtime.tiling.staged_plans import ApartPlan, StagedPlan
 from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
-from primad.runtime.tiling.tiled_plan import TiledPlan
 from primad.system.quantities import count, seconds, several, size
 
 MOST_CAUSES = 6
@@ -77,14 +72,8 @@ def _alone(plan: Executable) -> Iterator[tuple[Node, float]]:
     """Yield the steps that NumPy runs, and how often a run of the plan does each."""
     if isinstance(plan, Plan):
         yield from ((unit, 1.0) for unit in plan.units if not isinstance(unit, NativeStep))
-    elif isinstance(plan, (StagedPlan, ApartPlan)):
-        yield from itertools.chain.from_iterable(map(_alone, plan.parts))
-    elif isinstance(plan, TiledPlan):
-        before, tiles, after = plan.parts
-        yield from _alone(before)
-        if isinstance(tiles, (InterpretedTiles, BlockTiles)):
-            yield from ((node, times * tiles.count) for node, times in _alone(tiles.plan))
-        yield from _alone(after)
+    for part, often in plan.parts:
+        yield from ((node, often * times) for node, times in _alone(part))
 
 
 def _way(name: str) -> str:

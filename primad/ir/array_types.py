@@ -146,8 +146,8 @@ class TupleType:
 
     def __init__(self, types: tuple[ArrayType, ...]) -> None:
         self.types = types
-        self.size = sum(type.size for type in types)
-        self.nbytes = sum(type.nbytes for type in types)
+        self.size = sum([type.size for type in types])
+        self.nbytes = sum([type.nbytes for type in types])
         self.is_float = any(type.is_float for type in types)
         self._hash = hash(types)
 

@@ -25,7 +25,7 @@ from primad.runtime.cache import Cache
 from primad.runtime.executors import dispatch
 from primad.runtime.loops import loop_executables
 from primad.runtime.tiling import tiled_plan
-from primad.runtime.tiling.tiled_plan import TiledPlan, make_plan
+from primad.runtime.tiling.tiled_plan import make_plan
 from primad.transforms import jvp, vjp, vmap
 from primad.transforms.lowering import applications, apply_program_op, without_calls
 from primad.verify.cases.drawn_cases import Seeded
@@ -220,7 +220,7 @@ def test_tiles_run_through_calls(monkeypatch: pytest.MonkeyPatch) -> None:
         return make_plan(primad.simplify(vjp(program, (True, False))), along=along)
 
     plans = [planned(f, 60_000) for f in (step, pointwise)]
-    assert all(isinstance(plan, TiledPlan) for plan in plans)
+    assert all(plan.tiles is not None for plan in plans)
     assert all(plan.peak_bytes < 60_000 * 8 for plan in plans)  # one of some four hundred values
     assert not called(planned(step, 30, along=(1, 0)).program)  # an axis that is named can be cut
     x = np.linspace(-1.0, 1.0, 60_000)

@@ -245,7 +245,7 @@ def check(function: Callable[..., Any], arguments: list[Any], choose: Seeded, wh
     wanted = Plan(lowered).run([*arrays, *sources])
     single = any(node.type.dtype == np.float32 for node in lowered.nodes)
     for plan, scalars in plans_of(program, signature):
-        kind = type(plan.tiles if isinstance(plan, tiled_plan.TiledPlan) else plan).__name__
+        kind = type(plan.tiles or plan).__name__
         rest = sources if scalars else constants
         chunks.set_num_threads(1)
         first = plan.run([*arrays, *rest])

@@ -140,8 +140,8 @@ def test_tiles_agree_with_the_reference(small_tiles, function, dtype, points):
 def test_a_few_long_rows_are_cut_along_the_rows(shape, axis):
     program = simplify(primad.trace(lambda x: np.sum(np.tanh(x) * x, axis=axis))(primad.ArrayType(shape, np.float64)))
     plan = tiled_plan.make_plan(program)
-    assert plan.dimension.length == 1_000_000
-    assert plan.tiles.peak_bytes < 4e6
+    assert plan.tiles.partition.dimension.length == 1_000_000
+    assert plan.tiles.working_bytes < 4e6
 
 
 def test_no_points_at_all(small_tiles):
@@ -320,7 +320,7 @@ def test_the_user_may_say_which_axis_is_cut(small_tiles):
         return np.sum(np.tanh(x @ np.ones((3, 2))) * y[..., :2])
 
     program = simplify(primad.trace(f)(x, y))
-    cut = {tiled_plan.make_plan(program, along=(0, axis)).dimension.length for axis in (0, 1)}
+    cut = {tiled_plan.make_plan(program, along=(0, axis)).tiles.partition.dimension.length for axis in (0, 1)}
     assert cut == {24, 40}
     results = [primad.jit(f, along=along)(x, y) for along in ((0, 0), (1, 1), None)]
     np.testing.assert_allclose(results, f(x, y), rtol=1e-12)
@@ -367,7 +367,7 @@ def test_a_checkpoint_costs_nothing_in_tiles():
         return tiled_plan.make_plan(simplify(primad.trace(primad.grad(lambda w, x: np.mean(g(w, x) ** 2)))(*arguments)))
 
     first, second = plan(f), plan(lambda w, x: np.tanh(x @ w))
-    assert isinstance(first, tiled_plan.TiledPlan) and first.flops == second.flops
+    assert first.tiles is not None and first.flops == second.flops
 
 
 @pytest.mark.parametrize("function", [residual_loss, primad.grad(residual_loss), primad.grad(with_statistics)])

@@ -96,8 +96,7 @@ def test_rows_at_the_end_of_a_jacobian_leave_it_in_tiles(monkeypatch):
     some = RNG.permutation(8000)[:2000]
     program = simplify(primad.trace(primad.jacobian(lambda w: network(w)[some, 0]))(W).hoisted())
     plan = tiled_plan.make_plan(program)
-    assert isinstance(plan, tiled_plan.TiledPlan)
-    assert plan.dimension.length == 2000 and plan.tiles.count > 8
+    assert plan.tiles.partition.dimension.length == 2000 and plan.tiles.count > 8
     assert plan.flops <= 0.26 * cost(primad.jacobian(lambda w: network(w)[:, 0]), W).flops
 
 
@@ -111,9 +110,9 @@ def test_many_rows_at_the_end_of_a_jacobian_cost_one_pullback_of_each_point(monk
     program = simplify(primad.trace(jacobian)(W).hoisted())
     plan = tiled_plan.make_plan(program)
     assert program.cost().flops <= 1.03 * min(1, many / 8000) * whole + (many > 8000) * many * W.size
-    assert isinstance(plan, tiled_plan.TiledPlan) and plan.dimension.length == many
+    assert plan.tiles.partition.dimension.length == many
     if many > 8000:
-        assert isinstance(plan.parts[0], tiled_plan.TiledPlan) and plan.parts[0].dimension.length == 8000
+        assert plan.parts[0][0].tiles.partition.dimension.length == 8000
     assert plan.flops <= 1.05 * program.cost().flops
     wanted = primad.jacfwd(lambda w: network(w)[:, 0])(W)[some]
     np.testing.assert_allclose(plan.run([W, POINTS, some]), [wanted], rtol=1e-9, atol=1e-12)

@@ -6,8 +6,8 @@ import pytest
 import primad
 from primad import ops
 from primad.runtime.plan.interpreter import Plan
+from primad.runtime.plan.planned_program import PlannedProgram
 from primad.runtime.tiling import tiled_plan
-from primad.runtime.tiling.staged_plans import ApartPlan, StagedPlan
 from primad.runtime.tiling.tile_program import with_compared
 from primad.simplify import simplify
 from primad.transforms.axis_split import Separated, told_apart
@@ -108,11 +108,10 @@ def program_of(function, *arguments):
 
 def apart_plans(plan):
     """Yield the parts of a plan in which an index was told apart."""
-    if isinstance(plan, ApartPlan):
+    if isinstance(plan, PlannedProgram) and plan.why.startswith(tiled_plan.APART):
         yield plan
-    elif isinstance(plan, StagedPlan):
-        for part in plan.parts:
-            yield from apart_plans(part)
+    for part, _ in plan.parts:
+        yield from apart_plans(part)
 
 
 @pytest.mark.parametrize("derive", ["value", "gradient", "hessian product"])

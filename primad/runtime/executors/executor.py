@@ -41,10 +41,12 @@ class Executable(ABC):
     Attributes:
         program: what it computes, after the rewritings that the executor made.
         is_tiled: whether something of it runs in tiles.
+        tiles: what runs in tiles, if that is one op of it.
     """
 
     program: Program
     is_tiled: bool = False
+    tiles: Executable | None = None
 
     @property
     @abstractmethod
@@ -52,9 +54,19 @@ class Executable(ABC):
         """Memory of the arrays that a run makes, when it is most; the arguments not counted."""
 
     @property
-    @abstractmethod
+    def parts(self) -> Sequence[tuple[Executable, int]]:
+        """The executables that it runs, each with how often in a run."""
+        return ()
+
+    @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs (see `primad.runtime.cache`)."""
+        return self.program, *[part for part, _ in self.parts]
+
+    @property
+    def flops(self) -> int:
+        """Flops of a run."""
+        return self.program.cost().flops
 
     @abstractmethod
     def run(self, arguments: Sequence[Any]) -> list[Any]:

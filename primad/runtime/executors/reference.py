@@ -65,11 +65,6 @@ class OpByOp(Executable):
         return sum(node.type.nbytes for node, _ in self._steps if not node.op.memory.views)
 
     @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory between runs."""
-        return (self.program,)
-
-    @property
     def summary(self) -> str:
         """How it runs, in a line."""
         return "op by op"

@@ -138,11 +138,6 @@ class Plan(Executable):
         return self.program, [unit.kernel for unit in self._units if isinstance(unit, NativeStep)]
 
     @property
-    def flops(self) -> int:
-        """Flops of the program."""
-        return self.program.cost().flops
-
-    @property
     def summary(self) -> str:
         """How it runs, in a line."""
         return "step by step, untiled"
@@ -216,7 +211,7 @@ class Plan(Executable):
         ]
         if self.buffers or self._calls:
             SPARE_WORKSPACES.give(workspace, self._spare)
-        return settle(results, arguments, self._donated)
+        return settle(results, arguments, self._donated) if self._donated else results
 
     def _fail(self, error: Exception, step: Step, values: Sequence[Any]) -> NoReturn:
         """Raise what an error of an op's own definition, or of memory, means."""

@@ -29,6 +29,7 @@ from primad.runtime.failure import fail_in_part
 from primad.runtime.plan.blocking import in_chunks
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling.tile_program import TilePartition
+from primad.runtime.tiling.tiles import Tiles
 from primad.system.machine import SECOND_CACHE
 from primad.system.quantities import several
 
@@ -85,7 +86,7 @@ def _flops(node: Node) -> int:
     return cost
 
 
-class BlockTiles:
+class BlockTiles(Tiles):
     """Blocks of points, one after the other, whose large products are added to one sum each.
 
     Attributes:
@@ -146,8 +147,8 @@ class BlockTiles:
 
     @property
     def details(self) -> list[str]:
-        """What the plan of a block consists of."""
-        return self.plan.details
+        """What a block is, and what its plan consists of."""
+        return [*super().details, *[f"  {line}" for line in self.plan.details]]
 
     def predicted_each(self, machine: Machine) -> Prediction:
         """Predict how long a block takes."""
@@ -156,17 +157,22 @@ class BlockTiles:
         return self.plan.predicted(machine) + Prediction(products=share * flops / machine.peak)
 
     @property
+    def parts(self) -> Sequence[tuple[Executable, int]]:
+        """The plan of a block."""
+        return ((self.plan, self.count),)
+
+    @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
         return self.plan, self.last
 
     @property
-    def peak_bytes(self) -> int:
-        """Memory of a run."""
+    def working_bytes(self) -> int:
+        """Memory of a run beside what it writes slices of."""
         totals = sum(node.type.nbytes for node in self.partition.totals)
         return totals * (1 + (self.count > self._group)) + self.plan.peak_bytes
 
-    def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
+    def run_tiles(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all blocks from whole inputs; fill whole outputs and return the totals."""
         partition = self.partition
         count = len(partition.sums)

@@ -140,12 +140,8 @@ class DistributedPlan:
         ]
         self._cuts = [cut for cut in found if cut.partition.sums or cut.partition.sliced]
         around = surroundings(program, [cut.partition for cut in found])
-        own = {program.inputs[i] for i in cuts}
-        self._early, self._late = around.early, around.late
-        self._given = [node for node in program.inputs if node not in own]
-        self._known = [node for node in around.known if node not in own]
-        self._before = _prepared(subprogram(program, self._given, self._early))
-        self._after = _prepared(subprogram(program, self._known, self._late))
+        self._given, self._early, self._before = around.given, around.early, _prepared(around.before)
+        self._known, self._late, self._after = around.known, around.late, _prepared(around.after)
 
     @property
     def held(self) -> tuple[Any, ...]:

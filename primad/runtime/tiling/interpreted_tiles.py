@@ -16,9 +16,10 @@ from primad.runtime.plan.fusion import WORTHWHILE_SIZE
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_regions import Partition
 from primad.runtime.tiling.tile_program import TilePartition, along
+from primad.runtime.tiling.tiles import Tiles
 
 
-class InterpretedTiles:
+class InterpretedTiles(Tiles):
     """Tiles that run step by step, in slices of the inputs.
 
     Attributes:
@@ -34,8 +35,6 @@ class InterpretedTiles:
         length: indices of a tile.
         mixed: whether what has native code in a tile is native functions.
     """
-
-    details: tuple[str, ...] = ()
 
     def __init__(self, partition: TilePartition, length: int, mixed: bool = False) -> None:
         self._mixed = mixed
@@ -67,20 +66,25 @@ class InterpretedTiles:
         return replace(tile, calls=tile.calls * min(self.chunks, thread_count()))
 
     @property
+    def parts(self) -> Sequence[tuple[Plan, int]]:
+        """The plan of a tile."""
+        return ((self.plan, self.count),)
+
+    @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
         return self.plan, self.last
 
     @property
-    def peak_bytes(self) -> int:
-        """Memory of a run, on as many threads as there are now."""
+    def working_bytes(self) -> int:
+        """Memory of a run beside what it writes slices of, on as many threads as there are now."""
         threads = min(self.chunks, thread_count())
         groups = max(0, len(spans_of(-(-self.count // self.chunks))) - 1)  # of groups of tiles, while a chunk runs
         sums = (self.chunks + threads * groups) * sum(node.type.nbytes for node in self.partition.totals)
         last = 0 if self.last is self.plan else self.last.peak_bytes
         return sums + threads * self.plan.peak_bytes + last
 
-    def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
+    def run_tiles(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
 
         def work(chunk: int, stopped: Callable[[], bool]) -> list[Any]:

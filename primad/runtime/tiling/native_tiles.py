@@ -22,13 +22,14 @@ from primad.runtime.cost_model import Machine, Prediction, as_one_function
 from primad.runtime.failure import fail_in_part, failure_of
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES, Workspace
 from primad.runtime.tiling.tile_program import Tiled, TilePartition, along
+from primad.runtime.tiling.tiles import Tiles
 from primad.system.quantities import several, size
 
 SHORT_WORK = 1e10
 """Flops that take well below a second. Chosen: nobody misses an interrupt meanwhile."""
 
 
-class NativeTiles:
+class NativeTiles(Tiles):
     """Tiles that one native function runs, reading whole inputs and writing whole outputs in place.
 
     Args:
@@ -43,13 +44,11 @@ class NativeTiles:
         length: indices of a tile.
         count: number of tiles.
         chunks: how many independent runs of tiles there are.
-        program: the program of a tile.
+        tile: the program of a tile.
         products: how many matrix products it has.
         loops: how many loops beside.
         scratch: bytes of memory that a thread needs beside.
     """
-
-    details: tuple[str, ...] = ()
 
     def __init__(
         self, partition: TilePartition, length: int, tiled: Tiled, steps: tuple[int, int], text: ProgramText
@@ -58,7 +57,7 @@ class NativeTiles:
         assert host is not None
         self.partition = partition
         self.length = length
-        self.program, slices = tiled
+        self.tile, slices = tiled
         self.products, self.loops = steps
         self.count = -(-partition.dimension.length // length)
         self.chunks = min(self.count, MOST_CHUNKS)
@@ -87,7 +86,7 @@ class NativeTiles:
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
-        return self.program, self._kernel
+        return self.tile, self._kernel
 
     @property
     def each(self) -> str:
@@ -99,18 +98,18 @@ class NativeTiles:
 
     def predicted_each(self, machine: Machine) -> Prediction:
         """Predict how long a tile takes, on one thread."""
-        return as_one_function(self.program, machine)
+        return as_one_function(self.tile, machine)
 
     @property
-    def peak_bytes(self) -> int:
-        """Memory of a run, on as many threads as there are now."""
+    def working_bytes(self) -> int:
+        """Memory of a run beside what it writes slices of, on as many threads as there are now."""
         copied = [*self.partition.inputs, *self.partition.sliced] if self._rest < self.length else []
         moving = sum(node.type.nbytes for node in copied if self.partition.axis(node) is not None)
         copies = moving * self.length // self.partition.dimension.length
         sums = (self.chunks + 1) * self._chunk_bytes  # of each chunk, and of all
         return sums + min(self.chunks, thread_count()) * self.scratch + copies
 
-    def run(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
+    def run_tiles(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
         partition = self.partition
         given = [self._plain(value, node) for value, node in zip(values, partition.inputs, strict=True)]

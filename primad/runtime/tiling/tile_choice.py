@@ -46,8 +46,6 @@ bits of results depend on it."""
 LARGEST_MATRIX = SECOND_CACHE.share(1, 4)
 """Bytes. Products with larger matrices are BLAS's, which reads them in blocks, unless its vectors are half as long."""
 
-Tiles = InterpretedTiles | NativeTiles
-
 
 def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | None:
     """Return native tiles; None where an op has no loop, BLAS is better or the text too long.

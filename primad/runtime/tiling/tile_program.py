@@ -69,9 +69,7 @@ class TilePartition:
             axis={mapping[node]: axis for node, axis in self.dimension.axis.items() if node in mapping},
             shapes={mapping[node]: node.type.shape for node in (*self.inputs, *self.sliced)},
             sums=len(self.sums),
-            copied=frozenset(
-                [mapping[node] for node, place in zip(self.sliced, self.into, strict=True) if place is not None]
-            ),
+            copied=frozenset([mapping[node] for node in self.taken]),
         )
         return part, slices
 
@@ -88,6 +86,21 @@ class TilePartition:
             return root if small and whole and root.op is not LITERAL else node
 
         return replace(self, inputs=list(dict.fromkeys(map(read, self.inputs))))
+
+    @property
+    def taken(self) -> list[Node]:
+        """Those of the values that tiles write slices of which take the memory of inputs."""
+        return [node for node, place in zip(self.sliced, self.into, strict=True) if place is not None]
+
+    @property
+    def operands(self) -> list[Node]:
+        """What all tiles together take: what they read, and the inputs whose memory results take."""
+        return [*self.inputs, *[self.program.inputs[place] for place in self.into if place is not None]]
+
+    @property
+    def results(self) -> list[Node]:
+        """What all tiles together give."""
+        return [*self.totals, *self.sliced]
 
     def axis(self, node: Node) -> int | None:
         """Return the tiled axis of a value."""
@@ -190,21 +203,23 @@ class Surroundings(NamedTuple):
     """What is computed before tiles, and after them.
 
     Attributes:
-        before: the program of what comes before, of the inputs of the whole.
+        before: the program of what comes before.
+        given: its inputs: those of the whole that it needs.
         early: what it computes.
         after: the program of what comes after.
-        known: its inputs: those of the whole, what was computed before, and the totals.
+        known: its inputs: what it needs of those of the whole, of what was computed before, and of the totals.
         late: what it computes.
     """
 
     before: Program
+    given: Sequence[Node]
     early: Sequence[Node]
     after: Program
     known: Sequence[Node]
     late: Sequence[Node]
 
 
-def surroundings(program: Program, partitions: Sequence[TilePartition]) -> Surroundings:
+def surroundings(program: Program, partitions: Sequence[TilePartition], donated: Donated = ()) -> Surroundings:
     """Return what of a program surrounds the parts of it that run in tiles."""
     own = set(program.inputs)
     outer = {*frozenset.intersection(*[partition.before for partition in partitions]), *own}
@@ -217,10 +232,16 @@ def surroundings(program: Program, partitions: Sequence[TilePartition]) -> Surro
         if node in outer and node not in own and node.op is not LITERAL
     ]
     late = [node for node in dict.fromkeys(program.outputs) if node in after or node.op is LITERAL]
-    known = [*program.inputs, *early, *[node for partition in partitions for node in partition.totals]]
-    return Surroundings(
-        subprogram(program, program.inputs, early), early, subprogram(program, known, late), known, late
-    )
+    totals = [node for partition in partitions for node in partition.totals]
+    given = needed_of(program.inputs, early)
+    known = needed_of([*program.inputs, *early, *totals], late, [program.inputs[place] for _, place in donated])
+    return Surroundings(subprogram(program, given, early), given, early, subprogram(program, known, late), known, late)
+
+
+def needed_of(known: Sequence[Node], outputs: Sequence[Node], also: Collection[Node] = ()) -> list[Node]:
+    """Return those of known values from which others are computed, and those that are wanted in any case."""
+    needed = needed_between(known, outputs).union(also)
+    return [node for node in known if node in needed]
 
 
 def _totals(program: Program, sums: frozenset[Node]) -> dict[Node, Node]:

@@ -60,7 +60,7 @@ def tileable_dimensions(program: Program) -> list[Tileable]:
     for dimension in dimensions:
         if dimension not in bad and dimension.length > 0 and not hindrances(dimension):
             found.append(as_tileable(dimension))
-    found.sort(key=lambda d: -sum(node.type.nbytes for node in d.axis))
+    found.sort(key=lambda d: -sum([node.type.nbytes for node in d.axis]))
     return found
 
 

@@ -12,35 +12,36 @@ computes the sums, the second starts again with them as inputs and recomputes wh
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
-
-import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
-from primad.parallel.threads import thread_count
-from primad.runtime.cost_model import Machine, Prediction
-from primad.runtime.executors.executor import Donated, Executable, Hint
+from primad.runtime.executors.executor import Donated, Hint
 from primad.runtime.loops.row_streams import budget_of, streams_of
-from primad.runtime.plan.blocking import beside_tiles
-from primad.runtime.plan.donation import own_results, settle
 from primad.runtime.plan.fusion import WORTHWHILE_SIZE, is_pointwise
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.memory_limit import check_memory
 from primad.runtime.plan.native_regions import partitioned
+from primad.runtime.plan.planned_program import PlannedProgram, Planning
 from primad.runtime.tiling.block_sums import BlockTiles, large_products
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
-from primad.runtime.tiling.staged_plans import ApartPlan, StagedPlan
-from primad.runtime.tiling.tile_choice import Tiles, mixed_tiles, native_tiles
-from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES, partition_of, surroundings, with_compared, with_costly
+from primad.runtime.tiling.tile_choice import mixed_tiles, native_tiles
+from primad.runtime.tiling.tile_program import (
+    WORTHWHILE_BYTES,
+    Surroundings,
+    needed_of,
+    partition_of,
+    surroundings,
+    with_compared,
+    with_costly,
+)
 from primad.runtime.tiling.tileable_axes import MOST_OPS, Tileable, is_computed, largest_mixed, tileable_dimensions
+from primad.runtime.tiling.tiles import Tiles
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
 from primad.system.machine import SECOND_CACHE
-from primad.system.quantities import several
 from primad.transforms.axis_split import Separated, told_apart
 from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import calls, without_calls
@@ -62,6 +63,9 @@ LARGE_BYTES = 512 * 1024 * 1024
 MAX_STAGES = 4
 """Tiled stages of a program, at most. Chosen: sums in sums in sums are rare, and each stage is planned by itself. The
 last bits of results depend on it."""
+STAGES = "two stages, one after the other: what needs complete values or sums over the axis is used along it again"
+APART = "an axis that meets itself is two"
+"""Why programs are planned: see `primad.transforms.axis_split`."""
 MANY_STEPS = 12
 """Steps before or after tiles, from which those that can be are native. Estimated: compiling takes as long as some
 thousand calls save, and little beside that of the tiles. The last bits of results depend on it."""
@@ -94,7 +98,7 @@ def make_plan(
     plan = _through_calls(program, donated, along)
     if plan is None:
         plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated, along)
-    if not isinstance(plan, TiledPlan) and any(node.op is ops.barrier for node in program.nodes):
+    if plan.tiles is None and any(node.op is ops.barrier for node in program.nodes):
         again = Plan(outer_products(program), WORTHWHILE_SIZE, donated)
         plan = again if again.peak_bytes < plan.peak_bytes else plan
     check_memory(plan)
@@ -145,12 +149,12 @@ def _tiled(
             partition = partition_of(program, dimension, donated)
             large = large_products(partition)
             if large:
-                return TiledPlan(BlockTiles(partition, large, lambda x: _plan(x, stages)), stages, donated)
+                return _in_tiles(BlockTiles(partition, large, lambda x: _plan(x, stages)), stages, donated)
             tiles: Tiles | None = native_tiles(partition.with_views_inside(), pays)
             if tiles is None and pays:
                 tiles = mixed_tiles(partition) or InterpretedTiles(partition, length)
             if tiles is not None:
-                return TiledPlan(tiles, stages, donated)
+                return _in_tiles(tiles, stages, donated)
             continue
         if not pays:
             continue
@@ -158,9 +162,10 @@ def _tiled(
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
             values = dimension.axis.keys() - dimension.sources
             staged = _staged(program, first, values, stages, donated, along)
-            whole = Plan(program, WORTHWHILE_SIZE, donated)
-            recomputes = staged.flops > WORTHWHILE_RECOMPUTATION * whole.flops
-            return whole if recomputes and whole.peak_bytes < LARGE_BYTES else staged
+            if staged.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops:
+                whole = Plan(program, WORTHWHILE_SIZE, donated)
+                return whole if whole.peak_bytes < LARGE_BYTES else staged
+            return staged
     return None
 
 
@@ -179,7 +184,11 @@ def _told_apart(program: Program, stages: int, donated: Donated) -> AnyPlan | No
         found = [(_needs_stages(whole, x, _sums_before(whole, x)), x) for x in tileable_dimensions(whole)]
         found.sort(key=lambda pair: (pair[0], -pair[1].length, sum(pair[1].axis.values())))
         inner = _tiled(whole, [dimension for _, dimension in found], stages)
-        plan = ApartPlan(program, inner, apart.copied, donated) if inner else None
+        if isinstance(inner, PlannedProgram):
+            planning = Planning(program)
+            planned = planning.planned(planning.use(inner.planned, apart.copied))
+            why = ": ".join(filter(None, [APART, inner.why]))
+            plan = PlannedProgram(program, planned, donated, why, inner.tiles)
     elif apart is not None and stages > 1 and not {*program.outputs} <= {*apart}:
         plan = _staged(program, apart, (), stages, donated)
     return plan if plan is not None and _gains(plan) else None
@@ -202,15 +211,24 @@ def _staged(
     stages: int,
     donated: Donated,
     along: Hint | None = None,
-) -> StagedPlan:
+) -> PlannedProgram:
     """Return a plan that computes some values first, and the rest from them; of `tiled` ones, none is kept for cost."""
     first = with_compared(program, with_costly(program, first, tiled))
-    early = _plan(subprogram(program, program.inputs, first), 1, along=along)
-    late = _plan(subprogram(program, [*program.inputs, *first], program.outputs), stages - 1, donated, along)
-    return StagedPlan(program, first, (early, late))
+    cut = [] if along is None else [program.inputs[along[0]]]
+    given = needed_of(program.inputs, first, cut)
+    taken = [program.inputs[place] for _, place in donated]
+    known = needed_of([*program.inputs, *first], program.outputs, [*cut, *taken])
+    hints = [None if along is None else (nodes.index(cut[0]), along[1]) for nodes in (given, known)]
+    into = tuple([(output, known.index(program.inputs[place])) for output, place in donated])
+    early = _plan(subprogram(program, given, first), 1, along=hints[0])
+    late = _plan(subprogram(program, known, program.outputs), stages - 1, into, hints[1])
+    planning = Planning(program)
+    planning.apply("stage", early, given, first, early.peak_bytes)  # its buffers may stay
+    results = planning.apply("stage", late, known, program.outputs)
+    return PlannedProgram(program, planning.planned(results), (), STAGES)
 
 
-def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint | None) -> StagedPlan | None:
+def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint | None) -> PlannedProgram | None:
     """Return a plan whose stages end before, and after, what mixes the elements along the largest dimension.
 
     Returns:
@@ -266,7 +284,7 @@ def _sums_before(program: Program, dimension: Tileable) -> dict[Node, int]:
     """Return for each value how many complete sums over the dimension, one after the other, it depends on."""
     before: dict[Node, int] = {}
     for node in program.nodes:
-        level = max((before[operand] for operand in node.inputs if operand in before), default=0)
+        level = max(map(before.__getitem__, node.inputs), default=0)
         before[node] = level + 1 if node in dimension.reductions else level
     return before
 
@@ -276,103 +294,30 @@ def _needs_stages(program: Program, dimension: Tileable, before: dict[Node, int]
     return any(before[node] for node in program.nodes if node in dimension.axis and not isinstance(node.op, Leaf))
 
 
-class TiledPlan(Executable):
-    """A program that runs in tiles along one dimension.
+def _in_tiles(tiles: Tiles, stages: int, donated: Donated) -> PlannedProgram:
+    """Return the plan of a program of which a part runs in tiles."""
+    partition = tiles.partition
+    program = partition.program
+    around = surroundings(program, [partition], donated)
+    planning = Planning(program)
+    if around.early:
+        planning.apply("steps", _outside(around.before, stages), around.given, around.early)
+    taken = sum([node.type.nbytes for node in partition.taken])
+    planning.apply("tiles", tiles, partition.operands, partition.results, -taken)
+    if around.late:
+        after = _outside(around.after, stages, _donated_late(program, around, donated))
+        planning.apply("steps", after, around.known, around.late)
+    return PlannedProgram(program, planning.planned(), donated, tiles=tiles)
 
-    Attributes:
-        program: what it computes.
-        dimension: the dimension that is cut.
-        tiles: what runs in tiles, and how.
-    """
 
-    is_tiled = True
-
-    def __init__(self, tiles: AnyTiles, stages: int, donated: Donated) -> None:
-        partition = tiles.partition
-        program = partition.program
-        self.program = program
-        self.dimension = partition.dimension
-        self.tiles = tiles
-        self._partition = partition
-        self._donated = donated
-        self._within = beside_tiles(program)
-        around = surroundings(program, [partition])
-        self._prologue_outputs = around.early
-        self._prologue = _outside(around.before, stages)
-        self._late_inputs, self._late_outputs = around.known, around.late
-        self._epilogue = _outside(around.after, stages, self._donated_late())
-
-    @property
-    def parts(self) -> tuple[AnyPlan, AnyTiles, AnyPlan]:
-        """The plans of what comes before the tiles, of the tiles, and of what comes after them."""
-        return self._prologue, self.tiles, self._epilogue
-
-    @property
-    def peak_bytes(self) -> int:
-        """Memory of the arrays that a run makes, when it is most, on as many threads as there are now."""
-        placed = zip(self._partition.sliced, self._partition.into, strict=True)
-        sliced = [node for node, place in placed if place is None]
-        whole_results = sum(node.type.nbytes for node in [*self._prologue_outputs, *sliced])
-        return whole_results + max(self._prologue.peak_bytes, self.tiles.peak_bytes, self._epilogue.peak_bytes)
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory between runs."""
-        return self.program, *self.parts
-
-    @property
-    def flops(self) -> int:
-        """Flops of the program."""
-        return self.program.cost().flops
-
-    @property
-    def summary(self) -> str:
-        """How it runs, in a line."""
-        tiles = self.tiles
-        return (
-            f"{several(tiles.count, 'tile')} of {tiles.length} along an axis of {self.dimension.length}, in "
-            f"{several(tiles.chunks, 'chunk')} on {several(min(tiles.chunks, thread_count()), 'thread')}"
-        )
-
-    @property
-    def details(self) -> list[str]:
-        """What runs before, in and after the tiles."""
-        each = [f"each tile: {self.tiles.each}", *[f"  {line}" for line in self.tiles.details]]
-        return [*_outer("before the tiles", self._prologue), *each, *_outer("after the tiles", self._epilogue)]
-
-    def predicted(self, machine: Machine) -> Prediction:
-        """Predict how long a run takes, on as many threads as there are now."""
-        rounds = self.dimension.length / self.tiles.length / min(thread_count(), self.tiles.chunks)
-        tiles = self.tiles.predicted_each(machine).times(rounds).moving(self._partition.moved, machine)
-        return self._prologue.predicted(machine) + tiles + self._epilogue.predicted(machine)
-
-    def _donated_late(self) -> Donated:
-        """Return what the epilogue may write into: the memory of inputs that are no outputs themselves."""
-        found = []
-        for output, place in self._donated:
-            node = self.program.outputs[output]
-            if node in self._late_outputs and self.program.inputs[place] not in self.program.outputs:
-                found.append((self._late_outputs.index(node), place))
-        return tuple({late: (late, place) for late, place in reversed(found)}.values())
-
-    def run(self, arguments: Sequence[Any]) -> list[Any]:
-        """Compute the outputs."""
-        found: list[Any] = self._within(lambda: self._run(arguments))
-        return found
-
-    def _run(self, arguments: Sequence[Any]) -> list[Any]:
-        known: dict[Node, Any] = dict(zip(self.program.inputs, arguments, strict=True))
-        known.update(zip(self._prologue_outputs, self._prologue.run(arguments), strict=True))
-        full = [
-            np.empty(node.type.shape, node.type.dtype) if place is None else arguments[place]
-            for node, place in zip(self._partition.sliced, self._partition.into, strict=True)
-        ]
-        totals = self.tiles.run([np.asarray(known[node]) for node in self._partition.inputs], full)
-        known.update(zip(self._partition.totals, totals, strict=True))
-        known.update(zip(self._partition.sliced, full, strict=True))
-        late = self._epilogue.run([known[node] for node in self._late_inputs])
-        known.update(zip(self._late_outputs, late, strict=True))
-        return settle(own_results(self.program.outputs, self.program.inputs, known), arguments, self._donated)
+def _donated_late(program: Program, around: Surroundings, donated: Donated) -> Donated:
+    """Return what may be written after tiles into the memory of inputs, of those that are no outputs themselves."""
+    found = []
+    for output, place in donated:
+        node = program.outputs[output]
+        if node in around.late and program.inputs[place] not in program.outputs:
+            found.append((around.late.index(node), around.known.index(program.inputs[place])))
+    return tuple({late: (late, place) for late, place in reversed(found)}.values())
 
 
 def _outside(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
@@ -382,12 +327,4 @@ def _outside(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
     return partitioned(program) or plan if many else plan
 
 
-def _outer(when: str, plan: AnyPlan) -> list[str]:
-    """Return lines of what runs outside of tiles."""
-    if isinstance(plan, Plan):
-        return [f"{when}: {plan.steps}"] if plan.units else []
-    return [f"{when}: {plan.summary}", *[f"  {line}" for line in plan.details]]
-
-
-AnyTiles = Tiles | BlockTiles
-AnyPlan = Plan | TiledPlan | StagedPlan | ApartPlan
+AnyPlan = Plan | PlannedProgram

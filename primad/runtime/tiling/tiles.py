@@ -1,0 +1,104 @@
+"""What of a program runs in tiles, whatever runs a tile: an op of a planned program."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from primad.ir.node import Leaf
+from primad.ir.program import Program, subprogram
+from primad.parallel.threads import thread_count
+from primad.runtime.cost_model import Machine, Prediction
+from primad.runtime.executors.executor import Executable
+from primad.runtime.tiling.tile_program import TilePartition
+from primad.system.quantities import several
+
+
+class Tiles(Executable):
+    """Values along a dimension, tile by tile, and sums over it.
+
+    Its arguments are what tiles read, and then the arrays whose memory results take. Its results are the totals, and
+    what tiles write slices of.
+
+    Attributes:
+        partition: what runs.
+        length: indices of a tile.
+        count: number of tiles.
+        chunks: how many independent runs of tiles there are.
+    """
+
+    is_tiled = True
+    partition: TilePartition
+    length: int
+    count: int
+    chunks: int
+
+    @property
+    @abstractmethod
+    def each(self) -> str:
+        """A tile in words."""
+
+    @abstractmethod
+    def predicted_each(self, machine: Machine) -> Prediction:
+        """Predict how long a tile takes, on one thread."""
+
+    @property
+    @abstractmethod
+    def working_bytes(self) -> int:
+        """Memory of a run beside what it writes slices of, on as many threads as there are now."""
+
+    @abstractmethod
+    def run_tiles(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
+        """Compute all tiles from whole inputs; fill whole outputs and return the totals."""
+
+    @cached_property
+    def program(self) -> Program:  # type: ignore[override]
+        """What all tiles together compute."""
+        partition = self.partition
+        return subprogram(partition.program, partition.operands, partition.results)
+
+    @property
+    def flops(self) -> int:
+        """Flops of all tiles."""
+        outside = self.partition.before | self.partition.after
+        nodes = [node for node in self.partition.program.nodes if node not in outside]
+        return sum(node.op.cost(node).flops for node in nodes if not isinstance(node.op, Leaf))
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of a run, on as many threads as there are now."""
+        placed = zip(self.partition.sliced, self.partition.into, strict=True)
+        return self.working_bytes + sum([node.type.nbytes for node, place in placed if place is None])
+
+    @property
+    def summary(self) -> str:
+        """How they run, in a line."""
+        return (
+            f"{several(self.count, 'tile')} of {self.length} along an axis of {self.partition.dimension.length}, in "
+            f"{several(self.chunks, 'chunk')} on {several(min(self.chunks, thread_count()), 'thread')}"
+        )
+
+    @property
+    def details(self) -> list[str]:
+        """What a tile is."""
+        return [f"each tile: {self.each}"]
+
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes, on as many threads as there are now."""
+        rounds = self.partition.dimension.length / self.length / min(thread_count(), self.chunks)
+        return self.predicted_each(machine).times(rounds).moving(self.partition.moved, machine)
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute all tiles."""
+        partition = self.partition
+        count = len(partition.inputs)
+        taken = iter(arguments[count:])
+        full = [
+            np.empty(node.type.shape, node.type.dtype) if place is None else next(taken)
+            for node, place in zip(partition.sliced, partition.into, strict=True)
+        ]
+        return [*self.run_tiles(list(map(np.asarray, arguments[:count])), full), *full]
