@@ -138,6 +138,15 @@ def test_plans_in_words():
     line, parts = plan_text(lambda p, x: np.mean(u(p, x) ** 2), network(2, 32, 2), points)
     assert "along an axis of 20000" in line and "chunk" in line
     assert any(part.startswith("each tile: ") and "matrix product" in part for part in parts)
+    assert "a: float64[] = tiles" in parts[0]
+    line, parts = plan_text(lambda x: np.sum(np.exp(x - np.mean(x, axis=0))), rng.normal(size=(200_000, 4)))
+    assert "two stages" in line
+    assert [part for part in parts if " = " in part] == [
+        "a: float64[4] = stage x",
+        "b: float64[] = stage x a",
+        "a: float64[4] = steps x1",
+        "b: float64[] = tiles a x0",
+    ]
     line, parts = plan_text(lambda x: np.linalg.norm(x @ x), rng.normal(size=(400, 400)))
     assert line == "step by step, untiled"
     assert len(parts) == 1 and "1 matrix product" in parts[0]
