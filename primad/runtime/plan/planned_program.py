@@ -156,7 +156,7 @@ class PlannedProgram(Executable):
 
     @property
     def peak_bytes(self) -> int:
-        """Memory of the arrays that a run makes, when it is most: those of an op, and what earlier ones gave."""
+        """Memory of the arrays that a run makes, when it is most, an op with what earlier ones gave."""
         before = most = 0
         for op, _, _ in self._steps:
             most = max(most, before + op.by.peak_bytes)
