@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+import warnings
 from unittest.mock import patch
 
 import mpmath
@@ -411,12 +412,35 @@ def test_cheap_values_are_computed_again_instead_of_stored():
     np.testing.assert_allclose(plan.run([x])[0], run_numpy(f, x)[0], rtol=1e-12)
 
 
-def test_what_llvm_refuses_numpy_computes(monkeypatch):
+def squared_until_large(x):
+    return primad.while_loop(lambda x: x < 40.1234, lambda x: x * x + 0.51234, x, max_steps=30)
+
+
+REFUSED = {
+    "native kernels": (lambda x: np.tanh(x) * np.sin(x) * np.exp(x) * np.cos(x) + 0.1234, (400_000,)),
+    "a program": (lambda x: np.tanh(x) * np.sin(x) + 0.12345, (3,)),
+    "a program of steps and parts": (
+        lambda x: np.sort(np.tanh(x) * np.sin(x) * np.exp(x) * np.cos(x) + 0.123456),
+        (400,),
+    ),
+    "tiles": (lambda x: np.tanh(x) @ (np.sin(x.T) @ np.cos(x)) + 0.1234567, (200_000, 3)),
+    "a loop": (lambda x: primad.scan(lambda c, r: (np.sin(c * r) + 0.12345678, c), x[0], x)[0], (5000, 2)),
+    "a loop of a stack": (primad.vmap(squared_until_large), (50,)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_llvm_refuses_numpy_computes(name, monkeypatch):
     def refuse(self, texts):
         raise RuntimeError("no such instruction")
 
+    function, shape = REFUSED[name]
+    x = np.random.default_rng(0).uniform(0.6, 0.9, shape)
     monkeypatch.setattr(type(native.compiler()), "kernels", refuse)
-    x = np.linspace(-2.0, 2.0, 400_000)
-    with pytest.warns(RuntimeWarning, match="NumPy runs instead: no such instruction"):
-        found = primad.jit(lambda x: np.tanh(x) * np.sin(x) * np.exp(x) * np.cos(x) + 0.1234)(x)
-    np.testing.assert_allclose(found, np.tanh(x) * np.sin(x) * np.exp(x) * np.cos(x) + 0.1234, rtol=1e-14)
+    what = name.partition(" of ")[0]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found = primad.jit(function)(x)
+        expected = primad.jit(function, backend="reference")(x)
+    assert f"{what} could not be compiled, NumPy runs instead: no such instruction" in {str(w.message) for w in seen}
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -12,13 +12,14 @@ import os
 import platform
 import sys
 from collections import OrderedDict
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from threading import Lock, local
-from typing import Any
+from typing import Any, TypeVar
 from weakref import ref
 
 import numpy as np
 
+from primad.errors import warn
 from primad.native.llvm.builder import DECLARATIONS
 from primad.native.llvm.symbols import named
 from primad.native.llvm.vectors import WIDTH_BYTES, libmvec
@@ -26,6 +27,7 @@ from primad.system.disk_cache import disk_cache, sources
 from primad.system.environment import is_off
 from primad.system.process import made_once, undisturbed
 
+Made = TypeVar("Made")
 KERNEL_BYTES = 32 * 1024
 """Bytes that a native function takes, whatever its length: pages of code and data of its own. Estimated; with what is
 kept beside it, a process grows by 55 kB for a small one."""
@@ -217,3 +219,17 @@ def compiler() -> _Compiler | None:
     except ImportError:
         return None
     return found if found.has_vectors else None
+
+
+def compiled(what: str, make: Callable[[], Made]) -> Made | None:
+    """Return what has native code, or None with a warning where LLVM refuses the text or has no memory.
+
+    Args:
+        what: what is compiled, for the warning.
+        make: compiles it.
+    """
+    try:
+        return make()
+    except RuntimeError as error:  # what llvmlite raises
+        warn(f"{what} could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
+        return None

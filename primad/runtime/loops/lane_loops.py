@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primad.errors import warn
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram
 from primad.native.emit.op_table import length_of
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.llvm.compiler import compiler
+from primad.native.llvm.compiler import compiled, compiler
 from primad.native.loops.batched_while import AT_ONCE, Member, few_of, member_of
 from primad.native.loops.while_lanes import separate_text
 from primad.parallel.threads import run_on_threads
@@ -146,8 +145,4 @@ def _made(of: ClosedProgram, wanted: tuple[bool, ...]) -> SeparateLoops | None:
     length = None if member is None else length_of(member.program, fails=False)
     if member is None or length is None or AT_ONCE * length > BUDGET.instructions:
         return None
-    try:
-        return SeparateLoops(member, wanted, length)
-    except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-        warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
-        return None
+    return compiled("a loop", lambda: SeparateLoops(member, wanted, length))

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primad.errors import warn
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram, Program
 from primad.native.cpython.object_layout import data_address
 from primad.native.emit.op_table import reason, short_length
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.llvm.compiler import Kernel, compiler
+from primad.native.llvm.compiler import Kernel, compiled, compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.loops.body_programs import most_work, step_program
 from primad.native.loops.step_driver import driver_text
@@ -229,9 +228,8 @@ def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool], memory: int | N
     program = step_program(of)
     length = None if compiler() is None else short_length(program)
     if length is not None:
-        try:
-            return _NativeLoop(program, loop_text(program, *shape), shape, length)
-        except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-            warn(f"a loop could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
+        loop = compiled("a loop", lambda: _NativeLoop(program, loop_text(program, *shape), shape, length))
+        if loop is not None:
+            return loop
     executable = prepared_call(of, memory)
     return _Driven(executable, shape) if isinstance(executable, CompiledProgram) else _OneByOne(executable, shape)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import warn
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
@@ -18,7 +17,7 @@ from primad.native.cpython.object_layout import data_address
 from primad.native.emit.op_table import short_length
 from primad.native.emit.pointwise import work_of_element
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.llvm.compiler import compiler
+from primad.native.llvm.compiler import compiled, compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.loops.batched_while import few_of, member_of
 from primad.native.loops.body_programs import KEPT, bodies_in, form_of, has_body, is_loop, most_work_of, step_program
@@ -166,11 +165,7 @@ def compiled_program(
         return None
     types = [node.type for node in program.outputs]
     entry = None if signature is None else write_cpython_entry(signature, types, text.scratch, work)
-    try:
-        return CompiledProgram(program, signature, text, entry)
-    except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-        warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
-        return None
+    return compiled("a program", lambda: CompiledProgram(program, signature, text, entry))
 
 
 def work_of(nodes: Iterable[Node]) -> int | None:

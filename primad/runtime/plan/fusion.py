@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import warn
 from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.native.emit.kernels import SUMS, Read, kernel_text
 from primad.native.emit.op_table import has_code
 from primad.native.emit.pointwise import NEEDS, work_of_element
-from primad.native.llvm.compiler import Kernel, compiler
+from primad.native.llvm.compiler import Kernel, compiled, compiler
 from primad.native.schedule.grouping import Key, components, in_order, key_of
 from primad.native.schedule.iteration_space import LOOPS, IterationSpace
 from primad.ops.blocked.groups import spans_of
@@ -97,10 +96,8 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTH
         if node not in grouped and (node in needed or not node.op.memory.views):
             alone.append(node)
             needed.update(node.inputs)
-    try:
-        kernels = host.kernels([draft.finish(needed) for draft in drafts])
-    except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-        warn(f"native kernels could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
+    kernels = compiled("native kernels", lambda: host.kernels([draft.finish(needed) for draft in drafts]))
+    if kernels is None:
         return list(steps)
     groups = [draft.group(kernel) for draft, kernel in zip(drafts, kernels, strict=True)]
     return _ordered(steps, [*alone, *groups])

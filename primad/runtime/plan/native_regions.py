@@ -10,14 +10,13 @@ import heapq
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from primad.errors import warn
 from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.native.emit.op_table import reason
 from primad.native.emit.pointwise import work_of_element
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.llvm.compiler import Kernel, compiler
+from primad.native.llvm.compiler import Kernel, compiled, compiler
 from primad.native.loops.body_programs import has_body, lines_within
 from primad.native.module.outlined_text import text_of
 from primad.native.module.program_text import ProgramText, kernel_of
@@ -143,11 +142,10 @@ class Partition:
         host = compiler()
         if host is None or not self._texts:
             return None
-        try:
-            kernels = iter(host.kernels([kernel_of(text) for text in self._texts]))
-        except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-            warn(f"a program could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
+        made = compiled("a program", lambda: host.kernels([kernel_of(text) for text in self._texts]))
+        if made is None:
             return None
+        kernels = iter(made)
         units: dict[Node | NativeStep, None] = {}
         for draft in self._drafts:
             if isinstance(draft, _DraftOfParts):

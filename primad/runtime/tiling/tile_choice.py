@@ -12,10 +12,9 @@ from functools import cache
 from typing import Any
 
 from primad import ops
-from primad.errors import warn
 from primad.ir.node import Node
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.llvm.compiler import compiler
+from primad.native.llvm.compiler import compiled, compiler
 from primad.native.llvm.text_cache import kept
 from primad.native.llvm.vectors import WIDTH_BYTES
 from primad.native.module.program_text import ProgramText, ProgramWriter, TooLongError
@@ -76,11 +75,7 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
     if found is None:
         return None
     length, steps, text = found
-    try:
-        return NativeTiles(partition, length, tile(length), steps, text)
-    except RuntimeError as error:  # what llvmlite raises: a version of LLVM that refuses the text, or no memory
-        warn(f"tiles could not be compiled, NumPy runs instead: {error}", RuntimeWarning)
-        return None
+    return compiled("tiles", lambda: NativeTiles(partition, length, tile(length), steps, text))
 
 
 def _written(

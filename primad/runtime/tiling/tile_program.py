@@ -94,7 +94,7 @@ class TilePartition:
 
     @property
     def operands(self) -> list[Node]:
-        """What all tiles together take: what they read, and the inputs whose memory results take."""
+        """What all tiles together take, what they read first and then the inputs whose memory results take."""
         return [*self.inputs, *[self.program.inputs[place] for place in self.into if place is not None]]
 
     @property
