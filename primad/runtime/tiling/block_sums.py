@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import PrimadError
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.ops.arrays.contraction import matrix_form
@@ -25,11 +24,9 @@ from primad.ops.blocked.blocked_sums import add_product, mirror
 from primad.ops.blocked.groups import GROUP, RunningSums
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
-from primad.runtime.failure import fail_in_part
 from primad.runtime.plan.blocking import in_chunks
-from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling.tile_program import TilePartition
-from primad.runtime.tiling.tiles import Tiles
+from primad.runtime.tiling.tiles import TilePlan, Tiles
 from primad.system.machine import SECOND_CACHE
 from primad.system.quantities import several
 
@@ -121,12 +118,15 @@ class BlockTiles(Tiles):
         self.count = -(-whole // self.length)
         self._group = max(GROUP, math.isqrt(self.count - 1) + 1)  # beside the sums there is one of a group at most
         rest = whole % self.length
-        self._axis: dict[Node, int] = {}
-        self._programs: dict[int, Program] = {}
-        self.plan, self._outputs = self._made(self.length, planned)
-        self.last = self._made(rest, planned)[0] if rest else self.plan
+        made = {n: self._made(n, planned) for n in (self.length, rest) if n}
+        self._plans = {n: plan for n, (plan, _) in made.items()}
+        self._outputs = made[self.length][1]
+        self.plan = self._plans[self.length].plan
+        self.last = self._plans[rest or self.length].plan
 
-    def _made(self, length: int, planned: Callable[[Program], Executable]) -> tuple[Executable, list[tuple[int, ...]]]:
+    def _made(
+        self, length: int, planned: Callable[[Program], Executable]
+    ) -> tuple[TilePlan[Executable], list[tuple[int, ...]]]:
         """Return the plan of a block, and where its results have each sum (or a product's operands) and each slice."""
         program, slices = self.partition.tile(length)
         wanted = [node.inputs if i in self._forms else (node,) for i, node in enumerate(program.outputs)]
@@ -134,9 +134,8 @@ class BlockTiles(Tiles):
         places = [tuple([made.index(x) for x in nodes]) for nodes in wanted]
         became: dict[Node, Node] = {}
         block = subprogram(program, program.inputs, made, mapping=became)
-        self._axis.update({became[node]: axis for node, axis in slices.axis.items() if node in became})
-        self._programs[length] = block
-        return planned(block), places
+        axes = {became[node]: axis for node, axis in slices.axis.items() if node in became}
+        return TilePlan(planned(block), block, axes), places
 
     @property
     def each(self) -> str:
@@ -180,7 +179,7 @@ class BlockTiles(Tiles):
         sums = RunningSums(len(partition.totals) + len(products), self._group)
         for start in range(0, partition.dimension.length, self.length):
             stop = min(start + self.length, partition.dimension.length)
-            found = self._block(values, start, stop)
+            found = self._plans[stop - start].run(partition.slices(values, start, stop), start)
             for i, places in enumerate(self._outputs[:count]):
                 where = partition.total_of[i]
                 if i in self._forms:
@@ -189,30 +188,13 @@ class BlockTiles(Tiles):
                 else:
                     sums.add(where, found[places[0]])
             sums.turn()
-            for target, node, (place,) in zip(full, partition.sliced, self._outputs[count:], strict=True):
-                target[(*(slice(None),) * partition.dimension.axis[node], slice(start, stop))] = found[place]
+            partition.write(full, start, stop, [found[place] for (place,) in self._outputs[count:]])
         ended = sums.ended()
         totals, matrices = ended[: len(partition.totals)], ended[len(partition.totals) :]
         for (where, form), matrix in zip(products, matrices, strict=True):
             total = form.result(matrix, partition.totals[where].type.shape)
             totals[where] = total if totals[where] is None else totals[where] + total
         return totals
-
-    def _block(self, values: Sequence[Any], start: int, stop: int) -> list[Any]:
-        partition = self.partition
-        pieces = [
-            value if (axis := partition.axis(node)) is None else value[(*(slice(None),) * axis, slice(start, stop))]
-            for value, node in zip(values, partition.inputs, strict=True)
-        ]
-        length = stop - start
-        try:
-            return (self.plan if length == self.length else self.last).run(pieces)
-        except PrimadError:
-            try:  # the block again, untiled: then the error speaks of values whose axes are known
-                Plan(self._programs[length]).run(pieces)
-            except PrimadError as error:
-                fail_in_part(error, self._axis, start)
-            raise
 
     def _add(self, sums: RunningSums, place: int, form: SumForm, operands: list[Any]) -> None:
         left = form.matrix(operands[0], form.left)

@@ -16,20 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import PrimadError, ShapeError
+from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
+from primad.ops.blocked.groups import RunningSums
 from primad.parallel.job import checksum, ranks
 from primad.parallel.shares import Chunks, Share, over_ranks
 from primad.parallel.threads import on_threads, thread_count
 from primad.runtime.executors.dispatch import NATIVE
 from primad.runtime.executors.executor import PLAIN, Executable
-from primad.runtime.failure import fail_in_part, nearest_line
+from primad.runtime.failure import nearest_line
 from primad.runtime.plan.donation import own_results
-from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling.tile_program import TilePartition, along, partition_of, surroundings
 from primad.runtime.tiling.tileable_axes import as_tileable, hindrances
+from primad.runtime.tiling.tiles import TilePlan
 from primad.simplify.barriers import without_barriers
 from primad.transforms.dimensions import Dimension, Dimensions
 from primad.transforms.lowering import without_calls
@@ -50,7 +51,7 @@ class _Cut:
     partition: TilePartition
     chunks: Chunks
     source: int
-    plans: dict[int, tuple[Executable, Program, Mapping[Node, int]]] = field(default_factory=dict)
+    plans: dict[int, TilePlan[Executable]] = field(default_factory=dict)
 
     @property
     def totals(self) -> list[ArrayType]:
@@ -67,15 +68,19 @@ class _Cut:
         """
         partition = self.partition
         start, stop = self.chunks.span(chunk)
-        totals: list[Any] = [None] * len(partition.totals)
         if start == stop:
             return [np.zeros(type.shape, type.dtype) for type in self.totals]
-        found = self._run(self._rows(values, chunk), start, stop - start)
+        if stop - start not in self.plans:
+            program, slices = partition.tile(stop - start)
+            self.plans[stop - start] = TilePlan(_prepared(program), program, slices.axis)
+        found = self.plans[stop - start].run(self._rows(values, chunk), start)
+        totals = RunningSums(len(partition.totals))
         for place, value in zip(partition.total_of, found, strict=False):
-            totals[place] = value if totals[place] is None else totals[place] + value
-        for target, rows in zip(targets, found[len(partition.sums) :], strict=True):
-            target.part[along(target.axis, start - target.start, stop - target.start)] = rows
-        return totals
+            totals.add(place, value)
+        for target in targets[:1]:  # all begin where it does
+            own = start - target.start, stop - target.start
+            partition.write([target.part for target in targets], *own, found[len(partition.sums) :])
+        return totals.ended()
 
     def _rows(self, values: Sequence[Any], chunk: int) -> list[Any]:
         start, stop = self.chunks.span(chunk)
@@ -87,20 +92,6 @@ class _Cut:
             else:
                 found.append(value if axis is None else np.asarray(value)[along(axis, start, stop)])
         return found
-
-    def _run(self, rows: Sequence[Any], start: int, length: int) -> list[Any]:
-        if length not in self.plans:
-            program, slices = self.partition.tile(length)
-            self.plans[length] = _prepared(program), program, slices.axis
-        plan, program, axis = self.plans[length]
-        try:
-            return plan.run(rows)
-        except PrimadError:
-            try:  # again, in no tiles: then the error speaks of values whose axes are known
-                Plan(program).run(rows)
-            except PrimadError as error:
-                fail_in_part(error, axis, start)
-            raise
 
 
 class DistributedPlan:

@@ -6,17 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from primad.errors import PrimadError
-from primad.ir.node import Node
 from primad.ops.blocked.groups import RunningSums, spans_of
 from primad.parallel.threads import MOST_CHUNKS, run_chunks, thread_count
 from primad.runtime.cost_model import Machine, Prediction
-from primad.runtime.failure import fail_in_part
 from primad.runtime.plan.fusion import WORTHWHILE_SIZE
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_regions import Partition
-from primad.runtime.tiling.tile_program import TilePartition, along
-from primad.runtime.tiling.tiles import Tiles
+from primad.runtime.tiling.tile_program import TilePartition
+from primad.runtime.tiling.tiles import TilePlan, Tiles
 
 
 class InterpretedTiles(Tiles):
@@ -43,17 +40,16 @@ class InterpretedTiles(Tiles):
         self.count = -(-partition.dimension.length // length)
         self.chunks = min(self.count, MOST_CHUNKS)
         rest = partition.dimension.length % length
-        self._axis: dict[Node, int] = {}
-        self.plan = self._plan(length)
-        self.last = self._plan(rest) if rest else self.plan
+        self._plans = {n: self._made(n) for n in (length, rest) if n}
+        self.plan = self._plans[length].plan
+        self.last = self._plans[rest or length].plan
 
-    def _plan(self, length: int) -> Plan:
+    def _made(self, length: int) -> TilePlan[Plan]:
         program, slices = self.partition.tile(length)
-        self._axis.update(slices.axis)
         units = Partition(program).units() if self._mixed else None
         # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
         # where tiles end.
-        return Plan(program, WORTHWHILE_SIZE * length / self.length, units=units)
+        return TilePlan(Plan(program, WORTHWHILE_SIZE * length / self.length, units=units), program, slices.axis)
 
     @property
     def each(self) -> str:
@@ -107,18 +103,9 @@ class InterpretedTiles(Tiles):
                 break
             start = index * self.length
             stop = min(start + self.length, partition.dimension.length)
-            plan = self.plan if stop - start == self.length else self.last
-            pieces = [
-                value if (axis := partition.axis(node)) is None else value[along(axis, start, stop)]
-                for value, node in zip(values, partition.inputs, strict=True)
-            ]
-            try:
-                results = plan.run(pieces)
-            except PrimadError as error:
-                fail_in_part(error, self._axis, start)
+            results = self._plans[stop - start].run(partition.slices(values, start, stop), start)
             for i, value in zip(partition.total_of, results[:count], strict=True):
                 totals.add(i, value)
             totals.turn()
-            for target, node, piece in zip(full, partition.sliced, results[count:], strict=True):
-                target[along(partition.dimension.axis[node], start, stop)] = piece
+            partition.write(full, start, stop, results[count:])
         return totals.ended()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from primad import ops
 from primad.ir.array_types import TupleType
@@ -105,6 +105,16 @@ class TilePartition:
     def axis(self, node: Node) -> int | None:
         """Return the tiled axis of a value."""
         return self.dimension.axis.get(node)
+
+    def slices(self, values: Sequence[Any], start: int, stop: int) -> list[Any]:
+        """Return what tiles read of whole inputs between two indices."""
+        cut = map(self.dimension.axis.get, self.inputs)
+        return [x if axis is None else x[along(axis, start, stop)] for x, axis in zip(values, cut, strict=True)]
+
+    def write(self, full: Sequence[Any], start: int, stop: int, slices: Sequence[Any]) -> None:
+        """Write what tiles computed between two indices into whole outputs."""
+        for target, node, piece in zip(full, self.sliced, slices, strict=True):
+            target[along(self.dimension.axis[node], start, stop)] = piece
 
     @property
     def moved(self) -> int:

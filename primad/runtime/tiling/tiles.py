@@ -3,19 +3,55 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from primad.ir.node import Leaf
+from primad.errors import PrimadError
+from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.parallel.threads import thread_count
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
+from primad.runtime.failure import fail_in_part
+from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling.tile_program import TilePartition
 from primad.system.quantities import several
+
+Planned = TypeVar("Planned", bound=Executable)
+
+
+class TilePlan(NamedTuple, Generic[Planned]):
+    """How tiles of one length run.
+
+    Attributes:
+        plan: what runs.
+        program: the program of a tile.
+        axis: the axis along which a value of it is a slice of the whole, for those that are.
+    """
+
+    plan: Planned
+    program: Program
+    axis: Mapping[Node, int]
+
+    def run(self, slices: Sequence[Any], start: int) -> list[Any]:
+        """Run on slices that begin at an index.
+
+        Raises:
+            PrimadError: with the place in the whole.
+        """
+        try:
+            return self.plan.run(slices)
+        except PrimadError as error:
+            if isinstance(self.plan, Plan) and self.plan.program is self.program:
+                fail_in_part(error, self.axis, start)
+            try:  # again, step by step: then the error speaks of values whose axes are known
+                Plan(self.program).run(slices)
+            except PrimadError as again:
+                fail_in_part(again, self.axis, start)
+            raise
 
 
 class Tiles(Executable):
