@@ -26,7 +26,7 @@ from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
 from primad.runtime.plan.blocking import in_chunks
 from primad.runtime.tiling.tile_program import TilePartition
-from primad.runtime.tiling.tiles import TilePlan, Tiles
+from primad.runtime.tiling.tiles import SlicedTiles, TilePlan
 from primad.system.machine import SECOND_CACHE
 from primad.system.quantities import several
 
@@ -83,16 +83,8 @@ def _flops(node: Node) -> int:
     return cost
 
 
-class BlockTiles(Tiles):
-    """Blocks of points, one after the other, whose large products are added to one sum each.
-
-    Attributes:
-        partition: what runs.
-        length: indices of a block.
-        count: number of blocks.
-        chunks: one.
-        plan: how the values of a block are computed.
-        last: how those of the last block are.
+class BlockTiles(SlicedTiles[Executable]):
+    """Blocks of points, one after the other, whose large products are added to one sum each: tiles in one chunk.
 
     Args:
         partition: what runs.
@@ -100,13 +92,10 @@ class BlockTiles(Tiles):
         planned: makes a plan of a program.
     """
 
-    chunks = 1
-
     def __init__(
         self, partition: TilePartition, large: Mapping[int, SumForm], planned: Callable[[Program], Executable]
     ) -> None:
-        self.partition = partition
-        self._forms = large
+        self._forms, self._prepared = large, planned
         whole = partition.dimension.length
         operands = dict.fromkeys([x for i in large for x in partition.sums[i].inputs])
         moved = sum(node.type.nbytes for node in operands)
@@ -114,28 +103,19 @@ class BlockTiles(Tiles):
         least = -(-moved // BLOCK_BYTES)
         if least > GROUP:  # then sums of groups take memory too
             least = -(-moved // max(BLOCK_BYTES // 2, BLOCK_BYTES - totals))
-        self.length = min(whole, -(-whole // (8 * least)) * 8)
-        self.count = -(-whole // self.length)
+        super().__init__(partition, min(whole, -(-whole // (8 * least)) * 8), most_chunks=1)
         self._group = max(GROUP, math.isqrt(self.count - 1) + 1)  # beside the sums there is one of a group at most
-        rest = whole % self.length
-        made = {n: self._made(n, planned) for n in (self.length, rest) if n}
-        self._plans = {n: plan for n, (plan, _) in made.items()}
-        self._outputs = made[self.length][1]
-        self.plan = self._plans[self.length].plan
-        self.last = self._plans[rest or self.length].plan
 
-    def _made(
-        self, length: int, planned: Callable[[Program], Executable]
-    ) -> tuple[TilePlan[Executable], list[tuple[int, ...]]]:
-        """Return the plan of a block, and where its results have each sum (or a product's operands) and each slice."""
+    def planned(self, length: int) -> TilePlan[Executable]:
+        """Return how blocks of a length run; note where the results have each sum, or its operands, and each slice."""
         program, slices = self.partition.tile(length)
         wanted = [node.inputs if i in self._forms else (node,) for i, node in enumerate(program.outputs)]
         made = list(dict.fromkeys([x for nodes in wanted for x in nodes]))
-        places = [tuple([made.index(x) for x in nodes]) for nodes in wanted]
+        self._outputs = [tuple([made.index(x) for x in nodes]) for nodes in wanted]
         became: dict[Node, Node] = {}
         block = subprogram(program, program.inputs, made, mapping=became)
         axes = {became[node]: axis for node, axis in slices.axis.items() if node in became}
-        return TilePlan(planned(block), block, axes), places
+        return TilePlan(self._prepared(block), block, axes)
 
     @property
     def each(self) -> str:
@@ -156,16 +136,6 @@ class BlockTiles(Tiles):
         return self.plan.predicted(machine) + Prediction(products=share * flops / machine.peak)
 
     @property
-    def parts(self) -> Sequence[tuple[Executable, int]]:
-        """The plan of a block."""
-        return ((self.plan, self.count),)
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory between runs."""
-        return self.plan, self.last
-
-    @property
     def working_bytes(self) -> int:
         """Memory of a run beside what it writes slices of."""
         totals = sum(node.type.nbytes for node in self.partition.totals)
@@ -178,8 +148,7 @@ class BlockTiles(Tiles):
         products = list(dict.fromkeys([(partition.total_of[i], form) for i, form in self._forms.items()]))
         sums = RunningSums(len(partition.totals) + len(products), self._group)
         for start in range(0, partition.dimension.length, self.length):
-            stop = min(start + self.length, partition.dimension.length)
-            found = self._plans[stop - start].run(partition.slices(values, start, stop), start)
+            stop, found = self.run_tile(values, start)
             for i, places in enumerate(self._outputs[:count]):
                 where = partition.total_of[i]
                 if i in self._forms:

@@ -7,25 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from primad.ops.blocked.groups import RunningSums, spans_of
-from primad.parallel.threads import MOST_CHUNKS, run_chunks, thread_count
+from primad.parallel.threads import run_chunks, thread_count
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.plan.fusion import WORTHWHILE_SIZE
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_regions import Partition
 from primad.runtime.tiling.tile_program import TilePartition
-from primad.runtime.tiling.tiles import TilePlan, Tiles
+from primad.runtime.tiling.tiles import SlicedTiles, TilePlan
 
 
-class InterpretedTiles(Tiles):
-    """Tiles that run step by step, in slices of the inputs.
-
-    Attributes:
-        partition: what runs.
-        length: indices of a tile.
-        count: number of tiles.
-        chunks: how many independent runs of tiles there are.
-        plan: how a tile runs.
-        last: how the last tile runs.
+class InterpretedTiles(SlicedTiles[Plan]):
+    """Tiles that run step by step.
 
     Args:
         partition: what runs.
@@ -35,16 +27,10 @@ class InterpretedTiles(Tiles):
 
     def __init__(self, partition: TilePartition, length: int, mixed: bool = False) -> None:
         self._mixed = mixed
-        self.partition = partition
-        self.length = length
-        self.count = -(-partition.dimension.length // length)
-        self.chunks = min(self.count, MOST_CHUNKS)
-        rest = partition.dimension.length % length
-        self._plans = {n: self._made(n) for n in (length, rest) if n}
-        self.plan = self._plans[length].plan
-        self.last = self._plans[rest or length].plan
+        super().__init__(partition, length)
 
-    def _made(self, length: int) -> TilePlan[Plan]:
+    def planned(self, length: int) -> TilePlan[Plan]:
+        """Return how tiles of a length run."""
         program, slices = self.partition.tile(length)
         units = Partition(program).units() if self._mixed else None
         # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
@@ -60,16 +46,6 @@ class InterpretedTiles(Tiles):
         """Predict how long a tile takes, on one thread, and others wait while it is in Python's code."""
         tile = self.plan.predicted(machine, machine.peak_alone)
         return replace(tile, calls=tile.calls * min(self.chunks, thread_count()))
-
-    @property
-    def parts(self) -> Sequence[tuple[Plan, int]]:
-        """The plan of a tile."""
-        return ((self.plan, self.count),)
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory between runs."""
-        return self.plan, self.last
 
     @property
     def working_bytes(self) -> int:
@@ -102,8 +78,7 @@ class InterpretedTiles(Tiles):
             if stopped():
                 break
             start = index * self.length
-            stop = min(start + self.length, partition.dimension.length)
-            results = self._plans[stop - start].run(partition.slices(values, start, stop), start)
+            stop, results = self.run_tile(values, start)
             for i, value in zip(partition.total_of, results[:count], strict=True):
                 totals.add(i, value)
             totals.turn()

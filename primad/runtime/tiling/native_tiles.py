@@ -17,7 +17,7 @@ from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.module.program_text import ProgramText
 from primad.native.module.tile_worker import SAID_BYTES, Job, Run, Table, scratch_of, worker_text
 from primad.ops.blocked.groups import spans_of
-from primad.parallel.threads import MOST_CHUNKS, run_on_threads, thread_count
+from primad.parallel.threads import run_on_threads, thread_count
 from primad.runtime.cost_model import Machine, Prediction, as_one_function
 from primad.runtime.failure import fail_in_part, failure_of
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES, Workspace
@@ -40,10 +40,6 @@ class NativeTiles(Tiles):
         plain: the text of a tile, as JSON can say it.
 
     Attributes:
-        partition: what runs.
-        length: indices of a tile.
-        count: number of tiles.
-        chunks: how many independent runs of tiles there are.
         tile: the program of a tile.
         products: how many matrix products it has.
         loops: how many loops beside.
@@ -55,12 +51,9 @@ class NativeTiles(Tiles):
     ) -> None:
         host = compiler()
         assert host is not None
-        self.partition = partition
-        self.length = length
+        super().__init__(partition, length)
         self.tile, slices = tiled
         self.products, self.loops = steps
-        self.count = -(-partition.dimension.length // length)
-        self.chunks = min(self.count, MOST_CHUNKS)
         self._rest = partition.dimension.length - (self.count - 1) * length
         self._failing = text.failing, text.lines
         self._axis = slices.axis

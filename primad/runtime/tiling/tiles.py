@@ -12,7 +12,7 @@ import numpy as np
 from primad.errors import PrimadError
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
-from primad.parallel.threads import thread_count
+from primad.parallel.threads import MOST_CHUNKS, thread_count
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import fail_in_part
@@ -65,13 +65,20 @@ class Tiles(Executable):
         length: indices of a tile.
         count: number of tiles.
         chunks: how many independent runs of tiles there are.
+
+    Args:
+        partition: what runs.
+        length: indices of a tile.
+        most_chunks: how many chunks there may be.
     """
 
     is_tiled = True
-    partition: TilePartition
-    length: int
-    count: int
-    chunks: int
+
+    def __init__(self, partition: TilePartition, length: int, most_chunks: int = MOST_CHUNKS) -> None:
+        self.partition = partition
+        self.length = length
+        self.count = -(-partition.dimension.length // length)
+        self.chunks = min(self.count, most_chunks)
 
     @property
     @abstractmethod
@@ -138,3 +145,38 @@ class Tiles(Executable):
             for node, place in zip(partition.sliced, partition.into, strict=True)
         ]
         return [*self.run_tiles(list(map(np.asarray, arguments[:count])), full), *full]
+
+
+class SlicedTiles(Tiles, Generic[Planned]):
+    """Tiles that take slices of the inputs, run by a plan for each length.
+
+    Attributes:
+        plan: how a tile runs.
+        last: how the last tile runs.
+    """
+
+    def __init__(self, partition: TilePartition, length: int, most_chunks: int = MOST_CHUNKS) -> None:
+        super().__init__(partition, length, most_chunks)
+        rest = partition.dimension.length % length
+        self._plans = {n: self.planned(n) for n in (length, rest) if n}
+        self.plan = self._plans[length].plan
+        self.last = self._plans[rest or length].plan
+
+    @abstractmethod
+    def planned(self, length: int) -> TilePlan[Planned]:
+        """Return how tiles of a length run."""
+
+    @property
+    def parts(self) -> Sequence[tuple[Executable, int]]:
+        """The plan of a tile."""
+        return ((self.plan, self.count),)
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self.plan, self.last
+
+    def run_tile(self, values: Sequence[Any], start: int) -> tuple[int, list[Any]]:
+        """Run the tile that begins at an index; return where it ends, and its results."""
+        stop = min(start + self.length, self.partition.dimension.length)
+        return stop, self._plans[stop - start].run(self.partition.slices(values, start, stop), start)
