@@ -21,7 +21,7 @@ from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import type_of
 from primad.runtime.collection_pause import collector_paused
-from primad.runtime.executors.dispatch import NATIVE, prepared, prepared_function
+from primad.runtime.executors.dispatch import NATIVE, prepared, prepared_for_calls
 from primad.runtime.executors.executor import PLAIN, Executable, Executor, Options
 from primad.runtime.program_cache import kept_program
 from primad.simplify import simplify
@@ -104,8 +104,7 @@ def compiled(
         return kept_program("simplified", whole, known, lambda: simplify(whole))
 
     def made() -> Executable:
-        found = prepared_function(key, derive, signature, executor, Options(memory=options.memory))
-        return prepared(key, derive, options, executor) if found is None else found
+        return prepared_for_calls(key, derive, options, executor, signature)
 
     found: Executable = collector_paused(made)
     return found, values

@@ -56,7 +56,7 @@ COMPARED = {
 SWAPPED = {"any": "all", "all": "any", "min": "max", "max": "min"}
 NOT_COMMUTATIVE = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 OF_KEYS = re.compile(r"key|fingerprint|signature|about|said|known_as", re.IGNORECASE)
-ASKED_BY_KEY = ("get", "find", "put", "derived", "prepared", "prepared_function", "prepared_parts", "kept", "Key")
+ASKED_BY_KEY = ("get", "find", "put", "derived", "prepared", "prepared_for_calls", "prepared_parts", "kept", "Key")
 QUIET = ("lru_cache", "made_once", "Cache", "TypeVar", "ParamSpec", "overload", "warn", "field")
 TUNED = re.compile(r"\b(Measured|Fitted|Tuned|Estimated|Chosen)\b")
 """How a docstring says that a number is tuned: with another digit results are the same, or as good."""

@@ -563,7 +563,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setattr(op_table, "BUDGET", replace(BUDGET, instructions=-1))
     if request.param == "one by one":
         monkeypatch.setattr(loop_executables, "compiler", lambda: None)
-        monkeypatch.setattr(dispatch, "prepared_function", lambda *_, **__: None)
+        monkeypatch.setattr(dispatch, "prepared_for_calls", dispatch.prepared)
     monkeypatch.setattr(loop_executables, "UNINTERRUPTED", 100)  # in pieces of few steps
     return {"straight": "registers", "driven": "calls", "one by one": "Python"}[str(request.param)]
 

@@ -19,7 +19,7 @@ from primad.programs.jacobians.gauss_newton import normal_products
 from primad.recording import tree
 from primad.recording.tracing import trace
 from primad.runtime.calling import arrays
-from primad.runtime.executors.dispatch import prepared, prepared_function
+from primad.runtime.executors.dispatch import prepared_for_calls
 from primad.runtime.executors.executor import Executable
 from primad.simplify import simplify
 from primad.transforms.partial_eval import split
@@ -201,10 +201,7 @@ class _Points:
     def _executable(self, keeps: bool, which: int) -> Executable:
         key = NormalProductsKey(self._of.key, self._count, keeps, which)
 
-        def derive() -> Program:
-            return self._parts(keeps)[which]
-
-        return prepared_function(key, derive) or prepared(key, derive)
+        return prepared_for_calls(key, lambda: self._parts(keeps)[which])
 
 
 def pieces(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from primad.errors import TracingError, suggestion
 from primad.ir.key import Key
@@ -140,27 +140,28 @@ def prepared_parts(
     return found
 
 
-def prepared_function(
+def prepared_for_calls(
     key: Hashable,
     derive: Callable[[], Program],
-    signature: Signature | None = None,
-    executor: Executor = NATIVE,
     options: Options = PLAIN,
-) -> Executable | None:
-    """Return what runs a program that is called again and again; None where `prepared` is as good.
+    executor: Executor = NATIVE,
+    signature: Signature | None = None,
+) -> Executable:
+    """Return what runs a program that is called again and again, made if it is not there: a function where that pays.
 
     Args:
         key: what the program is: equal for equal programs only.
         derive: makes the program.
-        signature: how Python calls it, if it does.
+        options: how it is to run; of functions, only the memory matters.
         executor: what is to run it.
-        options: how it is to run.
+        signature: how Python calls it, if it does.
     """
-    found: Any = EXECUTABLES.get(
-        FunctionKey(executor.name, key, signature, options, LEFT_OUT.get()),
-        lambda: executor.as_function(simplify(derive()), signature, options),
+    limited = Options(memory=options.memory)
+    found: Executable | None = EXECUTABLES.get(
+        FunctionKey(executor.name, key, signature, limited, LEFT_OUT.get()),
+        lambda: executor.as_function(simplify(derive()), signature, limited),
     )
-    return found if isinstance(found, Executable) else None
+    return prepared(key, derive, options, executor) if found is None else found
 
 
 def prepared_call(of: ClosedProgram, memory: int | None = None) -> Executable:
@@ -170,7 +171,4 @@ def prepared_call(of: ClosedProgram, memory: int | None = None) -> Executable:
         of: the program.
         memory: bytes that its arrays may take, if that is limited.
     """
-    key = CalledKey(of.key)
-    options = Options(memory=memory)
-    found = prepared_function(key, lambda: of.hoisted, options=options)
-    return found or prepared(key, lambda: of.hoisted, options)
+    return prepared_for_calls(CalledKey(of.key), lambda: of.hoisted, Options(memory=memory))
