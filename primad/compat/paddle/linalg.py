@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from primad.compat.paddle.eager.operators import apply, prototype
+from primad.compat.paddle.eager.operators import Prototype, apply, prototype
 from primad.compat.paddle.functions.manipulation import lengths
-from primad.compat.paddle.functions.math import dot, matmul, mm, norm, subtract
+from primad.compat.paddle.functions.math import binary, dot, matmul, mm, norm, subtract
 from primad.compat.paddle.settings.errors import InvalidArgumentError
 
 
@@ -38,34 +38,12 @@ def einsum(equation: str, *operands: Any) -> Any:
     return apply(_einsum, list(operands), equation=equation)
 
 
-@prototype("outer", inputs="X Y")
-def _outer(x: Any, y: Any) -> Any:
-    return x.reshape(-1, 1) * y.reshape(1, -1)
-
-
-def outer(x: Any, y: Any, name: Any = None) -> Any:
-    """Return all products of an element of x and one of y, as a matrix."""
-    return apply(_outer, x, y, name=name)
-
-
-@prototype("inner", inputs="X Y")
-def _inner(x: Any, y: Any) -> Any:
-    return np.inner(x, y)
-
-
-def inner(x: Any, y: Any, name: Any = None) -> Any:
-    """Return the sums of products over the last axes."""
-    return apply(_inner, x, y, name=name)
-
-
-@prototype("kron", inputs="X Y")
-def _kron(x: Any, y: Any) -> Any:
-    return np.kron(x, y)
-
-
-def kron(x: Any, y: Any, name: Any = None) -> Any:
-    """Return the Kronecker product."""
-    return apply(_kron, x, y, name=name)
+outer = binary(
+    Prototype("outer", lambda x, y: x.reshape(-1, 1) * y.reshape(1, -1), ("X", "Y")),
+    "All products of an element of x and one of y, as a matrix.",
+)
+inner = binary(Prototype("inner", np.inner, ("X", "Y")), "The sums of products over the last axes.")
+kron = binary(Prototype("kron", np.kron, ("X", "Y")), "The Kronecker product.")
 
 
 @prototype("cross", inputs="X Y", axis=-1)

@@ -6,25 +6,20 @@ that of the chosen branch.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primad import numpy as pnp
+from primad.compat import functions
+from primad.compat.functions import Function
 from primad.compat.mxnet.graph.shape_rules import Shape, same, unify
 from primad.compat.mxnet.imperative.operator_parameters import Settings, boolean, dtype, integer, real
 from primad.compat.mxnet.operators.record import operator
 from primad.functional.recorded_values import stop_gradient
-from primad.nn import relu, sigmoid
+from primad.nn import relu
 from primad.numpy import special
-
-Binary = Callable[[Any, Any], Any]
-
-
-def _one(x: Any) -> Any:
-    return np.ones(x.shape, x.dtype)
 
 
 def _as(result: Any, like: Any) -> Any:
@@ -32,79 +27,56 @@ def _as(result: Any, like: Any) -> Any:
     return result.astype(like.dtype)
 
 
-def _trunc(x: Any) -> Any:
-    return pnp.where(x < 0, pnp.ceil(x), pnp.floor(x))
+def _fix(x: Any) -> Any:
+    return np.where(x < 0, np.ceil(x), np.floor(x))
 
 
 def _round(x: Any) -> Any:
-    """Half away from zero."""
-    return pnp.where(x < 0, pnp.ceil(x - 0.5), pnp.floor(x + 0.5))
-
-
-def _rint(x: Any) -> Any:
-    """Half down."""
-    return pnp.ceil(x - 0.5)
+    return np.where(x < 0, np.ceil(x - 0.5), np.floor(x + 0.5))
 
 
 def _gamma(x: Any) -> Any:
     """Its sign changes at every pole, the integers below 1."""
-    negative = pnp.logical_and(x < 0, pnp.mod(pnp.floor(x), 2.0) != 0)
-    return pnp.where(negative, -1.0, 1.0).astype(x.dtype) * pnp.exp(special.gammaln(x))
+    negative = np.logical_and(x < 0, np.mod(np.floor(x), 2.0) != 0)
+    return np.where(negative, -1.0, 1.0).astype(x.dtype) * np.exp(special.gammaln(x))
 
 
-UNARY: dict[str, Callable[[Any], Any]] = {
-    "abs": pnp.abs,
-    "sign": pnp.sign,
-    "round": _round,
-    "rint": _rint,
-    "ceil": pnp.ceil,
-    "floor": pnp.floor,
-    "trunc": _trunc,
-    "fix": _trunc,
-    "square": pnp.square,
-    "sqrt": pnp.sqrt,
-    "rsqrt": lambda x: 1.0 / pnp.sqrt(x),
-    "exp": pnp.exp,
-    "expm1": pnp.expm1,
-    "log": pnp.log,
-    "log10": pnp.log10,
-    "log2": pnp.log2,
-    "log1p": pnp.log1p,
-    "sin": pnp.sin,
-    "cos": pnp.cos,
-    "tan": pnp.tan,
-    "arcsin": pnp.arcsin,
-    "arccos": pnp.arccos,
-    "arctan": pnp.arctan,
-    "arcsinh": pnp.arcsinh,
-    "arccosh": pnp.arccosh,
-    "arctanh": pnp.arctanh,
-    "cbrt": pnp.cbrt,
-    "rcbrt": lambda x: 1.0 / pnp.cbrt(x),
-    "gamma": _gamma,
-    "gammaln": special.gammaln,
-    "erfinv": special.erfinv,
-    "sinh": pnp.sinh,
-    "cosh": pnp.cosh,
-    "tanh": pnp.tanh,
-    "degrees": lambda x: x * (180.0 / math.pi),
-    "radians": lambda x: x * (math.pi / 180.0),
-    "reciprocal": lambda x: 1.0 / x,
-    "relu": relu,
-    "sigmoid": sigmoid,
-    "softsign": lambda x: x / (1.0 + pnp.abs(x)),
-    "erf": special.erf,
-    "negative": pnp.negative,
-    "logical_not": lambda x: _as(x == 0, x),
+_SAME = (
+    "abs arccos arccosh arcsin arcsinh arctan arctanh ceil cos cosh degrees erf erfinv exp expm1 floor gammaln log "
+    "log10 log1p log2 negative radians reciprocal sign sin sinh sqrt square tan tanh"
+)
+"""The functions of one array that MXNet has as NumPy and SciPy have them."""
+UNARY: dict[str, Function] = {
+    **{name: functions.UNARY[name] for name in _SAME.split()},
+    "cbrt": Function(pnp.cbrt, "Cube root, elementwise."),
+    "fix": Function(_fix, "The integer towards 0, elementwise."),
+    "gamma": Function(_gamma, "Γ(x), elementwise."),
+    "logical_not": Function(lambda x: _as(x == 0, x), "1 where x is 0, 0 elsewhere."),
+    "rcbrt": Function(lambda x: 1.0 / pnp.cbrt(x), "1 divided by the cube root, elementwise."),
+    "relu": Function(relu, "max(x, 0), elementwise; its derivative at 0 is 0."),
+    "rint": Function(lambda x: np.ceil(x - 0.5), "The nearest integer, the smaller one for halves, elementwise."),
+    "round": Function(_round, "The nearest integer, the one away from 0 for halves, elementwise."),
+    "rsqrt": Function(lambda x: 1.0 / np.sqrt(x), "1/√x, elementwise."),
+    "sigmoid": functions.UNARY["expit"],
+    "softsign": Function(lambda x: x / (1.0 + np.abs(x)), "x/(1 + |x|), elementwise."),
+    "trunc": Function(_fix, "The integer towards 0, elementwise."),
 }
+
+
+def _documented(compute: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """Return what an operator computes, with the text that the documentation of its public function shows."""
+    compute.__doc__ = doc
+    return compute
+
+
 for _name, _function in UNARY.items():
-    operator(_name, shapes=same)(lambda settings, x, function=_function: function(x))
+    operator(_name, shapes=same)(_documented(lambda settings, x, compute=_function.compute: compute(x), _function.doc))
 
 operator("_copy", "identity", shapes=same)(lambda settings, x: x)
 operator("_identity_with_attr_like_rhs", inputs=("lhs", "rhs"), shapes=same)(lambda settings, lhs, rhs: lhs)
 operator("BlockGrad", "stop_gradient", shapes=same)(lambda settings, x: stop_gradient(x))
 operator("zeros_like", shapes=same)(lambda settings, x: np.zeros(x.shape, x.dtype))
-operator("ones_like", shapes=same)(lambda settings, x: _one(x))
+operator("ones_like", shapes=same)(lambda settings, x: np.ones(x.shape, x.dtype))
 
 
 @operator("hard_sigmoid", parameters={"alpha": real(0.2), "beta": real(0.5)}, shapes=same)
@@ -138,33 +110,45 @@ def _divide(x: Any, y: Any) -> Any:
 
 
 def _hypot(x: Any, y: Any) -> Any:
-    return pnp.hypot(x, y).astype(x.dtype)
+    return np.hypot(x, y).astype(x.dtype)
 
 
 def _leads(x: Any, condition: Any) -> Any:
     """Say where the first of two operands is the extremum: where the condition says so, and where it is NaN."""
-    return pnp.logical_or(condition, x != x)
+    return np.logical_or(condition, x != x)
 
 
-ARITHMETIC: dict[str, Binary] = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "div": _divide,
-    "mod": lambda x, y: pnp.mod(x, y),
-    "power": lambda x, y: pnp.power(x, y),
-    "maximum": lambda x, y: pnp.where(_leads(x, x >= y), x, y),
-    "minimum": lambda x, y: pnp.where(_leads(x, x <= y), x, y),
-    "hypot": _hypot,
-    "equal": lambda x, y: _as(x == y, x),
-    "not_equal": lambda x, y: _as(x != y, x),
-    "greater": lambda x, y: _as(x > y, x),
-    "greater_equal": lambda x, y: _as(x >= y, x),
-    "lesser": lambda x, y: _as(x < y, x),
-    "lesser_equal": lambda x, y: _as(x <= y, x),
-    "logical_and": lambda x, y: _as(pnp.logical_and(x != 0, y != 0), x),
-    "logical_or": lambda x, y: _as(pnp.logical_or(x != 0, y != 0), x),
-    "logical_xor": lambda x, y: _as((x != 0) != (y != 0), x),
+def _number_of(name: str) -> Function:
+    """Return a comparison whose result is 0 or 1 in the dtype of the operand."""
+    found = functions.BINARY[name]
+    return Function(lambda x, y: _as(found.compute(x, y), x), f"1 where {found.doc.split(',')[0]}, 0 elsewhere.")
+
+
+ARITHMETIC: dict[str, Function] = {
+    "add": functions.BINARY["add"],
+    "sub": functions.BINARY["subtract"],
+    "mul": functions.BINARY["multiply"],
+    "div": Function(_divide, "x / y, elementwise; rounded down for integers."),
+    "mod": functions.BINARY["remainder"],
+    "power": Function(pnp.power, "x to the power of y, elementwise."),
+    "maximum": Function(
+        lambda x, y: np.where(_leads(x, x >= y), x, y),
+        "The larger of x and y, elementwise; where they are equal, the derivative is that of x.",
+    ),
+    "minimum": Function(
+        lambda x, y: np.where(_leads(x, x <= y), x, y),
+        "The smaller of x and y, elementwise; where they are equal, the derivative is that of x.",
+    ),
+    "hypot": Function(_hypot, functions.BINARY["hypot"].doc),
+    "equal": _number_of("equal"),
+    "not_equal": _number_of("not_equal"),
+    "greater": _number_of("greater"),
+    "greater_equal": _number_of("greater_equal"),
+    "lesser": _number_of("less"),
+    "lesser_equal": _number_of("less_equal"),
+    "logical_and": Function(lambda x, y: _as(np.logical_and(x != 0, y != 0), x), "1 where neither is 0, else 0."),
+    "logical_or": Function(lambda x, y: _as(np.logical_or(x != 0, y != 0), x), "1 where one is not 0, else 0."),
+    "logical_xor": Function(lambda x, y: _as((x != 0) != (y != 0), x), "1 where just one of x and y is 0, else 0."),
 }
 _WORDS = {
     "add": ("plus", "Plus"),
@@ -190,8 +174,8 @@ def _broadcast_shapes(settings: Settings, inputs: list[Shape], outputs: list[Sha
         outputs[0] = unify(tuple(found), outputs[0])
 
 
-def _pair(function: Binary) -> Callable[..., Any]:
-    return lambda settings, lhs, rhs: function(lhs, rhs)
+def _pair(function: Function) -> Callable[..., Any]:
+    return _documented(lambda settings, lhs, rhs: function.compute(lhs, rhs), function.doc)
 
 
 for _name, _of_two in ARITHMETIC.items():
@@ -214,37 +198,25 @@ def _number(settings: Settings, x: Any) -> Any:
     return float(settings.scalar) if x.dtype.kind == "f" else int(settings.scalar)
 
 
-def _scalar_form(function: Binary, reflected: bool) -> Callable[..., Any]:
+def _scalar_form(function: Function, reflected: bool) -> Callable[..., Any]:
     def compute(settings: Settings, x: Any) -> Any:
         number = _number(settings, x)
-        return function(number, x) if reflected else function(x, number)
+        return function.compute(x.dtype.type(number), x) if reflected else function.compute(x, number)
 
-    return compute
-
-
-def _with_number(function: Binary) -> Binary:
-    """Let a function of two arrays take a number first."""
-    return lambda number, x: function(x.dtype.type(number), x)
+    return _documented(compute, f"{function.doc} {'x' if reflected else 'y'} is the number.")
 
 
+_NUMBER = {"scalar": real(1.0), "is_int": boolean(True)}
 _REFLECTED = {"sub": "rminus", "div": "rdiv", "mod": "rmod", "power": "rpower"}
 _TITLES = {"rminus": "RMinus", "rdiv": "RDiv", "rmod": "RMod", "rpower": "RPower"}
 for _name, _of_two in ARITHMETIC.items():
     _word, _title = _WORDS.get(_name, (_name, _name.capitalize()))
-    operator(
-        f"_{_word}_scalar",
-        f"_{_title.replace('_', '')}Scalar",
-        parameters={"scalar": real(1.0), "is_int": boolean(True)},
-        shapes=same,
-    )(_scalar_form(_of_two, False))
+    _both = f"_{_word}_scalar", f"_{_title.replace('_', '')}Scalar"
+    operator(*_both, parameters=_NUMBER, shapes=same)(_scalar_form(_of_two, False))
     if _name in _REFLECTED:
         _word = _REFLECTED[_name]
-        operator(
-            f"_{_word}_scalar",
-            f"_{_TITLES[_word]}Scalar",
-            parameters={"scalar": real(1.0), "is_int": boolean(True)},
-            shapes=same,
-        )(_scalar_form(_with_number(_of_two), True))
+        _both = f"_{_word}_scalar", f"_{_TITLES[_word]}Scalar"
+        operator(*_both, parameters=_NUMBER, shapes=same)(_scalar_form(_of_two, True))
 
 
 @operator("add_n", "ElementWiseSum", inputs=None, parameters={"num_args": integer(minimum=1)}, shapes=same)

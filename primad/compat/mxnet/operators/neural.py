@@ -55,7 +55,8 @@ def fully_connected(settings: Settings, data: Any, weight: Any, bias: Any = None
     return result if bias is None else result + pnp.reshape(bias, (-1,))
 
 
-ACTIVATIONS = {**{name: UNARY[name] for name in ("relu", "sigmoid", "tanh", "softsign")}, "softrelu": nn.softplus}
+ACTIVATIONS = {name: UNARY[name].compute for name in ("relu", "sigmoid", "tanh", "softsign")}
+ACTIVATIONS["softrelu"] = nn.softplus
 
 
 @operator("Activation", parameters={"act_type": choice(*ACTIVATIONS)}, shapes=same)

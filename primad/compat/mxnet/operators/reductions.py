@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
+from primad.compat.functions import REDUCTIONS, Function
 from primad.compat.mxnet.graph.shape_rules import Clash, Shape, known, unify, written
 from primad.compat.mxnet.imperative.operator_parameters import (
     Settings,
@@ -42,28 +43,33 @@ def _reduction_shapes(settings: Settings, inputs: list[Shape], outputs: list[Sha
     outputs[0] = unify(tuple(found) or (1,), outputs[0])
 
 
-def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
+def _reduced(function: Function) -> Callable[..., Any]:
     def compute(settings: Settings, data: Any) -> Any:
         axes = chosen_axes(settings, data.ndim)
-        result = function(data, axis=axes, keepdims=settings.keepdims) if axes else data
+        result = function.compute(data, axis=axes, keepdims=settings.keepdims) if axes else data
         return pnp.reshape(result, result.shape or (1,)).astype(data.dtype)
 
+    compute.__doc__ = f"{function.doc} exclude: the axis argument names those that stay."
     return compute
 
 
-def _without_nan(function: Callable[..., Any], neutral: float) -> Callable[..., Any]:
-    return lambda x, **options: function(pnp.where(pnp.isnan(x), neutral, x), **options)
+def _without_nan(function: Function, neutral: float) -> Function:
+    """Return a reduction for which NaN counts as its neutral element."""
+    return Function(
+        lambda x, **options: function.compute(pnp.where(pnp.isnan(x), neutral, x), **options),
+        f"{function.doc} NaN counts as {neutral:g}.",
+    )
 
 
 _AXES = {"axis": shape(None), "keepdims": boolean(False), "exclude": boolean(False)}
 for _names, _function in {
-    ("sum", "sum_axis"): pnp.sum,
-    ("mean",): pnp.mean,
-    ("prod",): pnp.prod,
-    ("nansum",): _without_nan(pnp.sum, 0.0),
-    ("nanprod",): _without_nan(pnp.prod, 1.0),
-    ("max", "max_axis"): pnp.max,
-    ("min", "min_axis"): pnp.min,
+    ("sum", "sum_axis"): REDUCTIONS["sum"],
+    ("mean",): REDUCTIONS["mean"],
+    ("prod",): REDUCTIONS["prod"],
+    ("nansum",): _without_nan(REDUCTIONS["sum"], 0.0),
+    ("nanprod",): _without_nan(REDUCTIONS["prod"], 1.0),
+    ("max", "max_axis"): REDUCTIONS["max"],
+    ("min", "min_axis"): REDUCTIONS["min"],
 }.items():
     operator(*_names, parameters=_AXES, shapes=_reduction_shapes)(_reduced(_function))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import primad.numpy as pn
+from primad.compat.functions import BINARY, REDUCTIONS, UNARY, Function
 from primad.compat.paddle.eager.operators import Prototype, Value, apply, prototype
 from primad.compat.paddle.settings.dtypes import as_dtype, default_numpy
 from primad.numpy import special
@@ -23,56 +24,56 @@ def floating(x: Any) -> Any:
 # -- one operand -------------------------------------------------------------------------------------------------------
 
 
-def unary(type: str, compute: Callable[[Any], Any], doc: str, floats: bool = True) -> Callable[..., Any]:
-    """Make a function of one tensor from what it computes."""
-    record = Prototype(type, (lambda x: compute(floating(x))) if floats else compute)
+def unary(type: str, function: Function) -> Callable[..., Any]:
+    """Make a function of one tensor from what it computes, and what Paddle calls its operator."""
+    compute = function.compute
+    record = Prototype(type, (lambda x: compute(floating(x))) if function.floats else compute)
 
-    def function(x: Any, name: str | None = None) -> Any:
+    def apply_to(x: Any, name: str | None = None) -> Any:
         return apply(record, x, name=name)
 
-    function.__name__ = function.__qualname__ = type
-    function.__doc__ = doc
-    return function
+    apply_to.__name__ = apply_to.__qualname__ = type
+    apply_to.__doc__ = function.doc
+    return apply_to
 
 
-abs = unary("abs", np.abs, "|x|, elementwise; its derivative at 0 is 0.", floats=False)
-acos = unary("acos", np.arccos, "Inverse cosine, elementwise, in radians.")
-acosh = unary("acosh", np.arccosh, "Inverse hyperbolic cosine, elementwise.")
-asin = unary("asin", np.arcsin, "Inverse sine, elementwise, in radians.")
-asinh = unary("asinh", np.arcsinh, "Inverse hyperbolic sine, elementwise.")
-atan = unary("atan", np.arctan, "Inverse tangent, elementwise, in radians.")
-atanh = unary("atanh", np.arctanh, "Inverse hyperbolic tangent, elementwise.")
-ceil = unary("ceil", np.ceil, "Smallest integer that is not less, elementwise.")
-cos = unary("cos", np.cos, "Cosine, elementwise, of radians.")
-cosh = unary("cosh", np.cosh, "Hyperbolic cosine, elementwise.")
-erf = unary("erf", special.erf, "Error function, elementwise.")
-exp = unary("exp", np.exp, "Exponential, elementwise.")
-expm1 = unary("expm1", np.expm1, "exp(x) − 1, elementwise, exact near 0.")
-floor = unary("floor", np.floor, "Largest integer that is not greater, elementwise.")
-log = unary("log", np.log, "Natural logarithm, elementwise.")
-log10 = unary("log10", np.log10, "Logarithm to base 10, elementwise.")
-log1p = unary("log1p", np.log1p, "log(1 + x), elementwise, exact near 0.")
-log2 = unary("log2", np.log2, "Logarithm to base 2, elementwise.")
-reciprocal = unary("reciprocal", lambda x: 1.0 / x, "1/x, elementwise.")
-rsqrt = unary("rsqrt", lambda x: x**-0.5, "1/√x, elementwise.")
-sigmoid = unary("sigmoid", special.expit, "1/(1 + exp(−x)), elementwise, stable at both ends.")
-sign = unary("sign", np.sign, "−1, 0 or 1, elementwise.", floats=False)
-sin = unary("sin", np.sin, "Sine, elementwise, of radians.")
-sinh = unary("sinh", np.sinh, "Hyperbolic sine, elementwise.")
-sqrt = unary("sqrt", np.sqrt, "Square root, elementwise.")
-tan = unary("tan", np.tan, "Tangent, elementwise, of radians.")
-tanh = unary("tanh", np.tanh, "Hyperbolic tangent, elementwise.")
-isnan = unary("isnan_v2", np.isnan, "Whether an element is NaN.", floats=False)
-isinf = unary("isinf_v2", np.isinf, "Whether an element is infinite.", floats=False)
-isfinite = unary("isfinite_v2", np.isfinite, "Whether an element is neither infinite nor NaN.", floats=False)
-bitwise_not = unary("bitwise_not", np.invert, "The bits that are not set, of integers or booleans.", floats=False)
-logical_not = unary("logical_not", np.logical_not, "Not x, elementwise.", floats=False)
+abs = unary("abs", UNARY["abs"])
+acos = unary("acos", UNARY["arccos"])
+acosh = unary("acosh", UNARY["arccosh"])
+asin = unary("asin", UNARY["arcsin"])
+asinh = unary("asinh", UNARY["arcsinh"])
+atan = unary("atan", UNARY["arctan"])
+atanh = unary("atanh", UNARY["arctanh"])
+ceil = unary("ceil", UNARY["ceil"])
+cos = unary("cos", UNARY["cos"])
+cosh = unary("cosh", UNARY["cosh"])
+erf = unary("erf", UNARY["erf"])
+exp = unary("exp", UNARY["exp"])
+expm1 = unary("expm1", UNARY["expm1"])
+floor = unary("floor", UNARY["floor"])
+log = unary("log", UNARY["log"])
+log10 = unary("log10", UNARY["log10"])
+log1p = unary("log1p", UNARY["log1p"])
+log2 = unary("log2", UNARY["log2"])
+reciprocal = unary("reciprocal", UNARY["reciprocal"])
+rsqrt = unary("rsqrt", Function(lambda x: x**-0.5, "1/√x, elementwise."))
+sigmoid = unary("sigmoid", UNARY["expit"])
+sign = unary("sign", UNARY["sign"])
+sin = unary("sin", UNARY["sin"])
+sinh = unary("sinh", UNARY["sinh"])
+sqrt = unary("sqrt", UNARY["sqrt"])
+tan = unary("tan", UNARY["tan"])
+tanh = unary("tanh", UNARY["tanh"])
+isnan = unary("isnan_v2", Function(np.isnan, "Whether an element is NaN.", floats=False))
+isinf = unary("isinf_v2", Function(np.isinf, "Whether an element is infinite.", floats=False))
+isfinite = unary("isfinite_v2", Function(np.isfinite, "Whether an element is neither infinite nor NaN.", floats=False))
+bitwise_not = unary(
+    "bitwise_not", Function(np.invert, "The bits that are not set, of integers or booleans.", floats=False)
+)
+logical_not = unary("logical_not", Function(np.logical_not, "Not x, elementwise.", floats=False))
 
 
-@prototype("square")
-def square_(x: Any) -> Any:
-    """The square of x."""
-    return np.square(x)
+square_ = Prototype("square", UNARY["square"].compute)
 
 
 def square(x: Any, name: Any = None) -> Any:
@@ -131,20 +132,25 @@ def clip(x: Any, min: Any = None, max: Any = None, name: Any = None) -> Any:
 # -- two operands ------------------------------------------------------------------------------------------------------
 
 
-def _elementwise(type: str, compute: Callable[[Any, Any], Any]) -> Prototype:
-    """Return the operator of two tensors, which broadcast, that computes a function."""
-    return Prototype(type, lambda x, y, *, axis: compute(x, _aligned(x, y, axis)), ("X", "Y"), ("Out",), {"axis": -1})
-
-
 def binary(record: Prototype, doc: str) -> Callable[..., Any]:
-    """Make a function of two tensors from an elementwise operator."""
+    """Make a function of two tensors from an operator."""
 
     def function(x: Any, y: Any, name: str | None = None) -> Any:
         return apply(record, x, y, name=name)
 
     function.__name__ = function.__qualname__ = record.type
-    function.__doc__ = f"{doc} The operands broadcast."
+    function.__doc__ = doc
     return function
+
+
+def _elementwise(type: str, function: Function) -> tuple[Prototype, Callable[..., Any]]:
+    """Return the operator of two tensors that computes a function, and the function of two tensors that applies it."""
+
+    def compute(x: Any, y: Any, *, axis: int) -> Any:
+        return function.compute(x, _aligned(x, y, axis))
+
+    record = Prototype(type, compute, ("X", "Y"), ("Out",), {"axis": -1})
+    return record, binary(record, f"{function.doc} The operands broadcast.")
 
 
 def _aligned(x: Any, y: Any, axis: int) -> Any:
@@ -157,53 +163,55 @@ def _divide(x: Any, y: Any) -> Any:
     return floating(x) / floating(y)
 
 
-elementwise_pow_ = _elementwise(
-    "elementwise_pow", lambda x, y: np.power(x if x.dtype.kind + y.dtype.kind == "ii" else floating(x), y)
+def _power(x: Any, y: Any) -> Any:
+    return np.power(x if x.dtype.kind + y.dtype.kind == "ii" else floating(x), y)
+
+
+elementwise_pow_ = _elementwise("elementwise_pow", Function(_power, "x to the power of y."))[0]
+elementwise_add_, add = _elementwise("elementwise_add", BINARY["add"])
+elementwise_sub_, subtract = _elementwise("elementwise_sub", BINARY["subtract"])
+elementwise_mul_, multiply = _elementwise("elementwise_mul", BINARY["multiply"])
+elementwise_div_, divide = _elementwise(
+    "elementwise_div", Function(_divide, "x / y, elementwise; integers are divided as floats.")
 )
-elementwise_add_ = _elementwise("elementwise_add", np.add)
-add = binary(elementwise_add_, "x + y, elementwise.")
-elementwise_sub_ = _elementwise("elementwise_sub", np.subtract)
-subtract = binary(elementwise_sub_, "x − y, elementwise.")
-elementwise_mul_ = _elementwise("elementwise_mul", np.multiply)
-multiply = binary(elementwise_mul_, "x · y, elementwise.")
-elementwise_div_ = _elementwise("elementwise_div", _divide)
-divide = binary(elementwise_div_, "x / y, elementwise; integers are divided as floats.")
-elementwise_floordiv_ = _elementwise("elementwise_floordiv", np.floor_divide)
-floor_divide = binary(elementwise_floordiv_, "x / y rounded down, elementwise.")
-elementwise_mod_ = _elementwise("elementwise_mod", np.remainder)
-mod = remainder = binary(elementwise_mod_, "Remainder of x / y with the sign of y, elementwise.")
-maximum = binary(
-    _elementwise("elementwise_max", lambda x, y: np.where((x > y) | (x != x), x, y)),
-    "The larger of x and y, elementwise; where they are equal, the derivative is that of y.",
+elementwise_floordiv_, floor_divide = _elementwise(
+    "elementwise_floordiv", Function(np.floor_divide, "x / y rounded down, elementwise.")
 )
-minimum = binary(
-    _elementwise("elementwise_min", lambda x, y: np.where((x < y) | (x != x), x, y)),
-    "The smaller of x and y, elementwise; where they are equal, the derivative is that of y.",
+elementwise_mod_, mod = _elementwise("elementwise_mod", BINARY["remainder"])
+remainder = mod
+maximum = _elementwise(
+    "elementwise_max",
+    Function(
+        lambda x, y: np.where((x > y) | (x != x), x, y),
+        "The larger of x and y, elementwise; where they are equal, the derivative is that of y.",
+    ),
+)[1]
+minimum = _elementwise(
+    "elementwise_min",
+    Function(
+        lambda x, y: np.where((x < y) | (x != x), x, y),
+        "The smaller of x and y, elementwise; where they are equal, the derivative is that of y.",
+    ),
+)[1]
+atan2 = _elementwise(
+    "atan2", Function(np.arctan2, "The angle of the point (y, x) given as (x, y), elementwise, in radians.")
+)[1]
+equal_, equal = _elementwise("equal", BINARY["equal"])
+not_equal_, not_equal = _elementwise("not_equal", BINARY["not_equal"])
+less_than_, less_than = _elementwise("less_than", BINARY["less"])
+less_equal_, less_equal = _elementwise("less_equal", BINARY["less_equal"])
+greater_than_, greater_than = _elementwise("greater_than", BINARY["greater"])
+greater_equal_, greater_equal = _elementwise("greater_equal", BINARY["greater_equal"])
+bitwise_and_, bitwise_and = _elementwise(
+    "bitwise_and", Function(np.bitwise_and, "The bits that are set in x and in y.")
 )
-atan2 = binary(
-    _elementwise("atan2", np.arctan2), "The angle of the point (y, x) given as (x, y), elementwise, in radians."
+bitwise_or_, bitwise_or = _elementwise("bitwise_or", Function(np.bitwise_or, "The bits that are set in x or in y."))
+bitwise_xor_, bitwise_xor = _elementwise(
+    "bitwise_xor", Function(np.bitwise_xor, "The bits that are set in one of x and y.")
 )
-equal_ = _elementwise("equal", np.equal)
-equal = binary(equal_, "x = y, elementwise.")
-not_equal_ = _elementwise("not_equal", np.not_equal)
-not_equal = binary(not_equal_, "x ≠ y, elementwise.")
-less_than_ = _elementwise("less_than", np.less)
-less_than = binary(less_than_, "x < y, elementwise.")
-less_equal_ = _elementwise("less_equal", np.less_equal)
-less_equal = binary(less_equal_, "x ≤ y, elementwise.")
-greater_than_ = _elementwise("greater_than", np.greater)
-greater_than = binary(greater_than_, "x > y, elementwise.")
-greater_equal_ = _elementwise("greater_equal", np.greater_equal)
-greater_equal = binary(greater_equal_, "x ≥ y, elementwise.")
-bitwise_and_ = _elementwise("bitwise_and", np.bitwise_and)
-bitwise_and = binary(bitwise_and_, "The bits that are set in x and in y.")
-bitwise_or_ = _elementwise("bitwise_or", np.bitwise_or)
-bitwise_or = binary(bitwise_or_, "The bits that are set in x or in y.")
-bitwise_xor_ = _elementwise("bitwise_xor", np.bitwise_xor)
-bitwise_xor = binary(bitwise_xor_, "The bits that are set in one of x and y.")
-logical_and = binary(_elementwise("logical_and", np.logical_and), "x and y, elementwise.")
-logical_or = binary(_elementwise("logical_or", np.logical_or), "x or y, elementwise.")
-logical_xor = binary(_elementwise("logical_xor", np.logical_xor), "Either x or y, elementwise.")
+logical_and = _elementwise("logical_and", Function(np.logical_and, "x and y, elementwise."))[1]
+logical_or = _elementwise("logical_or", Function(np.logical_or, "x or y, elementwise."))[1]
+logical_xor = _elementwise("logical_xor", Function(np.logical_xor, "Either x or y, elementwise."))[1]
 
 
 @prototype("sum", inputs="X")
@@ -223,7 +231,7 @@ def add_n(inputs: Any, name: Any = None) -> Any:
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-def _reduction(type: str, compute: Callable[..., Any]) -> Prototype:
+def _operator(type: str, compute: Callable[..., Any]) -> Prototype:
     def reduce(x: Any, *, dim: tuple[int, ...], keep_dim: bool, reduce_all: bool) -> Any:
         return compute(x, axis=None if reduce_all else dim, keepdims=keep_dim)
 
@@ -235,14 +243,31 @@ def _reduce(record: Prototype, layer: str, x: Any, axis: Axis, keepdim: bool, na
     return apply(record, x, layer=layer, name=name, dim=dim, keep_dim=keepdim, reduce_all=not dim)
 
 
-_sum = _reduction("reduce_sum", lambda x, **axes: np.sum(x.astype("int64") if x.dtype.kind in "ib" else x, **axes))
-_mean = _reduction("reduce_mean", lambda x, **axes: np.mean(floating(x), **axes))
-_max = _reduction("reduce_max", np.max)
-_min = _reduction("reduce_min", np.min)
-_prod = _reduction("reduce_prod", np.prod)
-_all = _reduction("reduce_all", np.all)
-_any = _reduction("reduce_any", np.any)
-_logsumexp = _reduction("logsumexp", lambda x, *, axis, keepdims: special.logsumexp(x, axis=axis, keepdims=keepdims))
+def _reduction(type: str, layer: str, function: Function) -> Callable[..., Any]:
+    """Make a function of a tensor, axes and keepdim from what it computes."""
+    compute = function.compute
+    record = _operator(type, (lambda x, **axes: compute(floating(x), **axes)) if function.floats else compute)
+
+    def reduce(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
+        return _reduce(record, layer, x, axis, keepdim, name=name)
+
+    reduce.__name__ = reduce.__qualname__ = layer
+    reduce.__doc__ = function.doc
+    return reduce
+
+
+mean = _reduction("reduce_mean", "mean", REDUCTIONS["mean"])
+max = _reduction("reduce_max", "max", REDUCTIONS["max"])
+min = _reduction("reduce_min", "min", REDUCTIONS["min"])
+all = _reduction("reduce_all", "all", Function(np.all, "Whether all elements along axes are true.", floats=False))
+any = _reduction("reduce_any", "any", Function(np.any, "Whether any element along axes is true.", floats=False))
+logsumexp = _reduction(
+    "logsumexp",
+    "logsumexp",
+    Function(special.logsumexp, "log Σ exp(x) over axes, by default over all, without overflow.", floats=False),
+)
+_sum = _operator("reduce_sum", lambda x, **axes: np.sum(x.astype("int64") if x.dtype.kind in "ib" else x, **axes))
+_prod = _operator("reduce_prod", REDUCTIONS["prod"].compute)
 
 
 def sum(x: Any, axis: Axis = None, dtype: Any = None, keepdim: bool = False, name: Any = None) -> Any:
@@ -250,39 +275,9 @@ def sum(x: Any, axis: Axis = None, dtype: Any = None, keepdim: bool = False, nam
     return _reduce(_sum, "sum", cast(x, dtype) if dtype is not None else x, axis, keepdim, name=name)
 
 
-def mean(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
-    """Return the mean over axes, by default over all."""
-    return _reduce(_mean, "mean", x, axis, keepdim, name=name)
-
-
-def max(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
-    """Return the maximum over axes, by default over all."""
-    return _reduce(_max, "max", x, axis, keepdim, name=name)
-
-
-def min(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
-    """Return the minimum over axes, by default over all."""
-    return _reduce(_min, "min", x, axis, keepdim, name=name)
-
-
 def prod(x: Any, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: Any = None) -> Any:
     """Return the product over axes, by default over all."""
     return _reduce(_prod, "reduce_prod", cast(x, dtype) if dtype is not None else x, axis, keepdim, name=name)
-
-
-def all(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
-    """Return whether all elements along axes are true."""
-    return _reduce(_all, "all", x, axis, keepdim, name=name)
-
-
-def any(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
-    """Return whether any element along axes is true."""
-    return _reduce(_any, "any", x, axis, keepdim, name=name)
-
-
-def logsumexp(x: Any, axis: Axis = None, keepdim: bool = False, name: Any = None) -> Any:
-    """Return log Σ exp(x) over axes, by default over all, without overflow."""
-    return _reduce(_logsumexp, "logsumexp", x, axis, keepdim, name=name)
 
 
 @prototype("cumsum", axis=-1, flatten=False)
@@ -334,14 +329,10 @@ def matmul(x: Any, y: Any, transpose_x: bool = False, transpose_y: bool = False,
 mm = matmul
 
 
-@prototype("dot", inputs="X Y")
-def _dot(x: Any, y: Any) -> Any:
-    return np.sum(x * y, axis=-1)
-
-
-def dot(x: Any, y: Any, name: Any = None) -> Any:
-    """Return the inner product of vectors, along the last axis."""
-    return apply(_dot, x, y, name=name)
+dot = binary(
+    Prototype("dot", lambda x, y: np.sum(x * y, axis=-1), ("X", "Y")),
+    "The inner product of vectors, along the last axis.",
+)
 
 
 @prototype("cast", out_dtype="float32")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math as scalars
 from typing import Any
 
 import numpy as np
 
+from primad.compat.functions import BINARY, UNARY, Function
 from primad.compat.paddle.eager.operators import Prototype, Value, apply, prototype
 from primad.compat.paddle.functions.math import add, binary, equal, multiply, subtract, unary
 from primad.compat.paddle.functions.math import all as all_of
@@ -23,18 +23,16 @@ def _trunc(x: Any) -> Any:
     return np.sign(x) * np.floor(np.abs(x))
 
 
-round = unary("round", _round, "The nearest integer, the even one for halves, elementwise.")
-trunc = unary("trunc", _trunc, "The integer towards 0, elementwise.")
-frac = unary("frac", lambda x: x - _trunc(x), "What is left of x without its integer part, elementwise.")
-neg = unary("neg", lambda x: -x, "−x, elementwise.")
-lgamma = unary("lgamma", special.gammaln, "Logarithm of |Γ(x)|, elementwise.")
-digamma = unary("digamma", special.digamma, "Derivative of lgamma, elementwise.")
-erfinv = unary("erfinv", special.erfinv, "The inverse of erf, elementwise.")
-deg2rad = unary("deg2rad", lambda x: x * (scalars.pi / 180.0), "Degrees as radians, elementwise.")
-rad2deg = unary("rad2deg", lambda x: x * (180.0 / scalars.pi), "Radians as degrees, elementwise.")
-
-
-hypot = binary(Prototype("hypot", np.hypot, ("X", "Y")), "√(x² + y²), elementwise, without overflow.")
+round = unary("round", Function(_round, "The nearest integer, the even one for halves, elementwise."))
+trunc = unary("trunc", Function(_trunc, "The integer towards 0, elementwise."))
+frac = unary("frac", Function(lambda x: x - _trunc(x), "What is left of x without its integer part, elementwise."))
+neg = unary("neg", UNARY["negative"])
+lgamma = unary("lgamma", UNARY["gammaln"])
+digamma = unary("digamma", Function(special.digamma, "Derivative of lgamma, elementwise."))
+erfinv = unary("erfinv", UNARY["erfinv"])
+deg2rad = unary("deg2rad", UNARY["radians"])
+rad2deg = unary("rad2deg", UNARY["degrees"])
+hypot = binary(Prototype("hypot", BINARY["hypot"].compute, ("X", "Y")), BINARY["hypot"].doc)
 logaddexp = binary(
     Prototype("logaddexp", np.logaddexp, ("X", "Y")), "log(exp(x) + exp(y)), elementwise, without overflow."
 )
