@@ -10,29 +10,12 @@ import numpy as np
 from primad.compat.paddle.eager.operators import Prototype, Value, apply
 from primad.compat.paddle.functions import indexing, manipulation, math
 
+_FUNCTIONS_ONLY = {"add_n", "atan2", "broadcast_to", "concat", "diag", "meshgrid", "pad", "stack", "unstack"}
 METHODS: dict[str, Callable[..., Any]] = {
     name: getattr(module, name)
-    for module, names in (
-        (
-            math,
-            "abs acos acosh add all any asin asinh atan atanh bitwise_and bitwise_not bitwise_or bitwise_xor cast ceil "
-            "clip cos cosh cumsum divide dot equal erf exp expm1 floor floor_divide greater_equal greater_than "
-            "isfinite isinf isnan less_equal less_than log log10 log1p log2 logical_and logical_not logical_or "
-            "logical_xor logsumexp matmul max maximum mean min minimum mm mod multiply norm not_equal pow prod "
-            "reciprocal remainder rsqrt scale sigmoid sign sin sinh sqrt square subtract sum tan tanh",
-        ),
-        (
-            manipulation,
-            "chunk diagonal expand expand_as flatten flip moveaxis repeat_interleave reshape roll split squeeze "
-            "swapaxes t tile transpose tril triu unbind unsqueeze",
-        ),
-        (
-            indexing,
-            "gather gather_nd index_add index_select masked_fill masked_select nonzero scatter scatter_nd_add slice "
-            "strided_slice take_along_axis where",
-        ),
-    )
-    for name in names.split()
+    for module in (math, manipulation, indexing)
+    for name in module.__all__
+    if name not in _FUNCTIONS_ONLY
 }
 """What a method computes, by its name."""
 

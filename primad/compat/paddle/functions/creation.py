@@ -247,6 +247,6 @@ def assign(x: Any, output: Any = None) -> Any:
 
 
 __all__ = [
-    "arange", "assign", "bernoulli", "eye", "full", "full_like", "gaussian", "linspace", "normal", "ones", "ones_like",
+    "arange", "bernoulli", "eye", "full", "full_like", "gaussian", "linspace", "normal", "ones", "ones_like",
     "rand", "randint", "randint_like", "randn", "randperm", "standard_normal", "uniform", "zeros", "zeros_like",
 ]  # fmt: skip

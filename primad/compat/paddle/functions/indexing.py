@@ -255,3 +255,9 @@ def masked_select(x: Any, mask: Any, name: Any = None) -> Any:
 def masked_fill(x: Any, mask: Any, value: Any, name: Any = None) -> Any:
     """Return x with a value where the mask holds."""
     return where(mask, cast(value, x.dtype) if isinstance(value, Value) else value, x, name=name)
+
+
+__all__ = [
+    "gather", "gather_nd", "index_add", "index_select", "masked_fill", "masked_select", "nonzero", "scatter",
+    "scatter_nd_add", "slice", "strided_slice", "take_along_axis", "where",
+]  # fmt: skip

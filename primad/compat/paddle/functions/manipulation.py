@@ -330,3 +330,10 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
     return [
         expand(reshape(vector, [-1 if j == i else 1 for j in range(count)]), shape) for i, vector in enumerate(vectors)
     ]
+
+
+__all__ = [
+    "broadcast_to", "chunk", "concat", "diag", "diagonal", "expand", "expand_as", "flatten", "flip", "meshgrid",
+    "moveaxis", "pad", "repeat_interleave", "reshape", "roll", "split", "squeeze", "stack", "swapaxes", "t",
+    "tile", "transpose", "tril", "triu", "unbind", "unsqueeze", "unstack",
+]  # fmt: skip

@@ -343,3 +343,14 @@ def _cast(x: Any, *, out_dtype: str) -> Any:
 def cast(x: Any, dtype: Any) -> Any:
     """Return x in another data type."""
     return apply(_cast, x, out_dtype=as_dtype(dtype).name)
+
+
+__all__ = [
+    "abs", "acos", "acosh", "add", "add_n", "all", "any", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "cast", "ceil", "clip", "cos", "cosh", "cumsum", "divide", "dot",
+    "equal", "erf", "exp", "expm1", "floor", "floor_divide", "greater_equal", "greater_than", "isfinite", "isinf",
+    "isnan", "less_equal", "less_than", "log", "log1p", "log2", "log10", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logsumexp", "matmul", "max", "maximum", "mean", "min", "minimum", "mm", "mod",
+    "multiply", "norm", "not_equal", "pow", "prod", "reciprocal", "remainder", "rsqrt", "scale", "sigmoid", "sign",
+    "sin", "sinh", "sqrt", "square", "subtract", "sum", "tan", "tanh",
+]  # fmt: skip

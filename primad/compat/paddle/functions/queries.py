@@ -51,3 +51,6 @@ def rank(input: Any) -> Any:
 def shape(input: Any) -> Any:
     """Return the lengths of the axes, as a tensor."""
     return apply(shape_, input)
+
+
+__all__ = ["is_floating_point", "is_integer", "is_tensor", "numel", "rank", "shape"]

@@ -92,3 +92,6 @@ def median(x: Any, axis: int | None = None, keepdim: bool = False, mode: str = "
     return apply(
         _median, flatten(x) if axis is None else x, axis=0 if axis is None else axis, keepdim=keepdim, name=name
     )
+
+
+__all__ = ["argmax", "argmin", "argsort", "median", "sort", "std", "topk", "var"]

@@ -2,26 +2,9 @@
 
 from typing import Any
 
-from primad.compat.paddle.nn import functional, initializer
+from primad.compat.paddle.nn import functional, initializer, layer
 from primad.compat.paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
-from primad.compat.paddle.nn.layer.common import (
-    BatchNorm,
-    BatchNorm1D,
-    BatchNorm2D,
-    BatchNorm3D,
-    Conv1D,
-    Conv1DTranspose,
-    Conv2D,
-    Conv2DTranspose,
-    Conv3D,
-    Conv3DTranspose,
-    Dropout,
-    Embedding,
-    Flatten,
-    Identity,
-    LayerNorm,
-    Linear,
-)
+from primad.compat.paddle.nn.layer.common import *
 from primad.compat.paddle.nn.layer.container import LayerDict, LayerList, ParameterList, Sequential
 from primad.compat.paddle.nn.layer.layer import Layer
 from primad.compat.paddle.nn.layer.simple import CLASSES
@@ -30,10 +13,8 @@ from primad.compat.paddle.settings import errors
 from primad.compat.paddle.settings.parameters import ParamAttr
 
 __all__ = [
-    "BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "ClipGradByGlobalNorm", "ClipGradByNorm",
-    "ClipGradByValue", "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Dropout",
-    "Embedding", "Flatten", "Identity", "Layer", "LayerDict", "LayerList", "LayerNorm", "Linear", "ParamAttr",
-    "Parameter", "ParameterList", "Sequential", "functional", "initializer",
+    "ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue", "Layer", "LayerDict", "LayerList", "ParamAttr",
+    "Parameter", "ParameterList", "Sequential", "functional", "initializer", *layer.common.__all__,
 ]  # fmt: skip
 
 

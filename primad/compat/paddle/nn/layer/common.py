@@ -351,3 +351,9 @@ class Flatten(Layer):
     def forward(self, input: Any) -> Any:
         """Join the axes."""
         return flatten(input, self.start_axis, self.stop_axis)
+
+
+__all__ = [
+    "BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose",
+    "Conv3D", "Conv3DTranspose", "Dropout", "Embedding", "Flatten", "Identity", "LayerNorm", "Linear",
+]  # fmt: skip
