@@ -6,6 +6,7 @@ So every operator has gradients of every order, and no derivative is written in 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,7 @@ def gradient_of(operator: Prototype) -> Prototype:
         leaves, structure = tree.flatten(list(slots))
         active = [i for i, leaf in enumerate(leaves) if leaf.dtype.kind == "f"]
 
-        def forward(*values: Any) -> Any:
-            full = list(leaves)
-            for i, value in zip(active, values, strict=True):
-                full[i] = value
-            results = operator.compute(*tree.unflatten(structure, full), **attributes)
-            return _floats([results] if len(operator.outputs) == 1 else list(results))
-
+        forward = _function_of(operator, attributes, leaves, structure, active)
         values, pullback = vjp(forward, *[leaves[i] for i in active])
         gradients: list[Any] = [None] * len(leaves)
         for i, gradient in zip(active, pullback(_seeds(values, list(cotangents))), strict=True):
@@ -53,6 +48,21 @@ def gradient_of(operator: Prototype) -> Prototype:
         tuple(f"{name}{GRADIENT}" for name in operator.inputs),
         operator.attributes,
     )
+
+
+def _function_of(
+    operator: Prototype, attributes: dict[str, Any], leaves: list[Any], structure: Any, active: list[int]
+) -> Callable[..., Any]:
+    """Return the operator's float results as a function of the active leaves of its operands; the others are fixed."""
+
+    def forward(*values: Any) -> Any:
+        full = list(leaves)
+        for i, value in zip(active, values, strict=True):
+            full[i] = value
+        results = operator.compute(*tree.unflatten(structure, full), **attributes)
+        return _floats([results] if len(operator.outputs) == 1 else list(results))
+
+    return forward
 
 
 def _floats(results: Any) -> Any:
@@ -103,13 +113,7 @@ def tangent_of(operator: Prototype) -> Prototype:
         moves = [item for slot, given in zip(slots, tangents, strict=True) for item in _spread(slot, given)]
         active = [i for i, move in enumerate(moves) if move is not None and leaves[i].dtype.kind == "f"]
 
-        def forward(*values: Any) -> Any:
-            full = list(leaves)
-            for i, value in zip(active, values, strict=True):
-                full[i] = value
-            results = operator.compute(*tree.unflatten(structure, full), **attributes)
-            return _floats([results] if len(operator.outputs) == 1 else list(results))
-
+        forward = _function_of(operator, attributes, leaves, structure, active)
         _, pushed = jvp(forward, tuple([leaves[i] for i in active]), tuple([moves[i] for i in active]))
         return pushed[0] if len(operator.outputs) == 1 else tuple(pushed)
 

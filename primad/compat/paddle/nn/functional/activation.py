@@ -13,8 +13,20 @@ from primad.numpy import special
 
 
 def _activation(type: str, compute: Callable[..., Any], doc: str, **options: Any) -> Callable[..., Any]:
-    """Make a function of one tensor and options from what it computes."""
-    record = Prototype(type, lambda x, **given: compute(floating(x), **given), attributes=options)
+    """Make a function of one tensor and options from what it computes.
+
+    Args:
+        type: what Paddle calls the operator.
+        compute: takes an array of floats, then the options in their order, each in the type of its default.
+        doc: the documentation of the function.
+        options: the names and defaults of the options.
+    """
+    kinds = [default.__class__ for default in options.values()]
+
+    def compute_with(x: Any, **given: Any) -> Any:
+        return compute(floating(x), *[kind(given[name]) for name, kind in zip(options, kinds, strict=True)])
+
+    record = Prototype(type, compute_with, attributes=options)
     parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=value) for name, value in options.items()]
     signature = Signature(
         [
@@ -47,87 +59,51 @@ hardswish = _activation("hardswish", nn.hard_swish, "Return x·hardsigmoid(x).")
 log_sigmoid = _activation("log_sigmoid", nn.log_sigmoid, "Return the logarithm of sigmoid(x).")
 gelu = _activation(
     "gelu",
-    lambda x, *, approximate: nn.gelu(x, bool(approximate)),
+    nn.gelu,
     "Return x·Φ(x), Φ the normal distribution function; or its approximation with tanh.",
     approximate=False,
 )
 leaky_relu = _activation(
-    "leaky_relu",
-    lambda x, *, negative_slope: nn.leaky_relu(x, float(negative_slope)),
-    "Return x where it is positive, else negative_slope·x.",
-    negative_slope=0.01,
+    "leaky_relu", nn.leaky_relu, "Return x where it is positive, else negative_slope·x.", negative_slope=0.01
 )
-elu = _activation(
-    "elu",
-    lambda x, *, alpha: nn.elu(x, float(alpha)),
-    "Return x where it is positive, else alpha·(exp(x) − 1).",
-    alpha=1.0,
-)
-celu = _activation(
-    "celu",
-    lambda x, *, alpha: nn.celu(x, float(alpha)),
-    "Return x where it is positive, else alpha·(exp(x/alpha) − 1).",
-    alpha=1.0,
-)
+elu = _activation("elu", nn.elu, "Return x where it is positive, else alpha·(exp(x) − 1).", alpha=1.0)
+celu = _activation("celu", nn.celu, "Return x where it is positive, else alpha·(exp(x/alpha) − 1).", alpha=1.0)
 selu = _activation(
     "selu",
-    lambda x, *, scale, alpha: nn.selu(x) if (scale, alpha) == _SELU else float(scale) * nn.elu(x, float(alpha)),
+    lambda x, scale, alpha: nn.selu(x) if (scale, alpha) == _SELU else scale * nn.elu(x, alpha),
     "Return scale·elu(x, alpha), which keeps means 0 and variances 1.",
     scale=_SELU[0],
     alpha=_SELU[1],
 )
 hardtanh = _activation(
-    "hard_tanh",
-    lambda x, *, min, max: nn.hardtanh(x, float(min), float(max)),
-    "Return x limited to [min, max]; at the edges the derivative is 0.",
-    min=-1.0,
-    max=1.0,
+    "hard_tanh", nn.hardtanh, "Return x limited to [min, max]; at the edges the derivative is 0.", min=-1.0, max=1.0
 )
 hardsigmoid = _activation(
-    "hard_sigmoid",
-    lambda x, *, slope, offset: nn.hard_sigmoid(x, float(slope), float(offset)),
-    "Return slope·x + offset limited to [0, 1].",
-    slope=0.1666667,
-    offset=0.5,
+    "hard_sigmoid", nn.hard_sigmoid, "Return slope·x + offset limited to [0, 1].", slope=0.1666667, offset=0.5
 )
 hardshrink = _activation(
-    "hard_shrink",
-    lambda x, *, threshold: nn.hardshrink(x, float(threshold)),
-    "Return x where |x| exceeds the threshold, else 0.",
-    threshold=0.5,
+    "hard_shrink", nn.hardshrink, "Return x where |x| exceeds the threshold, else 0.", threshold=0.5
 )
 softshrink = _activation(
-    "softshrink",
-    lambda x, *, threshold: nn.softshrink(x, float(threshold)),
-    "Return x moved towards 0 by the threshold, 0 where that would pass it.",
-    threshold=0.5,
+    "softshrink", nn.softshrink, "Return x moved towards 0 by the threshold, 0 where that would pass it.", threshold=0.5
 )
 thresholded_relu = _activation(
     "thresholded_relu",
-    lambda x, *, threshold, value: nn.thresholded_relu(x, float(threshold), float(value)),
+    nn.thresholded_relu,
     "Return x where it exceeds the threshold, else a value.",
     threshold=1.0,
     value=0.0,
 )
 softplus = _activation(
     "softplus",
-    lambda x, *, beta, threshold: nn.softplus(x) if beta == 1 else nn.softplus(x * float(beta)) / float(beta),
+    lambda x, beta, threshold: nn.softplus(x) if beta == 1 else nn.softplus(x * beta) / beta,
     "Return log(1 + exp(beta·x))/beta, exact everywhere: the threshold is not needed.",
     beta=1.0,
     threshold=20.0,
 )
-glu = _activation(
-    "glu",
-    lambda x, *, axis: nn.glu(x, axis),
-    "Return the first half of x along an axis, times the sigmoid of the second.",
-    axis=-1,
-)
+glu = _activation("glu", nn.glu, "Return the first half of x along an axis, times the sigmoid of the second.", axis=-1)
 maxout = _activation(
-    "maxout",
-    lambda x, *, groups, axis: nn.maxout(x, groups, axis),
-    "Return the largest of each `groups` neighbouring channels.",
-    groups=1,
-    axis=1,
+    "maxout", nn.maxout, "Return the largest of each `groups` neighbouring channels.", groups=1, axis=1
 )
 
 

@@ -87,6 +87,15 @@ def _check_rank(name: str, x: Any, rank: int) -> None:
         raise InvalidArgumentError(f"{name} takes a tensor with {rank + 2} axes, got shape {list(x.shape)}")
 
 
+def _windows(
+    name: str, rank: int, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, data_format: str
+) -> dict[str, Any]:
+    """Return the attributes that say where windows lie; without a stride, one beside the other."""
+    _check_rank(name, x, rank)
+    pairs = _paddings(padding, x, kernel, kernel if stride is None else stride, dilation, data_format)
+    return {"strides": _frozen(stride), "paddings": pairs, "data_format": data_format}
+
+
 def _convolution(rank: int) -> Callable[..., Any]:
     name = f"conv{rank}d"
     record = replace(conv_, type=name)
@@ -102,10 +111,8 @@ def _convolution(rank: int) -> Callable[..., Any]:
         data_format: str = "NCHW",
         name: Any = None,
     ) -> Any:
-        _check_rank(convolve.__name__, x, rank)
-        pairs = _paddings(padding, x, tuple(weight.shape[2:]), stride, dilation, data_format)
-        options: dict[str, Any] = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
-        return apply(record, x, weight, bias, paddings=pairs, data_format=data_format, **options, name=name)
+        options = _windows(convolve.__name__, rank, x, weight.shape[2:], stride, padding, dilation, data_format)
+        return apply(record, x, weight, bias, groups=groups, dilations=_frozen(dilation), **options, name=name)
 
     convolve.__name__ = convolve.__qualname__ = name
     convolve.__doc__ = (
@@ -139,12 +146,10 @@ def _transposed(rank: int) -> Callable[..., Any]:
         data_format: str = "NCHW",
         name: Any = None,
     ) -> Any:
-        _check_rank(convolve.__name__, x, rank)
+        options = _windows(convolve.__name__, rank, x, weight.shape[2:], stride, padding, dilation, data_format)
         if output_size is not None:
             raise InvalidArgumentError(f"{convolve.__name__}: output_size is not supported", fix="use output_padding.")
-        pairs = _paddings(padding, x, tuple(weight.shape[2:]), stride, dilation, data_format)
-        options: dict[str, Any] = {"strides": _frozen(stride), "dilations": _frozen(dilation), "groups": groups}
-        options |= {"output_padding": _frozen(output_padding), "paddings": pairs, "data_format": data_format}
+        options |= {"output_padding": _frozen(output_padding), "dilations": _frozen(dilation), "groups": groups}
         return apply(record, x, weight, bias, **options, name=name)
 
     convolve.__name__ = convolve.__qualname__ = name
@@ -198,12 +203,10 @@ def _max_pooling(rank: int) -> Callable[..., Any]:
         data_format: str = "NCHW",
         name: Any = None,
     ) -> Any:
-        _check_rank(pool.__name__, x, rank)
+        options = _windows(pool.__name__, rank, x, kernel_size, stride, padding, 1, data_format)
         if return_mask:
             raise InvalidArgumentError(f"{pool.__name__}: return_mask=True is not supported")
-        pairs = _paddings(padding, x, kernel_size, kernel_size if stride is None else stride, 1, data_format)
-        sizes: dict[str, Any] = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
-        return apply(record, x, ceil_mode=ceil_mode, data_format=data_format, **sizes, name=name)
+        return apply(record, x, ksize=_frozen(kernel_size), ceil_mode=ceil_mode, **options, name=name)
 
     pool.__name__ = pool.__qualname__ = f"max_pool{rank}d"
     pool.__doc__ = (
@@ -226,13 +229,11 @@ def _avg_pooling(rank: int) -> Callable[..., Any]:
         data_format: str = "NCHW",
         name: Any = None,
     ) -> Any:
-        _check_rank(pool.__name__, x, rank)
+        options = _windows(pool.__name__, rank, x, kernel_size, stride, padding, 1, data_format)
         if divisor_override is not None:
             raise InvalidArgumentError(f"{pool.__name__}: divisor_override is not supported", fix="scale the result.")
-        pairs = _paddings(padding, x, kernel_size, kernel_size if stride is None else stride, 1, data_format)
-        sizes: dict[str, Any] = {"ksize": _frozen(kernel_size), "strides": _frozen(stride), "paddings": pairs}
-        options: dict[str, Any] = {"ceil_mode": ceil_mode, "exclusive": exclusive, "data_format": data_format}
-        return apply(record, x, **sizes, **options, name=name)
+        options |= {"ksize": _frozen(kernel_size), "ceil_mode": ceil_mode, "exclusive": exclusive}
+        return apply(record, x, **options, name=name)
 
     pool.__name__ = pool.__qualname__ = f"avg_pool{rank}d"
     pool.__doc__ = f"The mean of each window over {rank} spatial axes; exclusive leaves the padding out of the count."
