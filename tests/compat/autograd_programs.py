@@ -15,6 +15,7 @@ def system(prefix):
     whole = import_module(prefix)
     return SimpleNamespace(
         **{name: getattr(whole, name) for name in dir(whole) if not name.startswith("_")} | {
+            "package": prefix,
             "np": import_module(f"{prefix}.numpy"),
             "npr": import_module(f"{prefix}.numpy.random"),
             "norm": import_module(f"{prefix}.scipy.stats.norm"),

@@ -18,13 +18,14 @@ from primad.compat import autograd
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "golden"))
 
+import autograd_rules
 from autograd_programs import PROGRAMS, system
 from encoding import differences, encode
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "autograd.json").read_text())
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", [*PROGRAMS, *autograd_rules.PROGRAMS])
 def test_same_as_autograd(program: Callable[[Any], Any]) -> None:
     found = json.loads(json.dumps(encode(program(system("primad.compat.autograd")))))
     assert list(differences(found, GOLDEN[program.__name__], 1e-8)) == []

@@ -3,48 +3,22 @@
 `import primad.compat.autograd.numpy as np` and `from primad.compat.autograd import grad` stand for autograd's own.
 """
 
-from primad.compat.autograd.derivatives import (
-    checkpoint,
-    deriv,
-    elementwise_grad,
-    grad,
-    grad_and_aux,
-    grad_named,
-    hessian,
-    hessian_tensor_product,
-    hessian_vector_product,
-    jacobian,
-    make_ggnvp,
-    make_hvp,
-    make_jvp,
-    make_vjp,
-    multigrad_dict,
-    tensor_jacobian_product,
-    value_and_grad,
-    vector_jacobian_product,
-)
+from importlib import import_module
+from typing import Any
+
+from primad.compat.autograd import differential_operators
+from primad.compat.autograd.builtins import dict, isinstance, list, tuple, type
+from primad.compat.autograd.differential_operators import *
 from primad.compat.autograd.extend import defjvp, defvjp, primitive
+from primad.compat.autograd.importing import missing, specification
 
 __all__ = [
-    "checkpoint",
-    "defjvp",
-    "defvjp",
-    "deriv",
-    "elementwise_grad",
-    "grad",
-    "grad_and_aux",
-    "grad_named",
-    "hessian",
-    "hessian_tensor_product",
-    "hessian_vector_product",
-    "jacobian",
-    "make_ggnvp",
-    "make_hvp",
-    "make_jvp",
-    "make_vjp",
-    "multigrad_dict",
-    "primitive",
-    "tensor_jacobian_product",
-    "value_and_grad",
-    "vector_jacobian_product",
-]
+    "defjvp", "defvjp", "dict", "isinstance", "list", "primitive", "tuple", "type",
+    *differential_operators.__all__,
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("_") and specification(f"{__name__}.{name}") is not None:
+        return import_module(f"{__name__}.{name}")
+    missing(__name__, name, __all__)

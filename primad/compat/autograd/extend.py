@@ -9,18 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from primad.compat.autograd.importing import missing
+from primad.compat.autograd.util import subval, subvals
+from primad.compat.autograd.values import Box, VSpace, notrace_primitive, vspace
 from primad.errors import NotDifferentiableError, TracingError
+from primad.functional.derivatives.first_order import jvp, vjp
+from primad.functional.derived_calls import Call
 from primad.functional.recorded_values import value
-from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
+from primad.functional.rules.custom_rules import TwoSided, custom_vjp
 from primad.functional.rules.opaque import opaque
+from primad.functional.rules.rule_identity import Rule
 from primad.recording import tree
 from primad.recording.argument_keys import comparable_key, structure_key
 from primad.recording.traced_array import TracedArray, settled
 from primad.recording.tracing import call_outside, type_of
 
-__all__ = ["defjvp", "defvjp", "primitive"]
+__all__ = [
+    "Box", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum",
+    "defvjp_argnums", "notrace_primitive", "primitive", "vspace",
+]  # fmt: skip
 
 Function = Callable[..., Any]
+
+MOST_FORMS = 256
+"""How many kinds of calls a primitive keeps an op for; a function among its arguments is a kind of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +65,84 @@ class _Form:
         return function(*before, *given, **dict(self.options))
 
 
+class NoRuleError(NotDifferentiableError, NotImplementedError):
+    """A primitive has no rule that is needed; HIPS autograd's error is a NotImplementedError."""
+
+
+class Rules:
+    """The rules of a primitive for one mode.
+
+    Args:
+        kind: the function that gives them, `defvjp` or `defjvp`.
+
+    Attributes:
+        of: by the number of the argument; None says that the derivative is 0, "same" that of tangents the rule is the
+            primitive itself.
+        others: what gives the rule of an argument that has none of its own, from its number; or None.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.of: dict[int, Any] = {}
+        self.others: Callable[[int], Any] | None = None
+
+    def cover(self, places: Sequence[int]) -> bool:
+        """Say whether all these arguments have a rule."""
+        return self.others is not None or all(place in self.of for place in places)
+
+    def rule(self, place: int, owner: str) -> Any:
+        """Return the rule of an argument.
+
+        Raises:
+            NoRuleError: if it has none.
+        """
+        if place not in self.of and self.others is None:
+            raise NoRuleError(
+                f"primitive {owner} has no rule for argument {place} by {self.kind}",
+                fix=f"give it one with {self.kind}, or {self.kind}(…, None) if there is no derivative.",
+            )
+        return self.of[place] if place in self.of or self.others is None else self.others(place)
+
+
+class _Kept(TwoSided):
+    """A function with rules that are told from others by the function itself, and never recorded for that."""
+
+    def __init__(self, function: Function, push: Function, pull: Function) -> None:
+        super().__init__(function, push, pull)
+        self._rules: dict[Any, Rule] = {}
+
+    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
+        key = call.in_tree, call.out_tree
+        if key not in self._rules:
+            name = getattr(self, "__name__", "function")
+            self._rules[key] = Rule(name, *key, jvp=self._push, backward=self._pull)
+        return self._rules[key]
+
+
+def _plainly(rule: Function, result: Function, name: str) -> Function:
+    """Return a rule that is called with plain arrays, and recorded only where its own derivative is taken.
+
+    Args:
+        rule: a function of trees of arrays.
+        result: returns the types of its results from those of its arguments.
+        name: its name in programs.
+    """
+    return _Kept(
+        opaque(rule, result=result, name=name),
+        lambda primals, tangents: jvp(rule, tuple(primals), tuple(tangents)),
+        lambda primals, cotangent: vjp(rule, *primals)[1](cotangent),
+    )
+
+
 class primitive:
     """A function that is called with plain arrays, never recorded; `defvjp` and `defjvp` say how it is differentiated.
 
     Where all moving arguments have a rule by `defvjp`, these serve reverse mode; where all have one by `defjvp`, those
     serve forward mode, and without the others, transposed, reverse mode too. A rule that is None says that the
     derivative is 0; without a rule, asking for it is an error.
+
+    Rules are called with plain arrays too, when a derivative is computed; only where the derivative of a derivative is
+    taken, or a rule for forward mode is transposed, are they recorded, and must be of functions that can be.
 
     Args:
         function: a pure function of arrays. Arguments that are no floats or arrays are constants.
@@ -74,12 +158,15 @@ class primitive:
     """
 
     def __init__(self, function: Function) -> None:
-        self.function = function
-        self.vjps: dict[int, Function | None] = {}
-        self.jvps: dict[int, Function | None] = {}
+        self.function = self.fun = function
+        self.vjps, self.jvps = Rules("defvjp"), Rules("defjvp")
         self._made: dict[Any, Function] = {}
         self._last: tuple[_Form, list[Any], Any] | None = None
         update_wrapper(self, function)
+        self._name = str(getattr(function, "__name__", "primitive"))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function: as one op where an argument is traced."""
@@ -94,20 +181,20 @@ class primitive:
         types, structure = tree.flatten(tree.map(type_of, self._answer(form, operands)))
         key = form.key, tuple(types), structure, structure_key(structure)
         if key not in self._made:
+            if len(self._made) >= MOST_FORMS:
+                self._made.clear()
             self._made[key] = self._op(form, tree.unflatten(structure, types))
         return self._made[key](*operands)
 
     def _answer(self, form: _Form, operands: Sequence[Any]) -> Any:
         """Return what the function gives, which says the types of the op; the op will ask for it.
 
-        Where a recording knows no values, the function is called with ones, for the types alone.
+        Where a recording knows no values, ones stand for traced arguments, for the types alone.
         """
         try:
             known = [np.array(value(x))[()] for x in operands]
         except TracingError:
-            return call_outside(
-                form.call, self.function, [np.ones(np.shape(x), type_of(x).dtype)[()] for x in operands]
-            )
+            return call_outside(form.call, self.function, [_example(x) for x in operands])
         found = call_outside(form.call, self.function, [np.array(x)[()] for x in known])
         self._last = form, known, found
         return found
@@ -121,44 +208,71 @@ class primitive:
 
     def _op(self, form: _Form, types: Any) -> Function:
         """Return the function of the arguments at some places, with its rules."""
-        called = opaque(partial(self._run, form), result=types, name=getattr(self.function, "__name__", "primitive"))
+        called = opaque(partial(self._run, form), result=types, name=self._name)
         made: Any
 
-        def push(primals: Any, tangents: Any) -> Any:
-            ans, total = made(*primals), None
-            for place, tangent in zip(form.places, tangents, strict=True):
-                rule = self._rule(self.jvps, "defjvp", place) if place in form.moving else None
-                if rule is not None:
+        def along(primals: Any, ans: Any, tangents: Any) -> Any:
+            total = None
+            for i, (place, tangent) in enumerate(zip(form.places, tangents, strict=True)):
+                rule = self.jvps.rule(place, self._name) if place in form.moving else None
+                if rule is None:
+                    continue
+                if rule == "same":
+                    term = form.call(self, subval(primals, i, tangent))
+                else:
                     term = form.call(rule, primals, tangent, ans)
-                    total = term if total is None else tree.map(lambda a, b: a + b, total, term)
-            return ans, tree.map(np.zeros_like, ans) if total is None else total
+                total = term if total is None else tree.map(lambda a, b: a + b, total, term)
+            return tree.map(np.zeros_like, ans) if total is None else total
 
-        def pull(primals: Any, cotangent: Any) -> Any:
-            ans, found = made(*primals), []
-            for place, operand in zip(form.places, primals, strict=True):
-                maker = self._rule(self.vjps, "defvjp", place) if place in form.moving else None
-                zero = np.zeros(np.shape(operand))
-                found.append(zero if maker is None else form.call(maker, primals, ans)(cotangent))
+        def differentiable(primals: Any) -> list[int]:
+            return [i for i, x in enumerate(primals) if form.places[i] in form.moving and x.dtype.kind == "f"]
+
+        def back(primals: Any, ans: Any, cotangent: Any) -> Any:
+            found = []
+            for i in differentiable(primals):
+                maker = self.vjps.rule(form.places[i], self._name)
+                found.append(np.zeros_like(primals[i]) if maker is None else form.call(maker, primals, ans)(cotangent))
             return tuple(found)
 
-        pushes, pulls = (all(place in rules for place in form.moving) for rules in (self.jvps, self.vjps))
-        if pushes and not pulls:
-            made = custom_jvp(called)
-            made.defjvp(push)
-        elif pulls and not pushes:
+        pushed = _plainly(along, lambda primals, ans, tangents: ans, f"{self._name}_jvp")
+        pulled = _plainly(
+            back,
+            lambda primals, ans, cotangent: tuple([primals[i] for i in differentiable(primals)]),
+            f"{self._name}_vjp",
+        )
+
+        def push(primals: Any, tangents: Any) -> Any:
+            ans = made(*primals)
+            return ans, pushed(primals, ans, tangents)
+
+        def pull(primals: Any, cotangent: Any) -> Any:
+            found = pulled(primals, made(*primals), cotangent) if differentiable(primals) else ()
+            zeros = [np.zeros(np.shape(x)) for x in primals]
+            return subvals(zeros, zip(differentiable(primals), found, strict=True))
+
+        def transposed(primals: Any, cotangent: Any) -> Any:
+            same = [place for place in form.moving if self.jvps.rule(place, self._name) == "same"]
+            if same:
+                raise NoRuleError(
+                    f"primitive {self._name} is linear in argument {same[0]}, and its transpose is not known",
+                    fix="say with defvjp how cotangents are pulled back.",
+                )
+            ans = made(*primals)
+            zeros = tuple([np.zeros(np.shape(x)) for x in primals])
+            return vjp(lambda *tangents: along(primals, ans, tangents), *zeros)[1](cotangent)
+
+        pulls, pushes = self.vjps.cover(form.moving), self.jvps.cover(form.moving)
+        if pulls and not pushes:
             made = custom_vjp(called)
             made.defvjp(lambda *primals: (made(*primals), primals), pull)
         else:
-            made = TwoSided(called, push, pull)
+            made = _Kept(called, push, transposed if pushes and not pulls else pull)
         return made  # type: ignore[no-any-return]
 
-    def _rule(self, rules: dict[int, Function | None], name: str, place: int) -> Function | None:
-        if place not in rules:
-            raise NotDifferentiableError(
-                f"primitive {self.__name__} has no rule for argument {place} by {name}",  # type: ignore[attr-defined]
-                fix=f"give it one with {name}, or {name}(…, None) if there is no derivative.",
-            )
-        return rules[place]
+
+def _example(x: Any) -> Any:
+    """Return ones in place of a traced array, a copy of a plain one."""
+    return (np.ones(x.shape, x.dtype) if isinstance(x, TracedArray) else np.array(x))[()]
 
 
 def _same(x: Any, y: Any) -> bool:
@@ -170,6 +284,22 @@ def _places(rules: Sequence[Any], argnums: Any) -> Any:
     return zip(range(len(rules)) if argnums is None else argnums, rules, strict=False)
 
 
+def _primitive(function: Any, kind: str) -> primitive:
+    """Return what rules are given for.
+
+    Raises:
+        TracingError: if it was not made by `primitive`.
+    """
+    if not isinstance(function, primitive):
+        raise TracingError(
+            f"{kind}: {getattr(function, '__name__', function)!r} was not made by primitive",
+            why="primad's own functions have their rules, and other functions are recorded.",
+            fix="decorate a function with @primitive, and give that one rules.",
+        )
+    function._made.clear()
+    return function
+
+
 def defvjp(function: primitive, *vjpmakers: Function | None, argnums: Sequence[int] | None = None) -> None:
     """Say how cotangents are pulled back.
 
@@ -178,9 +308,35 @@ def defvjp(function: primitive, *vjpmakers: Function | None, argnums: Sequence[i
         vjpmakers: for each argument a function of the result and all arguments that gives the function of a cotangent;
             None where there is no derivative.
         argnums: the arguments' numbers, where these are not the first ones.
+
+    Raises:
+        TracingError: for a function that `primitive` did not make.
     """
-    function.vjps.update(_places(vjpmakers, argnums))
-    function._made.clear()
+    _primitive(function, "defvjp").vjps.of.update(_places(vjpmakers, argnums))
+
+
+def defvjp_argnum(function: primitive, vjpmaker: Function) -> None:
+    """Say how cotangents are pulled back to any argument: vjpmaker(argnum, ans, args, kwargs) gives the function.
+
+    Raises:
+        TracingError: for a function that `primitive` did not make.
+    """
+    _primitive(function, "defvjp_argnum").vjps.others = lambda place: (
+        lambda ans, *args, **kwargs: vjpmaker(place, ans, args, kwargs)
+    )
+
+
+def defvjp_argnums(function: primitive, vjpmaker: Function) -> None:
+    """Say how cotangents are pulled back to several arguments: vjpmaker(argnums, ans, args, kwargs) gives the function.
+
+    It is called for one argument at a time.
+
+    Raises:
+        TracingError: for a function that `primitive` did not make.
+    """
+    _primitive(function, "defvjp_argnums").vjps.others = lambda place: (
+        lambda ans, *args, **kwargs: lambda g: next(iter(vjpmaker((place,), ans, args, kwargs)(g)))
+    )
 
 
 def defjvp(function: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
@@ -192,14 +348,45 @@ def defjvp(function: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = N
             tangent; "same" if it is linear in the argument (whose transpose only `defvjp` says); None where there is no
             derivative.
         argnums: the arguments' numbers, where these are not the first ones.
+
+    Raises:
+        TracingError: for a function that `primitive` did not make.
     """
+    _primitive(function, "defjvp").jvps.of.update(_places(jvpfuns, argnums))
 
-    def same(place: int) -> Function:
-        def push(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
-            return function(*args[:place], g, *args[place + 1 :], **kwargs)
 
-        return push
+def defjvp_argnum(function: primitive, jvpmaker: Function) -> None:
+    """Say how tangents of any argument are pushed forward: jvpmaker(argnum, g, ans, args, kwargs).
 
-    rules = {place: same(place) if rule == "same" else rule for place, rule in _places(jvpfuns, argnums)}
-    function.jvps.update(rules)
-    function._made.clear()
+    Raises:
+        TracingError: for a function that `primitive` did not make.
+    """
+    _primitive(function, "defjvp_argnum").jvps.others = lambda place: (
+        lambda g, ans, *args, **kwargs: jvpmaker(place, g, ans, args, kwargs)
+    )
+
+
+def defjvp_argnums(function: primitive, jvpmaker: Function) -> None:
+    """Say how tangents of several arguments are pushed forward: jvpmaker(argnums, gs, ans, args, kwargs).
+
+    It is called for one argument at a time.
+
+    Raises:
+        TracingError: for a function that `primitive` did not make.
+    """
+    _primitive(function, "defjvp_argnums").jvps.others = lambda place: (
+        lambda g, ans, *args, **kwargs: jvpmaker((place,), [g], ans, args, kwargs)
+    )
+
+
+def def_linear(function: primitive) -> None:
+    """Say that a function is linear in each argument.
+
+    Raises:
+        TracingError: for a function that `primitive` did not make.
+    """
+    _primitive(function, "def_linear").jvps.others = lambda place: "same"
+
+
+def __getattr__(name: str) -> Any:
+    missing(__name__, name, __all__)

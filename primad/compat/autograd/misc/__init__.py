@@ -1,3 +1,4 @@
-"""What `autograd.misc` has: flattening, and three optimisers."""
+"""What `autograd.misc` has: flattening, fixed points, optimisers."""
 
 from primad.compat.autograd.misc.flatten import flatten as flatten
+from primad.compat.autograd.misc.tracers import const_graph as const_graph

@@ -1,4 +1,14 @@
 """What `autograd.scipy` has, as far as primad has it."""
 
-from primad.compat.autograd.scipy import special as special
-from primad.compat.autograd.scipy import stats as stats
+from importlib import import_module
+from typing import Any
+
+from primad.compat.autograd.importing import missing, specification
+
+_MODULES = ("integrate", "linalg", "misc", "signal", "special", "stats")
+
+
+def __getattr__(name: str) -> Any:
+    if specification(f"{__name__}.{name}") is not None:
+        return import_module(f"{__name__}.{name}")
+    missing(__name__, name, _MODULES)

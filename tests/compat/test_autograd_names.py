@@ -1,0 +1,117 @@
+"""Rules of users of HIPS autograd, and names that are missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad.compat import autograd
+from primad.compat.autograd import core, extend, test_util, tracer, util, wrap_util
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "says"),
+    [
+        ("tracer", "Node", "a part of autograd's tape"),
+        ("core", "backward_pass", "a part of autograd's tape"),
+        ("extend", "JVPNode", "a part of autograd's tape"),
+        ("util", "quick_grad_check", "check_grads"),
+        ("numpy", "hypott", "did you mean hypot"),
+        ("numpy.linalg", "choleski", "did you mean cholesky"),
+        ("scipy.special", "gamaln", "did you mean gammaln"),
+        ("scipy.stats", "nrom", "did you mean norm"),
+        ("differential_operators", "hesian", "did you mean hessian"),
+        ("builtins", "lst", "did you mean list"),
+    ],
+)
+def test_a_missing_name_says_so(module: str, name: str, says: str) -> None:
+    found = primad.compat.autograd
+    for part in module.split("."):
+        found = getattr(found, part)
+    with pytest.raises(AttributeError, match=rf"(?s)primad.compat.autograd.*{name}.*{says}"):
+        getattr(found, name)
+    assert not hasattr(found, name) and hasattr(found, "__name__")
+
+
+def test_checks_find_a_wrong_rule_in_each_mode_and_order() -> None:
+    anp = autograd.numpy
+    x = np.array([0.4, 1.3])
+    test_util.check_grads(lambda x, y: anp.sin(x) * y["a"] ** 2, (0, 1))(x, {"a": x})
+    test_util.combo_check(anp.sum, (0,), order=1)([x, x[None]], axis=[0, -1], keepdims=[True, False])
+    wrong = extend.primitive(np.sin)
+    extend.defvjp(wrong, lambda ans, x: lambda g: 1.01 * g * anp.cos(x))
+    extend.defjvp(wrong, lambda g, ans, x: g * anp.cos(x) * 1.01)
+    late = extend.primitive(np.sin)
+    slope = extend.primitive(np.cos)
+    extend.defvjp(slope, lambda ans, x: lambda g: g * anp.sin(x))
+    extend.defvjp(late, lambda ans, x: lambda g: g * slope(x))
+    for modes in ("fwd", "rev"):
+        with pytest.raises(AssertionError):
+            test_util.check_grads(wrong, modes=[modes], order=1)(x)
+    test_util.check_grads(late, modes=["rev"], order=1)(x)
+    with pytest.raises(AssertionError, match=r"\(VJP\) check of vjp_sin failed"):
+        test_util.check_grads(late, modes=["rev"])(x)
+
+
+# -- rules -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("transform", ["grad", "value_and_grad", "jit", "jacobian"])
+def test_a_rule_is_called_once_for_a_cotangent_with_plain_arrays(transform: str) -> None:
+    seen: list[Any] = []
+    cube = extend.primitive(lambda x: x**3)
+    extend.defvjp(cube, lambda ans, x: lambda g: seen.append((type(ans), type(x), type(g))) or 3.0 * g * x**2)
+    derivative = {
+        "grad": autograd.grad(lambda x: autograd.numpy.sum(cube(x))),
+        "value_and_grad": lambda x: autograd.value_and_grad(lambda x: autograd.numpy.sum(cube(x)))(x)[1],
+        "jit": primad.jit(primad.grad(lambda x: autograd.numpy.sum(cube(x)))),
+        "jacobian": lambda x: np.diagonal(autograd.jacobian(cube)(x)),
+    }[transform]
+    for count in (1, 2, 3):
+        x = np.array([0.5, 2.0]) * count
+        np.testing.assert_allclose(derivative(x), 3.0 * x**2)
+        assert seen == [(np.ndarray,) * 3] * count * (2 if transform == "jacobian" else 1)
+
+
+def test_a_rule_is_recorded_where_its_own_derivative_is_taken() -> None:
+    kinds: list[bool] = []
+    cube = extend.primitive(lambda x: x**3)
+    extend.defvjp(cube, lambda ans, x: lambda g: kinds.append(tracer.isbox(x)) or 3.0 * g * x**2)
+    unboxed = extend.primitive(lambda x: x**3)
+    extend.defvjp(unboxed, lambda ans, x: lambda g: 3.0 * g * float(x) ** 2)
+    assert autograd.grad(autograd.grad(cube))(2.0) == 12.0 and True in kinds
+    assert autograd.grad(unboxed)(2.0) == 12.0
+    with pytest.raises(primad.TracingError, match="float"):  # an error, never a zero
+        autograd.grad(autograd.grad(unboxed))(2.0)
+
+
+def test_many_kinds_of_calls_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extend, "MOST_FORMS", 4)
+    apply = extend.primitive(lambda x, f: f(x))
+    extend.defvjp(apply, lambda ans, x, f: lambda g: 2.0 * g, None)
+    for factor in range(extend.MOST_FORMS + 3):
+        assert autograd.grad(lambda x, k=factor: apply(x, lambda x: x * 2.0 + k * 0.0))(1.0) == 2.0
+    assert len(apply._made) <= extend.MOST_FORMS
+
+
+def test_rules_are_for_primitives_and_a_missing_one_is_autograds_error() -> None:
+    with pytest.raises(primad.TracingError, match="was not made by primitive"):
+        extend.defvjp(np.sin, None)
+    with pytest.raises(NotImplementedError, match="no rule for argument 0"):
+        autograd.grad(extend.primitive(np.sin))(1.0)
+    with pytest.raises(primad.TracingError, match="register"):
+        core.VSpace.register(set)
+
+
+def test_operators_of_one_argument_become_operators_of_several() -> None:
+    @wrap_util.unary_to_nary
+    def twice(fun: Any, x: Any, factor: float = 1.0) -> Any:
+        return factor * fun(fun(x))
+
+    f = lambda x, y, z=1.0: x + y * z  # noqa: E731
+    assert twice(f, 0, 2.0)(1.0, 10.0) == 42.0 and twice(f, 1)(1.0, 10.0, z=3.0) == 94.0
+    assert twice(f).__name__ == "twice_of_<lambda>_wrt_argnum_0" and twice.__name__ == "twice"
+    assert util.subvals((1, 2, 3), [(0, 5), (2, 7)]) == (5, 2, 7) and util.subval([1, 2], 1, 0) == (1, 0)
