@@ -1,7 +1,10 @@
-"""Rules of users of HIPS autograd, and names that are missing."""
+"""`import autograd` that finds primad for one process, and names that are missing."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,57 @@ import pytest
 import primad
 from primad.compat import autograd
 from primad.compat.autograd import core, extend, test_util, tracer, util, wrap_util
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "primad.compat.autograd", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+PROGRAM = """
+import sys
+import autograd.numpy as np
+import autograd, autograd.scipy.stats.norm as norm
+from autograd import grad
+from autograd.misc.optimizers import adam
+from helper import double
+assert autograd.numpy is np and np.__name__ == "primad.compat.autograd.numpy" and norm.cdf(0.0) == 0.5
+print(sys.argv[1:], __name__, grad(lambda x: np.sin(double(x)))(0.0))
+try:
+    import autograd.scipy.ndimage
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+def test_a_script_runs_unchanged_with_its_arguments(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "helper.py").write_text("from autograd import primitive\n\ndef double(x):\n    return 2.0 * x\n")
+    found = run(str(tmp_path / "program.py"), "one", "-two")
+    assert found.returncode == 0, found.stderr
+    values, missing = found.stdout.splitlines()
+    assert values == "['one', '-two'] __main__ 2.0"
+    assert missing.startswith("No module named 'autograd.scipy.ndimage': primad.compat.autograd stands for autograd")
+
+
+def test_the_command_says_how_it_is_used() -> None:
+    from primad.compat.autograd.__main__ import main
+
+    assert main([]) == main(["-m"]) == 2 and main(["--help"]) == 0
+
+
+def test_install_is_refused_after_autograd_itself_and_may_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.setitem(sys.modules, "autograd", type(sys)("autograd"))
+    with pytest.raises(primad.TracingError, match="imported before"):
+        autograd.install()
+    monkeypatch.delitem(sys.modules, "autograd")
+    before = len(sys.meta_path)
+    autograd.install()
+    autograd.install()
+    assert len(sys.meta_path) == before + 1
 
 
 @pytest.mark.parametrize(

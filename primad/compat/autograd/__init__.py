@@ -1,6 +1,7 @@
-"""HIPS autograd's functions over primad: a program written for it runs with the imports changed.
+"""HIPS autograd's functions over primad: a program written for it runs unchanged, or with the imports changed.
 
-`import primad.compat.autograd.numpy as np` and `from primad.compat.autograd import grad` stand for autograd's own.
+`import primad.compat.autograd.numpy as np` and `from primad.compat.autograd import grad` stand for autograd's own;
+after `install()`, or in `python -m primad.compat.autograd SCRIPT`, `import autograd` finds this package.
 """
 
 from importlib import import_module
@@ -10,10 +11,10 @@ from primad.compat.autograd import differential_operators
 from primad.compat.autograd.builtins import dict, isinstance, list, tuple, type
 from primad.compat.autograd.differential_operators import *
 from primad.compat.autograd.extend import defjvp, defvjp, primitive
-from primad.compat.autograd.importing import missing, specification
+from primad.compat.autograd.importing import install, missing, specification
 
 __all__ = [
-    "defjvp", "defvjp", "dict", "isinstance", "list", "primitive", "tuple", "type",
+    "defjvp", "defvjp", "dict", "install", "isinstance", "list", "primitive", "tuple", "type",
     *differential_operators.__all__,
 ]  # fmt: skip
 
