@@ -14,9 +14,9 @@ from primad.compat.autograd.importing import missing
 from primad.compat.autograd.wrap_util import Argnum, unary_to_nary
 from primad.errors import TracingError
 from primad.functional.control.checkpointing import checkpoint as checkpoint
-from primad.functional.derivatives.first_order import grad as _grad
 from primad.functional.derivatives.first_order import jvp, vjp
-from primad.functional.derivatives.first_order import value_and_grad as _value_and_grad
+from primad.functional.derivatives.gradients import grad as _grad
+from primad.functional.derivatives.gradients import value_and_grad as _value_and_grad
 from primad.functional.derivatives.lazy_arrays import LazyMatrix
 from primad.functional.derivatives.lazy_matrices import hessian as _hessian
 from primad.functional.derivatives.lazy_matrices import jacobian as _jacobian
