@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from primad.errors import MemoryLimitError, PrimadError, TracingError, no_attribute
+from primad.functional.derivatives.listed_entries import entries, listed
 from primad.functional.derivatives.sparse_matrices import ComputedForm, HasSparseForm, ShownForm, SparseForm
 from primad.functional.derived_calls import run_once
 from primad.ir.array_types import ArrayType
@@ -128,6 +129,18 @@ class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
         n = len(self._operands)
         return run_once(lambda *values: function(record(*values[:n]), *values[n:]), [*self._operands, *others])
 
+    @property
+    def _column_axes(self) -> int:
+        """How many of the last axes are those of the argument that columns stand for; 0 where this is not known."""
+        options = self._parts[2]
+        return len(options["right"] if "right" in options else options["columns"])
+
+    @property
+    def _as_matrix(self) -> tuple[int, int]:
+        """How many elements the axes of rows have, and those of columns."""
+        split = self.ndim - self._column_axes
+        return math.prod(self.shape[:split]), math.prod(self.shape[split:])
+
     @cached_property
     def _form(self) -> SparseForm:
         return ComputedForm(*self._parts, self._operands)
@@ -180,6 +193,11 @@ class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
         raise TracingError("a derivative array is read-only", fix="change a copy: np.array(H).")
 
     def __getitem__(self, index: Any) -> Any:
+        if self._array is None and type(index) is tuple and self._column_axes:
+            wanted = listed(index, self.shape, self._column_axes)
+            found = None if wanted is None else entries(self, self._form, wanted, self._as_matrix)
+            if found is not None:
+                return found
         return self.apply(lambda matrix: matrix[index])
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -298,6 +316,10 @@ class _Shown(LazyMatrix):
     @property
     def _title(self) -> str:
         return f"{self._of._title}.T" if self._how == "transpose" else self._of._title
+
+    @property
+    def _column_axes(self) -> int:
+        return int(self.ndim == 2)
 
     @cached_property
     def _form(self) -> SparseForm:

@@ -216,8 +216,9 @@ class Found:
 
     @property
     def held(self) -> tuple[Any, ...]:
-        """What takes memory."""
-        return self.starts, self.columns, *[(x.colors, x.entries, x.places) for x in self.sweeps]
+        """What takes memory: the products too, once they are known."""
+        sweeps: list[Sweep] = self.__dict__.get("sweeps", [])
+        return self.starts, self.columns, *[(x.colors, x.entries, x.places) for x in sweeps]
 
     @cached_property
     def sweeps(self) -> list[Sweep]:
