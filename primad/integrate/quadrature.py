@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 import scipy.integrate
 
 from primad import numpy as pnp
-from primad.errors import ShapeError
+from primad.errors import ShapeError, TracingError
 from primad.functional.control.mapping import vmap
 from primad.functional.control.while_loops import while_rows
 from primad.functional.recorded_values import stop_gradient
@@ -36,6 +38,8 @@ def quad(
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
     limit: int = 50,
+    points: Sequence[Any] | None = None,
+    **unknown: Any,
 ) -> tuple[Any, Any]:
     """Integrate a function of one variable from `a` to `b`.
 
@@ -52,12 +56,16 @@ def quad(
         epsabs: absolute tolerance.
         epsrel: relative tolerance; one of the two suffices.
         limit: the most intervals.
+        points: where the integrand has kinks or jumps, in order from `a` to `b`: each part is integrated on its own, to
+            its share of `epsabs`. Of numbers, those outside are left out.
+        **unknown: SciPy's other options are refused: a weight, for one, is a factor of `func`.
 
     Returns:
         the integral, and an estimate of its error.
 
     Raises:
         ShapeError: if the integrand is no number.
+        TracingError: for another option, with what to do instead.
         StepsError: if the estimate is too large after `limit` intervals, or the integrand is not finite: where.
 
     Example:
@@ -68,6 +76,15 @@ def quad(
         (np.float64(3.14159265359), np.float64(3.14159265359))
     """
     check_function(func, "quad: ")
+    for name in unknown:
+        raise TracingError(f"quad: there is no option {name!r}", fix=OPTIONS.get(name, "pass none of this name."))
+    if points is not None:
+        ends = _parts(a, b, points)
+        tolerance = epsabs / (len(ends) - 1)
+        found = [
+            quad(func, *part, args, epsabs=tolerance, epsrel=epsrel, limit=limit) for part in itertools.pairwise(ends)
+        ]
+        return functools.reduce(lambda x, y: (x[0] + y[0], x[1] + y[1]), found)
     args = args if isinstance(args, tuple) else (args,)
     limit = operator.index(limit)
     if limit < 1:
@@ -92,6 +109,24 @@ def quad(
 
     with np.errstate(all="ignore"):  # of plain arguments, as in programs
         return _summed(on, start, width, epsabs, epsrel, limit)
+
+
+OPTIONS = {
+    "weight": "multiply func by the weight.",
+    "wvar": "multiply func by the weight.",
+    "full_output": "the result is the integral and an estimate of its error.",
+    "complex_func": "integrate the real and the imaginary part.",
+}
+"""What to do instead of giving an option of SciPy's."""
+
+
+def _parts(a: Any, b: Any, points: Sequence[Any]) -> list[Any]:
+    """Return the ends of parts, from the first to the last."""
+    inner = [x if isinstance(x, TracedArray) else float(x) for x in points]
+    if not any(isinstance(x, TracedArray) for x in (a, b, *inner)):
+        low, high = sorted((float(a), float(b)))
+        inner = sorted({x for x in inner if low < x < high}, reverse=bool(a > b))
+    return [a, *inner, b]
 
 
 def _summed(on: Function, start: Any, width: Any, epsabs: float, epsrel: float, limit: int) -> tuple[Any, Any]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from primad import ops
 from primad.errors import TracingError
-from primad.numpy.elementwise.ufuncs import unary
+from primad.numpy.elementwise.ufuncs import absolute, unary, where
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
 from primad.numpy.reduce.reductions import logsumexp_
+from primad.numpy.reduce.reductions import max as largest
+from primad.numpy.reduce.reductions import sum as sum_
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive, full
 from primad.recording.traced_array import TracedArray
@@ -150,12 +153,24 @@ def _along(record: Any, x: Any, axis: Any) -> Any:
 
 @implements(special.logsumexp)
 def logsumexp(x: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
-    """scipy.special.logsumexp: log Σ exp(x), without overflow; −inf elements have derivative 0."""
-    x = as_float(x)
+    """scipy.special.logsumexp: log Σ b·exp(x), without overflow; −inf elements have derivative 0."""
     if b is not None:
-        raise TracingError("logsumexp with weights b is not supported on traced arrays", fix="add log(b) to x.")
+        x, b = harmonize("logsumexp", x, b, floats=True)
+        return _weighted_logsumexp(x, b, axis, keepdims)
+    x = as_float(x)
     axes = normalize_axes("logsumexp", axis, x.ndim)
     return keep_axes(logsumexp_(x, axes=axes), x, axes, keepdims)
+
+
+def _weighted_logsumexp(x: Any, b: Any, axis: Any, keepdims: bool) -> Any:
+    """Return m + log Σ b·exp(x − m), m the largest x that has a weight; NaN, as SciPy's, where the sum is negative."""
+    axes = normalize_axes("logsumexp", axis, x.ndim)
+    x = where(b == 0, -math.inf, x)
+    peak = ops.stop_gradient(largest(x, axes, keepdims=True))
+    peak = where(absolute(peak) < math.inf, peak, 0.0)
+    total = sum_(b * ops.exp(x - peak), axes, keepdims=True)
+    found = ops.log(total) + peak
+    return found if keepdims else ops.reshape(found, shape=tuple([n for i, n in enumerate(x.shape) if i not in axes]))
 
 
 @implements(special.xlogy, ufunc=True)

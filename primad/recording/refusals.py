@@ -317,7 +317,16 @@ _IN_NUMPY = (
 
 
 def _has_list(now: Doing, call: ast.Call) -> bool:
-    return any(is_list(now, arg) for arg in call.args)
+    """Say whether an argument is a list that may hold traced values; one of written numbers does not."""
+    return any(is_list(now, arg) and not _is_written(arg) for arg in call.args)
+
+
+def _is_written(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def is_list(now: Doing, node: ast.expr) -> bool:

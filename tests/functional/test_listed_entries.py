@@ -1,4 +1,4 @@
-"""Entries of lazy matrices at arrays of indices: those of the whole matrix, by few products where it has a structure."""
+"""Entries of lazy matrices at arrays of indices: those of the whole, by few products where it has a structure."""
 
 from __future__ import annotations
 

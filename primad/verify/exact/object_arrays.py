@@ -245,13 +245,20 @@ class Evaluator:
         return value if value.dtype == object else _numbers(self.numbers, value)
 
 
+OF_SCIPY = {f"{letter}{order}": f"bessel{letter}({order}, x)" for letter in "jyik" for order in (0, 1)}
+"""What SymPy calls SciPy's Bessel functions."""
+
+
 def _without_meaning(op: Primitive, count: int) -> TracingError:
     """Return the error for an op of the user's whose function cannot be computed with symbols."""
     names = ", ".join("xyzpqr"[:count])
+    known = (OF_SCIPY.get(name) for name in (op.name, getattr(op.numpy, "__name__", "")))
+    meaning = next((text for text in known if text), "")
+    said = f"sympy.{meaning or 'besselj(0, x)'}"
     return TracingError(
         f"{op.name}: its NumPy function runs neither on symbols nor on traced arrays",
         why="A proof needs to know what the op means.",
-        fix=f"say it in SymPy's functions, for an op that is a Bessel function: verify(…, symbolic={{{op.name}: "
-        f"lambda numbers, {names}: np.frompyfunc(lambda {names}: sympy.besselj(0, x), {count}, 1)({names})}}), with "
+        fix=f"say it in SymPy's functions{'' if meaning else ', were it a Bessel function so'}: verify(…, symbolic="
+        f"{{{op.name}: lambda numbers, {names}: np.frompyfunc(lambda {names}: {said}, {count}, 1)({names})}}), with "
         f"all ops that rules use; or compare with differences: primad.check_grads({op.name}, ({names},)).",
     )

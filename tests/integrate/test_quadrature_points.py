@@ -1,0 +1,38 @@
+"""Integrals over parts, between points where the integrand has kinks or jumps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import primad
+from primad.integrate import quad
+
+
+@pytest.mark.parametrize(
+    ("points", "a", "b"), [([0.3], 0.0, 1.0), ([0.7, 0.3, 5.0], 1.0, 0.0), ([], -1.0, 1.0), ((0.3, 0.3), 0.0, np.inf)]
+)
+def test_integrals_over_parts_are_scipys(points: Any, a: float, b: float) -> None:
+    def f(x: Any) -> Any:
+        return np.abs(x - 0.3) * np.exp(-x * x)
+
+    value, error = quad(f, a, b, points=points)
+    assert value == pytest.approx(scipy.integrate.quad(f, a, b)[0], rel=1e-7) and error <= 1.49e-8 * (1 + len(points))
+
+
+def test_a_jump_may_move() -> None:
+    """Of 1 before p and 2 behind it, the integral over [0, b] is 2 b − p, and its derivative sees the jump."""
+
+    def f(p: Any, b: Any) -> Any:
+        return quad(lambda x: np.where(x < p, 1.0, 2.0), 0.0, b, points=[p])[0]
+
+    assert primad.value_and_grad(f, (0, 1))(0.3, 1.0) == (pytest.approx(1.7), (-1.0, 2.0))
+
+
+def test_options_that_only_scipy_has_are_refused() -> None:
+    for name, way in {"weight": "multiply func", "full_output": "estimate of its error", "depth": "pass none"}.items():
+        with pytest.raises(primad.TracingError, match=f"quad: there is no option '{name}'(?s:.)*{way}"):
+            quad(np.cos, 0.0, 1.0, **{name: 1})
