@@ -68,7 +68,8 @@ def jit(
         static_argnames: names of parameters that are static, passed by keyword or by position.
         threads: how many threads its calls run on; by default as many as `set_num_threads` says. Results do not depend
             on it.
-        memory: bytes that its arrays may take at once; by default what the machine has. What reverse mode keeps of
+        memory: bytes that its arrays may take at once, but for those within a step of a loop, which are not checked;
+            by default what the machine has. What reverse mode keeps of
             loops follows it (see `scan`): by default that takes 200 MB.
         along: (position of an array argument, axis of it) along which a large program is cut into tiles; by default the
             largest that is only mapped over and summed.

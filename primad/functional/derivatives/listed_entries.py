@@ -103,4 +103,4 @@ def entries(matrix: Any, form: SparseForm, wanted: Listed, size: tuple[int, int]
 def _worth_colors(form: SparseForm, elements: int) -> bool:
     """Say whether finding colours, which looks at all pairs in a row, takes no longer than products so large."""
     in_rows = np.bincount(form.pattern().tocoo().row).astype(np.float64)
-    return bool(np.sum(in_rows**2) <= OPS_OF_ELEMENT * elements)
+    return bool(in_rows @ in_rows <= OPS_OF_ELEMENT * elements)
