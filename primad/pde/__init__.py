@@ -1,6 +1,7 @@
 """Partial differential equations: fields with named derivatives, operators, domains, conditions, and problems."""
 
 from primad.pde import references as references
+from primad.pde.deepxde_names import missing
 from primad.pde.equations import catalog
 from primad.pde.equations.catalog import *
 from primad.pde.equations.symbolic_equations import Equation, manufactured
@@ -83,6 +84,13 @@ __all__ += sampling.__all__
 __all__ += settings.__all__
 __all__ += shapes.__all__
 __all__ += solution.__all__
+
+
+def __getattr__(name: str) -> object:
+    """Raise, and say what is meant."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise missing(name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import primad
-from primad import pde
+from primad import optimize, pde
 from primad.errors import PrimadError
+from primad.pde.deepxde_names import WRITTEN
 
 SQUARE, NETWORK = pde.Box((0, 1), (0, 1)), pde.MLP(4, 1)
 X, Y = np.meshgrid(np.linspace(0, 1, 5), np.linspace(0, 1, 4))
@@ -78,7 +82,62 @@ MESSAGES = {
     "a picture of a derivative": (lambda: solution().plot("u.x"), "the unknowns are u"),
     "data without names": (lambda: pde.Data(ROWS, X), "Data(x=points[:, 0], …, u=values)"),
     "data in a column": (lambda: pde.Data(x=X, u=X), "pass x.ravel()"),
+    "a function without a name on a part": (lambda: pde.Dirichlet(lambda x: 0 * x, on="x-"), "(u=0, on='x-')"),
+    "a number without a name on a part": (lambda: pde.Robin(0, on="x-"), "Robin(u=0, on='x-')"),
+    "a part after a function": (lambda: pde.Robin(lambda x: 0 * x, "x-"), "write Robin(u=0)"),
+    "two parts without a list": (lambda: pde.Condition(lambda u: u.x, "x-", "y-"), 'write on=["x-", "y-"]'),
+    "a period by a keyword": (lambda: pde.Periodic(on="x"), 'write Periodic("x")'),
+    "freedom by a keyword": (lambda: pde.Free(u=None), 'write Free("u")'),
+    "an optimiser without a name": (lambda: problem().solve("adam"), "optimize.Descent(nn.Adam(1e-3))"),
+    "a rule without a name": (lambda: problem().solve(optimize.LBFGS()), "solve(optimizer=optimize.LBFGS())"),
+    "settings without a name": (lambda: problem().solve({"steps": 3}), "write solve(**settings)"),
+    "a velocity by an index": (lambda: timely(pde.Initial(u_t=0)), "write Initial(u=…, order=1)"),
+    "a velocity by letters": (lambda: timely(pde.Initial(ut=0)), "write Initial(u=…, order=1)"),
+    "a velocity as a quotient": (lambda: timely(pde.Initial(du_dt=0)), "write Initial(u=…, order=1)"),
+    "a slope by an index": (lambda: problem(pde.Dirichlet(u_x=0)), "write Neumann(u=…) along the outward normal"),
+    "two corners": (lambda: pde.Box([0, 0], [1, 1]), "write Box(x=(0, 1), y=(0, 1))"),
+    "other corners": (lambda: pde.Box([-1, 0], [1, 2 / 4 - 1]), "write Box(x=(-1, 1), y=(0, -0.5))"),
+    "corners in space": (lambda: pde.Box([0, 0, 0], [1, 2, 3]), "write Box(x=(0, 1), y=(0, 2), z=(0, 3))"),
+    "ends of a box": (lambda: pde.Box(0, 1), "write Box(x=(0, 1), y=(0, 1))"),
+    "corners one by one": (lambda: pde.Polygon((0, 0), (1, 0), (0, 1)), "write Polygon([(0, 0), (1, 0), (0, 1)])"),
+    "d2x": (lambda: problem(equation=lambda u: u.d2x), "write u.xx"),
+    "dx": (lambda: problem(equation=lambda u: u.dx), "write u.x."),
+    "dxx": (lambda: problem(equation=lambda u: u.dxx), "write u.xx."),
+    "u_xy": (lambda: problem(equation=lambda u: u.u_xy), "write u.xy."),
+    "du_dx": (lambda: problem(equation=lambda u: u.du_dx), "write u.x."),
+    "d2u_dx2": (lambda: problem(equation=lambda u: u.d2u_dx2), "write u.xx."),
+    "a derivative of a derivative": (lambda: problem(equation=lambda u: u.x.x), "u.xx for u.x.x"),
+    "a column": (lambda: problem(equation=lambda u: u[:, 0:1]), "lambda u, v: …"),
+    "a component by a coordinate": (lambda: problem(equation=lambda u: u["x"]), "write u.x"),
+    "an order": (lambda: problem(equation=lambda u: u.d(2)), 'write d("x x")'),
+    "a coordinate and an order": (lambda: problem(equation=lambda u: u.d("x", 2)), 'write d("x x")'),
+    "an operator as a method": (lambda: problem(equation=lambda u: u.diff("x")), "pde.laplacian(u)"),
+    "a normal after a gradient": (
+        lambda: problem(pde.Condition(lambda u, n: pde.gradient(u) @ n)), "or n @ pde.gradient(u)"
+    ),
+    "coefficients without values": (lambda: problem(coefficients=["k"]), 'write coefficients={"k": 1.0}'),
+    "constants without values": (lambda: problem(constants="k"), 'write constants={"k": 1.0}'),
+    "conditions by name": (lambda: problem({"wall": pde.Dirichlet(u=0)}), "write [pde.Dirichlet(u=0)"),
+    "a number of unknowns": (lambda: problem(unknowns=1), 'write unknowns="u v"'),
+    "a domain before equations": (
+        lambda: pde.Problem(SQUARE, lambda u: u.xx, pde.Dirichlet(u=0)), "Equations come first"
+    ),
+    "data that are a function": (lambda: pde.Data(x=[0.5], y=[0.5], u=lambda x: x), "pass what it is at the points"),
+    "a march loaded by a problem": (lambda: problem().load(marched()), "pde.Marched.load(path, window, start)"),
 }  # fmt: skip
+
+
+def timely(velocity: pde.Initial) -> pde.Problem:
+    conditions = [pde.Dirichlet(u=0), pde.Initial(u=0), velocity]
+    return problem(conditions, lambda u: u.tt - u.xx, pde.Interval(0, 1) * pde.Time(0, 1))
+
+
+@lru_cache
+def marched() -> Path:
+    """Return a file with the parameters of a march."""
+    path = Path(tempfile.mkdtemp()) / "march"
+    primad.nn.save(path, {"windows": [problem().init()], "times": np.arange(2.0)}, about={"windows": "1"})
+    return path
 
 
 @pytest.mark.parametrize("name", MESSAGES)
@@ -103,6 +162,57 @@ def test_the_ways_out_work() -> None:
     np.testing.assert_array_equal(solution().at(ROWS.tolist(), "u", "xy"), u.d("xy")(X, Y).ravel())
     assert repr(pde.Box((0, 1), (0, 2), (-1, 1))) == "Box(x=(0, 1), y=(0, 2), z=(-1, 1))"
     assert pde.Ball((0, 0, 0)).radius == 1.0
+
+
+def test_plain_forms_of_derivatives_and_normals_are_what_the_others_are() -> None:
+    points, params = np.random.default_rng(0).uniform(0, 1, (5, 2)), problem().init()
+
+    two = problem(equation=lambda u: (u.d("x", "y") - u.xy, u.d(["x", "x"]) - u.xx))
+    found = two.values(params, {"equation": {"at": points}})["equation"]
+    np.testing.assert_array_equal(np.asarray(found), 0.0)
+    flow = pde.Condition(lambda u, n: n @ pde.gradient(u) - pde.normal_derivative(u, np.stack(n, axis=-1)), on="x+")
+    one = problem([flow, pde.Dirichlet(u=0, on=["x-", "y-", "y+"])])
+    rows = one.points(9)
+    np.testing.assert_allclose(np.asarray(one.values(one.init(), rows)["condition on x+"]), 0.0, atol=1e-15)
+
+
+def test_names_of_deepxde_are_answered_by_names_that_are_there() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "coming_from_deepxde.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| ")]
+    told = {name for row in rows for text in re.findall(r"`([^`]*)`", row) for name in re.findall(r"[A-Z]\w+", text)}
+    assert told - {"L", "BFGS"} - set(pde.__all__) <= set(WRITTEN)
+    assert not set(WRITTEN) & set(pde.__all__)
+    for name, written in WRITTEN.items():
+        with pytest.raises(AttributeError, match=rf"DeepXDE's {name} is written"):
+            getattr(pde, name)
+        for ours in re.findall(r"pde\.(\w+)", written):
+            assert ours in pde.__all__, written
+        for setting in re.findall(r"solve\((\w+)=", written):
+            assert setting in pde.Settings.__dataclass_fields__
+    with pytest.raises(AttributeError, match="did you mean Dirichlet"):
+        pde.Dirichelt  # noqa: B018
+    assert not hasattr(pde, "__wrapped__")
+
+
+def test_measured_derivatives_and_integrals_are_unknowns_of_their_own() -> None:
+    """As the page for users of DeepXDE says."""
+    x = np.linspace(0, 1, 20)
+    slope = pde.Problem(
+        lambda u, v: (u.xx + v, u.x - v),
+        pde.Interval(0, 1),
+        [pde.Dirichlet(u=1, on="x-"), pde.Free("u", "v"), pde.Data(x=x, v=-np.exp(-x))],
+        unknowns="u v",
+        network=pde.MLP(6, 1),
+    )
+    whole = pde.Problem(
+        lambda u, w: (u.x + w - 1, w.x - u),
+        pde.Interval(0, 1),
+        [pde.Dirichlet(u=0, w=0, on="x-"), pde.Free("u", "w")],
+        unknowns="u w",
+        network=pde.MLP(6, 1),
+    )
+    np.testing.assert_allclose(slope.solve(steps=60, points=40, progress=False).u(x), np.exp(-x), atol=1e-3)
+    np.testing.assert_allclose(whole.solve(steps=60, points=40, progress=False).u(x), np.sin(x), atol=1e-3)
 
 
 OUTSIDE = {

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from primad.errors import ShapeError, suggestion
 from primad.programs.jacobians.differential_operators import Direction
@@ -72,6 +73,22 @@ class Coordinates:
             ]
             ways.append(list({tuple(sorted(way)): way for way in found}.values())[:2])
         return ways[-1]
+
+
+def derivative_text(given: Sequence[Any], names: Sequence[str]) -> str:
+    """Return the name of a derivative, of which the coordinates may be given one by one: d("x", "x").
+
+    Raises:
+        ShapeError: if it is no text.
+    """
+    parts = list(given[0]) if len(given) == 1 and isinstance(given[0], (list, tuple)) else list(given)
+    if not all(isinstance(part, str) for part in parts) or not parts:
+        shown = ", ".join(map(repr, given))
+        raise ShapeError(
+            f"a derivative is named by coordinates, got d({shown})",
+            fix=f'write d("{names[0]} {names[0]}") for the second one along {names[0]}.',
+        )
+    return " ".join(parts)
 
 
 def coordinates(text: str | Sequence[str]) -> Coordinates:

@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import NotDifferentiableError, ShapeError, TracingError, no_attribute
+from primad.errors import ShapeError, TracingError, no_attribute, suggestion
 from primad.functional.control.mapping import vmap
 from primad.functional.derivatives.higher_order import laplacian
 from primad.functional.derived_calls import Call
 from primad.pde.fields import field_display
-from primad.pde.fields.coordinate_names import Coordinates, coordinates
-from primad.pde.fields.field_refusals import called
+from primad.pde.fields.coordinate_names import Coordinates, coordinates, derivative_text
+from primad.pde.fields.field_recording import recorded
+from primad.pde.fields.field_refusals import called, likely, no_component, written
 from primad.programs.jacobians.differential_operators import Term, grouped, partial_
 from primad.recording.traced_array import is_traced
 from primad.recording.tracing import check_function
-from primad.transforms.dimensions import couplings, result_axes
-from primad.transforms.lowering import lower, without_calls
 
 TIME = "t"
 """What time is called, unless a field says otherwise."""
@@ -112,7 +111,7 @@ class Field:
         for array, group in zip(arrays, groups, strict=True):
             own = () if isinstance(group, str) else (len(group),)
             flat.append(_reshaped(_spread(array, (*points, *own)), (count, *own)))
-        return FieldAt(self, _record(self, flat), points)
+        return FieldAt(self, recorded(self, flat), points)
 
     def on(self, points: Any) -> FieldAt:
         """Return the field at points whose coordinates, all in order, are the last axis of one array.
@@ -186,13 +185,14 @@ class FieldAt:
         """The values at the points."""
         return self._derivative(())
 
-    def d(self, derivative: str) -> Any:
-        """Return a derivative: `d("xxt")` is ∂³/∂x²∂t. Longer names are put apart: `d("x1 x1 t")`.
+    def d(self, *derivative: str) -> Any:
+        """Return a derivative: `d("xxt")` is ∂³/∂x²∂t. Longer names are put apart: `d("x1 x1 t")`, `d("x1", "t")`.
 
         Raises:
             ShapeError: if it is not written with the field's coordinates.
         """
-        return self._derivative(self.field.coordinates.split(derivative))
+        known = self.field.coordinates
+        return self._derivative(known.split(derivative_text(derivative, known.names)))
 
     @property
     def components(self) -> tuple[FieldAt, ...]:
@@ -202,12 +202,16 @@ class FieldAt:
     def __getitem__(self, index: Any) -> Any:
         """Return a component by its number or name; of a field without components, elements of its values."""
         if self.component is not None or not self._has_components:
+            if isinstance(index, str) or (isinstance(index, tuple) and len(index) > self.ndim):
+                raise no_component(index, self.field.coordinates)
             return self.value[index]
         if isinstance(index, str):
             return getattr(self, index)
         count = self._count(f"component {index}")
         if not isinstance(index, (int, np.integer)) or not -count <= index < count:
-            raise ShapeError(f"there is no component {index!r}, the field has {count}")
+            raise ShapeError(
+                f"there is no component {index!r}, the field has {count}", fix="write u[0], or a component by its name."
+            )
         return FieldAt(self.field, self._call, self.shape_of_points, int(index) % count)
 
     def __getattr__(self, name: str) -> Any:
@@ -220,8 +224,11 @@ class FieldAt:
         try:
             return self.d(name)
         except ShapeError as error:
-            known = (*dir(self), *self.field.components, *self.field.coordinates.names)
-            raise no_attribute("a field", name, known, str(error)) from None
+            known = (*self.field.components, *dir(self))
+            fix = written(name, self.field.coordinates)
+            if not likely(name, self.field.coordinates):
+                fix = suggestion(name, known) or f"{error.what}: {fix}"
+            raise no_attribute("a field", name, (), fix) from None
 
     @property
     def _has_components(self) -> bool:
@@ -355,46 +362,3 @@ def _spread(x: Any, shape: tuple[int, ...]) -> Any:
 def _reshaped(x: Any, shape: tuple[int, ...]) -> Any:
     found = x if pnp.shape(x) == shape else pnp.reshape(x, shape)
     return found[()] if isinstance(found, np.ndarray) and not shape else found
-
-
-def _record(field: Field, arguments: Sequence[Any]) -> Call:
-    """Record a field's function at all points; refuse one that is no function of single points.
-
-    Raises:
-        ShapeError, NotDifferentiableError: if it is none.
-    """
-    call = Call(field.function if field.batched else vmap(field.function), arguments, known=False)
-    types = call.program.out_types
-    count = pnp.shape(arguments[0])[0]
-    if len(types) != 1 or not 1 <= len(types[0].shape) <= 2 or types[0].shape[0] != count:
-        found = ", ".join(str(type.shape if field.batched else type.shape[1:]) for type in types)
-        raise ShapeError(
-            f"{field!r}: the function has a result of shape {found} "
-            + (f"for {count} points" if field.batched else "at a point"),
-            why="A field is a number at each point, or an array of components.",
-            fix="for a function that takes all points at once, say batched=True." if not field.batched else
-            "return an array of a number, or of components, for each point.",
-        )  # fmt: skip
-    names = field.components
-    if names and types[0].shape[1:] != (len(names),):
-        raise ShapeError(f"{field!r}: the function has a result of shape {types[0].shape[1:]} at a point")
-    if field.batched and count > 1:
-        _check_apart(field, call)
-    return call
-
-
-def _check_apart(field: Field, call: Call) -> None:
-    """Raise if the values at a point depend on other points."""
-    program = lower(without_calls(call.program))
-    chosen = [True] * len(program.inputs)
-    axis = result_axes(program, chosen)[0][0]
-    if not axis.happens and all(axis.inputs.get(place) == 0 for place in range(len(chosen)) if axis.inputs):
-        return
-    where = [(what, node) for what, node in couplings(program, chosen)]
-    what, node = where[0] if where else ("mixes", program.outputs[0])
-    raise NotDifferentiableError(
-        f"{field!r}: the function couples points: {node.op.name} {what} them",
-        why="A derivative by a coordinate is one at a single point: there, it would count the other points' changes.",
-        fix="write the function for a single point, without batched=True; it is mapped over points.",
-        where=program.lines.get(node),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -216,12 +216,16 @@ class Box(Product):
     def __init__(self, *unnamed: tuple[float, float], **ranges: tuple[float, float]) -> None:
         if len(unnamed) > len(NAMES):
             raise ProblemError(f"the {len(unnamed)} coordinates of a box need names", fix="write Box(x=(0, 1), …).")
+        _check_no_corners(unnamed)
         ranges = {**dict(zip(NAMES, unnamed, strict=False)), **ranges}
         if not ranges:
             raise ProblemError("a box needs coordinates", fix="write Box(x=(0, 1), y=(0, 1)).")
         for name, range_ in ranges.items():
             if np.shape(range_) != (2,):
-                raise ProblemError(f"the range of {name} is a pair (lowest, highest), got {range_!r}")
+                raise ProblemError(
+                    f"the range of {name} is a pair (lowest, highest), got {range_!r}",
+                    fix="write Box(x=(0, 1), y=(0, 1)), or of ranges in one list Box(*ranges).",
+                )
         super().__init__([Interval(low, high, name) for name, (low, high) in ranges.items()])
 
     def __repr__(self) -> str:
@@ -261,3 +265,17 @@ def clock(domain: Domain) -> Time:
         why="An initial condition is one at the beginning of an interval of time.",
         fix="multiply the domain: Interval(-1, 1) * Time(0, 1).",
     )
+
+
+def _check_no_corners(given: Sequence[Any]) -> None:
+    """Raise for two corners, where a range for each coordinate is wanted. Some pairs of corners are ranges as well."""
+    if len(given) != 2 or np.ndim(given[0]) != 1 or np.shape(given[0]) != np.shape(given[1]):
+        return
+    low, high = given
+    if len(low) != 2 or not (low[0] < low[1] and high[0] < high[1]):
+        names = NAMES if len(low) <= len(NAMES) else [f"x{i}" for i in range(len(low))]
+        ranges = ", ".join(f"{name}=({a:g}, {b:g})" for name, a, b in zip(names, low, high, strict=False))
+        raise ProblemError(
+            f"a box takes the range of each coordinate, and not two corners, {low!r} and {high!r}",
+            fix=f"write Box({ranges}).",
+        )

@@ -50,8 +50,15 @@ class ConstantValue:
 
 
 def as_normal(components: Any, names: Sequence[str]) -> Any:
-    """Return the components of a normal by number, and by the names of the coordinates."""
-    return namedtuple("Normal", names)(*[components[i] for i in range(len(names))])
+    """Return the components of a normal by number, and by the names of the coordinates; n @ v is their sum with v's."""
+    return type("Normal", (namedtuple("Normal", names),), {"__matmul__": _along})(
+        *[components[i] for i in range(len(names))]
+    )
+
+
+def _along(normal: Sequence[Any], other: Any) -> Any:
+    """Return the sum of products with the last axis, as that of a gradient."""
+    return sum(component * other[..., i] for i, component in enumerate(normal))
 
 
 def moved(point: Point, name: str, value: Any) -> Point:

@@ -151,10 +151,16 @@ class Polygon(Domain):
 
     spread = 3
 
-    def __init__(self, corners: Sequence[Sequence[float]], names: Sequence[str] = ("x", "y")) -> None:
+    def __init__(
+        self, corners: Sequence[Sequence[float]], names: Sequence[str] = ("x", "y"), *more: Sequence[float]
+    ) -> None:
         at = plain(corners, np.float64)
-        if at.ndim != 2 or at.shape[1] != 2 or len(at) < 3 or not np.all(np.isfinite(at)):
-            raise ProblemError(f"a polygon has three corners (x, y) or more, got an array of shape {at.shape}")
+        if more or at.ndim != 2 or at.shape[1] != 2 or len(at) < 3 or not np.all(np.isfinite(at)):
+            raise ProblemError(
+                f"a polygon has three corners (x, y) or more, in one list, got an array of shape {at.shape}"
+                + f" and {1 + len(more)} further arguments" * bool(more),
+                fix="write Polygon([(0, 0), (1, 0), (0, 1)]).",
+            )
         check_names(names)
         if np.array_equal(at[0], at[-1]):  # as closed rings are written
             at = at[:-1]

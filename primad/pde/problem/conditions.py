@@ -49,10 +49,14 @@ class Condition:
         self,
         residual: Callable[..., Any],
         on: str | Sequence[str] | None = None,
-        *,
+        *unnamed: Any,
         weight: float | None = None,
         name: str | None = None,
     ) -> None:
+        if unnamed:
+            raise ProblemError(
+                "a condition takes one residual and one place without names", fix='write on=["x-", "y-"] for several.'
+            )
         self.residual, self.name = residual, name
         self._place(on, weight)
 
@@ -95,14 +99,16 @@ class _Valued(Condition):
 
     def __init__(
         self,
-        on: str | Sequence[str] | None = None,
         *unnamed: Any,
+        on: str | Sequence[str] | None = None,
         hard: bool | None = None,
         weight: float | None = None,
         **values: Value,
     ) -> None:
-        if unnamed or not (values or on is None or isinstance(on, (str, list, tuple))):
-            raise _nameless(type(self).__name__)
+        if len(unnamed) == 1 and on is None and (values or isinstance(unnamed[0], (str, list, tuple))):
+            on, unnamed = unnamed[0], ()
+        if unnamed:
+            raise _nameless(type(self).__name__, "" if on is None else f", on={on!r}")
         self.values, self.hard, self.name = _checked(values, type(self).__name__), hard, None
         self.unknowns = tuple(values)
         self._place(on, weight)
@@ -156,14 +162,14 @@ class Robin(_Valued):
 
     def __init__(
         self,
+        *unnamed: Any,
         on: str | Sequence[str] | None = None,
-        *,
         a: Value = 1.0,
         b: Value = 1.0,
         weight: float | None = None,
         **values: Value,
     ) -> None:
-        super().__init__(on, hard=False, weight=weight, **values)
+        super().__init__(*unnamed, on=on, hard=False, weight=weight, **values)
         self.a, self.b = a, b
 
 
@@ -194,7 +200,7 @@ class Initial(_Valued):
                 fix="give higher derivatives by pde.Condition(lambda u: u.tt - …, on='initial').",
             )
         self.order = order
-        super().__init__("initial", hard=hard, weight=weight, **values)
+        super().__init__(on="initial", hard=hard, weight=weight, **values)
         if order:
             self.kind = "initial velocity"
 
@@ -211,8 +217,8 @@ class Periodic(Condition):
 
     kind = "periodic condition"
 
-    def __init__(self, *coordinates: str, unknowns: Sequence[str] | None = None) -> None:
-        if not coordinates or not all(isinstance(name, str) for name in coordinates):
+    def __init__(self, *coordinates: str, unknowns: Sequence[str] | None = None, **named: Any) -> None:
+        if named or not coordinates or not all(isinstance(name, str) for name in coordinates):
             raise ProblemError("a periodic condition needs names of coordinates", fix='write Periodic("x").')
         self.coordinates, self.name = coordinates, None
         self.unknowns = tuple(unknowns or ())
@@ -230,9 +236,9 @@ class Free(Condition):
 
     kind = "freedom"
 
-    def __init__(self, *unknowns: str, on: str | Sequence[str] | None = None) -> None:
-        if not unknowns or not all(isinstance(name, str) for name in unknowns):
-            raise ProblemError("Free needs names of unknowns", fix='write Free("p").')
+    def __init__(self, *unknowns: str, on: str | Sequence[str] | None = None, **named: Any) -> None:
+        if named or not unknowns or not all(isinstance(name, str) for name in unknowns):
+            raise ProblemError("Free needs names of unknowns", fix=f'write Free("{next(iter(named), "p")}").')
         self.unknowns, self.name = unknowns, None
         self._place(on, None)
 
@@ -274,6 +280,12 @@ class Data(Condition):
         self.noise = None if noise is None else _positive(noise, "the noise of data")
         found: dict[str, np.ndarray[Any, Any]] = {}
         for key, column in columns.items():
+            if callable(column):
+                raise ProblemError(
+                    f"the data {key!r} are a function, and not measured values",
+                    fix=f"pass what it is at the points, {key}=f(x); what is known everywhere is an equation, "
+                    f"lambda {key}, x: {key}.value - f(x), or a condition at the boundary.",
+                )
             array = plain(column, np.float64)
             if array.ndim != 1 or not array.size:
                 raise ProblemError(
@@ -339,10 +351,10 @@ def _positive(value: Any, what: str) -> float:
     return float(value)
 
 
-def _nameless(kind: str) -> ProblemError:
+def _nameless(kind: str, on: str = "") -> ProblemError:
     return ProblemError(
         f"{kind}: values are given to unknowns by their names",
-        fix=f"write {kind}(u=0), or {kind}(u=lambda x: np.sin(x)).",
+        fix=f"write {kind}(u=0{on}), or {kind}(u=lambda x: np.sin(x){on}).",
     )
 
 

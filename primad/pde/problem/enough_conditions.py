@@ -63,6 +63,11 @@ def check_handed_on(problem: Problem) -> None:
             )
 
 
+def _tells_more(problem: Problem) -> bool:
+    """Say whether something else than equations and conditions at the boundary tells what unknowns are."""
+    return any(isinstance(one, (Data, Integral, Interface)) for one in problem.statement.conditions)
+
+
 def _check_there(problem: Problem) -> None:
     """Raise for an unknown or a coefficient that functions take, and do nothing with."""
     there = {name for asked in problem.asked.values() for name, derivatives in asked.items() if derivatives}
@@ -81,9 +86,7 @@ def _check_there(problem: Problem) -> None:
 
 def _check_equations(problem: Problem) -> None:
     """Warn if no choice gives each unknown an equation of its own."""
-    if any(
-        isinstance(one, (Data, Integral, Interface)) or one.kind == "condition" for one in problem.statement.conditions
-    ):
+    if _tells_more(problem) or any(one.kind == "condition" for one in problem.statement.conditions):
         return
     rows = [
         [name for name in problem.unknowns if problem.asked[term.name][name]]
@@ -190,7 +193,7 @@ def _check_ends(problem: Problem, name: str) -> None:
         order = _order(problem, name, coordinate)
         left = [end for end in ends if end not in parts]
         count = sum(parts.count(end) for end in ends)
-        asked = order > 1 and len(left) == 1 if left else order > 3 and not is_free
+        asked = order > 1 and len(left) == 1 and not _tells_more(problem) if left else order > 3 and not is_free
         if not asked or len(ends) != 2 or coordinate in repeated or count >= order:
             continue
         at = next((f', on="{end}"' for end in ends if left and end not in left), "")

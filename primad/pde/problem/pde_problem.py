@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ProblemError, warn
+from primad.errors import MissingAttributeError, ProblemError, warn
 from primad.functional.export.distribute import distribute
 from primad.functional.jit import jit
 from primad.numpy.shapes.shaping import concatenate, reshape, stack
 from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.newton_cg import GaussNewtonCG
+from primad.pde.fields.coordinate_names import coordinates
+from primad.pde.fields.field_refusals import of_values
 from primad.pde.fields.named_fields import TIME, Field, FieldAt
 from primad.pde.fields.problem_formulas import latex_of
 from primad.pde.geometry.domains import Domain
@@ -26,7 +28,7 @@ from primad.pde.networks.field_networks import MLP, Inputs, Network
 from primad.pde.networks.hard_constraints import Group
 from primad.pde.problem.conditions import Condition, Data
 from primad.pde.problem.enough_conditions import check_posed
-from primad.pde.problem.settings import settings_of
+from primad.pde.problem.settings import settings_of, unnamed_setting
 from primad.pde.problem.statement import Statement, stated
 from primad.pde.problem.terms import Row, Term, condition_terms, equation_term, normal_of
 from primad.pde.report.pages import conditions, equations
@@ -326,7 +328,10 @@ class Problem:
 
         def recorded(params: Tree, row: Row) -> Any:
             known = self.known(params, row)
-            found = tree.map(_plain, term.residual(known, row))
+            try:
+                found = tree.map(_plain, term.residual(known, row))
+            except MissingAttributeError as error:
+                raise of_values(error, coordinates(self.domain.names)) from None
             self.asked[term.name] = {name: known[name].asked for name in self.unknowns}
             return found
 
@@ -341,7 +346,8 @@ class Problem:
                 raise ProblemError(
                     f"the residual of {term.name!r} has the shape {type.shape} at {rows} points",
                     why="A residual is one number at each point.",
-                    fix="return a tuple of several residuals; write u.value where an unknown is meant, not its points.",
+                    fix="return a tuple of several residuals; write u.value where an unknown is meant, not its points, "
+                    "and n·∇u as pde.normal_derivative(u, np.stack(n, axis=-1)) or n @ pde.gradient(u).",
                 )
         if not program.out_types:
             raise ProblemError(f"{term.name!r} returns no residual")
@@ -375,7 +381,7 @@ class Problem:
             the solution; also where Ctrl-C, or a value that is not finite, ended the search.
         """
         if unnamed:
-            raise ProblemError("solve: settings have names", fix=f"write solve(steps={unnamed[0]!r}).")
+            raise unnamed_setting(unnamed[0])
         return solve(self, settings_of(settings))
 
 

@@ -117,6 +117,20 @@ class Settings:
             )
 
 
+def unnamed_setting(value: Any) -> ProblemError:
+    """Return the error for a setting without a name, with the name that it is likely to have."""
+    if isinstance(value, int):
+        fix = f"write solve(steps={value!r})."
+    elif isinstance(value, Mapping):
+        fix = "write solve(**settings)."
+    else:
+        fix = (
+            "write solve(steps=200); an optimiser is solve(optimizer=optimize.LBFGS()), or a rule of primad.nn in "
+            "optimize.Descent(nn.Adam(1e-3))."
+        )
+    return ProblemError("solve: settings have names", fix=fix)
+
+
 def settings_of(given: Mapping[str, Any]) -> Settings:
     """Return settings by name.
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from primad.errors import ProblemError, TracingError, suggestion
 from primad.pde.equations.symbolic_equations import Equation
+from primad.pde.fields.coordinate_names import coordinates
+from primad.pde.fields.field_refusals import likely
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.fields.problem_formulas import is_symbolic
 from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.intervals import Interval, factors_of
+from primad.pde.geometry.intervals import Interval, factors_of, time_of
 from primad.pde.geometry.sampling import Array
 from primad.pde.networks.field_networks import Network
 from primad.pde.problem.boundary_checks import check_boundary
@@ -98,7 +100,19 @@ def stated(
         ProblemError: if something is missing, not known, or contradicts something else.
     """
     if not isinstance(domain, Domain):
-        raise TracingError(f"a problem needs a domain, got {_called(domain)}", fix="pass pde.Box(x=(0, 1), …).")
+        order = "" if not isinstance(equations, Domain) else " Equations come first, then the domain."
+        raise TracingError(f"a problem needs a domain, got {_called(domain)}", fix=f"pass pde.Box(x=(0, 1), …).{order}")
+    for kind, numbers in (("coefficients", coefficients), ("constants", constants)):
+        if not isinstance(numbers, Mapping):
+            raise TracingError(
+                f"the {kind} of a problem are numbers by name, got {_called(numbers)}",
+                fix=f'write {kind}={{"k": 1.0}}.',
+            )
+    if not isinstance(conditions, (Condition, list, tuple)):
+        raise TracingError(
+            f"the conditions of a problem are a list, got {_called(conditions)}",
+            fix="write [pde.Dirichlet(u=0), …].",
+        )
     listed = (conditions,) if isinstance(conditions, Condition) else tuple(conditions)
     for condition in listed:
         if not isinstance(condition, Condition):
@@ -126,6 +140,8 @@ def _groups(
         pairs = [(tuple(names.replace(",", " ").split()), one) for names, one in unknowns.items()]
     else:
         names = unknowns.replace(",", " ").split() if isinstance(unknowns, str) else unknowns
+        if not isinstance(names, Sequence):
+            raise TracingError(f"unknowns have names, got {names!r}", fix='write unknowns="u v".')
         pairs = [(tuple(names), network)]
     flat = [name for names, _ in pairs for name in names]
     if not flat or not all(isinstance(name, str) and name.isidentifier() for name in flat):
@@ -246,7 +262,9 @@ def _check_condition(
         if name not in networks:
             raise ProblemError(
                 f"{condition.what}: {name!r} is no unknown",
-                fix=suggestion(name, networks) or f"the unknowns are {', '.join(networks)}.",
+                fix=_derivative_meant(condition, name, domain, networks)
+                or suggestion(name, networks)
+                or f"the unknowns are {', '.join(networks)}.",
             )
     along = isinstance(condition, (Neumann, Robin))
     given = dict.fromkeys(domain.names, "coordinates") | ({"n": "the normal"} if along else {})
@@ -268,6 +286,20 @@ def _check_condition(
         _check_periodic(condition, domain, networks)
     elif not isinstance(condition, Integral) or condition.on:
         condition.parts(domain)
+
+
+def _derivative_meant(condition: Condition, name: str, domain: Domain, networks: Mapping[str, Any]) -> str:
+    """Return what to write for a condition whose unknown is written as a derivative, u_t or du_dx; "" if it is none."""
+    for unknown in networks:
+        rest = name.removeprefix("d").removeprefix("2").removeprefix(unknown)
+        meant = likely(rest.strip("_"), coordinates(domain.names)) if rest != name or name.startswith("d") else ""
+        if not meant:
+            continue
+        if isinstance(condition, Initial) and meant == time_of(domain):
+            return f"write Initial({unknown}=…, order=1)."
+        slope = f"Neumann({unknown}=…) along the outward normal, or " if len(meant) == 1 else ""
+        return f'write {slope}pde.Condition(lambda {unknown}: {unknown}.d("{meant}") - …, on=…).'
+    return ""
 
 
 def _without(domain: Domain, networks: Mapping[str, Any]) -> str:

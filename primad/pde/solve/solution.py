@@ -14,6 +14,7 @@ from primad.errors import ProblemError, ShapeError, TracingError, no_attribute, 
 from primad.functional.jit import jit
 from primad.optimize.parameter_vectors import Space
 from primad.pde.fields.coordinate_names import coordinates as coordinate_names
+from primad.pde.fields.coordinate_names import derivative_text
 from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.point_arguments import Place
 from primad.pde.problem.named_arguments import by_name, check_exact
@@ -70,9 +71,9 @@ class Unknown:
         found = self._solution.at(at, self.name, self.derivative, extrapolate=extrapolate)
         return found.reshape(arrays[0].shape)[()]
 
-    def d(self, derivative: str) -> Unknown:
+    def d(self, *derivative: str) -> Unknown:
         """Return a derivative, which is a function as well: `d("xx")`."""
-        return Unknown(self._solution, self.name, derivative)
+        return Unknown(self._solution, self.name, derivative_text(derivative, self._solution.coordinates))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "_solution" not in self.__dict__:

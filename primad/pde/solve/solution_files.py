@@ -46,10 +46,17 @@ def load_parameters(path: str | os.PathLike[str], like: Tree, problem: Problem) 
 
     Raises:
         ShapeError: if the file holds something else, or other arrays.
-        ProblemError: if they are parameters of another problem.
+        ProblemError: if they are parameters of another problem, or of a march.
     """
+    known = told(path)
+    if "windows" in known:
+        raise ProblemError(
+            f"{os.fspath(path)} holds a march, whose windows have parameters of their own",
+            fix="load it by what made it: pde.Marched.load(path, window, start), with the function and the start of "
+            "`march`.",
+        )
     found = load(path, like)
-    check_described(path, told(path), problem)
+    check_described(path, known, problem)
     return found
 
 

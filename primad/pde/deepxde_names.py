@@ -1,0 +1,71 @@
+"""Names of DeepXDE, and what is written here instead; `primad.pde` answers them."""
+
+from __future__ import annotations
+
+from primad.errors import PrimadError, no_attribute, suggestion
+
+WRITTEN = {
+    # geometry
+    "Rectangle": "pde.Box(x=(0, 1), y=(0, 1))",
+    "Cuboid": "pde.Box(x=(0, 1), y=(0, 1), z=(0, 1))",
+    "Hypercube": "pde.Box(x=(0, 1), y=(0, 1), …)",
+    "Sphere": "pde.Ball((0, 0, 0), radius=1)",
+    "Hypersphere": "pde.Ball((0, 0, 0, 0), radius=1)",
+    "Triangle": "pde.Polygon([(0, 0), (1, 0), (0, 1)])",
+    "PointCloud": "pde.Mesh(points, cells), or pde.Data for measured values",
+    "TimeDomain": "pde.Time(0, 1)",
+    "GeometryXTime": "a product: pde.Interval(0, 1) * pde.Time(0, 1)",
+    "CSGUnion": "a | b of two domains",
+    "CSGDifference": "a - b of two domains",
+    "CSGIntersection": "a & b of two domains",
+    # conditions
+    "DirichletBC": 'pde.Dirichlet(u=0, on="x-")',
+    "NeumannBC": 'pde.Neumann(u=0, on="x+")',
+    "RobinBC": 'pde.Robin(u=0, a=1, b=1, on="x+")',
+    "PeriodicBC": 'pde.Periodic("x")',
+    "OperatorBC": 'pde.Condition(lambda u, n: …, on="x+")',
+    "PointSetBC": "pde.Data(x=…, u=…)",
+    "PointSetOperatorBC": "pde.Data(x=…, v=…) of a further unknown v with an equation, v - u.x for instance",
+    "Interface2DBC": "pde.Interface(lambda u, v: …, of=…, on=…)",
+    "IC": "pde.Initial(u=…), and pde.Initial(u=…, order=1) for the velocity",
+    # networks
+    "FNN": "pde.MLP(width=20, depth=3)",
+    "PFNN": 'a network for each unknown: unknowns={"u": pde.MLP(), "v": pde.MLP()}',
+    "ResNet": 'pde.MLP(form="residual")',
+    "MsFFN": "pde.MLP(features=pde.Fourier(count=32, scale=1.0))",
+    "STMsFFN": "pde.MLP(features=pde.Fourier(count=32, scale=1.0))",
+    "DeepONet": "there are no operator networks; pde.Parameters(nu=(0.01, 0.1)) solves a family of problems at once",
+    "DeepONetCartesianProd": "there are no operator networks; pde.Parameters solves a family of problems at once",
+    "PODDeepONet": "there are no operator networks; pde.Parameters solves a family of problems at once",
+    "MfNN": "there are no networks of several fidelities",
+    # data and models
+    "PDE": "pde.Problem(equation, domain, conditions)",
+    "TimePDE": "pde.Problem(equation, domain * pde.Time(0, 1), conditions)",
+    "IDE": "an integral is a further unknown w with an equation, w.x - K(x)·u; or primad.residual_of takes it",
+    "FPDE": "there are no fractional derivatives",
+    "TimeFPDE": "there are no fractional derivatives",
+    "Triple": "there are no operator networks; pde.Parameters solves a family of problems at once",
+    "Function": "pde.Problem(lambda u, x: u.value - f(x), …), or pde.Data(x=…, u=…)",
+    "DataSet": "pde.Data(x=…, u=…)",
+    "Model": "pde.Problem(equation, domain, conditions).solve()",
+    "Variable": 'coefficients={"k": 1.0} of pde.Problem',
+    "saveplot": 'solution.plot("u")',
+    "grad": 'derivatives have names: u.x, u.xx, u.d("x x t")',
+    # what goes on during a run
+    "PDEPointResampler": "solve(resample=50, refine=0.5)",
+    "ModelCheckpoint": 'solve(checkpoint="folder")',
+    "EarlyStopping": "solve(patience=100)",
+    "Timer": "solve(seconds=60)",
+    "VariableValue": "solution.plot_coefficients(), solution.history",
+    "MovieDumper": 'solution.animate("t")',
+    "OperatorPredictor": 'solution.u.d("x x")(x)',
+    "DropoutUncertainty": "solution.confidence() of coefficients",
+}
+"""By name."""
+
+
+def missing(name: str, known: list[str]) -> PrimadError:
+    """Return the error for a name that `primad.pde` does not have."""
+    found = WRITTEN.get(name)
+    fix = f"DeepXDE's {name} is written {found}." if found else suggestion(name, known)
+    return no_attribute("primad.pde", name, (), fix or "dir(primad.pde) lists what it has.")
