@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,8 +46,8 @@ def test_a_wrong_rule_is_found_and_replays() -> None:
     def wrong(tangents: Any, out: Any, x: Any) -> Any:
         return tangents[0] * out
 
-    original = sin.jvp
-    object.__setattr__(sin, "jvp", wrong)
+    original = sin.derivative
+    object.__setattr__(sin, "derivative", replace(original, jvp=wrong))
     try:
         failures = fuzz.fuzz(40)
         assert failures
@@ -54,7 +55,7 @@ def test_a_wrong_rule_is_found_and_replays() -> None:
         assert again == failures[0]
         assert f"seed {failures[0].seed}" in str(failures[0]) and "program(" in str(failures[0])
     finally:
-        object.__setattr__(sin, "jvp", original)
+        object.__setattr__(sin, "derivative", original)
 
 
 def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
