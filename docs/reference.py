@@ -4,7 +4,8 @@
     grad hessian Jacobian
     ```
 
-A class comes with its members, and with those that it inherits where the option `inherited` is given.
+Where none is given, it is those of the module's `__all__`. A class comes with its members, and with those that it
+inherits where the option `inherited` is given.
 """
 
 import importlib
@@ -30,7 +31,7 @@ class Names(Directive):
     def run(self):
         module = importlib.import_module(self.arguments[0])
         lines = ["```{eval-rst}"]
-        for name in " ".join(self.content).split():
+        for name in " ".join(self.content).split() or module.__all__:
             found = getattr(module, name)
             lines += [f".. {directive(found)}:: {self.arguments[0]}.{name}"]
             if inspect.isclass(found):

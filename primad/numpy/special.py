@@ -21,6 +21,7 @@ from primad.system.deferred import special
 
 erf = unary(ops.erf, special.erf)
 erfc = unary(ops.erfc, special.erfc)
+ndtr = unary(ops.ndtr, special.ndtr)
 expit = unary(ops.logistic, special.expit)
 erfinv = unary(ops.erfinv, special.erfinv)
 gammaln = unary(ops.gammaln, special.gammaln)
@@ -202,6 +203,7 @@ __all__ = [
     "log1p",
     "log_softmax",
     "logsumexp",
+    "ndtr",
     "polygamma",
     "softmax",
     "softplus",

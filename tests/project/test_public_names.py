@@ -52,7 +52,8 @@ def documented() -> list[str]:
     for page in sorted((ROOT / "docs" / "api").glob("*.md")):
         text = page.read_text(encoding="utf-8")
         for module, block in re.findall(r"^```\{names\} (\S+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-            names += [f"{module}.{name}" for name in re.sub(r"^:\w+:$", "", block, flags=re.MULTILINE).split()]
+            given = re.sub(r"^:\w+:$", "", block, flags=re.MULTILINE).split()
+            names += [f"{module}.{name}" for name in given or importlib.import_module(module).__all__]
         names += re.findall(r"^\.\. (?:autofunction|autoclass|autoexception|py:data):: (\S+)", text, re.MULTILINE)
         for module in re.findall(r"^\.\. automodule:: (\S+)\n +:members:", text, re.MULTILINE):
             classes = vars(importlib.import_module(module)).items()

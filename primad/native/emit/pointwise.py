@@ -360,6 +360,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
             "erf", "erfc", "cbrt", *C_NAMES,
         )
     },
+    ops.ndtr: _exported("__pyx_fuse_1ndtr"),
     ops.gammaln: _exported("gammaln"),
     ops.polygamma: _exported("__pyx_fuse_1psi"),
     ops.bessel_i: _exported("i0", "i1"),

@@ -12,7 +12,7 @@ from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
 from primad.system.deferred import special
 
-__all__ = ["erf", "erfc", "logistic", "softplus"]
+__all__ = ["erf", "erfc", "logistic", "ndtr", "softplus"]
 
 erf: Primitive = elementwise(
     "erf",
@@ -28,6 +28,14 @@ erfc: Primitive = elementwise(
     partials=[lambda out, x: (-2.0 / math.sqrt(math.pi)) * exp(-(x * x))],
     meaning=lambda n, x: n.erfc(x),
     doc="1 − erf(x), accurate for large x.",
+)
+
+ndtr: Primitive = elementwise(
+    "ndtr",
+    numpy=special.ndtr,
+    partials=[lambda out, x: math.sqrt(0.5 / math.pi) * exp(-0.5 * (x * x))],
+    meaning=lambda n, x: n.erfc(-x / n.sqrt(n.number(2))) / 2,
+    doc="The normal distribution function, (1/√(2π))·∫ exp(−t²/2) dt from −∞ to x, accurate in the left tail.",
 )
 
 logistic: Primitive = elementwise(

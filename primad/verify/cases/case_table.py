@@ -290,6 +290,7 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.direction: pointwise(ANY, ANY),
     ops.erf: pointwise(ANY),
     ops.erfc: pointwise(ANY),
+    ops.ndtr: pointwise(ANY),
     ops.arcsin: pointwise((-0.875, 0.875)),
     ops.arccos: pointwise((-0.875, 0.875)),
     ops.arcsinh: pointwise(ANY),

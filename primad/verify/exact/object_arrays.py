@@ -260,5 +260,6 @@ def _without_meaning(op: Primitive, count: int) -> TracingError:
         why="A proof needs to know what the op means.",
         fix=f"say it in SymPy's functions{'' if meaning else ', were it a Bessel function so'}: verify(…, symbolic="
         f"{{{op.name}: lambda numbers, {names}: np.frompyfunc(lambda {names}: {said}, {count}, 1)({names})}}), with "
-        f"all ops that rules use; or compare with differences: primad.check_grads({op.name}, ({names},)).",
+        f"all ops that rules use; give its record the function `meaning`, as primad's own have it; or compare with "
+        f"differences: primad.check_grads({op.name}, ({names},)).",
     )
