@@ -142,6 +142,19 @@ def test_a_rule_is_recorded_where_its_own_derivative_is_taken() -> None:
         autograd.grad(autograd.grad(unboxed))(2.0)
 
 
+@pytest.mark.parametrize("kind", ["defvjp", "defjvp"])
+def test_rules_that_depend_on_more_than_their_arguments_are_not_taken_for_what_they_were(kind: str) -> None:
+    factor = 1.0
+    square = extend.primitive(lambda x: x**2)
+    if kind == "defvjp":
+        extend.defvjp(square, lambda ans, x: lambda g: g * factor * x)
+    else:
+        extend.defjvp(square, lambda g, ans, x: g * factor * x)
+    first, second = autograd.grad(square), autograd.grad(autograd.grad(square))
+    for factor in (2.0, 3.0, 4.0):
+        assert first(5.0) == 5.0 * factor and second(5.0) == factor
+
+
 def test_many_kinds_of_calls_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extend, "MOST_FORMS", 4)
     apply = extend.primitive(lambda x, f: f(x))

@@ -1,4 +1,4 @@
-"""Functions with rules of a user's own, as `autograd.extend` has them."""
+"""Functions with rules of a user's own, as `autograd.extend` has them; rules are for what `primitive` made."""
 
 from __future__ import annotations
 
@@ -105,13 +105,27 @@ class Rules:
 
 
 class _Kept(TwoSided):
-    """A function with rules that are told from others by the function itself, and never recorded for that."""
+    """A function whose rules nobody records to tell them from others, as long as nobody needs what they record.
+
+    Until then they stand for themselves; afterwards what they record is compared, so that rules that depend on more
+    than their arguments are not taken for what they were.
+    """
 
     def __init__(self, function: Function, push: Function, pull: Function) -> None:
-        super().__init__(function, push, pull)
+        super().__init__(function, self._noting(push), self._noting(pull))
         self._rules: dict[Any, Rule] = {}
+        self._used = False
+
+    def _noting(self, rule: Function) -> Function:
+        def noting(*args: Any) -> Any:
+            self._used = True
+            return rule(*args)
+
+        return noting
 
     def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
+        if self._used:
+            return super()._rule(call, fixed)
         key = call.in_tree, call.out_tree
         if key not in self._rules:
             name = getattr(self, "__name__", "function")
@@ -211,18 +225,7 @@ class primitive:
         called = opaque(partial(self._run, form), result=types, name=self._name)
         made: Any
 
-        def along(primals: Any, ans: Any, tangents: Any) -> Any:
-            total = None
-            for i, (place, tangent) in enumerate(zip(form.places, tangents, strict=True)):
-                rule = self.jvps.rule(place, self._name) if place in form.moving else None
-                if rule is None:
-                    continue
-                if rule == "same":
-                    term = form.call(self, subval(primals, i, tangent))
-                else:
-                    term = form.call(rule, primals, tangent, ans)
-                total = term if total is None else tree.map(lambda a, b: a + b, total, term)
-            return tree.map(np.zeros_like, ans) if total is None else total
+        along = partial(self._along, form)
 
         def differentiable(primals: Any) -> list[int]:
             return [i for i, x in enumerate(primals) if form.places[i] in form.moving and x.dtype.kind == "f"]
@@ -251,12 +254,7 @@ class primitive:
             return subvals(zeros, zip(differentiable(primals), found, strict=True))
 
         def transposed(primals: Any, cotangent: Any) -> Any:
-            same = [place for place in form.moving if self.jvps.rule(place, self._name) == "same"]
-            if same:
-                raise NoRuleError(
-                    f"primitive {self._name} is linear in argument {same[0]}, and its transpose is not known",
-                    fix="say with defvjp how cotangents are pulled back.",
-                )
+            self._check_transposes(form)
             ans = made(*primals)
             zeros = tuple([np.zeros(np.shape(x)) for x in primals])
             return vjp(lambda *tangents: along(primals, ans, tangents), *zeros)[1](cotangent)
@@ -268,6 +266,29 @@ class primitive:
         else:
             made = _Kept(called, push, transposed if pushes and not pulls else pull)
         return made  # type: ignore[no-any-return]
+
+    def _along(self, form: _Form, primals: Any, ans: Any, tangents: Any) -> Any:
+        """Return the tangent of the result: the sum of what the rules of the moving arguments give."""
+        total = None
+        for i, (place, tangent) in enumerate(zip(form.places, tangents, strict=True)):
+            rule = self.jvps.rule(place, self._name) if place in form.moving else None
+            if rule is None:
+                continue
+            if rule == "same":
+                term = form.call(self, subval(primals, i, tangent))
+            else:
+                term = form.call(rule, primals, tangent, ans)
+            total = term if total is None else tree.map(lambda a, b: a + b, total, term)
+        return tree.map(np.zeros_like, ans) if total is None else total
+
+    def _check_transposes(self, form: _Form) -> None:
+        """Refuse to transpose a rule that is the primitive itself: that asks for what is looked for."""
+        for place in form.moving:
+            if self.jvps.rule(place, self._name) == "same":
+                raise NoRuleError(
+                    f"primitive {self._name} is linear in argument {place}, and its transpose is not known",
+                    fix="say with defvjp how cotangents are pulled back.",
+                )
 
 
 def _example(x: Any) -> Any:
@@ -316,11 +337,7 @@ def defvjp(function: primitive, *vjpmakers: Function | None, argnums: Sequence[i
 
 
 def defvjp_argnum(function: primitive, vjpmaker: Function) -> None:
-    """Say how cotangents are pulled back to any argument: vjpmaker(argnum, ans, args, kwargs) gives the function.
-
-    Raises:
-        TracingError: for a function that `primitive` did not make.
-    """
+    """Say how cotangents are pulled back to any argument: vjpmaker(argnum, ans, args, kwargs) gives the function."""
     _primitive(function, "defvjp_argnum").vjps.others = lambda place: (
         lambda ans, *args, **kwargs: vjpmaker(place, ans, args, kwargs)
     )
@@ -330,9 +347,6 @@ def defvjp_argnums(function: primitive, vjpmaker: Function) -> None:
     """Say how cotangents are pulled back to several arguments: vjpmaker(argnums, ans, args, kwargs) gives the function.
 
     It is called for one argument at a time.
-
-    Raises:
-        TracingError: for a function that `primitive` did not make.
     """
     _primitive(function, "defvjp_argnums").vjps.others = lambda place: (
         lambda ans, *args, **kwargs: lambda g: next(iter(vjpmaker((place,), ans, args, kwargs)(g)))
@@ -356,11 +370,7 @@ def defjvp(function: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = N
 
 
 def defjvp_argnum(function: primitive, jvpmaker: Function) -> None:
-    """Say how tangents of any argument are pushed forward: jvpmaker(argnum, g, ans, args, kwargs).
-
-    Raises:
-        TracingError: for a function that `primitive` did not make.
-    """
+    """Say how tangents of any argument are pushed forward: jvpmaker(argnum, g, ans, args, kwargs)."""
     _primitive(function, "defjvp_argnum").jvps.others = lambda place: (
         lambda g, ans, *args, **kwargs: jvpmaker(place, g, ans, args, kwargs)
     )
@@ -370,9 +380,6 @@ def defjvp_argnums(function: primitive, jvpmaker: Function) -> None:
     """Say how tangents of several arguments are pushed forward: jvpmaker(argnums, gs, ans, args, kwargs).
 
     It is called for one argument at a time.
-
-    Raises:
-        TracingError: for a function that `primitive` did not make.
     """
     _primitive(function, "defjvp_argnums").jvps.others = lambda place: (
         lambda g, ans, *args, **kwargs: jvpmaker((place,), [g], ans, args, kwargs)
@@ -380,11 +387,7 @@ def defjvp_argnums(function: primitive, jvpmaker: Function) -> None:
 
 
 def def_linear(function: primitive) -> None:
-    """Say that a function is linear in each argument.
-
-    Raises:
-        TracingError: for a function that `primitive` did not make.
-    """
+    """Say that a function is linear in each argument."""
     _primitive(function, "def_linear").jvps.others = lambda place: "same"
 
 
