@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,19 @@ def test_a_missing_name_says_so(module: str, name: str, says: str) -> None:
     with pytest.raises(AttributeError, match=rf"(?s)primad.compat.autograd.*{name}.*{says}"):
         getattr(found, name)
     assert not hasattr(found, name) and hasattr(found, "__name__")
+
+
+def test_special_functions_that_are_not_recorded_are_scipys() -> None:
+    import scipy.special
+
+    special = importlib.import_module("primad.compat.autograd.scipy.special")
+    assert special.hyp2f1 is scipy.special.hyp2f1 and special.gammaln is primad.numpy.special.gammaln
+    assert autograd.grad(lambda x: special.hyp2f1(1.0, 2.0, 3.0, 0.5) * x)(1.0) == scipy.special.hyp2f1(
+        1.0, 2.0, 3.0, 0.5
+    )
+    assert autograd.grad(special.psi)(2.0) == scipy.special.polygamma(1, 2.0)
+    with pytest.raises(primad.TracingError, match=r"scipy\.special\.hyp2f1"):
+        autograd.grad(lambda x: special.hyp2f1(1.0, 2.0, 3.0, x))(0.5)
 
 
 def test_checks_find_a_wrong_rule_in_each_mode_and_order() -> None:

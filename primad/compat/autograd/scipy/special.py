@@ -1,12 +1,15 @@
-"""`primad.numpy.special` where programs look for `autograd.scipy.special`."""
+"""`primad.numpy.special` where programs look for `autograd.scipy.special`; SciPy's own of what that does not have.
+
+SciPy's functions take plain arrays, and traced ones where primad records them, or say that it does not.
+"""
 
 from typing import Any
 
-from primad.compat.autograd.importing import missing
-from primad.numpy import special as _special
-from primad.numpy.special import *
+from scipy import special as _special
+from scipy.special import *
 
-psi = _special.digamma
+from primad.compat.autograd.importing import missing
+from primad.numpy.special import *
 
 
 def __getattr__(name: str) -> Any:
