@@ -22,6 +22,8 @@ WIDTH_BYTES = VECTOR_BYTES
 LONGEST_SIDE = 8
 """Rows of a block that a loop keeps in registers, and vectors in a row, at most. Given by the 16 or 32 registers that
 there are: larger blocks do not fit. The blocks of products, and so the bits of their sums, depend on it."""
+MOST_DOUBLES = 8
+"""Doubles of the longest vectors that a processor may have. Given by AVX-512."""
 TOGETHER = 8
 """Vectors that are computed at once, at most, so that none waits for its own last result. Given by how many ops
 processors begin until the first has its result."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from primad.native.llvm.vectors import MOST_DOUBLES
+
 LOOPS = "orc"
 """Outer loop, rows, columns; a layout names those along which an array varies: 'orc' is all, '' a single element."""
-NARROW = 8
-"""Columns; fewer would make every vector a partly filled one. Given by the longest vectors, of eight doubles; the same
-for shorter ones, so that programs have the same loops."""
+NARROW = MOST_DOUBLES
+"""Columns; fewer would make every vector a partly filled one, where vectors are the longest. The same for shorter ones,
+so that programs have the same loops."""
 
 
 class IterationSpace:

@@ -14,15 +14,13 @@ from primad.native.emit.emit_context import INT64
 from primad.native.emit.pointwise import POINTWISE, larger, operand_dtype, pointwise_way, written
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import Vector, lanes_of
-from primad.native.unrolled.unrolled_context import Elements, ElementSite
+from primad.native.unrolled.unrolled_context import CHOICE, Elements, ElementSite
 from primad.ops.arrays.contraction import split
 from primad.ops.blocked.groups import GROUP
 
 TOGETHER = 3
 """Elements from which on a function is computed for a whole vector of them. Estimated: a vector's takes longer than one
 number's. The last bits of results depend on it."""
-EXCHANGE = 6
-"""Instructions that compare two elements and exchange them with their places. Estimated: what is written for it."""
 
 
 # -- each element alone ------------------------------------------------------------------------------------------------
@@ -200,4 +198,4 @@ def long_order(node: Node) -> str:
 def length_of_order(node: Node) -> int:
     """Return the instructions of a sort."""
     n = node.type.shape[dict(node.params)["axis"]]
-    return int(EXCHANGE * node.type.size * (n - 1) // 2)
+    return int(CHOICE * node.type.size * (n - 1) // 2)

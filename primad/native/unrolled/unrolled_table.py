@@ -27,7 +27,7 @@ from primad.native.lapack.unrolled_matrices import (
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.loops.body_programs import has_body
 from primad.native.schedule.storage import VIEWS
-from primad.native.unrolled.unrolled_context import Bad, ElementForm, ElementSite
+from primad.native.unrolled.unrolled_context import CHOICE, Bad, ElementForm, ElementSite
 from primad.native.unrolled.unrolled_indexing import (
     known_places,
     length_of_axis,
@@ -55,10 +55,6 @@ from primad.native.unrolled.unrolled_ops import (
 )
 from primad.ops.record.primitive import Primitive, application
 
-COMPARE = 6
-"""Instructions that compare an element of a window with the largest before it. Estimated: what is written for it."""
-
-
 # -- lengths -----------------------------------------------------------------------------------------------------------
 
 
@@ -71,7 +67,7 @@ def _operand_size(node: Node) -> int:
 
 
 def _length_of_windows(node: Node) -> int:
-    return int(COMPARE * node.type.size * math.prod(dict(node.params)["size"]))
+    return int(CHOICE * node.type.size * math.prod(dict(node.params)["size"]))
 
 
 # -- small matrices ----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from primad.ir.node import Node
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiled, compiler
 from primad.native.llvm.text_cache import kept
-from primad.native.llvm.vectors import WIDTH_BYTES
+from primad.native.llvm.vectors import MOST_DOUBLES, WIDTH_BYTES
 from primad.native.module.program_text import ProgramText, ProgramWriter, TooLongError
 from primad.native.schedule.layout import layout_of
 from primad.ops.arrays.contraction import split
@@ -39,8 +39,8 @@ calls. The last bits of results depend on it."""
 FEWEST_TILES = 12
 """Tiles: native ones are made shorter to have so many of them for threads to share. Chosen: 2, 3, 4, 6 and 12 threads
 have equal shares then. The last bits of results depend on it."""
-SHORT_LENGTH = 32
-"""Rows of a native tile, below which it is not made shorter for that. Chosen: four vectors of eight doubles. The last
+SHORT_LENGTH = 4 * MOST_DOUBLES
+"""Rows of a native tile, below which it is not made shorter for that. Chosen: four of the longest vectors. The last
 bits of results depend on it."""
 LARGEST_MATRIX = SECOND_CACHE.share(1, 4)
 """Bytes. Products with larger matrices are BLAS's, which reads them in blocks, unless its vectors are half as long."""
