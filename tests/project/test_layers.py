@@ -6,6 +6,8 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,7 @@ def layer_of(module: str) -> str | None:
     return parts[1] if len(parts) > 1 else None
 
 
+@cache
 def imports(path: Path) -> list[tuple[str, int, bool]]:
     """Return (module, line, inside a function) of each import of a module of primad that runs."""
     found: list[tuple[str, int, bool]] = []
@@ -84,32 +87,46 @@ def imports(path: Path) -> list[tuple[str, int, bool]]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_down(path: Path) -> None:
+def test_imports_point_down() -> None:
+    assert [fault for path in FILES for fault in upward(path)] == []
+
+
+def upward(path: Path) -> Iterator[str]:
+    """Yield what is wrong with the imports of a file."""
     own = layer_of(module_of(path))
     if own is None or own == "__main__":
         return
-    assert own in HEIGHT, f"{own} is in no layer: add it to the list, and to docs/design.md"
+    assert own in HEIGHT, f"{own} is in no layer: add it to the list, to docs/design.md and to CONTRIBUTING.md"
     for module, line, inside in imports(path):
         if inside and (str(path.relative_to(PACKAGE)), module) in LAZY:
             continue
         target = layer_of(module)
         if own == "cli" and target is None:
             continue  # the command line uses what users see
-        assert target is not None, f"{path}:{line}: import from the module that defines it, not from primad"
-        assert HEIGHT[target] <= HEIGHT[own], f"{path}:{line}: {own} imports {target}, which lies above it"
+        if target is None:
+            yield f"{path}:{line}: import from the module that defines it, not from primad"
+        elif HEIGHT[target] > HEIGHT[own]:
+            yield f"{path}:{line}: {own} imports {target}, which lies above it"
         for (folder, layer), why in FORBIDDEN.items():
-            inside_folder = path.is_relative_to(PACKAGE / folder)
-            assert not inside_folder or target != layer, f"{path}:{line}: {folder} imports {target}: {why}"
+            if path.is_relative_to(PACKAGE / folder) and target == layer:
+                yield f"{path}:{line}: {folder} imports {target}: {why}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_imports_inside_functions(path: Path) -> None:
-    place = str(path.relative_to(PACKAGE))
-    if layer_of(module_of(path)) in ("cli", "verify"):
-        return  # these load what they need when they are first used
-    for module, line, inside in imports(path):
-        assert not inside or (place, module) in LAZY, f"{place}:{line}: {module} is imported inside a function"
+def test_no_imports_inside_functions() -> None:
+    found = []
+    for path in FILES:
+        place = str(path.relative_to(PACKAGE))
+        if layer_of(module_of(path)) not in ("cli", "verify"):  # which load what they need when they are first used
+            every = imports(path)
+            found += [(place, module, line) for module, line, inside in every if inside and (place, module) not in LAZY]
+    assert found == []
+
+
+def test_the_picture_of_the_layers_is_theirs() -> None:
+    page = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    picture = page.partition("```text\n")[2].partition("```")[0]
+    names = [re.findall(r"[a-z]+", line.partition("   ")[0]) for line in picture.splitlines()]
+    assert [name for line in reversed(names) for name in line] == ORDER
 
 
 def test_one_builder_writes_the_control_of_llvm_text() -> None:
