@@ -11,6 +11,7 @@ import pytest
 
 from primad.native.llvm import vectors
 from primad.runtime.executors.dispatch import NATIVE
+from tests.sweeps import ANY_WIDTHS, WIDTHS
 
 # A shell starts what runs in its background with interrupts ignored; the tests of interrupts send them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -30,13 +31,13 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     atexit.register(shutil.rmtree, os.environ["PYTHONPYCACHEPREFIX"], ignore_errors=True)
 
 
-@pytest.fixture(params=sorted({32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
+@pytest.fixture(params=WIDTHS, ids="{} bytes".format)
 def width(request, monkeypatch):
     """Every width of vectors that the host allows."""
     monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)
 
 
-@pytest.fixture(params=sorted({16, 32, vectors.WIDTH_BYTES}), ids="{} bytes".format)
+@pytest.fixture(params=ANY_WIDTHS, ids="{} bytes".format)
 def any_width(request, monkeypatch):
     """Every width of vectors for which there is code; short ones run on every host."""
     monkeypatch.setattr(vectors, "WIDTH_BYTES", request.param)

@@ -15,6 +15,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from primad.cli import app, gallery
+from tests.sweeps import thinned
 
 PNG = b"\x89PNG\r\n\x1a\n"
 EXAMPLES = gallery.examples()
@@ -22,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.filterwarnings("ignore:.*points only:UserWarning")  # a toy has few
-@pytest.mark.parametrize("name", EXAMPLES)
+@thinned(2, name=list(EXAMPLES))
 def test_toy_runs_reach_what_they_declare(name, tmp_path, capsys):
     if EXAMPLES[name].missing:
         pytest.skip(f"it needs {EXAMPLES[name].said['Needs']}")

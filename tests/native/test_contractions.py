@@ -11,6 +11,7 @@ from primad.native.llvm import compiler as native
 from primad.native.llvm.builder import module
 from primad.native.llvm.strided_views import Code, View, contiguous
 from primad.native.schedule.contraction_plan import contraction, packing
+from tests.sweeps import thinned
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
@@ -76,9 +77,7 @@ def expected(labels, operands, dtype):
 
 
 @pytest.mark.usefixtures("width")
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("order", ["C", "F", "wide"])
-@pytest.mark.parametrize("labels", LABELS)
+@thinned(3, labels=LABELS, order=["C", "F", "wide"], dtype=FLOATS)
 def test_sums_are_added_to_memory(labels, order, dtype):
     rng = np.random.default_rng(3)
     for sizes in ({"t": 37, "i": 21, "j": 9, "s": 3, "d": 2}, {"t": 4, "i": 50, "j": 70, "s": 2, "d": 3}):
@@ -94,9 +93,9 @@ def test_sums_are_added_to_memory(labels, order, dtype):
 
 
 @pytest.mark.usefixtures("width")
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("order", ["C", "F", "wide"])
-@pytest.mark.parametrize("labels", [labels for labels in LABELS if "t" not in labels.split("->")[1]])
+@thinned(
+    3, labels=[labels for labels in LABELS if "t" not in labels.split("->")[1]], order=["C", "F", "wide"], dtype=FLOATS
+)
 def test_only_the_counted_part_is_summed(labels, order, dtype):
     """What lies behind it is not a number, and may not even be multiplied by zero."""
     rng = np.random.default_rng(4)

@@ -26,6 +26,7 @@ from primad.verify.checks.trial import Trial
 from primad.verify.random_programs import draw_program
 from tests.cases import CASES, NAMES, Drawn
 from tests.guarded import agree, check, drawn, needs_llvm, run_natively, written
+from tests.sweeps import ANY_WIDTHS, WIDTHS, thinned
 
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
 EXCEPTIONS = {"draw", "expm", "expm_frechet", "solve_sylvester", "sqrtm"}
@@ -148,9 +149,10 @@ def test_sums_and_products_of_every_type(dtype: str) -> None:
 
 @needs_llvm
 @pytest.mark.usefixtures("any_width")
-def test_random_programs_stay_within_their_memory() -> None:
+@thinned(3, any_width=ANY_WIDTHS, start=range(200, 250, 10))
+def test_random_programs_stay_within_their_memory(start: int) -> None:
     found = 0
-    for seed in range(200, 250):
+    for seed in range(start, start + 10):
         program = draw_program(Seeded(seed))
         arguments = [np.random.default_rng(seed).uniform(0.2, 0.8, type.shape) for type in program.in_types]
         for derived in map(simplify, (program, vjp(program))):
@@ -158,7 +160,7 @@ def test_random_programs_stay_within_their_memory() -> None:
                 cotangents = [np.ones(type.shape, type.dtype) for type in derived.in_types[len(arguments) :]]
                 agree(derived, [*arguments, *cotangents], bool(seed % 2))
                 found += 1
-    assert found > 60
+    assert found > 12
 
 
 # -- what is drawn -----------------------------------------------------------------------------------------------------
@@ -212,7 +214,7 @@ def seen(choose: Drawn, x: Any) -> Any:
 
 @needs_llvm
 @pytest.mark.usefixtures("width")
-@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op in PRIMITIVES])
+@thinned(len(WIDTHS), width=WIDTHS, name=[name for name in NAMES if CASES[name].op in PRIMITIVES])
 def test_every_op_is_as_its_definition_says(name: str) -> None:
     """The table of cases again, now in native code: an op is written for what it is tried on, or its table says why."""
     for seed in range(6):
@@ -234,23 +236,30 @@ def test_every_op_is_as_its_definition_says(name: str) -> None:
 def test_pointwise_ops_of_any_dtype(op: Any, dtype: str) -> None:
     """What is not a function of floats alone: each op is written for a dtype where NumPy has it, and exact."""
     choose = Seeded(f"{op.name} {dtype}")
+    if op not in (ops.cast, ops.truncate) and np.dtype(dtype).kind not in POINTWISE[op].kinds:
+        return
+    given = []
     for n in (1, 5, 37):
-        x, y = draw_array(choose, (n,), dtype), draw_array(choose, (n,), dtype)
-        if op in (ops.cast, ops.truncate):
-            targets = [t for t in DTYPES if (np.dtype(t).kind == "f") == (op is ops.cast)]
-            if np.dtype(dtype).kind == "f":
-                targets = [t for t in targets if t in ("float64", "float32", "int64", "int32", "bool")]
-            for target in targets:
-                check(lambda x: op(x, dtype=target), x, exact=True)  # noqa: B023
-            continue
-        count = {ops.select: 3, ops.mask: 2, ops.defined_where: 2}.get(op, 0)
-        operands = [draw_array(choose, (n,), "bool"), x, y][:count] if count else None
-        if operands is None:
-            one = op in (ops.neg, ops.abs, ops.sign, ops.logical_not)
-            operands = [x] if one else [x, y]
-        if np.dtype(dtype).kind not in POINTWISE[op].kinds:
-            continue
-        check(lambda *args: op(*args), *operands, exact=True)
+        x, y, chosen = (draw_array(choose, (n,), kind) for kind in (dtype, dtype, "bool"))
+        one = op in (ops.cast, ops.truncate, ops.neg, ops.abs, ops.sign, ops.logical_not)
+        given.append(
+            {ops.select: [chosen, x, y], ops.mask: [chosen, x], ops.defined_where: [chosen, x]}.get(
+                op, [x] if one else [x, y]
+            )
+        )
+    params: list[dict[str, Any]] = [{}]
+    if op in (ops.cast, ops.truncate):
+        targets = [t for t in DTYPES if (np.dtype(t).kind == "f") == (op is ops.cast)]
+        if np.dtype(dtype).kind == "f":
+            targets = [t for t in targets if t in ("float64", "float32", "int64", "int32", "bool")]
+        params = [{"dtype": target} for target in targets]
+    count = len(given[0])
+
+    def f(*all: Any) -> Any:
+        """Lengths, and types to convert to, are results of one program, which compiles once."""
+        return [op(*all[i : i + count], **chosen) for i in range(0, len(all), count) for chosen in params]
+
+    check(f, *[x for operands in given for x in operands], exact=True)
 
 
 @needs_llvm
@@ -273,9 +282,13 @@ def test_largest_and_smallest_elements(data: st.DataObject, at_end: bool) -> Non
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
 def test_lanes_that_are_left_over_are_no_extrema(dtype: str) -> None:
     rng = np.random.default_rng(0)
-    for n in range(1, 37):
-        x = rng.permutation(np.arange(1, 3 * n + 1)).reshape(3, n).astype(dtype)
-        check(lambda x: [op(y, axes=(1,)) for op in (ops.reduce_max, ops.reduce_min) for y in (x, -x)], x, exact=True)
+    given = [rng.permutation(np.arange(1, 3 * n + 1)).reshape(3, n).astype(dtype) for n in range(1, 37)]
+
+    def f(*all: Any) -> Any:
+        return [op(y, axes=(1,)) for op in (ops.reduce_max, ops.reduce_min) for x in all for y in (x, -x)]
+
+    for first in range(0, 36, 6):  # one program of several lengths compiles faster than one of each
+        check(f, *given[first : first + 6], exact=True)
 
 
 @needs_llvm

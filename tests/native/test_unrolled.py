@@ -22,6 +22,7 @@ from primad.verify.checks.trial import Trial
 from tests.cases import CASES, NAMES
 from tests.guarded import agree, check, needs_llvm, run_in_registers, run_natively
 from tests.native.test_op_loops import PRIMITIVES, draw_array
+from tests.sweeps import WIDTHS, thinned
 
 EXCEPTIONS = {
     "draw", "eigh", "expm", "expm_frechet", "gaps", "qr", "slopes", "solve_sylvester", "spread", "sqrtm", "svd",
@@ -48,7 +49,7 @@ def _is_exact(program: Any) -> bool:
 
 @needs_llvm
 @pytest.mark.usefixtures("width")
-@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op in PRIMITIVES])
+@thinned(len(WIDTHS), width=WIDTHS, name=[name for name in NAMES if CASES[name].op in PRIMITIVES])
 def test_every_op_is_in_registers_as_in_loops(name: str) -> None:
     """The table of cases once more: an op is tried in registers, or its table says why it is not."""
     tried = 0
@@ -81,7 +82,7 @@ def in_registers(function: Any, *arguments: Any, exact: bool = True) -> None:
 
 @needs_llvm
 @pytest.mark.usefixtures("width")
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8", "bool"])
+@thinned(len(WIDTHS), width=WIDTHS, dtype=["float64", "float32", "int64", "int8", "uint8", "bool"])
 def test_small_arrays_are_indexed_and_ordered_in_registers(dtype: str) -> None:
     """With ties, NaN, infinities and zeros of both signs: equal to NumPy, in order where elements are equal."""
     for seed in range(6):

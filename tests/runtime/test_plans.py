@@ -24,6 +24,7 @@ from primad.runtime.tiling import tile_choice, tileable_axes, tiled_plan
 from primad.simplify import simplify
 from primad.simplify.barriers import without_barriers
 from primad.verify.cases.drawn_cases import Seeded
+from tests.sweeps import thinned
 
 LENGTHS = (1, 1, 2, 3, 4, 5, 8, 9, 17)
 BATCHES = (0, 1, 2, 5, 9, 37)
@@ -217,7 +218,7 @@ def assert_agree(found: list[Any], wanted: list[Any], tolerance: float, what: st
             np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * scale, err_msg=what)
 
 
-@pytest.mark.parametrize("start", range(0, 100, 10))
+@thinned(3, start=range(0, 100, 10))
 def test_plans_of_random_programs(forced: Callable[[Seeded], None], start: int) -> None:
     seen: Counter[str] = Counter()
     for seed in range(start, start + 10):

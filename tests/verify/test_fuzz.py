@@ -15,9 +15,10 @@ from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program, drawn
 from primad.verify.verify_commands import fuzz_command, verify_command
 from tests.cases import CASES
+from tests.sweeps import thinned
 
 
-@pytest.mark.parametrize("start", range(0, 500, 50))
+@thinned(5, start=range(0, 500, 50))
 def test_random_programs(start: int) -> None:
     failures = fuzz.fuzz(50, start)
     assert not failures, "\n".join(map(str, failures))

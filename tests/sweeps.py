@@ -1,0 +1,30 @@
+"""Sweeps over all combinations, of which the suite takes some and `pytest -m exhaustive` the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import pytest
+
+from primad.native.llvm import vectors
+
+WIDTHS = sorted({32, vectors.WIDTH_BYTES})
+"""Bytes of vectors, every width that the host allows."""
+ANY_WIDTHS = sorted({16, *WIDTHS})
+"""Every width for which there is code; short ones run on every host."""
+
+
+def thinned(every: int, **parameters: Sequence[Any]) -> pytest.MarkDecorator:
+    """Parametrize a test by all combinations, of which the suite runs one in so many.
+
+    These are the ones whose places in the sequences add up to a multiple: each value is among them, and so is each pair
+    of values wherever a third parameter has `every` values or more. The fixtures of widths may be parameters, too.
+    """
+    cases = []
+    for case in product(*map(enumerate, parameters.values())):
+        places, values = zip(*case, strict=True)
+        cases.append(pytest.param(*values, marks=[pytest.mark.exhaustive] * bool(sum(places) % every)))
+    fixtures = [name for name in parameters if name in ("width", "any_width")]
+    return pytest.mark.parametrize(",".join(parameters), cases, indirect=fixtures)
