@@ -226,14 +226,14 @@ def test_calls_are_compiled_once():
         return x
 
     def run(x):
-        for _ in range(100):
+        for _ in range(40):
             x = step(x)
         return np.sum(x)
 
     x = np.linspace(0.0, 1.0, 4)
     same(primad.jit(primad.grad(run), backend="jax")(x), primad.grad(run)(x))
     text = jax.jit(primad.to_jax(run)).lower(x).as_text()
-    assert text.count("call @") > 80
+    assert text.count("call @") > 20
     assert text.count("func.func") <= 3
 
 
