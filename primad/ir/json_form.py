@@ -8,6 +8,7 @@ ops are looked up by their names, every type is inferred again, and what does no
 from __future__ import annotations
 
 import base64
+import hashlib
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -31,16 +32,34 @@ class _UnsaidError(Exception):
     """Something of a program cannot be said: code of the user's own, or a large array."""
 
 
-def packed(program: Program, known: Mapping[str, Any], array: Callable[[Array], str] | None = None) -> Any:
+def packed(program: Program, known: Mapping[str, Any]) -> Any:
     """Return what JSON can say and `unpacked` reads; None where something of the program cannot be said.
 
     Args:
         program: of any ops.
         known: the ops whose names say what they are.
-        array: says an array that is captured; by default all of it, if it is small.
     """
+    return _said(program, _Packing(known, _whole))
+
+
+def digest(program: Program, known: Mapping[str, Any], lines: bool = False) -> str | None:
+    """Return a text that is equal for equal programs only, in all processes of one version of the known ops.
+
+    Args:
+        program: of any ops.
+        known: the ops whose names say what they are.
+        lines: whether programs that have other names, or come from other lines, are others too.
+
+    Returns:
+        None where something of the program cannot be said: an op of the user's own, or what a param refers to.
+    """
+    said = _said(program, _Packing(known, _sum, lines))
+    return None if said is None else hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def _said(program: Program, packing: _Packing) -> list[Any] | None:
     try:
-        return _Packing(known, array or _whole).all_of(program)
+        return packing.all_of(program)
     except _UnsaidError:
         return None
 
@@ -70,9 +89,10 @@ def unpacked(said: Any, known: Mapping[str, Any]) -> Program:
 class _Packing:
     """What has been written so far: the programs, and where each is that an op holds."""
 
-    def __init__(self, known: Mapping[str, Any], array: Callable[[Array], str]) -> None:
+    def __init__(self, known: Mapping[str, Any], array: Callable[[Array], str], lines: bool = True) -> None:
         self._known = known
         self._array = array
+        self._lines = lines
         self._programs: list[Any] = []
         self._places: dict[int, int] = {}
 
@@ -90,21 +110,19 @@ class _Packing:
         rows: list[list[int]] = []
         nodes = {*program.nodes}
         for node in (*[node for node in program.inputs if node not in nodes], *program.nodes):
-            line = program.lines.get(node)
+            line = program.lines.get(node) if self._lines else None
             key = self._key(node, line)
             if key not in places:
                 places[key] = len(heads)
                 heads.append([*self._head(node), _type_said(node.type), line])
             number[node] = len(rows)
-            rows.append([places[key], *[number[operand] for operand in node.inputs]])
-        return {
-            "label": program.label,
-            "names": list(program.names),
-            "heads": heads,
-            "rows": rows,
-            "inputs": [number[node] for node in program.inputs],
-            "outputs": [number[node] for node in program.outputs],
+            rows.append([places[key], *map(number.__getitem__, node.inputs)])
+        named = {"label": program.label, "names": list(program.names)} if self._lines else {}
+        ends = {
+            "inputs": list(map(number.__getitem__, program.inputs)),
+            "outputs": list(map(number.__getitem__, program.outputs)),
         }
+        return {**named, "heads": heads, "rows": rows, **ends}
 
     def _key(self, node: Node, line: str | None) -> Any:
         """Return what nodes share that have one head: programs with equal keys may have other arrays."""
@@ -153,6 +171,14 @@ def _whole(array: Array) -> str:
     if array.nbytes > LARGEST_ARRAY or not array.flags.c_contiguous:  # products of others may have other last bits
         raise _UnsaidError
     return base64.b64encode(array.tobytes()).decode()
+
+
+def _sum(array: Array) -> str:
+    """Say an array by a sum of its numbers, and of how they lie in memory."""
+    content = (
+        array if array.flags.c_contiguous else array.T if array.flags.f_contiguous else np.ascontiguousarray(array)
+    )
+    return f"{array.strides} {hashlib.sha256(content.data).hexdigest()}"
 
 
 def _type_said(type: ArrayType | TupleType) -> list[Any]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from primad.errors import ProgramError
-from primad.ir.json_form import packed, unpacked
+from primad.ir.json_form import digest, packed, unpacked
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import Program
 from primad.native.llvm.text_cache import key_of
@@ -30,8 +27,8 @@ def kept_program(kind: str, source: Program, known: Mapping[str, Any], make: Cal
         make: derives it.
     """
     cache = disk_cache()
-    said = None if cache is None or LEFT_OUT.get() else packed(source, known, _sum)
-    key = None if said is None else key_of(kind, json.dumps(said))
+    said = None if cache is None or LEFT_OUT.get() else digest(source, known, lines=True)
+    key = None if said is None else key_of(kind, said)
     if cache is None or key is None:
         return make()
     found = _read(cache.get(key), known)
@@ -49,11 +46,3 @@ def _read(body: bytes | None, known: Mapping[str, Any]) -> Program | None:
         return None if body is None else unpacked(json.loads(body), known)
     except (ProgramError, ValueError, RecursionError):
         return None
-
-
-def _sum(array: np.ndarray[Any, Any]) -> str:
-    """Say an array by a sum of its numbers, and of how they lie in memory."""
-    content = (
-        array if array.flags.c_contiguous else array.T if array.flags.f_contiguous else np.ascontiguousarray(array)
-    )
-    return f"{array.strides} {hashlib.sha256(content.data).hexdigest()}"

@@ -13,8 +13,7 @@ import primad
 from primad import ops
 from primad.functional.parsing import known_ops
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.fingerprint import fingerprint
-from primad.ir.json_form import packed
+from primad.ir.json_form import digest, packed
 from primad.ir.key import ByKey, params_by_key
 from primad.ir.node import CAPTURED, INPUT, LITERAL, Constant, Leaf, Node, Trace, literal_key, param_key, params_key
 from primad.ir.program import Program
@@ -140,7 +139,7 @@ def whole(program: Program) -> Any:
 
 KEYS: dict[str, Callable[[Program], Any]] = {
     "canonical": whole,
-    "fingerprint": lambda program: fingerprint(program, known_ops()),
+    "digest": lambda program: digest(program, known_ops()),
     "JSON": lambda program: repr(packed(program, known_ops())),
 }
 

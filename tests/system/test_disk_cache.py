@@ -16,10 +16,8 @@ import numpy as np
 import pytest
 
 import primad
-from primad import ops
 from primad.functional.parsing import known_ops
-from primad.ir.fingerprint import fingerprint
-from primad.ir.json_form import packed
+from primad.ir.json_form import digest, packed
 from primad.ir.law_families import LOCAL, without
 from primad.native.llvm import text_cache
 from primad.native.llvm.compiler import compiler
@@ -141,7 +139,7 @@ def test_derived_programs_that_do_not_fit_are_derived_again(cache: DiskCache, mo
 
     first = found(source)
     assert str(found(source)) == str(first) and len(made) == 1
-    key = text_cache.key_of("derived", json.dumps(packed(source, known_ops(), program_cache._sum)))
+    key = text_cache.key_of("derived", digest(source, known_ops(), lines=True))
     assert key is not None and cache.count == 1
     other = packed(primad.trace(np.sin)(np.ones(2)), known_ops())
     for count, body in enumerate((b"", b"[", b"[]", b"[[]]", b'"a"', b"[" * 100_000, json.dumps(other).encode()), 2):
@@ -201,11 +199,11 @@ def test_a_file_under_the_name_of_another_is_not_read(cache: DiskCache) -> None:
     assert cache.get(("b",)) == b"again"
 
 
-def test_fingerprints_tell_programs_apart() -> None:
+def test_digests_tell_programs_apart() -> None:
     """By ops, params, types, scalars to the sign of zero, captured arrays and order; not by who recorded them."""
 
     def of(f: Any, *arguments: Any) -> str | None:
-        return fingerprint(primad.lower(primad.trace(f)(*arguments)), ops.BY_NAME)
+        return digest(primad.lower(primad.trace(f)(*arguments)), known_ops())
 
     own = primad.elementwise("sin", np.sin, [lambda out, x: np.cos(x)])
     x, y = np.ones((2, 2)), np.ones((2, 2), np.float32)
@@ -220,6 +218,8 @@ def test_fingerprints_tell_programs_apart() -> None:
     assert None not in different and len(set(different)) == len(different)
     assert of(lambda z: np.sin(z), x) == different[0]
     assert of(own, x) is None
+    held = [of(lambda x, f=f: primad.scan(lambda c, r: (f(c + r), c), x[0], x), x) for f in (np.sin, np.cos, own)]
+    assert held[0] != held[1] and None not in held[:2] and held[2] is None
 
 
 @pytest.mark.skipif(compiler() is None, reason="there is no native code here")

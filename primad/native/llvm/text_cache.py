@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from primad import ops
-from primad.ir.fingerprint import fingerprint
+from primad.ir.json_form import digest
 from primad.ir.program import Program
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
@@ -33,7 +33,7 @@ def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], An
         read: returns what that says; it raises for what it does not understand.
     """
     cache = disk_cache()
-    said = None if cache is None or compiler() is None else fingerprint(program, ops.BY_NAME)
+    said = None if cache is None or compiler() is None else digest(program, ops.BY_NAME)
     key = None if said is None else key_of(kind, said, json.dumps(more))
     if cache is None or key is None:
         return read(make())
