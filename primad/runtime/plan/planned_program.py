@@ -101,9 +101,10 @@ class Planning:
         Args:
             results: its results, if they are not the values of the program's.
         """
-        outputs = [self._became[node] for node in self._program.outputs] if results is None else results
+        program = self._program
+        outputs = [self._became[node] for node in program.outputs] if results is None else results
         self._trace.close()
-        return Program(self._trace, self._inputs, outputs, names=lambda: self._program.names)
+        return Program(self._trace, self._inputs, outputs, names=lambda: program.names)
 
 
 class _Step(NamedTuple):
