@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Generator, Iterable, Iterator, Mapping, Set
 from functools import lru_cache
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,24 @@ def _names(cls: type) -> frozenset[str]:
     return frozenset(dir(cls))
 
 
+_SPARSE = ("tocsr", "todense")
+"""Attributes of sparse arrays."""
+
+
+def is_sparse(value: Any) -> bool:
+    """Say whether a value is one of SciPy's sparse arrays."""
+    cls: Any = type(value)
+    return not _names(cls).isdisjoint(_SPARSE)
+
+
+def multiplied_by_sparse(frame: FrameType) -> bool:
+    """Say whether a sparse array asks for the elements of what it is multiplied with, in a frame.
+
+    It leaves the product to an operand that it finds to be an object, and no array.
+    """
+    return frame.f_code.co_name == "_matmul_dispatch" and is_sparse(frame.f_locals.get("self"))
+
+
 @lru_cache(maxsize=1024)
 def _has_operators(cls: type) -> bool:
     """Say whether a class of NumPy arrays computes in its own way."""
@@ -50,10 +69,10 @@ def more_than_elements(value: Any) -> tuple[str, str] | None:
     own = _names(cls)
     if not own:
         return None
-    if not own.isdisjoint(("tocsr", "todense")):
+    if not own.isdisjoint(_SPARSE):
         return (
             "It is sparse: zeros are not among its elements.",
-            "use the dense array, A.toarray(), or make the product an op of your own with primad.linear.",
+            "A @ x and x @ A are recorded; of others use the dense array, A.toarray().",
         )
     own = own.union(getattr(value, "__dict__", ()))
     if not own.isdisjoint(("units", "unit")) and not own.isdisjoint(("magnitude", "value")):

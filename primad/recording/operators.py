@@ -8,7 +8,7 @@ import numpy as np
 
 from primad.errors import TracingError, users_frame
 from primad.ir.array_types import ArrayType
-from primad.recording.foreign import kind_of, refuse_foreign
+from primad.recording.foreign import is_sparse, kind_of, refuse_foreign
 from primad.recording.protocols import METHODS, UFUNCS
 from primad.recording.user_expressions import doing
 
@@ -17,7 +17,8 @@ _EQUALITIES = (np.equal, np.not_equal)
 
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
     def apply(self: Any, other: Any) -> Any:
-        if type(other) is not type(self) and not isinstance(other, _OPERANDS):
+        known = type(other) is type(self) or isinstance(other, _OPERANDS)
+        if not known and not (ufunc is np.matmul and is_sparse(other)):
             if ufunc in _EQUALITIES:  # nothing is equal to None or a text, element by element, as in NumPy
                 return np.full(self.shape, ufunc is np.not_equal)[()]
             refuse_operand(self.type, other)

@@ -42,6 +42,8 @@ _SOLVED = {
     "fixed_point": "fixed_point",
 }
 """Functions of `scipy.optimize`, and that of `primad.implicit` whose result is differentiated."""
+_LINEAR_SYSTEMS = ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "spsolve", "tfqmr")
+"""Functions of `scipy.sparse.linalg` that solve linear systems."""
 _ROUNDING = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.fix"}
 _OTHER_NAMES = {
     "pow": "np.power", "fabs": "np.abs", "fsum": "np.sum", "sumprod": "np.dot", "dist": "np.linalg.norm",
@@ -159,6 +161,11 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         return (
             f"call primad.implicit.{_SOLVED[name]}(f, x0), whose derivative is that of what it finds; its solver= may "
             f"call {now.called}; {READ}."
+        )
+    if module.startswith("scipy.sparse.linalg") and name in _LINEAR_SYSTEMS:
+        return (
+            "call primad.implicit.linear_solve(lambda x: A @ x, b), whose derivative is that of the solution, by "
+            f"sparse factors or by {now.called} as solver=; {READ}."
         )
     if module.startswith("numpy.testing"):
         return "compare what the function returns, or primad.value(x), a plain array."

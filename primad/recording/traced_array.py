@@ -7,6 +7,7 @@ lose a derivative silently raise instead.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -16,7 +17,7 @@ from primad.errors import ShapeError, TracingError, no_attribute, users_frame
 from primad.ir.array_types import ArrayType, array_type
 from primad.ir.node import Constant, Node, Params, Trace, named
 from primad.recording.attribute_names import instead_of, method_of_object
-from primad.recording.foreign import plain, refuse_foreign
+from primad.recording.foreign import multiplied_by_sparse, plain, refuse_foreign
 from primad.recording.object_arrays import OBJECTS, as_object, holds_traced, stacked
 from primad.recording.operators import ArrayOperators
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
@@ -225,6 +226,8 @@ class TracedArray(ArrayOperators):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.dtype.kind == "f":
+            if multiplied_by_sparse(sys._getframe(1)):
+                return as_object(self)
             if not self.shape and dtype in (None, OBJECTS):
                 frame = users_frame()
                 self.node.trace.objects = None if frame is None else place_of(frame, self.type)

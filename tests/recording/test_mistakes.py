@@ -233,11 +233,21 @@ MISTAKES: dict[str, Mistake] = {
         log_of_diagonal,
     ),
     "a sparse matrix": (
-        lambda x: S @ x,
-        "S @ x: a value of type csr_array cannot meet a traced array\n"
+        lambda x: S * x,
+        "S * x: a value of type csr_array cannot meet a traced array\n"
         "  It is sparse: zeros are not among its elements.\n"
-        "  Fix: use the dense array, A.toarray(), or make the product an op of your own with primad.linear.",
-        lambda x: S.toarray() @ x,
+        "  Fix: A @ x and x @ A are recorded; of others use the dense array, A.toarray().",
+        lambda x: S.toarray() * x,
+    ),
+    "a sparse system": (
+        lambda x: scipy.sparse.linalg.spsolve(S, x),
+        needs(
+            "scipy.sparse.linalg.spsolve(S, x)",
+            "float64[3]",
+            "call primad.implicit.linear_solve(lambda x: A @ x, b), whose derivative is that of the solution, by "
+            f"sparse factors or by scipy.sparse.linalg.spsolve as solver=; {READ}",
+        ),
+        lambda x: primad.implicit.linear_solve(lambda y: S @ y, x),
     ),
     "a distribution": (
         lambda x: scipy.stats.norm.pdf(x),

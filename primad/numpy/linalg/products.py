@@ -12,6 +12,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.numpy.linalg.diagonals import diagonal_
+from primad.numpy.linalg.sparse_products import sparse_product
 from primad.numpy.promotion import (
     as_traced,
     convert,
@@ -28,6 +29,7 @@ from primad.numpy.shapes.shaping import expand_dims, moveaxis
 from primad.ops.arrays.contraction import ALPHABET, letters
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive
+from primad.recording.foreign import is_sparse
 from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray
 
@@ -155,9 +157,14 @@ outer_: Primitive = composite(
 def matmul(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
     """np.matmul (the operator @): matrix product; vectors are rows or columns, leading axes broadcast.
 
-    `axes` says which axes of the operands and of the result are those of the matrices.
+    `axes` says which axes of the operands and of the result are those of the matrices. Of the operator one operand may be a sparse
+    matrix of SciPy's, the other is a vector or a matrix then.
     """
     refuse_out("matmul", out)
+    if is_sparse(x):
+        return sparse_product(x, y)
+    if is_sparse(y):
+        return sparse_product(y.T, x.T).T
     a, b = product_operands(x, y)
     if axes is None:
         return matmul_(a, b)

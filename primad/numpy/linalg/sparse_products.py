@@ -1,0 +1,31 @@
+"""Products with SciPy's sparse arrays: rows that are taken, scaled, and added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError
+from primad.numpy.shapes.creation import zeros
+from primad.numpy.shapes.indexing import add_at, take
+from primad.numpy.shapes.shaping import reshape
+
+
+def sparse_product(matrix: Any, x: Any) -> Any:
+    """Return a sparse matrix times a vector, or times a matrix, that is traced.
+
+    Raises:
+        ShapeError: if they do not fit.
+    """
+    rows, columns = matrix.shape if len(matrix.shape) == 2 else (0, 0)
+    if len(matrix.shape) != 2 or x.ndim not in (1, 2) or x.shape[0] != columns:
+        raise ShapeError(
+            f"matmul: a sparse matrix of shape {matrix.shape} and an array of shape {x.shape} do not fit",
+            fix="a sparse matrix has two axes, and is multiplied with a vector or a matrix; primad.vmap takes a stack.",
+        )
+    entries = matrix.tocsr()
+    place = np.repeat(np.arange(rows), np.diff(entries.indptr))
+    data = reshape(entries.data, (-1,) + (1,) * (x.ndim - 1))
+    products = data * take(x, entries.indices.astype(np.int64), axis=0)
+    return add_at(zeros((rows, *x.shape[1:]), products.dtype), place, products)
