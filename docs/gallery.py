@@ -32,7 +32,7 @@ TOPICS = {
     "Inverse problems and fits": "inverse_conductivity pinnacle_inverse_heat source_location kdv_identify lorenz "
     "lotka_volterra reaction_diffusion laplace_logistic",
     "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w",
-    "Stiff systems": "robertson reaction_network",
+    "Stiff systems": "robertson reaction_network brusselator",
     "Many dimensions": "poisson_5d pinnacle_poisson_5d biharmonic_5d sine_gordon",
     "Devices and many processes": "burgers_jax burgers_mpi",
 }

@@ -157,8 +157,8 @@ outer_: Primitive = composite(
 def matmul(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
     """np.matmul (the operator @): matrix product; vectors are rows or columns, leading axes broadcast.
 
-    `axes` says which axes of the operands and of the result are those of the matrices. Of the operator one operand may be a sparse
-    matrix of SciPy's, the other is a vector or a matrix then.
+    `axes` says which axes of the operands and of the result are those of the matrices. Of the operator one operand
+    may be a sparse matrix of SciPy's, the other is a vector or a matrix then.
     """
     refuse_out("matmul", out)
     if is_sparse(x):
