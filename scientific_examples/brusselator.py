@@ -3,9 +3,9 @@
     u′ = 1 + u² v − 4.4 u + α Δu + f(x, y, t),   v′ = 3.4 u − u² v + α Δv
 
 on a periodic square with α = 10; f is 5 within a disk from t = 1.1 on. The right-hand side is written with whole arrays
-and `np.roll`. SciPy's implicit method gets its Jacobian from `primad.optimize.solve_ivp`: it is found that a row has six
-entries, and twelve directions give all of them, so that steps solve sparse systems. A small steady state of the same
-reaction, and how it moves with the rate 3.4, is a root with a derivative (`primad.implicit`).
+and `np.roll`. SciPy's implicit method gets its Jacobian from `primad.optimize.solve_ivp`: it is found that a row has
+six entries, and twelve directions give all of them, so that steps solve sparse systems. A small steady state of the
+same reaction, and how it moves with the rate 3.4, is a root with a derivative (`primad.implicit`).
 
 Reference: the same method with tolerances a thousand times as small; of the root's derivative the exact one, 0 and 1.
 Reach: error 1e-3, slope 1e-12, seconds 60

@@ -141,9 +141,10 @@ class ComputedForm(SparseForm):
     def coloring(self) -> Coloring:
         """Return which columns and rows are taken together."""
         rows, columns = (np.full(n, -1, np.int64) for n in self._found.shape)
-        for sweep in self._found.sweeps:
+        sweeps = self._matrix.sweeps(self._found)
+        for sweep in sweeps:
             (rows if sweep.pulled else columns)[:] = sweep.colors
-        return Coloring(sum([sweep.count for sweep in self._found.sweeps]), columns, rows)
+        return Coloring(sum([sweep.count for sweep in sweeps]), columns, rows)
 
     def sparse(self, format: str) -> Any:
         """Compute the matrix in one of SciPy's formats."""

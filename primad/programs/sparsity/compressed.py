@@ -145,10 +145,18 @@ class Compressed:
         back = reverse.vjp(self._of, only(self._of, self._argument))
         return expand(Program(back.trace, back.inputs, back.outputs[1:]))
 
+    def sweeps(self, found: Found) -> list[Sweep]:
+        """Return the products that have the entries."""
+        new = not found.is_colored
+        made = found.sweeps
+        if new:
+            BUILT.put(self._key, self)
+        return made
+
     def data(self, found: Found, values: Sequence[Array]) -> Array:
         """Compute the entries."""
         data = np.empty(len(found.columns), self._of.out_types[0].dtype)
-        for sweep in found.sweeps:
+        for sweep in self.sweeps(found):
             along = self._pulled if sweep.pulled else self._pushed
             direction, (result,) = along.in_types[-1], along.out_types
             block = together(sweep.count, direction, result)
@@ -217,8 +225,13 @@ class Found:
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory: the products too, once they are known."""
-        sweeps: list[Sweep] = self.__dict__.get("sweeps", [])
-        return self.starts, self.columns, *[(x.colors, x.entries, x.places) for x in sweeps]
+        made = self.sweeps if self.is_colored else []
+        return self.starts, self.columns, *[(x.colors, x.entries, x.places) for x in made]
+
+    @property
+    def is_colored(self) -> bool:
+        """Whether the products are known already."""
+        return "sweeps" in self.__dict__
 
     @cached_property
     def sweeps(self) -> list[Sweep]:
