@@ -19,6 +19,7 @@ from primad.transforms.lowering import lower
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import Trial, run_floats
 from tests.cases import CASES, NAMES
+from tests.numpy.test_numpy_surface import CASES as NUMPY
 
 
 def differs(x: Any, y: Any) -> Any:
@@ -176,6 +177,22 @@ def test_chains_of_functions_have_no_other_entries(seed: int) -> None:
     np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J), rtol=1e-10, atol=1e-13)
     H = primad.hessian(lambda x: np.sum(chain(x) ** 2))(X)
     np.testing.assert_allclose(H.sparse().toarray(), np.asarray(H), rtol=1e-8, atol=1e-11)
+
+
+def is_float(found: Any) -> bool:
+    return isinstance(found, (np.ndarray, np.floating)) and found.dtype.kind == "f"
+
+
+SOME = [(name, *case) for name in list(NUMPY)[::8] for case in NUMPY[name] if is_float(case[0](np, *case[1]))]
+
+
+@pytest.mark.parametrize(("name", "function", "args"), SOME, ids=[f"{name}-{i}" for i, (name, *_) in enumerate(SOME)])
+def test_functions_of_numpy_have_no_other_entries(name: str, function: Any, args: Any) -> None:
+    for position, x in enumerate(args):
+        if np.asarray(x).dtype.kind != "f" or not np.size(x):
+            continue
+        J = primad.jacobian(lambda x, i=position: function(np, *args[:i], x, *args[i + 1 :]))(np.asarray(x))
+        np.testing.assert_allclose(J.sparse().toarray().ravel(), np.ravel(J), rtol=1e-9, atol=1e-11)
 
 
 def test_entries_depend_on_what_known_arrays_hold() -> None:
